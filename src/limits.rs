@@ -1,0 +1,16 @@
+//! Every bound of the library, in one place. Input is untrusted: reaching a bound is an error or a status, never a hang.
+
+/// Longest template source, in bytes.
+pub const TEMPLATE_BYTES: usize = 1 << 20;
+
+/// Longest rendered prompt, in bytes.
+pub const PROMPT_BYTES: usize = 64 << 20;
+
+/// Steps of the template engine that one render may take. The 69 templates of the parity data need at most 5,000.
+pub const RENDER_FUEL: u64 = 20_000_000;
+
+/// Deepest nesting of calls, macros and includes in one render.
+pub const RENDER_DEPTH: usize = 128;
+
+/// Deepest nesting of JSON that a request or a schema may have.
+pub const JSON_DEPTH: usize = 128;

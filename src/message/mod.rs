@@ -1,0 +1,126 @@
+//! The vocabulary: messages, tools and requests as plain data. Imports nothing but `error`.
+
+mod openai;
+
+use serde_json::{Map, Value};
+
+/// One message of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Message {
+    /// `system`, `user`, `assistant`, `tool`, `developer`, or whatever the template knows.
+    pub role: String,
+    /// The text. Empty where [`Message::parts`] holds it.
+    pub content: String,
+    /// Typed content parts, in order; empty for plain text.
+    pub parts: Vec<Part>,
+    /// The model's reasoning, apart from the content.
+    pub reasoning_content: String,
+    /// Calls that an assistant message makes.
+    pub tool_calls: Vec<ToolCall>,
+    /// `name`: the tool's name in a tool result.
+    pub name: String,
+    /// `tool_call_id`: which call a tool result answers.
+    pub tool_call_id: String,
+}
+
+/// One typed part of a message's content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// `text` or `media_marker`.
+    pub kind: String,
+    /// The text, or the marker's text.
+    pub text: String,
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The tool's name.
+    pub name: String,
+    /// The arguments as JSON text (a raw prefix of it where the output was cut off).
+    pub arguments: String,
+    /// The id, empty where the format has none.
+    pub id: String,
+}
+
+/// A tool that the model may call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tool {
+    /// The function's name.
+    pub name: String,
+    /// What it does; may be empty.
+    pub description: String,
+    /// Its JSON schema as given; an empty object where the request had none.
+    pub parameters: Value,
+}
+
+/// Whether the model may, must or must not call tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// At least one call.
+    Required,
+    /// No calls; tools are still rendered.
+    None,
+}
+
+/// What to do with the model's reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReasoningFormat {
+    /// Leave it in the content.
+    #[default]
+    None,
+    /// Extract it into `reasoning_content`.
+    Auto,
+    /// As [`ReasoningFormat::Auto`].
+    DeepSeek,
+    /// As [`ReasoningFormat::Auto`].
+    DeepSeekLegacy,
+}
+
+/// Whether the last message is to be continued by the model, and where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Continuation {
+    /// The model starts a new message.
+    #[default]
+    None,
+    /// In the reasoning where the message has nothing else, otherwise in the content.
+    Auto,
+    /// In the reasoning.
+    Reasoning,
+    /// In the content.
+    Content,
+}
+
+/// A chat-completions request: what [`crate::chat`] needs to make a prompt and a parser.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// The tools on offer.
+    pub tools: Vec<Tool>,
+    /// May, must or must not.
+    pub tool_choice: ToolChoice,
+    /// More than one call in a message.
+    pub parallel_tool_calls: bool,
+    /// What happens to reasoning.
+    pub reasoning_format: ReasoningFormat,
+    /// The template variable `enable_thinking`.
+    pub enable_thinking: bool,
+    /// Schema of a structured response; `Null` for none.
+    pub json_schema: Value,
+    /// The caller's own GBNF; empty for none. Cannot go with tools.
+    pub grammar: String,
+    /// Whether the prompt ends with the opening of the assistant's turn.
+    pub add_generation_prompt: bool,
+    /// Continue the last message instead of starting one.
+    pub continuation: Continuation,
+    /// Extra template variables; they win over ours.
+    pub template_kwargs: Map<String, Value>,
+    /// Learn nothing, parse everything as content.
+    pub force_pure_content: bool,
+    /// The only clock a template sees: Unix seconds, UTC. `None`: the system's clock.
+    pub now: Option<i64>,
+}

@@ -1,0 +1,1 @@
+//! OpenAI chat-completions JSON in and out: the only place that knows the wire's field names.
