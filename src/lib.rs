@@ -5,6 +5,7 @@
 pub mod error;
 pub mod limits;
 pub mod message;
+pub mod peg;
 pub mod template;
 
 pub use error::{Error, ErrorKind, Result};

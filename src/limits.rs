@@ -14,3 +14,15 @@ pub const RENDER_DEPTH: usize = 128;
 
 /// Deepest nesting of JSON that a request or a schema may have.
 pub const JSON_DEPTH: usize = 128;
+
+/// Deepest nesting of expressions in a format description.
+pub const EXPR_DEPTH: usize = 512;
+
+/// Open alternatives, rounds and calls while parsing; a JSON value needs five a level.
+pub const PARSE_STACK: usize = 1 << 16;
+
+/// Steps that the parser may take for one byte of output, averaged over the output.
+pub const PARSE_STEPS_PER_BYTE: u64 = 2_000;
+
+/// Steps that the parser may take on top of those, once.
+pub const PARSE_STEPS_BASE: u64 = 1_000_000;

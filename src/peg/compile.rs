@@ -1,0 +1,156 @@
+//! Arena to program. Rules become subroutines; everything else is laid out in place.
+
+use std::collections::HashMap;
+
+use super::check;
+use super::expr::{Arena, CharSet, Expr, ExprId};
+use super::program::{Bounds, Op, Program};
+use super::until::Markers;
+use crate::error::Result;
+
+/// Compiles what the arena's root reaches.
+///
+/// # Errors
+/// A missing root, a reference to no rule, left recursion, or nesting beyond [`crate::limits::EXPR_DEPTH`].
+pub fn compile(arena: &Arena) -> Result<Program> {
+    let root = check::check(arena)?;
+    let mut compiler = Compiler { arena, out: Program::default(), rules: HashMap::new(), calls: Vec::new() };
+    compiler.expr(root);
+    compiler.emit(Op::Accept);
+    let mut next = 0;
+    while next < compiler.calls.len() {
+        let (name, _) = compiler.calls[next];
+        next += 1;
+        if !compiler.rules.contains_key(name) {
+            compiler.rules.insert(name, compiler.here());
+            let rule = arena.rule_named(name).expect("checked");
+            compiler.expr(rule);
+            compiler.emit(Op::Return);
+        }
+    }
+    let Compiler { mut out, rules, calls, .. } = compiler;
+    for (name, at) in calls {
+        out.ops[at] = Op::Call(rules[name]);
+    }
+    Ok(out)
+}
+
+struct Compiler<'a> {
+    arena: &'a Arena,
+    out: Program,
+    /// Addresses of compiled rules.
+    rules: HashMap<&'a str, u32>,
+    /// Calls whose address is still to be filled in.
+    calls: Vec<(&'a str, usize)>,
+}
+
+impl<'a> Compiler<'a> {
+    fn here(&self) -> u32 {
+        self.out.ops.len() as u32
+    }
+
+    fn emit(&mut self, op: Op) -> usize {
+        self.out.ops.push(op);
+        self.out.ops.len() - 1
+    }
+
+    fn expr(&mut self, id: ExprId) {
+        let arena = self.arena;
+        match arena.get(id) {
+            Expr::Empty => {}
+            Expr::End => drop(self.emit(Op::End)),
+            Expr::Literal(text) if text.is_empty() => {}
+            Expr::Literal(text) => {
+                let index = self.out.literals.len() as u32;
+                self.out.literals.push(text.as_bytes().into());
+                self.emit(Op::Literal(index));
+            }
+            Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
+            Expr::Choice(children) => self.choice(children),
+            Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
+            Expr::And(child) => {
+                self.emit(Op::AndBegin);
+                self.expr(*child);
+                self.emit(Op::AndEnd);
+            }
+            Expr::Not(child) => {
+                let begin = self.emit(Op::NotBegin(0));
+                self.expr(*child);
+                self.emit(Op::NotEnd);
+                self.out.ops[begin] = Op::NotBegin(self.here());
+            }
+            Expr::Any => drop(self.emit(Op::Any)),
+            Expr::Space => drop(self.emit(Op::Space)),
+            Expr::Char(set) => {
+                let index = self.set(set);
+                self.emit(Op::Char(index));
+            }
+            Expr::StringBody(delimiter) => drop(self.emit(Op::StringBody(*delimiter))),
+            Expr::Until(markers) => {
+                let index = self.out.markers.len() as u32;
+                self.out.markers.push(Markers::new(markers));
+                self.emit(Op::Until(index));
+            }
+            Expr::Tag(tag, child) => {
+                self.emit(Op::Open(*tag));
+                self.expr(*child);
+                self.emit(Op::Close(*tag));
+            }
+            Expr::Atomic(child) => {
+                self.emit(Op::AtomicBegin);
+                self.expr(*child);
+                self.emit(Op::AtomicEnd);
+            }
+            Expr::Rule { child, .. } | Expr::Schema { child, .. } | Expr::Excluding(child, _) => self.expr(*child),
+            Expr::Ref(name) => {
+                let at = self.emit(Op::Call(0));
+                self.calls.push((name, at));
+            }
+        }
+    }
+
+    fn choice(&mut self, children: &[ExprId]) {
+        let Some((&last, others)) = children.split_last() else {
+            self.emit(Op::Fail);
+            return;
+        };
+        let mut commits = Vec::with_capacity(others.len());
+        for &child in others {
+            let choice = self.emit(Op::Choice(0));
+            self.expr(child);
+            commits.push(self.emit(Op::Commit(0)));
+            self.out.ops[choice] = Op::Choice(self.here());
+        }
+        self.expr(last);
+        for commit in commits {
+            self.out.ops[commit] = Op::Commit(self.here());
+        }
+    }
+
+    fn repeat(&mut self, child: ExprId, min: u32, max: Option<u32>) {
+        if let (Expr::Char(set), 0..=1, None) = (self.arena.get(child), min, max) {
+            let index = self.set(set);
+            if min == 1 {
+                self.emit(Op::Char(index));
+            }
+            self.emit(Op::Span(index));
+            return;
+        }
+        let index = self.out.repeats.len();
+        self.out.repeats.push(Bounds { min, max, exit: 0 });
+        self.emit(Op::RepeatBegin);
+        let next = self.here();
+        self.emit(Op::RepeatNext(index as u32));
+        self.expr(child);
+        self.emit(Op::RepeatEnd(next));
+        self.out.repeats[index].exit = self.here();
+    }
+
+    fn set(&mut self, set: &CharSet) -> u32 {
+        let at = self.out.sets.iter().position(|known| known == set).unwrap_or_else(|| {
+            self.out.sets.push(set.clone());
+            self.out.sets.len() - 1
+        });
+        at as u32
+    }
+}

@@ -1,0 +1,102 @@
+//! What the machine runs: a flat list of instructions and the constants they refer to.
+
+use std::fmt;
+
+use super::expr::{CharSet, TagId};
+use super::until::Markers;
+
+/// One instruction. `u32` operands are addresses or indices into the program's constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    /// Match this literal.
+    Literal(u32),
+    /// Match one character of this set.
+    Char(u32),
+    /// Match characters of this set, as many as there are.
+    Span(u32),
+    /// Match one character.
+    Any,
+    /// Match white space, as much as there is.
+    Space,
+    /// Match the inside of a string up to this delimiter.
+    StringBody(u8),
+    /// Match up to one of these markers.
+    Until(u32),
+    /// Match the end of the output.
+    End,
+    /// Remember the alternative at this address.
+    Choice(u32),
+    /// Forget the last alternative, and go there.
+    Commit(u32),
+    /// Enter a repetition.
+    RepeatBegin,
+    /// Start the next round of this repetition, or leave it.
+    RepeatNext(u32),
+    /// A round is over: count it and go there.
+    RepeatEnd(u32),
+    /// Begin a look ahead.
+    AndBegin,
+    /// It matched: go back to where it began.
+    AndEnd,
+    /// Begin a negative look ahead; where it fails, go there.
+    NotBegin(u32),
+    /// It matched, so fail.
+    NotEnd,
+    /// From here on captures are hidden.
+    AtomicBegin,
+    /// They show.
+    AtomicEnd,
+    /// A captured region begins.
+    Open(TagId),
+    /// It ends.
+    Close(TagId),
+    /// Call a rule.
+    Call(u32),
+    /// Return from it.
+    Return,
+    /// Fail.
+    Fail,
+    /// The whole output has matched.
+    Accept,
+}
+
+/// Bounds and exit of a repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub min: u32,
+    pub max: Option<u32>,
+    pub exit: u32,
+}
+
+/// A compiled [`super::Arena`]: immutable, shared by any number of machines.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    pub(super) ops: Vec<Op>,
+    pub(super) literals: Vec<Box<[u8]>>,
+    pub(super) sets: Vec<CharSet>,
+    pub(super) markers: Vec<Markers>,
+    pub(super) repeats: Vec<Bounds>,
+}
+
+/// A listing, an instruction a line.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, op) in self.ops.iter().enumerate() {
+            write!(f, "{at:5}  ")?;
+            match *op {
+                Op::Literal(i) => {
+                    writeln!(f, "Literal {:?}", String::from_utf8_lossy(&self.literals[i as usize]))?;
+                }
+                Op::Until(i) => writeln!(f, "Until {}", self.markers[i as usize])?,
+                Op::RepeatNext(i) => {
+                    let Bounds { min, max, exit } = self.repeats[i as usize];
+                    let max = max.map_or("∞".to_owned(), |max| max.to_string());
+                    writeln!(f, "RepeatNext {min}..{max} exit {exit}")?;
+                }
+                Op::StringBody(delimiter) => writeln!(f, "StringBody {:?}", char::from(delimiter))?,
+                other => writeln!(f, "{other:?}")?,
+            }
+        }
+        Ok(())
+    }
+}
