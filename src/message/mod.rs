@@ -1,6 +1,9 @@
 //! The vocabulary: messages, tools and requests as plain data. Imports nothing but `error`.
 
+mod delta;
 mod openai;
+
+pub use delta::{Delta, DeltaKind, Status};
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Expressions: an arena of nodes that describe what an output may look like, and the combinators that fill it.
+//! Expressions: an arena of nodes that describe what an output may look like.
 //!
 //! One arena is the single description of a format: [`super::compile`] turns it into a [`super::Program`] that parses,
 //! and the grammar stage prints it. Annotations that only one of them reads ([`Expr::Schema`], rule names, triggers) are
@@ -100,11 +100,6 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// An empty arena.
-    pub fn new() -> Self {
-        Arena::default()
-    }
-
     /// The node behind an id of this arena.
     pub fn get(&self, id: ExprId) -> &Expr {
         &self.nodes[id.0 as usize]
@@ -120,8 +115,7 @@ impl Arena {
         self.root
     }
 
-    /// Sets where parsing starts.
-    pub fn set_root(&mut self, root: ExprId) {
+    pub(super) fn set_root(&mut self, root: ExprId) {
         self.root = Some(root);
     }
 
@@ -135,143 +129,14 @@ impl Arena {
         self.nodes.is_empty()
     }
 
-    fn add(&mut self, node: Expr) -> ExprId {
+    pub(super) fn add(&mut self, node: Expr) -> ExprId {
         let id = ExprId(u32::try_from(self.nodes.len()).expect("an arena holds fewer than 2^32 nodes"));
         self.nodes.push(node);
         id
     }
 
-    /// [`Expr::Empty`].
-    pub fn empty(&mut self) -> ExprId {
-        self.add(Expr::Empty)
-    }
-
-    /// [`Expr::End`].
-    pub fn end(&mut self) -> ExprId {
-        self.add(Expr::End)
-    }
-
-    /// [`Expr::Literal`].
-    pub fn literal(&mut self, text: impl Into<String>) -> ExprId {
-        self.add(Expr::Literal(text.into()))
-    }
-
-    /// [`Expr::Sequence`].
-    pub fn sequence(&mut self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let children = children.into_iter().collect();
-        self.add(Expr::Sequence(children))
-    }
-
-    /// [`Expr::Choice`].
-    pub fn choice(&mut self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let children = children.into_iter().collect();
-        self.add(Expr::Choice(children))
-    }
-
-    /// [`Expr::Repeat`].
-    pub fn repeat(&mut self, child: ExprId, min: u32, max: Option<u32>) -> ExprId {
-        self.add(Expr::Repeat(child, min, max))
-    }
-
-    /// Zero or one.
-    pub fn optional(&mut self, child: ExprId) -> ExprId {
-        self.repeat(child, 0, Some(1))
-    }
-
-    /// Zero or more.
-    pub fn many(&mut self, child: ExprId) -> ExprId {
-        self.repeat(child, 0, None)
-    }
-
-    /// One or more.
-    pub fn some(&mut self, child: ExprId) -> ExprId {
-        self.repeat(child, 1, None)
-    }
-
-    /// [`Expr::And`].
-    pub fn and(&mut self, child: ExprId) -> ExprId {
-        self.add(Expr::And(child))
-    }
-
-    /// [`Expr::Not`].
-    pub fn not(&mut self, child: ExprId) -> ExprId {
-        self.add(Expr::Not(child))
-    }
-
-    /// [`Expr::Any`].
-    pub fn any(&mut self) -> ExprId {
-        self.add(Expr::Any)
-    }
-
-    /// [`Expr::Space`].
-    pub fn space(&mut self) -> ExprId {
-        self.add(Expr::Space)
-    }
-
-    /// One character of these inclusive ranges.
-    pub fn one_of(&mut self, ranges: &[(char, char)]) -> ExprId {
-        self.add(Expr::Char(CharSet { ranges: ranges.to_vec(), negated: false }))
-    }
-
-    /// [`Expr::StringBody`].
-    pub fn string_body(&mut self, delimiter: u8) -> ExprId {
-        self.add(Expr::StringBody(delimiter))
-    }
-
-    /// [`Expr::Until`] the first of several markers. Empty markers never match and are dropped.
-    pub fn until_any<S: Into<String>>(&mut self, markers: impl IntoIterator<Item = S>) -> ExprId {
-        let markers = markers.into_iter().map(Into::into).filter(|m: &String| !m.is_empty()).collect();
-        self.add(Expr::Until(markers))
-    }
-
-    /// [`Expr::Until`] one marker.
-    pub fn until(&mut self, marker: impl Into<String>) -> ExprId {
-        self.until_any([marker])
-    }
-
-    /// Everything that is left.
-    pub fn rest(&mut self) -> ExprId {
-        self.add(Expr::Until(Vec::new()))
-    }
-
-    /// [`Expr::Tag`].
-    pub fn tag(&mut self, tag: impl Into<TagId>, child: ExprId) -> ExprId {
-        self.add(Expr::Tag(tag.into(), child))
-    }
-
-    /// [`Expr::Atomic`].
-    pub fn atomic(&mut self, child: ExprId) -> ExprId {
-        self.add(Expr::Atomic(child))
-    }
-
-    /// [`Expr::Schema`].
-    pub fn schema(&mut self, child: ExprId, name: impl Into<String>, schema: Value, raw: bool) -> ExprId {
-        self.add(Expr::Schema { child, name: name.into(), schema, raw })
-    }
-
-    /// [`Expr::Excluding`].
-    pub fn excluding(&mut self, child: ExprId, markers: Vec<String>) -> ExprId {
-        self.add(Expr::Excluding(child, markers))
-    }
-
-    /// A reference to a rule that is defined now or later.
-    pub fn reference(&mut self, name: impl Into<String>) -> ExprId {
-        self.add(Expr::Ref(name.into()))
-    }
-
-    /// Names an expression and gives a reference to it. A second rule of the same name replaces the first.
-    pub fn rule(&mut self, name: impl Into<String>, child: ExprId) -> ExprId {
-        self.add_rule(name.into(), child, false)
-    }
-
-    /// A rule at which a lazily applied grammar may start.
-    pub fn trigger_rule(&mut self, name: impl Into<String>, child: ExprId) -> ExprId {
-        self.add_rule(name.into(), child, true)
-    }
-
-    fn add_rule(&mut self, name: String, child: ExprId, trigger: bool) -> ExprId {
-        let id = self.add(Expr::Rule { name: name.clone(), child, trigger });
-        self.rules.insert(name.clone(), id);
-        self.add(Expr::Ref(name))
+    /// Names an expression. A second rule of the same name replaces the first.
+    pub(super) fn define(&mut self, name: &str, rule: ExprId) {
+        self.rules.insert(name.to_owned(), rule);
     }
 }

@@ -2,104 +2,77 @@
 
 use serde_json::Value;
 
-use super::expr::{Arena, ExprId};
+use super::builder::Builder;
+use super::expr::ExprId;
 
-impl Arena {
+impl Builder {
     /// Any JSON value.
-    pub fn json(&mut self) -> ExprId {
+    pub fn json(&self) -> ExprId {
         const NAME: &str = "json-value";
-        if self.rule_named(NAME).is_none() {
-            let object = self.json_container("json-object", b"{}", true);
-            let array = self.json_container("json-array", b"[]", false);
-            let string = self.json_string();
-            let number = self.json_number();
-            let words = ["true", "false", "null"].map(|word| self.literal(word));
-            let value = self.choice([object, array, string, number].into_iter().chain(words));
-            return self.rule(NAME, value);
+        if self.is_defined(NAME) {
+            return self.reference(NAME);
         }
-        self.reference(NAME)
+        let member = self.sequence([
+            self.json_string(),
+            self.space(),
+            self.literal(":"),
+            self.space(),
+            self.reference(NAME),
+        ]);
+        let value = self.choice([
+            self.json_container("json-object", ["{", "}"], member),
+            self.json_container("json-array", ["[", "]"], self.reference(NAME)),
+            self.json_string(),
+            self.json_number(),
+            self.literal("true"),
+            self.literal("false"),
+            self.literal("null"),
+        ]);
+        self.rule(NAME, value)
     }
 
     /// A JSON string, quotes included.
-    pub fn json_string(&mut self) -> ExprId {
-        const NAME: &str = "json-string";
-        if self.rule_named(NAME).is_none() {
-            let string = self.json_quoted(|_, body| body);
-            return self.rule(NAME, string);
-        }
-        self.reference(NAME)
-    }
-
-    /// A JSON string of which `wrap` sees the inside.
-    pub fn json_quoted(&mut self, wrap: impl FnOnce(&mut Arena, ExprId) -> ExprId) -> ExprId {
-        let open = self.literal("\"");
-        let body = self.string_body(b'"');
-        let body = wrap(self, body);
-        let close = self.literal("\"");
-        self.sequence([open, body, close])
+    pub fn json_string(&self) -> ExprId {
+        self.sequence([self.literal("\""), self.string_body(b'"'), self.literal("\"")])
     }
 
     /// A JSON number. It ends only where a character follows that cannot extend it: `3` may yet become `3.14`.
-    pub fn json_number(&mut self) -> ExprId {
+    pub fn json_number(&self) -> ExprId {
         const NAME: &str = "json-number";
-        if self.rule_named(NAME).is_some() {
+        if self.is_defined(NAME) {
             return self.reference(NAME);
         }
-        let digit = |a: &mut Arena| a.one_of(&[('0', '9')]);
-        let minus = self.literal("-");
-        let minus = self.optional(minus);
-        let zero = self.literal("0");
-        let first = self.one_of(&[('1', '9')]);
-        let more = digit(self);
-        let more = self.many(more);
-        let positive = self.sequence([first, more]);
-        let whole = self.choice([zero, positive]);
-
-        let point = self.literal(".");
-        let digits = digit(self);
-        let digits = self.some(digits);
-        let fraction = self.sequence([point, digits]);
-        let fraction = self.optional(fraction);
-
-        let e = self.one_of(&[('e', 'e'), ('E', 'E')]);
-        let sign = self.one_of(&[('+', '+'), ('-', '-')]);
-        let sign = self.optional(sign);
-        let exponent = self.sequence([e, sign, digits]);
-        let exponent = self.optional(exponent);
-
-        let longer = self.one_of(&[('0', '9'), ('.', '.'), ('e', 'e'), ('E', 'E'), ('+', '+'), ('-', '-')]);
-        let done = self.not(longer);
-        let number = self.sequence([minus, whole, fraction, exponent, done]);
+        let digit = self.one_of(&[('0', '9')]);
+        let positive = self.sequence([self.one_of(&[('1', '9')]), self.many(digit)]);
+        let fraction = self.sequence([self.literal("."), self.some(digit)]);
+        let exponent = self.sequence([
+            self.one_of(&[('e', 'e'), ('E', 'E')]),
+            self.optional(self.one_of(&[('+', '+'), ('-', '-')])),
+            self.some(digit),
+        ]);
+        let longer = [('0', '9'), ('.', '.'), ('e', 'e'), ('E', 'E'), ('+', '+'), ('-', '-')];
+        let number = self.sequence([
+            self.optional(self.literal("-")),
+            self.choice([self.literal("0"), positive]),
+            self.optional(fraction),
+            self.optional(exponent),
+            self.not(self.one_of(&longer)),
+        ]);
         self.rule(NAME, number)
     }
 
     /// `"key"`, a colon and a value, with white space around the colon.
-    pub fn json_member(&mut self, key: &str, value: ExprId) -> ExprId {
-        let key = self.literal(Value::from(key).to_string());
-        let colon = self.literal(":");
-        let space = self.space();
-        self.sequence([key, space, colon, space, value])
+    pub fn json_member(&self, key: &str, value: ExprId) -> ExprId {
+        let key = Value::from(key).to_string();
+        self.sequence([self.literal(key), self.space(), self.literal(":"), self.space(), value])
     }
 
-    /// An object or an array, by its brackets.
-    fn json_container(&mut self, name: &str, brackets: &[u8; 2], keyed: bool) -> ExprId {
-        let open = self.literal(char::from(brackets[0]));
-        let close = self.literal(char::from(brackets[1]));
-        let comma = self.literal(",");
-        let space = self.space();
-        let value = self.reference("json-value");
-        let item = if keyed {
-            let key = self.json_string();
-            let colon = self.literal(":");
-            self.sequence([key, space, colon, space, value])
-        } else {
-            value
-        };
-        let next = self.sequence([space, comma, space, item]);
-        let next = self.many(next);
-        let items = self.sequence([item, next, space, close]);
-        let body = self.choice([close, items]);
-        let whole = self.sequence([open, space, body]);
+    /// An object or an array, by its brackets and what stands between its commas.
+    fn json_container(&self, name: &str, brackets: [&str; 2], item: ExprId) -> ExprId {
+        let [open, close] = brackets.map(|bracket| self.literal(bracket));
+        let next = self.sequence([self.space(), self.literal(","), self.space(), item]);
+        let items = self.sequence([item, self.many(next), self.space(), close]);
+        let whole = self.sequence([open, self.space(), self.choice([close, items])]);
         self.rule(name, whole)
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::capture::{Capture, Visible};
-use super::expr::TagId;
 use super::program::{Op, Program};
 use super::until::Found;
 use super::utf8::{Decoded, decode, incomplete_tail};
@@ -489,8 +488,3 @@ enum Flow {
     Stop,
 }
 
-impl From<u16> for TagId {
-    fn from(tag: u16) -> Self {
-        TagId(tag)
-    }
-}

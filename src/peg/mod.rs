@@ -38,6 +38,7 @@
 //! Going back is bounded by a budget of steps per byte and the stack by a number of frames
 //! ([`crate::limits::PARSE_STEPS_PER_BYTE`], [`crate::limits::PARSE_STACK`]): past either the output counts as not matching.
 
+mod builder;
 mod capture;
 mod check;
 mod compile;
@@ -48,6 +49,7 @@ mod program;
 mod until;
 mod utf8;
 
+pub use builder::Builder;
 pub use capture::{Capture, Visible};
 pub use compile::compile;
 pub use expr::{Arena, CharSet, Expr, ExprId, TagId};

@@ -1,0 +1,311 @@
+//! Captures to message: what each tagged region adds, as the regions grow.
+//!
+//! A call shows once its name is known, with `{` where its arguments do not begin by themselves. Arguments written as one
+//! JSON object are passed on as they come, less trailing white space; arguments written one by one are put together into an
+//! object: raw text becomes a JSON string that stays open until the value ends, and the object is closed with the call.
+
+use serde_json::Value;
+
+use super::draft::Draft;
+use super::tag::Tag;
+use crate::message::{Delta, Message};
+use crate::peg::{Machine, incomplete_tail};
+
+/// Reads a machine's captures and writes the message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Assembler {
+    draft: Draft,
+    /// Bytes of the parsed text that come before the output itself.
+    prefill: usize,
+    /// Captures read so far.
+    read: usize,
+    /// The region being read, and how far.
+    region: Option<(Tag, usize)>,
+    /// Everything before this position is in the message, or is markup of something that is.
+    covered: usize,
+    call: CallState,
+}
+
+/// What the call at hand needs to be known of it.
+#[derive(Clone, Debug, Default)]
+struct CallState {
+    open: bool,
+    named: bool,
+    /// Id and arguments that came before the name.
+    id: String,
+    early: String,
+    arguments: Arguments,
+    count: usize,
+    quoted: bool,
+}
+
+/// How far the arguments have been written.
+#[derive(Clone, Debug, Default)]
+struct Arguments {
+    begun: bool,
+    /// The region holds something that is not an object; it adds nothing.
+    ignored: bool,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Arguments {
+    /// Follows braces outside strings, so that the object can be closed.
+    fn follow(&mut self, text: &str) {
+        self.begun |= !text.is_empty();
+        for byte in text.bytes() {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.in_string => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                b'{' if !self.in_string => self.depth += 1,
+                b'}' if !self.in_string => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Assembler {
+    /// An empty message; the first `prefill` bytes of the parsed text are not output.
+    pub fn new(prefill: usize) -> Self {
+        Assembler { prefill, covered: prefill, ..Assembler::default() }
+    }
+
+    /// Reads what the machine shows. `false`: it contradicts what the message says already.
+    pub fn read(&mut self, machine: &mut Machine) -> bool {
+        if machine.take_kept() < self.read {
+            self.rewind();
+        }
+        let visible = machine.visible();
+        let output = machine.output();
+        for capture in visible.captures.get(self.read..).unwrap_or_default() {
+            self.read += 1;
+            let Some(tag) = Tag::from_id(capture.tag) else { continue };
+            if capture.opens {
+                self.open(tag, capture.pos);
+            } else {
+                self.close(tag, capture.pos, output);
+            }
+        }
+        if let Some((tag, _)) = self.region.filter(|(tag, _)| tag.streams()) {
+            self.text(tag, visible.reach, output, false);
+        }
+        !self.draft.contradicted()
+    }
+
+    /// Reads another machine's run over the same output from its start.
+    pub fn reread(&mut self, machine: &mut Machine) {
+        self.rewind();
+        self.read(machine);
+    }
+
+    /// The other way to write content: bytes that the format does not account for.
+    pub fn spill(&mut self, from: usize, to: usize, output: &[u8]) {
+        self.draft.settle();
+        let from = from.max(self.prefill);
+        if from < to {
+            let text = String::from_utf8_lossy(&output[from..to]);
+            self.draft.content(&text, self.span(from, to));
+        }
+        self.covered = self.covered.max(to);
+    }
+
+    /// Everything before this position is in the message or is its markup.
+    pub fn covered(&self) -> usize {
+        self.covered
+    }
+
+    /// How many captures have been read.
+    pub fn captures_read(&self) -> usize {
+        self.read
+    }
+
+    /// Forgets what was added.
+    pub fn clear_deltas(&mut self) {
+        self.draft.clear_pieces();
+    }
+
+    /// What was added since it was forgotten.
+    pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
+        self.draft.deltas()
+    }
+
+    /// The message so far.
+    pub fn message(&self) -> Message {
+        self.draft.message()
+    }
+
+    fn rewind(&mut self) {
+        self.draft.rewind();
+        self.read = 0;
+        self.region = None;
+        self.call = CallState::default();
+    }
+
+    fn span(&self, from: usize, to: usize) -> std::ops::Range<usize> {
+        from.saturating_sub(self.prefill)..to.saturating_sub(self.prefill)
+    }
+
+    fn open(&mut self, tag: Tag, pos: usize) {
+        match tag {
+            Tag::ToolOpen => self.call = CallState { open: true, ..CallState::default() },
+            Tag::ToolClose => self.close_call(pos),
+            Tag::ArgClose => self.close_text(pos),
+            Tag::ArgText if self.call.open && !self.call.quoted => {
+                self.arguments("\"", pos, pos);
+                self.call.quoted = true;
+            }
+            _ => {}
+        }
+        if !matches!(tag, Tag::ToolOpen | Tag::ToolClose | Tag::ArgClose) {
+            self.region = Some((tag, pos));
+        }
+    }
+
+    fn close(&mut self, tag: Tag, pos: usize, output: &[u8]) {
+        match self.region {
+            Some((open, _)) if open == tag && tag.streams() => self.text(tag, pos, output, true),
+            Some((open, from)) if open == tag => {
+                let text = String::from_utf8_lossy(&output[from..pos]);
+                self.word(tag, &text, from, pos);
+            }
+            _ => {}
+        }
+        if self.region.is_some_and(|(open, _)| open == tag) {
+            self.region = None;
+        }
+        if !self.call.open || self.call.named {
+            self.covered = self.covered.max(pos);
+        }
+    }
+
+    /// A region that counts as a whole.
+    fn word(&mut self, tag: Tag, text: &str, from: usize, to: usize) {
+        if !self.call.open {
+            return;
+        }
+        let span = self.span(from, to);
+        match tag {
+            Tag::ToolName if !self.call.named && !text.trim_ascii_end().is_empty() => {
+                self.call.named = true;
+                let early = std::mem::take(&mut self.call.early);
+                let arguments = if early.is_empty() { "{" } else { &early };
+                if early.is_empty() {
+                    self.call.arguments.depth += 1;
+                }
+                self.draft.call(text.trim_ascii_end(), &self.call.id, arguments, span);
+            }
+            Tag::ToolId => {
+                let id = text.trim_ascii_end();
+                let id = id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id);
+                if self.call.named {
+                    self.draft.id(id, span);
+                } else {
+                    self.call.id = id.to_owned();
+                }
+            }
+            Tag::ArgName => {
+                let name = text.trim_ascii_end();
+                let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
+                let comma = if self.call.count > 0 { "," } else { "" };
+                let brace = if !self.call.named && self.call.early.is_empty() { "{" } else { "" };
+                self.call.count += 1;
+                self.arguments(&format!("{brace}{comma}{}:", Value::from(name)), from, to);
+            }
+            _ => {}
+        }
+    }
+
+    /// More of a streaming region, up to `to`.
+    fn text(&mut self, tag: Tag, to: usize, output: &[u8], whole: bool) {
+        let Some((_, from)) = self.region else { return };
+        if to <= from {
+            return;
+        }
+        let mut to = to;
+        let mut bytes = &output[from..to];
+        if !whole {
+            to -= incomplete_tail(bytes);
+            bytes = &output[from..to];
+        }
+        match tag {
+            Tag::Reasoning | Tag::Content => {
+                let text = String::from_utf8_lossy(bytes);
+                let span = self.span(from, to);
+                if tag == Tag::Content {
+                    self.draft.content(&text, span);
+                } else {
+                    self.draft.reasoning(&text, span);
+                }
+            }
+            Tag::ToolArgs => {
+                bytes = bytes.trim_ascii_end();
+                to = from + bytes.len();
+                let text = String::from_utf8_lossy(bytes);
+                self.object(&text, from, to);
+            }
+            Tag::ArgJson => {
+                let text = String::from_utf8_lossy(bytes);
+                self.arguments(&text, from, to);
+            }
+            Tag::ArgText => {
+                let quoted = Value::from(String::from_utf8_lossy(bytes)).to_string();
+                self.arguments(&quoted[1..quoted.len() - 1], from, to);
+            }
+            _ => {}
+        }
+        self.region = Some((tag, to));
+        if !self.call.open || self.call.named {
+            self.covered = self.covered.max(to);
+        }
+    }
+
+    /// A piece of arguments that are one JSON object.
+    fn object(&mut self, text: &str, from: usize, to: usize) {
+        if text.is_empty() || !self.call.open || self.call.arguments.ignored {
+            return;
+        }
+        let mut text = text;
+        if !self.call.arguments.begun {
+            let Some(rest) = text.strip_prefix('{') else {
+                self.call.arguments.ignored = true;
+                return;
+            };
+            if self.call.named {
+                self.call.arguments.begun = true;
+                text = rest;
+            }
+        }
+        self.arguments(text, from, to);
+    }
+
+    fn arguments(&mut self, text: &str, from: usize, to: usize) {
+        if !self.call.open {
+            return;
+        }
+        self.call.arguments.follow(text);
+        if self.call.named {
+            self.draft.arguments(text, self.span(from, to));
+        } else {
+            self.call.early.push_str(text);
+        }
+    }
+
+    fn close_text(&mut self, pos: usize) {
+        if self.call.quoted {
+            self.arguments("\"", pos, pos);
+            self.call.quoted = false;
+        }
+    }
+
+    fn close_call(&mut self, pos: usize) {
+        self.close_text(pos);
+        if self.call.open && self.call.named {
+            let braces = "}".repeat(self.call.arguments.depth);
+            self.arguments(&braces, pos, pos);
+        }
+        self.call.open = false;
+    }
+}

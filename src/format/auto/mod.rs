@@ -1,0 +1,156 @@
+//! Formats from a learnt layout: a turn is reasoning, then content, then calls, each by the markers that the analysis found.
+
+mod json_native;
+mod tagged;
+
+use serde_json::Value;
+
+use super::parts::Parts;
+use super::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::analysis::layout::{ContentMode, Layout, ReasoningMode, ToolFormat};
+use crate::grammar::Trigger;
+use crate::peg::{Arena, ExprId};
+
+/// The format of a template with this layout, for one request. `calls`: whether the template writes tool calls at all.
+pub fn build(layout: &Layout, wanted: &Wanted, calls: bool) -> Format {
+    let callable = layout.tools.format != ToolFormat::None && !wanted.tools.is_empty();
+    let delimiters = [("assistant", &layout.assistant_start), ("user", &layout.user_start)];
+    let thinking = (layout.reasoning.mode != ReasoningMode::None).then(|| Thinking {
+        start: layout.reasoning.start.trim_ascii().to_owned(),
+        ends: Some(layout.reasoning.end.trim_ascii().to_owned()).filter(|end| !end.is_empty()).into_iter().collect(),
+    });
+    Format {
+        output: output(layout, wanted, callable && calls),
+        constraint: constraint(layout, wanted, callable),
+        preserved_tokens: layout.preserved_tokens.clone(),
+        additional_stops: layout.additional_stops.clone(),
+        thinking,
+        delimiters: delimiters
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(role, text)| Delimiter { role, delimiter: text.clone() })
+            .collect(),
+    }
+}
+
+/// A format that takes everything after the generation prompt as content.
+pub fn pure_content(generation_prompt: &str) -> Format {
+    let p = Parts::default();
+    let root = p.spaced([p.literal(generation_prompt), p.content(p.rest())]);
+    Format { output: p.finish(root), ..Format::default() }
+}
+
+/// What the prompt ends with when the model is to go on with a message: the turn's opening up to the reasoning, the
+/// reasoning so far and, where the content is to be continued, its end and the content so far.
+pub fn continued_prompt(layout: &Layout, generation_prompt: &str, reasoning: &str, content: Option<&str>) -> String {
+    let mut prompt = generation_prompt.to_owned();
+    let start = &layout.reasoning.start;
+    if !start.is_empty() {
+        prompt.truncate(prompt.find(start.as_str()).unwrap_or(prompt.len()));
+        prompt.push_str(start);
+        prompt.push_str(reasoning);
+        if content.is_some() {
+            prompt.push_str(&layout.reasoning.end);
+        }
+    }
+    prompt.push_str(content.unwrap_or(""));
+    prompt
+}
+
+fn output(layout: &Layout, wanted: &Wanted, callable: bool) -> Arena {
+    let p = Parts::default();
+    let reasoning = reasoning(&p, layout, wanted);
+    let mut plain = layout.reasoning.mode == ReasoningMode::None;
+    let body = if let Some(schema) = wanted.response_schema {
+        plain = false;
+        response(&p, reasoning, schema)
+    } else if callable {
+        plain = false;
+        let calls = match layout.tools.format {
+            ToolFormat::JsonNative => json_native::calls(&p, layout, wanted),
+            _ => tagged::calls(&p, layout, wanted),
+        };
+        p.sequence([reasoning, before_calls(&p, layout), calls, p.end()])
+    } else {
+        content(&p, layout, wanted, reasoning)
+    };
+    let prefix = p.prefix(wanted.generation_prompt, layout.reasoning.start.trim_ascii());
+    let root = if plain { p.sequence([prefix, body]) } else { p.spaced([prefix, body]) };
+    p.finish(root)
+}
+
+/// A grammar is worth having where a response schema, or calls that can be recognised, constrain the output.
+fn constraint(layout: &Layout, wanted: &Wanted, callable: bool) -> Constraint {
+    let marker = calls_marker(layout);
+    if wanted.response_schema.is_some() || callable && wanted.call_required {
+        return Constraint::Strict;
+    }
+    if !callable || marker.is_empty() {
+        return Constraint::Free;
+    }
+    let wrapper = layout.tools.openai_wrapper.then(|| Trigger::word("{\"type\": \"function\","));
+    Constraint::Lazy([Trigger::word(marker)].into_iter().chain(wrapper).collect())
+}
+
+/// What the first call begins with; empty where nothing marks it.
+fn calls_marker(layout: &Layout) -> &str {
+    match layout.tools.section_start.as_str() {
+        "" => &layout.tools.per_call_start,
+        section => section,
+    }
+}
+
+fn reasoning(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
+    let markers = &layout.reasoning;
+    if !wanted.extract_reasoning || markers.mode == ReasoningMode::None || markers.end.is_empty() {
+        return p.empty();
+    }
+    let text = p.reasoning(p.until(markers.end.trim_ascii()));
+    p.optional(p.sequence([p.loose(&markers.start), text, p.loose(&markers.end)]))
+}
+
+fn content(p: &Parts, layout: &Layout, wanted: &Wanted, reasoning: ExprId) -> ExprId {
+    if !is_wrapped(layout) {
+        return p.sequence([reasoning, p.content(p.rest()), p.end()]);
+    }
+    let extracts = wanted.extract_reasoning && layout.reasoning.mode != ReasoningMode::None;
+    let before = if extracts { reasoning } else { p.content(p.until(&*layout.content.start)) };
+    p.sequence([before, wrapped_content(p, layout), p.end()])
+}
+
+fn is_wrapped(layout: &Layout) -> bool {
+    let content = &layout.content;
+    content.mode == ContentMode::AlwaysWrapped && !content.start.is_empty() && !content.end.is_empty()
+}
+
+fn wrapped_content(p: &Parts, layout: &Layout) -> ExprId {
+    let text = p.content(p.until(&*layout.content.end));
+    p.sequence([p.literal(&*layout.content.start), text, p.literal(&*layout.content.end)])
+}
+
+/// Content in front of calls: up to what marks them.
+fn before_calls(p: &Parts, layout: &Layout) -> ExprId {
+    if layout.tools.format == ToolFormat::JsonNative {
+        if is_wrapped(layout) {
+            return p.optional(wrapped_content(p, layout));
+        }
+        let marker = match calls_marker(layout) {
+            "" => "{",
+            marker => marker,
+        };
+        return p.optional(p.content(p.until(marker)));
+    }
+    match calls_marker(layout) {
+        "" => p.empty(),
+        marker => p.optional(p.content(p.until(marker))),
+    }
+}
+
+/// A response that is one JSON value, in a code block or bare.
+fn response(p: &Parts, reasoning: ExprId, schema: &Value) -> ExprId {
+    let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
+    let value = p.rule("response-format", value);
+    let block = p.spaced([p.literal("```json"), value, p.literal("```")]);
+    let bare = p.sequence([p.space(), value, p.space()]);
+    p.sequence([reasoning, p.space(), p.choice([block, bare]), p.end()])
+}

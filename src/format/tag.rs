@@ -1,0 +1,76 @@
+//! What a captured region means: the closed set of tags that formats put on their expressions.
+
+use crate::peg::TagId;
+
+/// The meaning of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Tag {
+    /// Text of `reasoning_content`.
+    Reasoning,
+    /// Text of `content`.
+    Content,
+    /// A call begins.
+    ToolOpen,
+    /// It is whole.
+    ToolClose,
+    /// The call's id, with or without quotes.
+    ToolId,
+    /// The call's name.
+    ToolName,
+    /// The call's arguments as one JSON object.
+    ToolArgs,
+    /// The name of one argument.
+    ArgName,
+    /// The value of one argument, written as JSON.
+    ArgJson,
+    /// The value of one argument, written as raw text.
+    ArgText,
+    /// The value of one argument is whole.
+    ArgClose,
+}
+
+impl Tag {
+    const ALL: [Tag; 11] = [
+        Tag::Reasoning,
+        Tag::Content,
+        Tag::ToolOpen,
+        Tag::ToolClose,
+        Tag::ToolId,
+        Tag::ToolName,
+        Tag::ToolArgs,
+        Tag::ArgName,
+        Tag::ArgJson,
+        Tag::ArgText,
+        Tag::ArgClose,
+    ];
+
+    /// The tag behind an id of a format's arena.
+    pub(super) fn from_id(id: TagId) -> Option<Tag> {
+        Tag::ALL.get(usize::from(id.0)).copied()
+    }
+
+    /// Whether the region's text shows while it is still open.
+    pub(super) fn streams(self) -> bool {
+        matches!(self, Tag::Reasoning | Tag::Content | Tag::ToolArgs | Tag::ArgJson | Tag::ArgText)
+    }
+}
+
+impl From<Tag> for TagId {
+    fn from(tag: Tag) -> TagId {
+        TagId(tag as u16)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_back() {
+        for tag in Tag::ALL {
+            assert_eq!(Tag::from_id(tag.into()), Some(tag));
+        }
+        assert_eq!(Tag::from_id(TagId(99)), None);
+    }
+}

@@ -1,0 +1,35 @@
+//! Grammars for constrained sampling: when they start, and what schemas allow.
+
+pub mod schema;
+
+/// What makes a lazily applied grammar start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trigger {
+    /// How `value` is to be read.
+    pub kind: TriggerKind,
+    /// A word or a regular expression.
+    pub value: String,
+}
+
+impl Trigger {
+    /// Starts where this text appears.
+    pub fn word(value: impl Into<String>) -> Self {
+        Trigger { kind: TriggerKind::Word, value: value.into() }
+    }
+}
+
+/// How a trigger's value is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TriggerKind {
+    /// A text that appears in the output.
+    Word,
+}
+
+impl TriggerKind {
+    /// `word`.
+    pub fn name(self) -> &'static str {
+        match self {
+            TriggerKind::Word => "word",
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What a piece of output adds to the message.
+
+use std::ops::Range;
+
+/// Which part of the message grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeltaKind {
+    /// `reasoning_content`.
+    Reasoning,
+    /// `content`.
+    Content,
+    /// The name of a call; the first delta of each call, and its only one of this kind.
+    ToolName,
+    /// The id of a call, at most once.
+    ToolId,
+    /// A piece of a call's arguments, as JSON text.
+    ToolArguments,
+}
+
+/// Text to append. Deltas never take anything back: appended in order they make up the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delta<'a> {
+    /// The part that grows.
+    pub kind: DeltaKind,
+    /// Index of the call, from 0; 0 for content and reasoning.
+    pub call: usize,
+    /// What to append.
+    pub text: &'a str,
+    /// The bytes of the raw output that it came from; empty where it stands for markup (a closing brace, say).
+    pub span: Range<usize>,
+}
+
+/// How the output related to its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The whole output matched.
+    Complete,
+    /// It was cut off, or ended where the format does not end: what is there is there.
+    Partial,
+    /// It left the format; what fits nowhere is content.
+    Recovered,
+}
+
+impl Status {
+    /// `complete`, `partial` or `recovered`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Complete => "complete",
+            Status::Partial => "partial",
+            Status::Recovered => "recovered",
+        }
+    }
+}

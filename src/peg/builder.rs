@@ -1,0 +1,177 @@
+//! Combinators that fill an [`Arena`]. They take `&self`, so that calls nest as the expressions do.
+
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use super::expr::{Arena, CharSet, Expr, ExprId, TagId};
+
+/// Builds an arena.
+///
+/// ```
+/// use chatparse::peg::{Builder, TagId};
+/// let p = Builder::new();
+/// let word = p.tag(TagId(0), p.until("</b>"));
+/// let arena = p.finish(p.sequence([p.literal("<b>"), word, p.literal("</b>"), p.end()]));
+/// assert!(chatparse::peg::compile(&arena).is_ok());
+/// ```
+#[derive(Default)]
+pub struct Builder {
+    arena: RefCell<Arena>,
+}
+
+impl Builder {
+    /// A builder of an empty arena.
+    pub fn new() -> Self {
+        Builder::default()
+    }
+
+    /// The arena, with `root` as its root. The builder is empty afterwards.
+    pub fn finish(&self, root: ExprId) -> Arena {
+        let mut arena = self.arena.take();
+        arena.set_root(root);
+        arena
+    }
+
+    fn add(&self, node: Expr) -> ExprId {
+        self.arena.borrow_mut().add(node)
+    }
+
+    pub(super) fn is_defined(&self, name: &str) -> bool {
+        self.arena.borrow().rule_named(name).is_some()
+    }
+
+    /// [`Expr::Empty`].
+    pub fn empty(&self) -> ExprId {
+        self.add(Expr::Empty)
+    }
+
+    /// [`Expr::End`].
+    pub fn end(&self) -> ExprId {
+        self.add(Expr::End)
+    }
+
+    /// [`Expr::Literal`].
+    pub fn literal(&self, text: impl Into<String>) -> ExprId {
+        self.add(Expr::Literal(text.into()))
+    }
+
+    /// [`Expr::Sequence`].
+    pub fn sequence(&self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
+        let children = children.into_iter().collect();
+        self.add(Expr::Sequence(children))
+    }
+
+    /// [`Expr::Choice`].
+    pub fn choice(&self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
+        let children = children.into_iter().collect();
+        self.add(Expr::Choice(children))
+    }
+
+    /// [`Expr::Repeat`].
+    pub fn repeat(&self, child: ExprId, min: u32, max: Option<u32>) -> ExprId {
+        self.add(Expr::Repeat(child, min, max))
+    }
+
+    /// Zero or one.
+    pub fn optional(&self, child: ExprId) -> ExprId {
+        self.repeat(child, 0, Some(1))
+    }
+
+    /// Zero or more.
+    pub fn many(&self, child: ExprId) -> ExprId {
+        self.repeat(child, 0, None)
+    }
+
+    /// One or more.
+    pub fn some(&self, child: ExprId) -> ExprId {
+        self.repeat(child, 1, None)
+    }
+
+    /// [`Expr::And`].
+    pub fn and(&self, child: ExprId) -> ExprId {
+        self.add(Expr::And(child))
+    }
+
+    /// [`Expr::Not`].
+    pub fn not(&self, child: ExprId) -> ExprId {
+        self.add(Expr::Not(child))
+    }
+
+    /// [`Expr::Any`].
+    pub fn any(&self) -> ExprId {
+        self.add(Expr::Any)
+    }
+
+    /// [`Expr::Space`].
+    pub fn space(&self) -> ExprId {
+        self.add(Expr::Space)
+    }
+
+    /// One character of these inclusive ranges.
+    pub fn one_of(&self, ranges: &[(char, char)]) -> ExprId {
+        self.add(Expr::Char(CharSet { ranges: ranges.to_vec(), negated: false }))
+    }
+
+    /// [`Expr::StringBody`].
+    pub fn string_body(&self, delimiter: u8) -> ExprId {
+        self.add(Expr::StringBody(delimiter))
+    }
+
+    /// [`Expr::Until`] the first of several markers. Empty markers never match and are dropped.
+    pub fn until_any<S: Into<String>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
+        let markers = markers.into_iter().map(Into::into).filter(|m: &String| !m.is_empty()).collect();
+        self.add(Expr::Until(markers))
+    }
+
+    /// [`Expr::Until`] one marker.
+    pub fn until(&self, marker: impl Into<String>) -> ExprId {
+        self.until_any([marker])
+    }
+
+    /// Everything that is left.
+    pub fn rest(&self) -> ExprId {
+        self.add(Expr::Until(Vec::new()))
+    }
+
+    /// [`Expr::Tag`].
+    pub fn tag(&self, tag: impl Into<TagId>, child: ExprId) -> ExprId {
+        self.add(Expr::Tag(tag.into(), child))
+    }
+
+    /// [`Expr::Atomic`].
+    pub fn atomic(&self, child: ExprId) -> ExprId {
+        self.add(Expr::Atomic(child))
+    }
+
+    /// [`Expr::Schema`].
+    pub fn schema(&self, child: ExprId, name: impl Into<String>, schema: Value, raw: bool) -> ExprId {
+        self.add(Expr::Schema { child, name: name.into(), schema, raw })
+    }
+
+    /// [`Expr::Excluding`].
+    pub fn excluding(&self, child: ExprId, markers: Vec<String>) -> ExprId {
+        self.add(Expr::Excluding(child, markers))
+    }
+
+    /// A reference to a rule that is defined now or later.
+    pub fn reference(&self, name: impl Into<String>) -> ExprId {
+        self.add(Expr::Ref(name.into()))
+    }
+
+    /// Names an expression and gives a reference to it. A second rule of the same name replaces the first.
+    pub fn rule(&self, name: impl Into<String>, child: ExprId) -> ExprId {
+        self.add_rule(name.into(), child, false)
+    }
+
+    /// A rule at which a lazily applied grammar may start.
+    pub fn trigger_rule(&self, name: impl Into<String>, child: ExprId) -> ExprId {
+        self.add_rule(name.into(), child, true)
+    }
+
+    fn add_rule(&self, name: String, child: ExprId, trigger: bool) -> ExprId {
+        let rule = self.add(Expr::Rule { name: name.clone(), child, trigger });
+        self.arena.borrow_mut().define(&name, rule);
+        self.add(Expr::Ref(name))
+    }
+}

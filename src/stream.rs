@@ -1,0 +1,159 @@
+//! Model output to message, piece by piece.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::Assembler;
+use crate::message::{Delta, Message, Status};
+use crate::peg::{Machine, Program, State, incomplete_tail};
+
+/// What output is parsed with: a compiled format and the text that the prompt has already put in the model's mouth.
+/// Immutable and cheap to clone; shared by threads.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    pub(crate) program: Arc<Program>,
+    /// The generation prompt: parsed as if the model had written it.
+    pub(crate) prefill: Arc<str>,
+}
+
+impl Parser {
+    /// Parses text that is all there.
+    ///
+    /// `partial`: more of it is still to come, or it was cut off. Otherwise the model ended it.
+    ///
+    /// # Errors
+    /// None, unless `strict`: then [`ErrorKind::Parse`] for an output that does not fit the format.
+    pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
+        let mut stream = Stream::new(self);
+        let _ = stream.feed(text);
+        let ended = stream.finish(partial);
+        if strict && ended.status == Status::Recovered {
+            return Err(ended.mismatch());
+        }
+        Ok((ended.message, ended.status))
+    }
+}
+
+/// A parse in progress. One owner at a time; clone it to fork the parse.
+#[derive(Clone)]
+pub struct Stream {
+    machine: Machine,
+    assembler: Assembler,
+    prefill: usize,
+    /// The output left the format; from this position on it is content.
+    spilt: Option<usize>,
+    parser: Parser,
+}
+
+/// How a parse ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The message: all deltas put together.
+    pub message: Message,
+    /// How the output related to the format.
+    pub status: Status,
+    /// Where it left the format, in bytes of the output.
+    pub left_at: Option<usize>,
+}
+
+impl Ended {
+    /// The error that a strict caller reports for an output that left the format.
+    pub fn mismatch(&self) -> Error {
+        let at = self.left_at.unwrap_or(0);
+        Error::new(ErrorKind::Parse, format!("the model's output does not match the template's format from byte {at} on"))
+    }
+}
+
+impl Stream {
+    /// A parse at the start of the output. What the prompt has begun (a prefilled message) shows with the first feed.
+    pub fn new(parser: &Parser) -> Self {
+        let mut machine = Machine::new(Arc::clone(&parser.program));
+        machine.feed(parser.prefill.as_bytes());
+        let prefill = parser.prefill.len();
+        Stream { machine, assembler: Assembler::new(prefill), prefill, spilt: None, parser: parser.clone() }
+    }
+
+    /// Appends output and says what it adds to the message. Costs as much as the new bytes. Bytes may be cut anywhere, also
+    /// inside a character.
+    pub fn feed(&mut self, bytes: &[u8]) -> impl ExactSizeIterator<Item = Delta<'_>> {
+        self.assembler.clear_deltas();
+        self.machine.feed(bytes);
+        self.advance();
+        self.assembler.deltas()
+    }
+
+    /// Ends the output: `cut_off` where a limit ended it and not the model. What that still adds is in
+    /// [`Stream::deltas`]; feeding on is of no use.
+    pub fn finish(&mut self, cut_off: bool) -> Ended {
+        self.assembler.clear_deltas();
+        let mut status = Status::Recovered;
+        if self.spilt.is_none() {
+            if !cut_off && self.machine.finish(self.assembler.captures_read()) {
+                status = Status::Complete;
+            } else if self.machine.cut() {
+                status = Status::Partial;
+            } else {
+                self.spilt = Some(self.assembler.covered());
+            }
+            self.advance();
+        }
+        let output = self.machine.output();
+        let left_at = self.spilt.map(|at| at.saturating_sub(self.prefill));
+        if self.spilt.is_some() {
+            status = Status::Recovered;
+            self.assembler.spill(self.assembler.covered(), output.len(), output);
+        }
+        Ended { message: self.assembler.message(), status, left_at }
+    }
+
+    /// What the last [`Stream::feed`] or [`Stream::finish`] added.
+    pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
+        self.assembler.deltas()
+    }
+
+    /// The message so far.
+    pub fn message(&self) -> Message {
+        self.assembler.message()
+    }
+
+    /// Back to the start of the output.
+    pub fn reset(&mut self) {
+        *self = Stream::new(&self.parser.clone());
+    }
+
+    /// Reads on in the machine, or spills where the output has left the format.
+    fn advance(&mut self) {
+        if self.spilt.is_none() {
+            match self.machine.state() {
+                State::Failed => self.leave(),
+                State::Waiting => {
+                    if !self.assembler.read(&mut self.machine) {
+                        self.spilt = Some(self.assembler.covered());
+                    }
+                }
+                State::Accepted(end) => {
+                    let agrees = self.assembler.read(&mut self.machine);
+                    if !agrees || end < self.machine.output().len() {
+                        self.spilt = Some(if agrees { end } else { self.assembler.covered() });
+                    }
+                }
+            }
+        }
+        if let Some(from) = self.spilt {
+            let output = self.machine.output();
+            let from = from.max(self.assembler.covered());
+            let to = output.len() - incomplete_tail(output);
+            self.assembler.spill(from, to, output);
+        }
+    }
+
+    /// The output has left the format. What was shown just before the first byte that did not fit stands; the rest is
+    /// content. The parse up to that byte is run again, once, so that nothing depends on how the output was cut.
+    fn leave(&mut self) {
+        let fits = self.machine.examined().saturating_sub(1).min(self.machine.output().len());
+        let mut before = Machine::new(Arc::clone(&self.parser.program));
+        before.feed(&self.machine.output()[..fits]);
+        self.assembler.reread(&mut before);
+        self.spilt = Some(self.assembler.covered());
+    }
+}
