@@ -1,8 +1,20 @@
-//! chatparse: learns a language model's chat template.
+//! chatparse learns how a language model writes from its chat template, and reads what it writes.
+//!
+//! ```text
+//!  template text ──▶ template ──▶ analysis ──▶ format ──┬─▶ peg     ──▶ captures ──▶ message, deltas
+//!  (Jinja)           compiled     Layout       one      └─▶ grammar
+//!                    once         (inert)      Expr
+//! ```
+//!
+//! A [`ChatTemplate`] is compiled and analysed once. For each request it gives [`Params`]: the prompt, and a
+//! [`stream::Parser`]. A [`Stream`] takes the model's output in pieces of any size and says what each adds to the message;
+//! it reads every byte once, takes nothing back and loses nothing.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod analysis;
+pub mod builtin;
+pub mod chat;
 pub mod error;
 pub mod format;
 pub mod grammar;
@@ -12,4 +24,7 @@ pub mod peg;
 pub mod stream;
 pub mod template;
 
+pub use chat::{ChatTemplate, Params};
 pub use error::{Error, ErrorKind, Result};
+pub use message::{Delta, DeltaKind, Message, Request, Status, ToolCall};
+pub use stream::{Parser, Stream};

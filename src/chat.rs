@@ -1,0 +1,188 @@
+//! The façade: a template, learnt once, turns each request into a prompt and a parser.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Value, json};
+
+use crate::analysis::{self, Analysis};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{self, Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::message::{Continuation, Request};
+use crate::peg;
+use crate::stream::Parser;
+use crate::template::{Caps, Prepared, Template, prepare};
+
+/// A chat template: compiled, with its caps and, once somebody asks, its analysis. Immutable; share it between threads.
+///
+/// ```
+/// use chatparse::{ChatTemplate, Request, Stream};
+/// let template = ChatTemplate::builtin("chatml").unwrap();
+/// let request = Request::from_text(r#"{"messages": [{"role": "user", "content": "Hi"}]}"#)?;
+/// let params = template.params(&request)?;
+/// assert_eq!(params.prompt, "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
+/// let mut stream = Stream::new(&params.parser);
+/// let text: String = stream.feed(b"Hello!").map(|delta| delta.text).collect();
+/// assert_eq!(text, "Hello!");
+/// # Ok::<(), chatparse::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ChatTemplate {
+    template: Template,
+    family: Option<&'static format::Family>,
+    analysis: OnceLock<Result<Analysis>>,
+}
+
+/// What one request needs. Immutable; share it between threads.
+#[derive(Clone, Debug)]
+pub struct Params {
+    /// The prompt, with the generation prompt and what a continued message has so far.
+    pub prompt: String,
+    /// The end of the prompt that is already the assistant's turn. The parser knows it.
+    pub generation_prompt: String,
+    /// Whether and where a grammar constrains the output.
+    pub constraint: Constraint,
+    /// Texts that the tokeniser must keep as single tokens and the detokeniser must print.
+    pub preserved_tokens: Vec<String>,
+    /// Texts that end the output besides the end-of-turn token.
+    pub additional_stops: Vec<String>,
+    /// The markers of reasoning; `None` where the template knows none.
+    pub thinking: Option<Thinking>,
+    /// How the turns of each role begin in a prompt.
+    pub delimiters: Vec<Delimiter>,
+    /// Parses the output.
+    pub parser: Parser,
+}
+
+impl ChatTemplate {
+    /// Compiles a template. `bos` and `eos` are the texts of the model's special tokens, empty for none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where the source does not parse, [`ErrorKind::Limit`] where it is too long.
+    pub fn new(source: &str, bos: &str, eos: &str) -> Result<Self> {
+        let template = Template::new(source, bos, eos)?;
+        let family = format::family_of(template.source());
+        Ok(ChatTemplate { template, family, analysis: OnceLock::new() })
+    }
+
+    /// A template of our own by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
+    pub fn builtin(name: &str) -> Option<Self> {
+        let builtin = crate::builtin::find(name)?;
+        Some(ChatTemplate::new(builtin.source, builtin.bos, builtin.eos).expect("built-in templates compile"))
+    }
+
+    /// The template's text.
+    pub fn source(&self) -> &str {
+        self.template.source()
+    }
+
+    /// What the template accepts. The first call takes a few renders.
+    pub fn caps(&self) -> &Caps {
+        self.template.caps()
+    }
+
+    /// What was learnt of the template, and how. The first call takes some fifty renders.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where the template fails on every conversation that it was tried with.
+    pub fn analysis(&self) -> Result<&Analysis> {
+        self.analysis.get_or_init(|| analysis::analyze(&self.template)).as_ref().map_err(Clone::clone)
+    }
+
+    /// The prompt alone, for a caller that does not parse: no analysis is needed unless a message is continued.
+    ///
+    /// # Errors
+    /// As [`ChatTemplate::params`].
+    pub fn prompt(&self, request: &Request) -> Result<String> {
+        Ok(self.prompts(request)?.prompt)
+    }
+
+    /// Prompt and parser for one request.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Template`] where the template raises, [`ErrorKind::InvalidArgument`] where the request does not fit it
+    /// (arguments that are no JSON where it needs an object, a grammar beside tools), [`ErrorKind::Limit`].
+    pub fn params(&self, request: &Request) -> Result<Params> {
+        let prompts = self.prompts(request)?;
+        let format = if request.force_pure_content {
+            format::auto::pure_content(&prompts.generation_prompt)
+        } else {
+            let layout = &self.analysis()?.layout;
+            let wanted = Wanted::new(request, &prompts.opening);
+            format::auto::build(layout, &wanted, self.caps().tool_calls)
+        };
+        let Format { output, constraint, preserved_tokens, additional_stops, thinking, delimiters } = format;
+        let program = Arc::new(peg::compile(&output)?);
+        let parser = Parser { program, prefill: prompts.generation_prompt.as_str().into() };
+        Ok(Params {
+            prompt: prompts.prompt,
+            generation_prompt: prompts.generation_prompt,
+            constraint,
+            preserved_tokens,
+            additional_stops,
+            thinking,
+            delimiters,
+            parser,
+        })
+    }
+
+    fn prompts(&self, request: &Request) -> Result<Prompts> {
+        let prepared = prepare(&self.template, request)?;
+        if let Some(family) = self.family.filter(|_| !request.force_pure_content) {
+            let input = format::PromptInput { template: &self.template, prepared: &prepared, request };
+            let format::Prompt { prompt, generation_prompt } = (family.prompt)(&input)?;
+            return Ok(Prompts { prompt, opening: generation_prompt.clone(), generation_prompt });
+        }
+        let prompt = self.template.render(&prepared.conversation)?;
+        let opening = self.template.generation_prompt(&prepared.conversation)?;
+        let Prepared { continuation, continued: Some(message), .. } = &prepared else {
+            return Ok(Prompts { prompt, generation_prompt: opening.clone(), opening });
+        };
+        if request.force_pure_content {
+            return Ok(Prompts { prompt, generation_prompt: opening.clone(), opening });
+        }
+        let layout = &self.analysis()?.layout;
+        let content = message.text("\n\n");
+        let content = (*continuation == Continuation::Content).then_some(content.as_str());
+        let generation_prompt = format::auto::continued_prompt(layout, &opening, &message.reasoning_content, content);
+        Ok(Prompts { prompt: prompt + &generation_prompt, generation_prompt, opening })
+    }
+}
+
+/// What a request puts in front of the output.
+struct Prompts {
+    prompt: String,
+    /// What of it is the assistant's turn already.
+    generation_prompt: String,
+    /// The same without a message that is continued.
+    opening: String,
+}
+
+impl Params {
+    /// All of it as JSON, for hosts that read it as one text: strings, arrays and objects as the fields are named, with
+    /// `format`, `grammar_lazy` and `grammar_triggers` for the constraint and `supports_thinking`, `thinking_start_tag` and
+    /// `thinking_end_tags` for the reasoning.
+    pub fn to_json(&self) -> Value {
+        let triggers: Vec<Value> = match &self.constraint {
+            Constraint::Lazy(triggers) => {
+                triggers.iter().map(|t| json!({"type": t.kind.name(), "value": t.value})).collect()
+            }
+            _ => Vec::new(),
+        };
+        let delimiters: Vec<Value> =
+            self.delimiters.iter().map(|d| json!({"role": d.role, "delimiter": d.delimiter})).collect();
+        let thinking = self.thinking.clone().unwrap_or_default();
+        json!({
+            "prompt": self.prompt,
+            "generation_prompt": self.generation_prompt,
+            "format": "peg-native",
+            "grammar_lazy": matches!(self.constraint, Constraint::Lazy(_)),
+            "grammar_triggers": triggers,
+            "preserved_tokens": self.preserved_tokens,
+            "additional_stops": self.additional_stops,
+            "supports_thinking": self.thinking.is_some(),
+            "thinking_start_tag": thinking.start,
+            "thinking_end_tags": thinking.ends,
+            "message_delimiters": delimiters,
+        })
+    }
+}
