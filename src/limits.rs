@@ -14,3 +14,6 @@ pub const RENDER_DEPTH: usize = 128;
 
 /// Deepest nesting of JSON that a request or a schema may have.
 pub const JSON_DEPTH: usize = 128;
+
+/// Longest render of a short probe conversation from which a template's format is learnt, in bytes.
+pub const PROBE_BYTES: usize = 1 << 20;
