@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use crate::analysis::{self, Analysis};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::format::{self, Constraint, Delimiter, Format, Thinking, Wanted};
 use crate::message::{Continuation, Request};
 use crate::peg;
@@ -28,8 +28,7 @@ use crate::template::{Caps, Prepared, Template, prepare};
 #[derive(Debug)]
 pub struct ChatTemplate {
     template: Template,
-    family: Option<&'static format::Family>,
-    analysis: OnceLock<Result<Analysis>>,
+    analysis: OnceLock<Analysis>,
 }
 
 /// What one request needs. Immutable; share it between threads.
@@ -57,11 +56,10 @@ impl ChatTemplate {
     /// Compiles a template. `bos` and `eos` are the texts of the model's special tokens, empty for none.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where the source does not parse, [`ErrorKind::Limit`] where it is too long.
+    /// [`crate::ErrorKind::Template`] where the source does not parse, [`crate::ErrorKind::Limit`] where it is too long.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Self> {
         let template = Template::new(source, bos, eos)?;
-        let family = format::family_of(template.source());
-        Ok(ChatTemplate { template, family, analysis: OnceLock::new() })
+        Ok(ChatTemplate { template, analysis: OnceLock::new() })
     }
 
     /// A template of our own by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
@@ -81,11 +79,8 @@ impl ChatTemplate {
     }
 
     /// What was learnt of the template, and how. The first call takes some fifty renders.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Template`] where the template fails on every conversation that it was tried with.
-    pub fn analysis(&self) -> Result<&Analysis> {
-        self.analysis.get_or_init(|| analysis::analyze(&self.template)).as_ref().map_err(Clone::clone)
+    pub fn analysis(&self) -> &Analysis {
+        self.analysis.get_or_init(|| analysis::analyze(&self.template))
     }
 
     /// The prompt alone, for a caller that does not parse: no analysis is needed unless a message is continued.
@@ -99,14 +94,14 @@ impl ChatTemplate {
     /// Prompt and parser for one request.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] where the template raises, [`ErrorKind::InvalidArgument`] where the request does not fit it
-    /// (arguments that are no JSON where it needs an object, a grammar beside tools), [`ErrorKind::Limit`].
+    /// [`crate::ErrorKind::Template`] where the template raises, [`crate::ErrorKind::InvalidArgument`] where the request does not fit it
+    /// (arguments that are no JSON where it needs an object, a grammar beside tools), [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
         let prompts = self.prompts(request)?;
         let format = if request.force_pure_content {
             format::auto::pure_content(&prompts.generation_prompt)
         } else {
-            let layout = &self.analysis()?.layout;
+            let layout = &self.analysis().layout;
             let wanted = Wanted::new(request, &prompts.opening);
             format::auto::build(layout, &wanted, self.caps().tool_calls)
         };
@@ -127,11 +122,6 @@ impl ChatTemplate {
 
     fn prompts(&self, request: &Request) -> Result<Prompts> {
         let prepared = prepare(&self.template, request)?;
-        if let Some(family) = self.family.filter(|_| !request.force_pure_content) {
-            let input = format::PromptInput { template: &self.template, prepared: &prepared, request };
-            let format::Prompt { prompt, generation_prompt } = (family.prompt)(&input)?;
-            return Ok(Prompts { prompt, opening: generation_prompt.clone(), generation_prompt });
-        }
         let prompt = self.template.render(&prepared.conversation)?;
         let opening = self.template.generation_prompt(&prepared.conversation)?;
         let Prepared { continuation, continued: Some(message), .. } = &prepared else {
@@ -140,8 +130,8 @@ impl ChatTemplate {
         if request.force_pure_content {
             return Ok(Prompts { prompt, generation_prompt: opening.clone(), opening });
         }
-        let layout = &self.analysis()?.layout;
-        let content = message.text("\n\n");
+        let layout = &self.analysis().layout;
+        let content = message.text();
         let content = (*continuation == Continuation::Content).then_some(content.as_str());
         let generation_prompt = format::auto::continued_prompt(layout, &opening, &message.reasoning_content, content);
         Ok(Prompts { prompt: prompt + &generation_prompt, generation_prompt, opening })

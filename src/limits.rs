@@ -29,3 +29,6 @@ pub const PARSE_STEPS_PER_BYTE: u64 = 2_000;
 
 /// Steps that the parser may take on top of those, once.
 pub const PARSE_STEPS_BASE: u64 = 1_000_000;
+
+/// Longest render of a short probe conversation from which a template's format is learnt, in bytes.
+pub const PROBE_BYTES: usize = 1 << 20;

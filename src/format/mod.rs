@@ -1,6 +1,6 @@
 //! How a model writes: formats, as expressions with tags, and the way from captured regions to a message.
 //!
-//! [`auto`] turns a learnt [`crate::analysis::layout::Layout`] into a [`Format`].
+//! [`auto`] turns a learnt [`crate::analysis::Layout`] into a [`Format`].
 
 mod assemble;
 pub mod auto;

@@ -89,6 +89,15 @@ fn wrong(path: &str, wanted: &str, got: &Value) -> Error {
 }
 
 impl Request {
+    /// Reads a request from JSON text.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for text that is no JSON, and as [`Request::from_json`].
+    pub fn from_text(text: &str) -> Result<Request> {
+        let body = serde_json::from_str(text).map_err(|error| Error::invalid(format!("the request is no JSON: {error}")))?;
+        Request::from_json(&body)
+    }
+
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), and our
     /// options `reasoning_format`, `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt`
     /// (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content` and `now`.

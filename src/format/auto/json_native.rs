@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::parts::Parts;
 use super::super::Wanted;
-use crate::analysis::layout::{Layout, ToolsLayout};
+use crate::analysis::{Layout, ToolsLayout};
 use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::ExprId;

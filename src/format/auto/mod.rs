@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::parts::Parts;
 use super::{Constraint, Delimiter, Format, Thinking, Wanted};
-use crate::analysis::layout::{ContentMode, Layout, ReasoningMode, ToolFormat};
+use crate::analysis::{ContentMode, Layout, ReasoningMode, ToolFormat};
 use crate::grammar::Trigger;
 use crate::peg::{Arena, ExprId};
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::parts::Parts;
 use super::super::Wanted;
-use crate::analysis::layout::{CallIdPosition, Layout, ToolFormat};
+use crate::analysis::{CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::ExprId;

@@ -1,0 +1,76 @@
+//! Tagged arguments: what stands around an argument's name and around its value.
+//!
+//! Two comparisons. *The same call with another argument*: where name and value differ as one piece, the text around
+//! the name must be alike on both sides; where they differ apart, the name's tag is the last marker before it and the
+//! first after it. *The same call with another value*: everything between the name and the value is the value's
+//! prefix, and everything from the value to the close of the call its suffix.
+
+use super::diff::Diff;
+use super::evidence::Study;
+use super::layout::Layout;
+use super::markup::{Markup, after_last, before_first, trim};
+use super::probe::{ARGUMENT, Call, OTHER_ARGUMENT, OTHER_VALUE, VALUE};
+use super::tools::called;
+
+pub(super) fn run(study: &mut Study) {
+    names(study);
+    values(study);
+}
+
+fn names(study: &mut Study) {
+    let Some(pair) = study.pair(called(&[Call::ONE_ARGUMENT]), called(&[Call::OTHER_ARGUMENT_ONLY])) else { return };
+    let diff = pair.diff();
+    let Some((prefix, suffix)) = tag_of_whole_argument(&diff).or_else(|| tag_of_bare_name(&diff)) else { return };
+    study.learn("one argument / another argument", &pair, |layout| {
+        layout.arguments.name_prefix = prefix.into();
+        layout.arguments.name_suffix = suffix;
+    });
+}
+
+/// Name and value are in one difference: what precedes the name and what follows it up to the value, on both sides.
+fn tag_of_whole_argument<'a>(diff: &Diff<'a>) -> Option<(&'a str, String)> {
+    let around = |text: &'a str, name: &str, value: &str| {
+        let (before, after) = text.split_once(name)?;
+        Some((before, before_first(before_first(after, value), "\"")))
+    };
+    let left = around(diff.left, ARGUMENT, VALUE)?;
+    let right = around(diff.right, OTHER_ARGUMENT, OTHER_VALUE)?;
+    (left == right && !left.0.is_empty()).then(|| (left.0, left.1.to_string()))
+}
+
+/// Only the name differs: the last marker before it, and the text up to and with the first marker after it.
+fn tag_of_bare_name<'a>(diff: &Diff<'a>) -> Option<(&'a str, String)> {
+    let rest = diff.left.strip_prefix(ARGUMENT)?;
+    diff.right.strip_prefix(OTHER_ARGUMENT)?;
+    let prefix = Markup::new(diff.prefix).since_last_marker().unwrap_or(diff.prefix);
+    let after = [rest, diff.suffix].concat();
+    let markup = Markup::new(&after);
+    let end = markup.markers_from(0).first().map_or(0, |tag| tag.spaced);
+    Some((prefix, after[..end].to_string()))
+}
+
+fn values(study: &mut Study) {
+    let Some(pair) = study.pair(called(&[Call::ONE_ARGUMENT]), called(&[Call::ONE_ARGUMENT_CHANGED])) else { return };
+    let diff = pair.diff();
+    if (diff.left, diff.right) != (VALUE, OTHER_VALUE) {
+        return;
+    }
+    study.learn("a value / another value", &pair, |layout| {
+        let named = format!("{ARGUMENT}{}", layout.arguments.name_suffix);
+        let prefix = after_last(diff.prefix, &named).unwrap_or(diff.prefix);
+        layout.arguments.value_prefix = Markup::new(prefix).since_last_marker().unwrap_or(prefix).into();
+        let suffix = value_suffix(diff.suffix, layout);
+        if !trim(suffix).is_empty() {
+            layout.arguments.value_suffix = suffix.into();
+        }
+    });
+}
+
+/// What follows the value, up to what closes the function, else the call, else the section.
+fn value_suffix<'a>(rest: &'a str, layout: &Layout) -> &'a str {
+    let closers = [&layout.function.close, &layout.tools.per_call_end, &layout.tools.section_end];
+    match closers.into_iter().find(|closer| !closer.is_empty()) {
+        Some(closer) => before_first(rest, closer),
+        None => rest,
+    }
+}

@@ -1,0 +1,71 @@
+//! A call's id in a tagged format: whether the template writes it, where, and between which markers.
+//!
+//! The same call is compared with itself under another id. Where the difference lies relative to the function's name
+//! and to the `{` of the arguments says where ids stand.
+
+use super::evidence::Study;
+use super::layout::{CallIdLayout, CallIdPosition};
+use super::markup::{Marker, Markup};
+use super::probe::{Call, FUNCTION, ID_STEM};
+use super::tools::called;
+
+pub(super) fn run(study: &mut Study) {
+    let Some(pair) = study.pair(called(&[Call::FIRST]), called(&[Call::FIRST_WITH_OTHER_ID])) else { return };
+    let diff = pair.diff();
+    if diff.left.is_empty() && diff.right.is_empty() {
+        return;
+    }
+    let Some(call_id) = locate(diff.prefix, diff.suffix) else { return };
+    study.learn("a call / the same call with another id", &pair, |layout| {
+        // Without the id's markers in view, its suffix and what follows were taken for the end of the call.
+        if !call_id.suffix.is_empty() && layout.tools.per_call_end.starts_with(&call_id.suffix) {
+            layout.tools.per_call_end.clear();
+        }
+        layout.call_id = call_id;
+    });
+}
+
+/// `before` and `after` are the texts around what differs in the id.
+fn locate(before: &str, after: &str) -> Option<CallIdLayout> {
+    let name_after = after.find(FUNCTION);
+    let name_before = before.rfind(FUNCTION);
+    let first_marker = |text| Markup::new(text).first_marker().unwrap_or_default().to_string();
+    let last_marker = |text| Markup::new(text).last_marker().unwrap_or_default().to_string();
+    match (name_before, name_after) {
+        (Some(name), None) => {
+            let since_name = &before[name + FUNCTION.len()..];
+            match since_name.find('{') {
+                Some(open) => {
+                    let since_arguments = since_name[open..].rsplit_once('}').map_or("", |(_, rest)| rest);
+                    Some(CallIdLayout {
+                        position: CallIdPosition::AfterArguments,
+                        prefix: last_marker(since_arguments),
+                        suffix: first_marker(after),
+                    })
+                }
+                None if after.contains('{') => Some(CallIdLayout {
+                    position: CallIdPosition::BetweenNameAndArguments,
+                    prefix: marker_before_id(since_name).unwrap_or_else(|| last_marker(since_name)),
+                    suffix: first_marker(after),
+                }),
+                None => None,
+            }
+        }
+        (None, Some(name)) => Some(CallIdLayout {
+            position: CallIdPosition::BeforeName,
+            prefix: last_marker(before),
+            suffix: first_marker(&after[..name]),
+        }),
+        _ => None,
+    }
+}
+
+/// The first marker after which, with no other in between, an id begins.
+fn marker_before_id(text: &str) -> Option<String> {
+    let markup = Markup::new(text);
+    let leads_to_id = |marker: &&Marker| {
+        let next = markup.markers_from(marker.end).first().map_or(text.len(), |next| next.start);
+        text[marker.end..next].contains(ID_STEM)
+    };
+    markup.markers_from(0).iter().find(leads_to_id).map(|marker| text[marker.start..marker.end].into())
+}

@@ -1,0 +1,54 @@
+//! Content: whether what the model says stands bare or between markers.
+//!
+//! A reply is compared with a call and with a thought, in both of which the content is empty: what disappears with the
+//! content is the content's. If the first comparison leaves the reply alone, it stands bare, unless the second shows
+//! that something came off in front of it. Otherwise the longer of the two differences is searched for the reply
+//! between two markers.
+
+use super::evidence::Study;
+use super::layout::{ContentMode, Layout, ReasoningMode};
+use super::markup::{Markup, is_space, trim, trim_start};
+use super::probe::{Call, Probe, REPLY};
+
+pub(super) fn run(study: &mut Study) {
+    let reply = || Probe::asked_with_tools().reply();
+    let Some(with_call) = study.pair(reply(), Probe::asked_with_tools().calls(&[Call::FIRST])) else { return };
+    let Some(with_thought) = study.pair(reply(), Probe::asked_with_tools().thought("")) else { return };
+    let (beside_call, beside_thought) = (with_call.diff().left, with_thought.diff().left);
+
+    if trim(beside_call) == REPLY && stands_bare(beside_thought, study.layout()) {
+        return;
+    }
+    let reasoning_end = &study.layout().reasoning.end;
+    let after_reasoning = match beside_thought.split_once(reasoning_end.as_str()) {
+        Some((_, after)) if !reasoning_end.is_empty() => after,
+        _ => beside_thought,
+    };
+    let (text, pair) = if after_reasoning.len() > beside_call.len() {
+        (after_reasoning, &with_thought)
+    } else {
+        (beside_call, &with_call)
+    };
+    let markup = Markup::new(text);
+    let Some((before, after)) = markup.sites(REPLY).find_map(|site| site.between()) else { return };
+    let question = "a reply / a call or a thought instead";
+    study.learn(question, pair, |layout| {
+        layout.content.mode = ContentMode::AlwaysWrapped;
+        layout.content.start = markup.slice(before).into();
+        layout.content.end = markup.slice(after).into();
+    });
+}
+
+/// Whether the difference to a thought is no sign of markers: it does not begin with a gap, which only a block
+/// that was closed before the content leaves, or it is the end of reasoning that the content follows.
+fn stands_bare(beside_thought: &str, layout: &Layout) -> bool {
+    let reasoning = &layout.reasoning;
+    let follows_reasoning = || {
+        beside_thought.match_indices(&reasoning.end).any(|(at, end)| {
+            let rest = &beside_thought[at + end.len()..];
+            trim_start(rest).starts_with(REPLY)
+        })
+    };
+    !beside_thought.starts_with(is_space)
+        || reasoning.mode != ReasoningMode::None && !reasoning.end.is_empty() && follows_reasoning()
+}

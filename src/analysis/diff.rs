@@ -1,0 +1,126 @@
+//! [`Diff`]: two renders of one template, split into what they share and what is theirs alone.
+
+use super::markup::{Markup, Segment};
+
+/// `a` is `prefix + left + suffix`, `b` is `prefix + right + suffix`. No marker is cut in two: what a marker in one
+/// text shares with a marker in the other counts only if the whole marker is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Diff<'a> {
+    pub prefix: &'a str,
+    pub left: &'a str,
+    pub right: &'a str,
+    pub suffix: &'a str,
+}
+
+impl<'a> Diff<'a> {
+    /// Equal segments are taken from both ends in turn, one at a time: neither end eats what belongs to the other where a
+    /// piece (a line break, an end-of-turn marker) occurs in both. What is left is compared byte by byte where both
+    /// sides have text there, end first.
+    ///
+    /// Where `b` only goes on after the end of `a`, that is how it is split, whatever the ends have in common.
+    pub(super) fn between(a: &'a str, b: &'a str) -> Self {
+        let (a_segments, b_segments) = (Markup::new(a).segments(), Markup::new(b).segments());
+        let (head, tail) = shared_ends(&a_segments, &b_segments);
+        let diff = Diff {
+            prefix: &a[..head],
+            left: &a[head..a.len() - tail],
+            right: &b[head..b.len() - tail],
+            suffix: &a[a.len() - tail..],
+        };
+        match b.strip_prefix(a) {
+            Some(added) if added.is_empty() || diff.left.is_empty() => {
+                Diff { prefix: a, left: "", right: added, suffix: "" }
+            }
+            _ => diff,
+        }
+    }
+}
+
+/// How many bytes at the start and at the end two texts share.
+fn shared_ends(mut a: &[Segment], mut b: &[Segment]) -> (usize, usize) {
+    let (mut head, mut tail) = (0, 0);
+    while a.len() > 1 && b.len() > 1 {
+        let taken = head + tail;
+        if let (Some((x, rest_a)), Some((y, rest_b))) = (a.split_first(), b.split_first())
+            && x == y
+        {
+            head += x.as_str().len();
+            (a, b) = (rest_a, rest_b);
+        }
+        if let (Some((x, rest_a)), Some((y, rest_b))) = (a.split_last(), b.split_last())
+            && x == y
+        {
+            tail += x.as_str().len();
+            (a, b) = (rest_a, rest_b);
+        }
+        if head + tail == taken {
+            break;
+        }
+    }
+    match (a, b) {
+        // One side is down to its last segment: it may still end, or else begin, the other side.
+        ([only], [first, .., last]) | ([first, .., last], [only]) if only == last || only == first => {
+            let size = only.as_str().len();
+            if only == last { (head, tail + size) } else { (head + size, tail) }
+        }
+        ([a_first, .., a_last], [b_first, .., b_last]) => {
+            let end = common_end(*a_last, *b_last);
+            (head + common_start(*a_first, *b_first), tail + end)
+        }
+        ([only], [first, .., last]) | ([first, .., last], [only]) => {
+            let end = common_end(*only, *last);
+            (head + common_start(only.shortened(end), *first), tail + end)
+        }
+        ([x], [y]) => {
+            let end = common_end(*x, *y);
+            (head + common_start(x.shortened(end), y.shortened(end)), tail + end)
+        }
+        _ => (head, tail),
+    }
+}
+
+/// The bytes that two texts share at their starts; markers share nothing.
+fn common_start(a: Segment, b: Segment) -> usize {
+    let (Segment::Text(a), Segment::Text(b)) = (a, b) else { return 0 };
+    a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
+}
+
+/// The bytes that two texts share at their ends; markers share nothing.
+fn common_end(a: Segment, b: Segment) -> usize {
+    let (Segment::Text(a), Segment::Text(b)) = (a, b) else { return 0 };
+    a.chars().rev().zip(b.chars().rev()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(a: &str, b: &str) -> [String; 4] {
+        let diff = Diff::between(a, b);
+        assert_eq!([diff.prefix, diff.left, diff.suffix].concat(), a);
+        assert_eq!([diff.prefix, diff.right, diff.suffix].concat(), b);
+        [diff.prefix, diff.left, diff.right, diff.suffix].map(str::to_string)
+    }
+
+    #[test]
+    fn markers_stay_whole() {
+        assert_eq!(split("<a><b><c>", "<a><bb><c>"), ["<a>", "<b>", "<bb>", "<c>"]);
+        assert_eq!(split("<a>one</a>", "<a>once</a>"), ["<a>on", "", "c", "e</a>"]);
+        assert_eq!(split("x one", "x two"), ["x ", "one", "two", ""]);
+    }
+
+    #[test]
+    fn a_longer_text_is_an_addition() {
+        assert_eq!(split("<u>q</u>\n", "<u>q</u>\n<a>r</u>\n"), ["<u>q</u>\n", "", "<a>r</u>\n", ""]);
+        assert_eq!(split("", "<a>"), ["", "", "<a>", ""]);
+        assert_eq!(split("<a>", ""), ["", "<a>", "", ""]);
+        assert_eq!(split("same", "same"), ["same", "", "", ""]);
+    }
+
+    #[test]
+    fn ends_never_overlap() {
+        assert_eq!(split("a a", "a a a"), ["a a", "", " a", ""]);
+        assert_eq!(split("<s>x<s>", "<s>"), ["", "<s>x", "", "<s>"]);
+        assert_eq!(split("äö", "äü"), ["ä", "ö", "ü", ""]);
+    }
+}

@@ -1,0 +1,165 @@
+//! What the analysis shows for itself: for each field of the [`Layout`], the pair of renders that it was read from.
+//!
+//! Passes work on a [`Study`]. They render pairs of probes, and change the layout only through [`Study::learn`] and
+//! [`Study::patch`], which compare the layout before and after and file what changed. So no pass keeps books, and no
+//! field can be set without evidence.
+
+use serde_json::{Value, json};
+
+use super::diff::Diff;
+use super::layout::Layout;
+use super::probe::Probe;
+use crate::limits::PROBE_BYTES;
+use crate::template::Template;
+
+/// Shared text that is kept at either side of a difference, in characters.
+const CONTEXT: usize = 60;
+/// Longest difference that is kept, in characters.
+const DIFFERENCE: usize = 600;
+
+/// One field's value and where it comes from. Later evidence for the same field replaces earlier.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// The field by its dotted name, as in [`Layout::fields`], e.g. `reasoning.start`.
+    pub field: &'static str,
+    /// The value that it got.
+    pub value: Value,
+    /// What showed it.
+    pub source: Source,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Source {
+    /// Two renders that differ in one fact. Long texts are cut, with `…` where something is missing.
+    Comparison {
+        /// The fact, e.g. `reply without reasoning / with reasoning`.
+        question: &'static str,
+        /// The end of the text that both renders begin with.
+        before: String,
+        /// What only the first render has.
+        left: String,
+        /// What only the second render has.
+        right: String,
+        /// The start of the text that both renders end with.
+        after: String,
+    },
+    /// A row of the table of work-arounds, which recognised the template by its source.
+    Workaround {
+        /// The template or family.
+        name: &'static str,
+        /// Why its renders do not show the truth.
+        reason: &'static str,
+    },
+}
+
+impl Evidence {
+    /// The evidence as one flat JSON object.
+    pub fn to_json(&self) -> Value {
+        match &self.source {
+            Source::Comparison { question, before, left, right, after } => json!({
+                "field": self.field, "value": self.value, "source": "comparison", "question": question,
+                "before": before, "left": left, "right": right, "after": after,
+            }),
+            Source::Workaround { name, reason } => json!({
+                "field": self.field, "value": self.value, "source": "workaround", "name": name, "reason": reason,
+            }),
+        }
+    }
+}
+
+/// Two renders of one template.
+pub(super) struct Pair {
+    pub a: String,
+    pub b: String,
+}
+
+impl Pair {
+    pub(super) fn diff(&self) -> Diff<'_> {
+        Diff::between(&self.a, &self.b)
+    }
+}
+
+/// An analysis in progress.
+pub(super) struct Study<'t> {
+    template: &'t Template,
+    layout: Layout,
+    evidence: Vec<Evidence>,
+}
+
+impl<'t> Study<'t> {
+    pub(super) fn new(template: &'t Template) -> Self {
+        Study { template, layout: Layout::default(), evidence: Vec::new() }
+    }
+
+    pub(super) fn template(&self) -> &'t Template {
+        self.template
+    }
+
+    /// What is known so far.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub(super) fn finish(self) -> (Layout, Vec<Evidence>) {
+        (self.layout, self.evidence)
+    }
+
+    /// Both renders; `None` where the template refuses one of them or writes more than [`PROBE_BYTES`].
+    pub(super) fn pair(&self, a: Probe, b: Probe) -> Option<Pair> {
+        Some(Pair { a: self.render(&a)?, b: self.render(&b)? })
+    }
+
+    fn render(&self, probe: &Probe) -> Option<String> {
+        let conversation = probe.conversation(self.template.caps());
+        self.template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES)
+    }
+
+    /// Changes the layout by what `pair` shows.
+    pub(super) fn learn(&mut self, question: &'static str, pair: &Pair, change: impl FnOnce(&mut Layout)) {
+        let Diff { prefix, left, right, suffix } = pair.diff();
+        let source = Source::Comparison {
+            question,
+            before: tail(prefix, CONTEXT),
+            left: head(left, DIFFERENCE),
+            right: head(right, DIFFERENCE),
+            after: head(suffix, CONTEXT),
+        };
+        self.change(source, change);
+    }
+
+    /// Changes the layout by a work-around.
+    pub(super) fn patch(&mut self, name: &'static str, reason: &'static str, change: impl FnOnce(&mut Layout)) {
+        self.change(Source::Workaround { name, reason }, change);
+    }
+
+    /// Lists the preserved tokens, which follow from the other fields.
+    pub(super) fn preserve(&mut self, tokens: Vec<String>) {
+        self.layout.preserved_tokens = tokens;
+    }
+
+    fn change(&mut self, source: Source, change: impl FnOnce(&mut Layout)) {
+        let before = self.layout.fields();
+        change(&mut self.layout);
+        let changed = before.into_iter().zip(self.layout.fields()).filter(|(old, new)| old != new);
+        let evidence = changed.map(|(_, (field, value))| Evidence { field, value, source: source.clone() });
+        self.evidence.extend(evidence);
+    }
+}
+
+/// The first `most` characters of `text`.
+fn head(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+/// The last `most` characters of `text`.
+fn tail(text: &str, most: usize) -> String {
+    match text.char_indices().nth_back(most) {
+        Some((at, c)) => format!("…{}", &text[at + c.len_utf8()..]),
+        None => text.to_string(),
+    }
+}

@@ -1,0 +1,97 @@
+//! Calls that are JSON through and through: which field holds what, and what stands around the JSON.
+//!
+//! Everything from the first `{` to the last `}` of the call text is one call. A field is known by its value: the
+//! probe's function name, its argument, its id. Before and after stand the section's markers, and maybe the brackets
+//! of an array. One call compared with two then tells whether the markers come once or with each call.
+
+use serde_json::Value;
+
+use super::evidence::{Pair, Study};
+use super::layout::{ToolFormat, ToolsLayout};
+use super::markup::{is_space, trim, trim_start};
+use super::probe::{ARGUMENT, FUNCTION, ID_ROOT};
+use super::tools::one_and_two_calls;
+
+/// Reads `text`, the call text that `pair` showed. Where it is not one JSON object after all, nothing is learnt.
+pub(super) fn run(study: &mut Study, pair: &Pair, text: &str) {
+    let (Some(open), Some(close)) = (text.find('{'), text.rfind('}')) else { return };
+    let Some(Ok(Value::Object(call))) = text.get(open..=close).map(serde_json::from_str) else { return };
+    let (before, after) = (&text[..open], &text[close + 1..]);
+    let array = before.trim_end_matches(is_space).strip_suffix('[').zip(trim_start(after).strip_prefix(']'));
+
+    study.learn("a reply / a call", pair, |layout| {
+        let tools = &mut layout.tools;
+        tools.format = ToolFormat::JsonNative;
+        for (key, value) in &call {
+            read_field(tools, key, value);
+        }
+        tools.field_order = in_order_of_appearance(tools, text);
+        tools.array_wrapped = array.is_some();
+        let (start, end) = array.unwrap_or((before, after));
+        tools.section_start = trim_start(start).into();
+        tools.section_end = trim(end).into();
+    });
+}
+
+/// What one member of the call's object says about the fields.
+fn read_field(tools: &mut ToolsLayout, key: &str, value: &Value) {
+    if key == FUNCTION {
+        tools.name_is_key = true;
+        tools.name_field.clear();
+        tools.args_field.clear();
+        return;
+    }
+    if let Value::Object(inner) = value
+        && !mentions_argument(value)
+    {
+        tools.function_field = key.into();
+        for (name, value) in inner {
+            assign_role(tools, format!("{key}.{name}"), name, value);
+        }
+    }
+    assign_role(tools, key.into(), key, value);
+}
+
+/// Recognises a field by its value; failing that, an id that the template made up by its key.
+fn assign_role(tools: &mut ToolsLayout, path: String, key: &str, value: &Value) {
+    match value {
+        Value::String(text) if text.contains(ID_ROOT) => tools.id_field = path,
+        Value::String(text) if text == FUNCTION => tools.name_field = path,
+        _ if mentions_argument(value) => tools.args_field = path,
+        _ if key.contains("id") => tools.gen_id_field = path,
+        _ => {}
+    }
+}
+
+/// Whether the argument's name is in `value`, as a key or inside a string of JSON text.
+fn mentions_argument(value: &Value) -> bool {
+    value.to_string().contains(ARGUMENT)
+}
+
+fn in_order_of_appearance(tools: &ToolsLayout, text: &str) -> Vec<String> {
+    let fields = [&tools.name_field, &tools.args_field, &tools.id_field, &tools.gen_id_field];
+    let mut placed: Vec<(usize, String)> = fields
+        .into_iter()
+        .filter(|field| !field.is_empty())
+        .map(|field| (text.find(field.as_str()).unwrap_or(usize::MAX), field.clone()))
+        .collect();
+    placed.sort();
+    placed.into_iter().map(|(_, field)| field).collect()
+}
+
+/// A section start that a second call repeats belongs to each call.
+pub(super) fn check_repetition(study: &mut Study) {
+    let Some(pair) = one_and_two_calls(study) else { return };
+    let start = &study.layout().tools.section_start;
+    if !start.is_empty() && pair.diff().right.contains(start.as_str()) {
+        study.learn("one call / two calls", &pair, |layout| layout.tools.make_section_per_call());
+    }
+}
+
+impl ToolsLayout {
+    /// What was taken for the markers around all calls stands around each.
+    pub(super) fn make_section_per_call(&mut self) {
+        self.per_call_start = std::mem::take(&mut self.section_start);
+        self.per_call_end = std::mem::take(&mut self.section_end);
+    }
+}

@@ -1,0 +1,323 @@
+//! [`Layout`]: everything that the later stages need to know about how a template writes an assistant's turn.
+//! Inert data: passes fill it, the format stage and the tools read it, nothing here decides anything.
+//!
+//! All markers are kept as the template writes them, white space included where it matters for reading a prompt's end;
+//! readers trim where the model is free to differ. An empty string means that there is no such marker.
+
+use serde_json::{Map, Value};
+
+/// How a template writes reasoning, content, tool calls and turns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Where the model's reasoning stands.
+    pub reasoning: ReasoningLayout,
+    /// What surrounds the content.
+    pub content: ContentLayout,
+    /// How tool calls are written as a whole.
+    pub tools: ToolsLayout,
+    /// What surrounds the name of a called function; tagged formats only.
+    pub function: FunctionLayout,
+    /// What surrounds the arguments of a call; tagged formats only.
+    pub arguments: ArgumentsLayout,
+    /// Where a call's id stands; tagged formats only.
+    pub call_id: CallIdLayout,
+    /// What opens a user's turn, e.g. `<|im_start|>user`.
+    pub user_start: String,
+    /// What opens an assistant's turn, e.g. `<|im_start|>assistant`.
+    pub assistant_start: String,
+    /// Texts that must stay single tokens for the markers to be seen, e.g. `["<think>", "</think>", "<tool_call>"]`.
+    pub preserved_tokens: Vec<String>,
+    /// Texts at which the host should stop besides the end-of-turn token, e.g. `["</assistant>"]`.
+    pub additional_stops: Vec<String>,
+}
+
+/// Whether and when a template shows reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReasoningMode {
+    /// It never does, or its reasoning has no marker.
+    #[default]
+    None,
+    /// Between markers, before the content: `<think>why</think>answer`. The start may be empty.
+    TagBased,
+    /// Between markers, but only in front of tool calls.
+    ToolsOnly,
+}
+
+impl ReasoningMode {
+    /// A stable lower-case name, e.g. `tag_based`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReasoningMode::None => "none",
+            ReasoningMode::TagBased => "tag_based",
+            ReasoningMode::ToolsOnly => "tools_only",
+        }
+    }
+}
+
+/// Where the model's reasoning stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReasoningLayout {
+    /// Whether and when.
+    pub mode: ReasoningMode,
+    /// What opens it, e.g. `<think>\n`; empty where reasoning starts without a word, as in `why</think>answer`.
+    pub start: String,
+    /// What closes it, e.g. `\n</think>\n\n`.
+    pub end: String,
+}
+
+/// Whether a template puts markers around content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContentMode {
+    /// Content stands bare.
+    #[default]
+    Plain,
+    /// Content stands between markers: `<response>answer</response>`.
+    AlwaysWrapped,
+    /// Content stands between markers where reasoning came before it, otherwise bare.
+    WrappedWithReasoning,
+}
+
+impl ContentMode {
+    /// A stable lower-case name, e.g. `always_wrapped`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ContentMode::Plain => "plain",
+            ContentMode::AlwaysWrapped => "always_wrapped",
+            ContentMode::WrappedWithReasoning => "wrapped_with_reasoning",
+        }
+    }
+}
+
+/// What surrounds the content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContentLayout {
+    /// Whether there are markers.
+    pub mode: ContentMode,
+    /// What opens it, e.g. `<response>`.
+    pub start: String,
+    /// What closes it, e.g. `</response>`.
+    pub end: String,
+}
+
+/// The family of a template's tool calls: how much of a call is JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolFormat {
+    /// The template does not write tool calls, or they could not be read.
+    #[default]
+    None,
+    /// All of it: `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`.
+    JsonNative,
+    /// The arguments: `<function=f>{"x": 1}</function>`.
+    TagWithJson,
+    /// At most the values: `<function=f><parameter=x>1</parameter></function>`.
+    TagWithTagged,
+}
+
+impl ToolFormat {
+    /// A stable lower-case name, e.g. `json_native`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ToolFormat::None => "none",
+            ToolFormat::JsonNative => "json_native",
+            ToolFormat::TagWithJson => "tag_with_json",
+            ToolFormat::TagWithTagged => "tag_with_tagged",
+        }
+    }
+}
+
+/// How tool calls are written as a whole: the markers around all calls (the section) and around each, and, for
+/// [`ToolFormat::JsonNative`], the names of the fields of the JSON object. A field inside another is written with a
+/// dot: `function.name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolsLayout {
+    /// The family.
+    pub format: ToolFormat,
+    /// What opens the calls of a message, e.g. `<|tool_calls_begin|>`.
+    pub section_start: String,
+    /// What closes them, e.g. `<|tool_calls_end|>`.
+    pub section_end: String,
+    /// What opens each call, e.g. `<tool_call>\n`.
+    pub per_call_start: String,
+    /// What closes each call, e.g. `</tool_call>`.
+    pub per_call_end: String,
+    /// The function's name is a key, as in `{"get_weather": {"city": "Oslo"}}`.
+    pub name_is_key: bool,
+    /// Calls are elements of an array, as in `[TOOL_CALLS][{...}, {...}]`.
+    pub array_wrapped: bool,
+    /// The model may write OpenAI's wrapper, `{"type": "function", "function": {...}}`, whatever the template shows.
+    pub openai_wrapper: bool,
+    /// The object that holds name and arguments where they are not at the top; `function` where none was seen.
+    pub function_field: String,
+    /// The field of the function's name, e.g. `name` or `function.name`; empty where the name is a key.
+    pub name_field: String,
+    /// The field of the arguments, e.g. `arguments` or `parameters`; empty where the name is a key.
+    pub args_field: String,
+    /// The field of the call's id, e.g. `id`; empty for none.
+    pub id_field: String,
+    /// The field of an id that the template makes up itself, e.g. `tool_call_id` counting from 0; empty for none.
+    pub gen_id_field: String,
+    /// The fields above in the order in which the template writes them, e.g. `["name", "arguments", "id"]`.
+    pub field_order: Vec<String>,
+}
+
+impl Default for ToolsLayout {
+    fn default() -> Self {
+        ToolsLayout {
+            format: ToolFormat::None,
+            section_start: String::new(),
+            section_end: String::new(),
+            per_call_start: String::new(),
+            per_call_end: String::new(),
+            name_is_key: false,
+            array_wrapped: false,
+            openai_wrapper: false,
+            function_field: "function".into(),
+            name_field: "name".into(),
+            args_field: "arguments".into(),
+            id_field: String::new(),
+            gen_id_field: String::new(),
+            field_order: Vec::new(),
+        }
+    }
+}
+
+/// What surrounds the name of a called function. Examples are for `<function=f><parameter=x>1</parameter></function>`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionLayout {
+    /// What stands before the name, e.g. `<function=`.
+    pub name_prefix: String,
+    /// What stands after it, e.g. `>\n`.
+    pub name_suffix: String,
+    /// A marker of its own between name and first argument, e.g. `<tool_sep>`.
+    pub args_separator: String,
+    /// What stands after the last argument and before the end of the call, e.g. `</function>`.
+    pub close: String,
+}
+
+/// What surrounds the arguments of a call. Examples are for `<parameter=x>1</parameter>`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArgumentsLayout {
+    /// What opens all arguments, e.g. `<args>`.
+    pub start: String,
+    /// What closes all arguments, e.g. `</args>`.
+    pub end: String,
+    /// What stands before an argument's name, e.g. `<parameter=`.
+    pub name_prefix: String,
+    /// What stands after it, e.g. `>\n`.
+    pub name_suffix: String,
+    /// What stands between that and the value, e.g. `<arg_value>`.
+    pub value_prefix: String,
+    /// What stands after the value, e.g. `\n</parameter>\n`.
+    pub value_suffix: String,
+    /// What stands between two arguments, e.g. `,`.
+    pub separator: String,
+    /// The model may put white space between argument tags where the template does not, or leave it out.
+    pub loose_whitespace: bool,
+}
+
+/// Where a call's id stands in a tagged format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallIdPosition {
+    /// Nowhere.
+    #[default]
+    None,
+    /// `[CALL_ID]id[CALL]name{...}`.
+    BeforeName,
+    /// `[CALL]name[CALL_ID]id[ARGS]{...}`.
+    BetweenNameAndArguments,
+    /// `[CALL]name{...}[CALL_ID]id`.
+    AfterArguments,
+}
+
+impl CallIdPosition {
+    /// A stable lower-case name, e.g. `between_name_and_arguments`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CallIdPosition::None => "none",
+            CallIdPosition::BeforeName => "before_name",
+            CallIdPosition::BetweenNameAndArguments => "between_name_and_arguments",
+            CallIdPosition::AfterArguments => "after_arguments",
+        }
+    }
+}
+
+/// Where a call's id stands; tagged formats only (a JSON call has [`ToolsLayout::id_field`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallIdLayout {
+    /// Where.
+    pub position: CallIdPosition,
+    /// The marker before it, e.g. `[CALL_ID]`.
+    pub prefix: String,
+    /// The marker after it, e.g. `[ARGS]`.
+    pub suffix: String,
+}
+
+impl Layout {
+    /// Every field by its dotted name, in a fixed order: what an inspector prints, line by line.
+    /// Modes are their names, markers are strings, switches are booleans.
+    pub fn fields(&self) -> Vec<(&'static str, Value)> {
+        let Layout { reasoning, content, tools, function, arguments, call_id, .. } = self;
+        let text = |marker: &str| Value::from(marker);
+        let list = |items: &[String]| Value::from(items.to_vec());
+        vec![
+            ("reasoning.mode", text(reasoning.mode.name())),
+            ("reasoning.start", text(&reasoning.start)),
+            ("reasoning.end", text(&reasoning.end)),
+            ("content.mode", text(content.mode.name())),
+            ("content.start", text(&content.start)),
+            ("content.end", text(&content.end)),
+            ("tools.format", text(tools.format.name())),
+            ("tools.section_start", text(&tools.section_start)),
+            ("tools.section_end", text(&tools.section_end)),
+            ("tools.per_call_start", text(&tools.per_call_start)),
+            ("tools.per_call_end", text(&tools.per_call_end)),
+            ("tools.name_is_key", tools.name_is_key.into()),
+            ("tools.array_wrapped", tools.array_wrapped.into()),
+            ("tools.openai_wrapper", tools.openai_wrapper.into()),
+            ("tools.function_field", text(&tools.function_field)),
+            ("tools.name_field", text(&tools.name_field)),
+            ("tools.args_field", text(&tools.args_field)),
+            ("tools.id_field", text(&tools.id_field)),
+            ("tools.gen_id_field", text(&tools.gen_id_field)),
+            ("tools.field_order", list(&tools.field_order)),
+            ("function.name_prefix", text(&function.name_prefix)),
+            ("function.name_suffix", text(&function.name_suffix)),
+            ("function.args_separator", text(&function.args_separator)),
+            ("function.close", text(&function.close)),
+            ("arguments.start", text(&arguments.start)),
+            ("arguments.end", text(&arguments.end)),
+            ("arguments.name_prefix", text(&arguments.name_prefix)),
+            ("arguments.name_suffix", text(&arguments.name_suffix)),
+            ("arguments.value_prefix", text(&arguments.value_prefix)),
+            ("arguments.value_suffix", text(&arguments.value_suffix)),
+            ("arguments.separator", text(&arguments.separator)),
+            ("arguments.loose_whitespace", arguments.loose_whitespace.into()),
+            ("call_id.position", text(call_id.position.name())),
+            ("call_id.prefix", text(&call_id.prefix)),
+            ("call_id.suffix", text(&call_id.suffix)),
+            ("user_start", text(&self.user_start)),
+            ("assistant_start", text(&self.assistant_start)),
+            ("preserved_tokens", list(&self.preserved_tokens)),
+            ("additional_stops", list(&self.additional_stops)),
+        ]
+    }
+
+    /// The same as one JSON object, a nested object for each group of fields.
+    pub fn to_json(&self) -> Value {
+        let mut root = Map::new();
+        for (path, value) in self.fields() {
+            match path.split_once('.') {
+                None => {
+                    root.insert(path.to_string(), value);
+                }
+                Some((group, name)) => {
+                    let group = root.entry(group).or_insert_with(|| Value::Object(Map::new()));
+                    if let Value::Object(fields) = group {
+                        fields.insert(name.to_string(), value);
+                    }
+                }
+            }
+        }
+        Value::Object(root)
+    }
+}

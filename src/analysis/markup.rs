@@ -1,0 +1,242 @@
+//! Reading rendered text as markup: where markers stand and what lies between them.
+//!
+//! A *marker* is what chat templates write around the parts of a turn: `<think>`, `</tool_call>`, `<|im_start|>`,
+//! `[INST]`. It opens with `<` or `[` and goes to the first `>` or `]` of its kind, whatever lies between; that is the
+//! only thing about markers that this crate takes for granted. JSON arrays and stray angle brackets read as markers
+//! too. That does no harm: the same text reads the same way in both renders of a pair.
+
+use std::ops::Range;
+
+/// White space as markers see it: ASCII only, vertical tab included.
+pub(super) fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t'..='\r')
+}
+
+/// `text` without white space at both ends.
+pub(super) fn trim(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+/// `text` without white space at its start.
+pub(super) fn trim_start(text: &str) -> &str {
+    text.trim_start_matches(is_space)
+}
+
+/// What follows the last `needle` in `text`; `None` where there is none.
+pub(super) fn after_last<'a>(text: &'a str, needle: &str) -> Option<&'a str> {
+    text.rsplit_once(needle).map(|(_, after)| after)
+}
+
+/// What stands before the first `needle` in `text`; all of it where there is none.
+pub(super) fn before_first<'a>(text: &'a str, needle: &str) -> &'a str {
+    text.split_once(needle).map_or(text, |(before, _)| before)
+}
+
+/// A stretch of text between two marker boundaries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Segment<'a> {
+    /// One marker.
+    Marker(&'a str),
+    /// Text without a marker.
+    Text(&'a str),
+}
+
+impl<'a> Segment<'a> {
+    /// The segment's text.
+    pub(super) fn as_str(self) -> &'a str {
+        match self {
+            Segment::Marker(text) | Segment::Text(text) => text,
+        }
+    }
+
+    /// The segment without its last `bytes` bytes, which must be whole characters.
+    pub(super) fn shortened(self, bytes: usize) -> Self {
+        match self {
+            Segment::Marker(text) => Segment::Marker(&text[..text.len() - bytes]),
+            Segment::Text(text) => Segment::Text(&text[..text.len() - bytes]),
+        }
+    }
+}
+
+/// Where a known text stands, and the markers that touch it but for white space.
+pub(super) struct Site {
+    /// The marker before it and the white space up to it.
+    pub before: Option<Range<usize>>,
+    /// The text itself.
+    pub needle: Range<usize>,
+    /// The marker after it and the white space that follows; not the white space in front.
+    pub after: Option<Range<usize>>,
+}
+
+impl Site {
+    /// Both markers, where there are two.
+    pub(super) fn between(&self) -> Option<(Range<usize>, Range<usize>)> {
+        self.before.clone().zip(self.after.clone())
+    }
+}
+
+/// Where one marker stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Marker {
+    /// Its opening bracket.
+    pub start: usize,
+    /// After its closing bracket.
+    pub end: usize,
+    /// After the white space that follows it.
+    pub spaced: usize,
+}
+
+/// A text and every place at which a marker begins in it, found once so that each question costs a binary search.
+pub(super) struct Markup<'a> {
+    text: &'a str,
+    /// In order of their starts. They may overlap: in `<a <b>` one begins at either `<`.
+    markers: Vec<Marker>,
+}
+
+impl<'a> Markup<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let (mut angle, mut square) = (None, None);
+        let mut ink = text.len();
+        let mut markers = Vec::new();
+        for (start, byte) in text.bytes().enumerate().rev() {
+            let close = match byte {
+                b'<' => angle,
+                b'[' => square,
+                _ => None,
+            };
+            markers.extend(close.map(|(end, spaced)| Marker { start, end, spaced }));
+            match byte {
+                b'>' => angle = Some((start + 1, ink)),
+                b']' => square = Some((start + 1, ink)),
+                _ => {}
+            }
+            if !is_space(byte.into()) {
+                ink = start;
+            }
+        }
+        markers.reverse();
+        Markup { text, markers }
+    }
+
+    /// The text at `range`, which must come from this markup.
+    pub(super) fn slice(&self, range: Range<usize>) -> &'a str {
+        &self.text[range]
+    }
+
+    /// The markers that begin at `from` or later, in order.
+    pub(super) fn markers_from(&self, from: usize) -> &[Marker] {
+        &self.markers[self.markers.partition_point(|marker| marker.start < from)..]
+    }
+
+    /// The marker that begins at `at`.
+    pub(super) fn marker_at(&self, at: usize) -> Option<Marker> {
+        self.markers_from(at).first().filter(|marker| marker.start == at).copied()
+    }
+
+    /// The end of the white space that begins at `at`.
+    pub(super) fn space_at(&self, at: usize) -> usize {
+        self.text.len() - trim_start(&self.text[at..]).len()
+    }
+
+    /// The text before the first marker.
+    pub(super) fn head(&self) -> &'a str {
+        self.slice(0..self.markers.first().map_or(self.text.len(), |marker| marker.start))
+    }
+
+    /// The first marker.
+    pub(super) fn first_marker(&self) -> Option<&'a str> {
+        self.markers.first().map(|marker| self.slice(marker.start..marker.end))
+    }
+
+    /// The last marker, the one after which no other begins.
+    pub(super) fn last_marker(&self) -> Option<&'a str> {
+        self.last().map(|marker| self.slice(marker.start..marker.end))
+    }
+
+    /// The text from the start of the last marker.
+    pub(super) fn since_last_marker(&self) -> Option<&'a str> {
+        self.last().map(|marker| self.slice(marker.start..self.text.len()))
+    }
+
+    fn last(&self) -> Option<&Marker> {
+        let newest = self.markers.last()?.start;
+        self.markers.iter().find(|marker| marker.end > newest)
+    }
+
+    /// The marker and white space that end at `at`, as long as can be: in `a > b <c <d> x` the one before `x` is `<c <d> `.
+    pub(super) fn spaced_marker_before(&self, at: usize) -> Option<Range<usize>> {
+        let end = self.text[..at].trim_end_matches(is_space).len();
+        let (open, close) = match self.text[..end].chars().next_back()? {
+            '>' => ('<', '>'),
+            ']' => ('[', ']'),
+            _ => return None,
+        };
+        let inside = &self.text[..end - close.len_utf8()];
+        let floor = inside.rfind(close).map_or(0, |closed| closed + close.len_utf8());
+        inside[floor..].find(open).map(|start| floor + start..at)
+    }
+
+    /// Every place where `needle` stands, with the markers around it.
+    pub(super) fn sites<'s>(&'s self, needle: &'s str) -> impl Iterator<Item = Site> + 's {
+        self.text.match_indices(needle).map(|(at, _)| {
+            let end = at + needle.len();
+            let gap = self.space_at(end);
+            Site {
+                before: self.spaced_marker_before(at),
+                needle: at..end,
+                after: self.marker_at(gap).map(|marker| gap..marker.spaced),
+            }
+        })
+    }
+
+    /// The text cut at marker boundaries, left to right; no segment is empty.
+    pub(super) fn segments(&self) -> Vec<Segment<'a>> {
+        let mut segments = Vec::new();
+        let mut at = 0;
+        for marker in &self.markers {
+            if marker.start < at {
+                continue;
+            }
+            if at < marker.start {
+                segments.push(Segment::Text(self.slice(at..marker.start)));
+            }
+            segments.push(Segment::Marker(self.slice(marker.start..marker.end)));
+            at = marker.end;
+        }
+        if at < self.text.len() {
+            segments.push(Segment::Text(self.slice(at..self.text.len())));
+        }
+        segments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_go_to_the_first_closer_of_their_kind() {
+        let markup = Markup::new("x<a <b>[c>] <d");
+        assert_eq!(markup.segments().iter().map(|s| s.as_str()).collect::<Vec<_>>(), ["x", "<a <b>", "[c>]", " <d"]);
+        assert_eq!(markup.marker_at(4), Some(Marker { start: 4, end: 7, spaced: 7 }));
+        assert_eq!(markup.marker_at(7), Some(Marker { start: 7, end: 11, spaced: 12 }));
+        assert_eq!(markup.marker_at(12), None);
+        assert_eq!(markup.head(), "x");
+        assert_eq!(markup.last_marker(), Some("[c>]"));
+    }
+
+    #[test]
+    fn the_last_marker_is_the_widest() {
+        assert_eq!(Markup::new("<x><a <b> t").since_last_marker(), Some("<a <b> t"));
+        assert_eq!(Markup::new("t").since_last_marker(), None);
+    }
+
+    #[test]
+    fn a_marker_is_found_from_its_end() {
+        let markup = Markup::new("a > b <c <d> \nx");
+        assert_eq!(markup.spaced_marker_before(14), Some(6..14));
+        assert_eq!(markup.spaced_marker_before(5), None);
+        assert_eq!(Markup::new("é[x]").spaced_marker_before(5), Some(2..5));
+        assert_eq!(Markup::new("").spaced_marker_before(0), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! Tool calls as a whole: in which family of formats the template writes them.
+//!
+//! A reply is compared with a call; what is new is the *call text*, from the first marker of the section to the last.
+//! Where the function's name stands in it as a JSON string in a JSON place, all of the call is JSON. Where only an
+//! argument's name does, the arguments are. Otherwise even those are tagged. Which markers there are is then read
+//! from the call text by [`super::json_native`] or [`super::tagged`] and, for the tagged families, refined by further
+//! comparisons: [`super::function`], [`super::arguments`], [`super::call_id`].
+
+use super::evidence::{Pair, Study};
+use super::layout::{Layout, ToolFormat};
+use super::markup::is_space;
+use super::probe::{ARGUMENT, Call, FUNCTION, Probe};
+use super::{arguments, call_id, function, json_native, tagged};
+
+pub(super) fn run(study: &mut Study) {
+    let caps = study.template().caps();
+    if !caps.tool_calls {
+        return;
+    }
+    let several = caps.parallel_tool_calls;
+    let Some(pair) = study.pair(Probe::asked_with_tools().reply(), called(&[Call::FIRST])) else { return };
+    let text = pair.diff().right;
+    if text.is_empty() {
+        return;
+    }
+    let bare = without_reasoning_markers(text, study.layout());
+    if stands_in_json(text, FUNCTION) {
+        json_native::run(study, &pair, &bare);
+        if several {
+            json_native::check_repetition(study);
+        }
+        return;
+    }
+    let format = if stands_in_json(text, ARGUMENT) { ToolFormat::TagWithJson } else { ToolFormat::TagWithTagged };
+    tagged::run(study, &pair, &bare, format);
+    if several {
+        tagged::check_repetition(study);
+    }
+    function::run(study);
+    if format == ToolFormat::TagWithTagged {
+        arguments::run(study);
+    }
+    call_id::run(study);
+}
+
+/// The conversation in which the assistant makes these calls.
+pub(super) fn called(calls: &[Call]) -> Probe {
+    Probe::asked_with_tools().calls(calls)
+}
+
+/// The same conversation with one call and with two.
+pub(super) fn one_and_two_calls(study: &Study) -> Option<Pair> {
+    study.pair(called(&[Call::FIRST]), called(&[Call::FIRST, Call::SECOND]))
+}
+
+/// Whether `word` stands in `text` as a quoted string right after `{` or `:`.
+fn stands_in_json(text: &str, word: &str) -> bool {
+    let quoted = format!("\"{word}\"");
+    text.match_indices(&quoted).any(|(at, _)| text[..at].trim_end_matches(is_space).ends_with(['{', ':']))
+}
+
+/// The call text without the reasoning block that a template puts in front of it even where nothing was thought.
+fn without_reasoning_markers(text: &str, layout: &Layout) -> String {
+    let mut text = text.to_string();
+    for marker in [&layout.reasoning.start, &layout.reasoning.end] {
+        if !marker.is_empty() {
+            text = text.replacen(marker.as_str(), "", 1);
+        }
+    }
+    text
+}

@@ -1,0 +1,64 @@
+//! Turns: what opens a user's and an assistant's message.
+//!
+//! A message is added to a conversation; what the render gains up to the message's text is its opening. From the
+//! assistant's, markers of reasoning are cut off: they open a part of the turn, not the turn. From the user's, what
+//! closes the turn before is cut off.
+
+use super::evidence::{Pair, Study};
+use super::markup::{Markup, Segment, before_first, is_space, trim};
+use super::probe::{Probe, REPLY, USER, USER_EARLIER};
+
+pub(super) fn run(study: &mut Study) {
+    assistant(study);
+    user(study);
+}
+
+fn assistant(study: &mut Study) {
+    let Some(pair) = study.pair(Probe::asked(), Probe::asked().reply()) else { return };
+    let reasoning = &study.layout().reasoning;
+    let mut opening = before_first(pair.diff().right, REPLY);
+    for marker in [trim(&reasoning.start), trim(&reasoning.end)] {
+        if !marker.is_empty() {
+            opening = before_first(opening, marker);
+        }
+    }
+    study.learn("a question / a question and a reply", &pair, |layout| layout.assistant_start = trim(opening).into());
+}
+
+fn user(study: &mut Study) {
+    // Many templates refuse an empty conversation; a later question shows the opening as well.
+    let later = || Probe::empty().user(USER_EARLIER).reply();
+    let first = study.pair(Probe::empty(), Probe::asked()).map(|pair| ("nothing / a question", pair));
+    let found = first.or_else(|| {
+        let pair = study.pair(later(), later().user(USER))?;
+        Some(("a reply / a reply and another question", pair))
+    });
+    let Some((question, pair)) = found else { return };
+    let opening = user_opening(&pair);
+    study.learn(question, &pair, |layout| layout.user_start = opening);
+}
+
+fn user_opening(pair: &Pair) -> String {
+    let added = pair.diff().right;
+    let added = added.split_once(REPLY).map_or(added, |(_, after)| after);
+    let segments = Markup::new(before_first(added, USER)).segments();
+    let mut opening = String::new();
+    let mut opened = false;
+    for segment in segments {
+        let skipped = match segment {
+            Segment::Marker(marker) => closes(marker),
+            Segment::Text(text) => text.chars().all(is_space),
+        };
+        if opened || !skipped {
+            opened |= matches!(segment, Segment::Marker(_));
+            opening.push_str(segment.as_str());
+        }
+    }
+    trim(&opening).into()
+}
+
+/// Whether a marker that stands where a turn begins looks like the end of the turn before, as `<|im_end|>` does.
+fn closes(marker: &str) -> bool {
+    let marker = marker.to_ascii_lowercase();
+    marker.contains("end") || marker.contains("close")
+}
