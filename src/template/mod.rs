@@ -54,6 +54,28 @@ pub struct Caps {
     pub object_arguments: bool,
 }
 
+impl Caps {
+    /// Each capability by the name that hosts know it by, e.g. `supports_tools`.
+    pub fn named(&self) -> [(&'static str, bool); 9] {
+        [
+            ("supports_string_content", self.string_content),
+            ("supports_typed_content", self.typed_content),
+            ("supports_tools", self.tools),
+            ("supports_tool_calls", self.tool_calls),
+            ("supports_parallel_tool_calls", self.parallel_tool_calls),
+            ("supports_system_role", self.system_role),
+            ("supports_preserve_reasoning", self.preserve_reasoning),
+            ("supports_reasoning_effort", self.reasoning_effort),
+            ("supports_object_arguments", self.object_arguments),
+        ]
+    }
+
+    /// The same as a JSON object of booleans.
+    pub fn to_json(&self) -> Value {
+        self.named().into_iter().map(|(name, yes)| (name.to_owned(), Value::Bool(yes))).collect::<Map<_, _>>().into()
+    }
+}
+
 /// What one render shows the template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {

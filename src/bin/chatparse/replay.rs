@@ -1,0 +1,166 @@
+//! `replay`: scenarios as JSON lines in, results as JSON lines out.
+//!
+//! A scenario names a template, a request and outputs; its result holds the params, the parsed messages and, per output, a
+//! timeline: what a client sees after each step of the stream.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, Write};
+
+use chatparse::{ChatTemplate, DeltaKind, ErrorKind, Message, Params, Request, Status, Stream};
+use serde_json::{Map, Value, json};
+
+/// Templates are compiled and analysed once for all scenarios that share them.
+#[derive(Default)]
+struct Templates {
+    known: HashMap<(String, String, String), Result<ChatTemplate, String>>,
+}
+
+impl Templates {
+    fn of(&mut self, scenario: &Value) -> Result<&ChatTemplate, String> {
+        let text = |key: &str| scenario[key].as_str().map(str::to_owned);
+        let (bos, eos) = (text("bos").unwrap_or_default(), text("eos").unwrap_or_default());
+        let source = match (text("template_source"), text("template")) {
+            (Some(source), _) => source,
+            (None, Some(path)) => std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?,
+            (None, None) => return Err("the scenario names no template".into()),
+        };
+        let template = self.known.entry((source, bos, eos)).or_insert_with_key(|(source, bos, eos)| {
+            ChatTemplate::new(source, bos, eos).map_err(|error| error.to_string())
+        });
+        template.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// Answers each line of `input` with a line on `output`, flushed at once.
+pub fn run(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    let mut templates = Templates::default();
+    for line in input.lines() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let (id, answer) = match serde_json::from_str::<Value>(&line) {
+            Ok(scenario) => (scenario["id"].clone(), answer(&scenario, &mut templates)),
+            Err(error) => (Value::Null, Err(format!("not a scenario: {error}"))),
+        };
+        let mut result = Map::from_iter([("id".to_owned(), id)]);
+        match answer {
+            Ok(fields) => result.extend(fields),
+            Err(error) => drop(result.insert("error".to_owned(), error.into())),
+        }
+        writeln!(output, "{}", Value::Object(result))?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Value>, String> {
+    if scenario.get("schema").is_some() {
+        return Err("grammars of schemas are not supported by this version".into());
+    }
+    let template = templates.of(scenario)?;
+    let request = Request::from_json(&scenario["request"]).map_err(|error| error.to_string())?;
+    let params = template.params(&request).map_err(|error| error.to_string())?;
+    let mut fields = Map::new();
+    fields.insert("params".into(), params.to_json());
+    if scenario["want_caps"] == true {
+        fields.insert("caps".into(), template.caps().to_json());
+        fields.insert("supports_enable_thinking".into(), supports_enable_thinking(template)?.into());
+    }
+    if let Some(outputs) = scenario["outputs"].as_array() {
+        let timeline = scenario["timeline"] != false;
+        let strict = scenario["strict"] == true;
+        let parses = outputs.iter().map(|output| parse(&params, output, timeline, strict));
+        fields.insert("parses".into(), parses.collect());
+    }
+    Ok(fields)
+}
+
+/// Whether a plain request shows that the template knows reasoning.
+fn supports_enable_thinking(template: &ChatTemplate) -> Result<bool, String> {
+    let request = json!({"messages": [{"role": "user", "content": "test"}], "reasoning_format": "deepseek"});
+    let params = Request::from_json(&request).and_then(|request| template.params(&request));
+    params.map(|params| params.thinking.is_some()).map_err(|error| error.to_string())
+}
+
+fn parse(params: &Params, output: &Value, timeline: bool, strict: bool) -> Value {
+    let text = output.as_str().or_else(|| output["text"].as_str()).unwrap_or_default();
+    let partial = output["partial"] == true;
+    let step = output["step"].as_u64().unwrap_or(1).max(1) as usize;
+    let mut stream = Stream::new(&params.parser);
+    let rows = feed(&mut stream, text, partial, step);
+    let ended = stream.finish(partial);
+    if strict && ended.status == Status::Recovered {
+        let error = ended.mismatch();
+        debug_assert_eq!(error.kind(), ErrorKind::Parse);
+        return json!({"error": error.to_string()});
+    }
+    let mut parsed = json!({"message": message_json(&ended.message), "status": ended.status.name()});
+    if timeline {
+        parsed["timeline"] = rows.into();
+    }
+    parsed
+}
+
+/// Feeds `text` in steps and notes what each adds. The step that makes a whole output whole is not noted.
+fn feed(stream: &mut Stream, text: &str, partial: bool, step: usize) -> Vec<Value> {
+    let mut rows = Vec::new();
+    let (mut fed, mut goal) = (0, 0);
+    while fed < text.len() {
+        goal += step;
+        let mut end = goal.min(text.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        if end == fed {
+            continue;
+        }
+        let row = row(stream.feed(&text.as_bytes()[fed..end]));
+        fed = end;
+        if !row.is_empty() && (partial || goal < text.len()) {
+            rows.push(json!([fed, row]));
+        }
+    }
+    rows
+}
+
+fn row<'a>(deltas: impl Iterator<Item = chatparse::Delta<'a>>) -> Map<String, Value> {
+    let mut row = Map::new();
+    let append = |fields: &mut Map<String, Value>, key: &str, text: &str| match fields.get_mut(key) {
+        Some(Value::String(old)) => old.push_str(text),
+        _ => drop(fields.insert(key.to_owned(), text.into())),
+    };
+    for delta in deltas {
+        let key = match delta.kind {
+            DeltaKind::Reasoning => "+reasoning_content",
+            DeltaKind::Content => "+content",
+            DeltaKind::ToolName => "+name",
+            DeltaKind::ToolId => "+id",
+            DeltaKind::ToolArguments => "+arguments",
+        };
+        if matches!(delta.kind, DeltaKind::Reasoning | DeltaKind::Content) {
+            append(&mut row, key, delta.text);
+            continue;
+        }
+        let calls = row.entry("tool_calls").or_insert_with(|| json!([]));
+        let Value::Array(calls) = calls else { continue };
+        let index = calls.iter().position(|call| call["index"] == delta.call).unwrap_or_else(|| {
+            calls.push(json!({"index": delta.call}));
+            calls.len() - 1
+        });
+        if let Value::Object(call) = &mut calls[index] {
+            append(call, key, delta.text);
+        }
+    }
+    row
+}
+
+fn message_json(message: &Message) -> Value {
+    let calls = message.tool_calls.iter();
+    let calls = calls.map(|call| json!({"name": call.name, "arguments": call.arguments, "id": call.id}));
+    json!({
+        "content": message.content,
+        "reasoning_content": message.reasoning_content,
+        "tool_calls": calls.collect::<Vec<_>>(),
+    })
+}
