@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 pub mod error;
+pub mod format;
 pub mod limits;
 pub mod message;
 pub mod template;
