@@ -9,6 +9,9 @@ pub const PROMPT_BYTES: usize = 64 << 20;
 /// Steps of the template engine that one render may take. The 69 templates of the parity data need at most 5,000.
 pub const RENDER_FUEL: u64 = 20_000_000;
 
+/// Bytes that one render may build, counting every intermediate text: bounds memory where the output is still short.
+pub const RENDER_BYTES: usize = 1 << 30;
+
 /// Deepest nesting of calls, macros and includes in one render.
 pub const RENDER_DEPTH: usize = 128;
 

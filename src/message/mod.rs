@@ -23,6 +23,37 @@ pub struct Message {
     pub tool_call_id: String,
 }
 
+impl Message {
+    /// Whether the message holds nothing but a role.
+    pub fn is_empty(&self) -> bool {
+        let texts = [&self.content, &self.reasoning_content, &self.name, &self.tool_call_id];
+        texts.iter().all(|text| text.is_empty()) && self.parts.is_empty() && self.tool_calls.is_empty()
+    }
+
+    /// The content as one text: parts of kind `text` with a blank line between them.
+    pub fn text(&self) -> String {
+        if !self.content.is_empty() {
+            return self.content.clone();
+        }
+        let texts = self.parts.iter().filter(|part| part.kind == "text").map(|part| part.text.as_str());
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// Typed parts, as kind and text, as one text: each text on a line of its own, media markers right where they stand.
+pub(crate) fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut joined = String::new();
+    let mut after_media = false;
+    for (kind, text) in parts {
+        if kind == "text" && !after_media && !joined.is_empty() {
+            joined.push('\n');
+        }
+        after_media = kind == "media_marker";
+        joined.push_str(text);
+    }
+    joined
+}
+
 /// One typed part of a message's content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {

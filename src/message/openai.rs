@@ -1,1 +1,264 @@
 //! OpenAI chat-completions JSON in and out: the only place that knows the wire's field names.
+
+use serde_json::{Map, Value, json};
+
+use super::{Continuation, Message, Part, ReasoningFormat, Request, Tool, ToolCall, ToolChoice};
+use crate::error::{Error, Result};
+
+/// An object of the request, and the path to it for errors.
+struct Fields<'a> {
+    map: &'a Map<String, Value>,
+    path: String,
+}
+
+impl<'a> Fields<'a> {
+    fn new(value: &'a Value, path: impl Into<String>) -> Result<Fields<'a>> {
+        let path = path.into();
+        match value {
+            Value::Object(map) => Ok(Fields { map, path }),
+            other => Err(wrong(&path, "an object", other)),
+        }
+    }
+
+    fn path(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+    }
+
+    /// The field, where it is there and not null.
+    fn get(&self, name: &str) -> Option<&'a Value> {
+        self.map.get(name).filter(|value| !value.is_null())
+    }
+
+    fn required(&self, name: &str) -> Result<&'a Value> {
+        self.get(name).ok_or_else(|| Error::invalid(format!("{}: missing", self.path(name))))
+    }
+
+    fn text(&self, name: &str) -> Result<Option<&'a str>> {
+        self.get(name).map(|value| value.as_str().ok_or_else(|| wrong(&self.path(name), "a string", value))).transpose()
+    }
+
+    fn required_text(&self, name: &str) -> Result<&'a str> {
+        self.required(name)?;
+        Ok(self.text(name)?.unwrap_or_default())
+    }
+
+    fn text_or_empty(&self, name: &str) -> Result<String> {
+        Ok(self.text(name)?.unwrap_or_default().to_owned())
+    }
+
+    fn flag(&self, name: &str, other: bool) -> Result<bool> {
+        match self.get(name) {
+            None => Ok(other),
+            Some(value) => value.as_bool().ok_or_else(|| wrong(&self.path(name), "true or false", value)),
+        }
+    }
+
+    /// The items of an array and their paths; none where the field is missing.
+    fn items(&self, name: &str) -> Result<Vec<Fields<'a>>> {
+        let path = self.path(name);
+        match self.get(name) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(items)) => {
+                items.iter().enumerate().map(|(index, item)| Fields::new(item, format!("{path}[{index}]"))).collect()
+            }
+            Some(other) => Err(wrong(&path, "an array", other)),
+        }
+    }
+
+    /// The `function` of a tool or a call, whose `type` must say that it is one.
+    fn function(&self) -> Result<Fields<'a>> {
+        let kind = self.required_text("type")?;
+        if kind != "function" {
+            return Err(Error::invalid(format!("{}: only \"function\" is supported, not {kind:?}", self.path("type"))));
+        }
+        Fields::new(self.required("function")?, self.path("function"))
+    }
+}
+
+fn wrong(path: &str, wanted: &str, got: &Value) -> Error {
+    let got = match got {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    let path = if path.is_empty() { "the request" } else { path };
+    Error::invalid(format!("{path}: must be {wanted}, not {got}"))
+}
+
+impl Request {
+    /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), and our
+    /// options `reasoning_format`, `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt`
+    /// (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content` and `now`.
+    /// Null counts as missing, unknown fields are ignored.
+    ///
+    /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
+    pub fn from_json(body: &Value) -> Result<Request> {
+        let body = Fields::new(body, "")?;
+        body.required("messages")?;
+        let now = match body.get("now") {
+            None => None,
+            Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
+        };
+        let template_kwargs = match body.get("chat_template_kwargs") {
+            None => Map::new(),
+            Some(value) => Fields::new(value, "chat_template_kwargs")?.map.clone(),
+        };
+        Ok(Request {
+            messages: body.items("messages")?.iter().map(message).collect::<Result<_>>()?,
+            tools: body.items("tools")?.iter().map(tool).collect::<Result<_>>()?,
+            tool_choice: choice(&body, "tool_choice", TOOL_CHOICES)?,
+            parallel_tool_calls: body.flag("parallel_tool_calls", false)?,
+            reasoning_format: choice(&body, "reasoning_format", REASONING_FORMATS)?,
+            enable_thinking: body.flag("enable_thinking", true)?,
+            json_schema: body.get("json_schema").cloned().unwrap_or_default(),
+            grammar: body.text_or_empty("grammar")?,
+            add_generation_prompt: body.flag("add_generation_prompt", true)?,
+            continuation: match body.get("continue_final_message") {
+                Some(Value::Bool(true)) => Continuation::Auto,
+                Some(Value::String(part)) if part == "reasoning_content" => Continuation::Reasoning,
+                Some(Value::String(part)) if part == "content" => Continuation::Content,
+                _ => Continuation::None,
+            },
+            template_kwargs,
+            force_pure_content: body.flag("force_pure_content", false)?,
+            now,
+        })
+    }
+}
+
+const TOOL_CHOICES: &[(&str, ToolChoice)] =
+    &[("auto", ToolChoice::Auto), ("required", ToolChoice::Required), ("none", ToolChoice::None)];
+
+const REASONING_FORMATS: &[(&str, ReasoningFormat)] = &[
+    ("none", ReasoningFormat::None),
+    ("auto", ReasoningFormat::Auto),
+    ("deepseek", ReasoningFormat::DeepSeek),
+    ("deepseek-legacy", ReasoningFormat::DeepSeekLegacy),
+];
+
+fn choice<T: Copy + Default>(body: &Fields, name: &str, choices: &[(&str, T)]) -> Result<T> {
+    let Some(text) = body.text(name)? else { return Ok(T::default()) };
+    match choices.iter().find(|(known, _)| *known == text) {
+        Some((_, choice)) => Ok(*choice),
+        None => {
+            let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
+            Err(Error::invalid(format!("{name}: must be one of {}, not {text:?}", known.join(", "))))
+        }
+    }
+}
+
+fn message(fields: &Fields) -> Result<Message> {
+    if !fields.map.contains_key("content") && !fields.map.contains_key("tool_calls") {
+        return Err(Error::invalid(format!("{}: needs content or tool_calls", fields.path)));
+    }
+    let mut message = Message {
+        role: fields.required_text("role")?.to_owned(),
+        reasoning_content: fields.text_or_empty("reasoning_content")?,
+        tool_calls: fields.items("tool_calls")?.iter().map(tool_call).collect::<Result<_>>()?,
+        name: fields.text_or_empty("name")?,
+        tool_call_id: fields.text_or_empty("tool_call_id")?,
+        ..Message::default()
+    };
+    match fields.get("content") {
+        None => {}
+        Some(Value::String(text)) => message.content = text.clone(),
+        Some(Value::Array(_)) => message.parts = fields.items("content")?.iter().map(part).collect::<Result<_>>()?,
+        Some(other) => return Err(wrong(&fields.path("content"), "a string or an array", other)),
+    }
+    Ok(message)
+}
+
+fn part(fields: &Fields) -> Result<Part> {
+    let kind = fields.required_text("type")?;
+    if kind != "text" && kind != "media_marker" {
+        let path = fields.path("type");
+        return Err(Error::invalid(format!("{path}: must be \"text\" or \"media_marker\", not {kind:?}")));
+    }
+    Ok(Part { kind: kind.to_owned(), text: fields.required_text("text")?.to_owned() })
+}
+
+fn tool_call(fields: &Fields) -> Result<ToolCall> {
+    let function = fields.function()?;
+    let arguments = function
+        .map
+        .get("arguments")
+        .ok_or_else(|| Error::invalid(format!("{}: missing", function.path("arguments"))))?;
+    Ok(ToolCall {
+        name: function.required_text("name")?.to_owned(),
+        arguments: match arguments {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        },
+        id: fields.text_or_empty("id")?,
+    })
+}
+
+fn tool(fields: &Fields) -> Result<Tool> {
+    let function = fields.function()?;
+    Ok(Tool {
+        name: function.required_text("name")?.to_owned(),
+        description: function.text_or_empty("description")?,
+        parameters: function.map.get("parameters").cloned().unwrap_or_else(|| json!({})),
+    })
+}
+
+impl Message {
+    /// Reads one OpenAI message.
+    ///
+    /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field.
+    pub fn from_json(json: &Value) -> Result<Message> {
+        message(&Fields::new(json, "message")?)
+    }
+
+    /// The message as OpenAI JSON: `role` and `content` always, the rest where it is not empty. Typed parts stay an array,
+    /// unless media is among them: then they become one text. Text goes before parts where both are there.
+    pub fn to_json(&self) -> Value {
+        let mut map = Map::new();
+        map.insert("role".to_owned(), json!(self.role));
+        map.insert("content".to_owned(), self.content_json());
+        let texts = [
+            ("reasoning_content", &self.reasoning_content),
+            ("name", &self.name),
+            ("tool_call_id", &self.tool_call_id),
+        ];
+        for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+            map.insert(name.to_owned(), json!(text));
+        }
+        if !self.tool_calls.is_empty() {
+            map.insert("tool_calls".to_owned(), self.tool_calls.iter().map(ToolCall::to_json).collect());
+        }
+        Value::Object(map)
+    }
+
+    fn content_json(&self) -> Value {
+        if self.parts.is_empty() || !self.content.is_empty() {
+            return json!(self.content);
+        }
+        if self.parts.iter().any(|part| part.kind == "media_marker") {
+            return json!(super::join_parts(self.parts.iter().map(|part| (part.kind.as_str(), part.text.as_str()))));
+        }
+        self.parts.iter().map(|part| json!({"type": part.kind, "text": part.text})).collect()
+    }
+}
+
+impl ToolCall {
+    /// The call as OpenAI JSON; `id` only where there is one.
+    pub fn to_json(&self) -> Value {
+        let mut call = json!({"type": "function", "function": {"name": self.name, "arguments": self.arguments}});
+        if !self.id.is_empty() {
+            call["id"] = json!(self.id);
+        }
+        call
+    }
+}
+
+impl Tool {
+    /// The tool as OpenAI JSON.
+    pub fn to_json(&self) -> Value {
+        let (name, description, parameters) = (&self.name, &self.description, &self.parameters);
+        json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}})
+    }
+}

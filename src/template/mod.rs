@@ -1,31 +1,69 @@
 //! Jinja text to prompt text: the only user of the template engine.
 
+mod args;
+mod budget;
+mod caps;
+mod clock;
+mod context;
+mod env;
+mod expr;
+mod filters;
+mod functions;
+mod json;
+mod methods;
+mod ops;
+mod prepare;
+mod print;
+mod sequences;
+mod source;
+mod tests;
+mod text;
+mod trace;
+mod value;
+
+use std::fmt;
+use std::sync::OnceLock;
+
 use serde_json::{Map, Value};
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::TEMPLATE_BYTES;
+
+pub use prepare::{Prepared, prepare};
 
 /// What a template accepts, found by trial renders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
+    /// A message's content may be a string.
     pub string_content: bool,
+    /// A message's content may be a list of typed parts.
     pub typed_content: bool,
+    /// Tools are rendered.
     pub tools: bool,
+    /// An assistant's calls are rendered.
     pub tool_calls: bool,
+    /// More than one call of a message is rendered.
     pub parallel_tool_calls: bool,
+    /// A system message is rendered.
     pub system_role: bool,
+    /// The reasoning of earlier turns can be kept.
     pub preserve_reasoning: bool,
+    /// A level of reasoning effort is looked at.
     pub reasoning_effort: bool,
+    /// A call's arguments must be an object, not JSON text.
     pub object_arguments: bool,
 }
 
 /// What one render shows the template.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
     /// An array of OpenAI messages, already prepared for the template.
     pub messages: Value,
     /// An array of OpenAI tools, or `Null`.
     pub tools: Value,
+    /// The template variable of that name.
     pub enable_thinking: bool,
+    /// Whether the prompt ends with the opening of the assistant's turn.
     pub add_generation_prompt: bool,
     /// Further template variables; they win over all others but `add_generation_prompt`.
     pub extra: Map<String, Value>,
@@ -34,30 +72,77 @@ pub struct Conversation {
 }
 
 /// A compiled template, its special tokens and its caps. Immutable and shared by threads.
-pub struct Template {}
+pub struct Template {
+    source: String,
+    bos: String,
+    eos: String,
+    env: minijinja::Environment<'static>,
+    caps: OnceLock<Caps>,
+}
 
 impl Template {
-    pub fn new(_source: &str, _bos: &str, _eos: &str) -> Result<Template> {
-        todo!()
+    /// Compiles `source`. `bos` and `eos` are the texts of the special tokens; empty where the model has none.
+    ///
+    /// Errors: [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::Template`] with the line where it does not
+    /// parse.
+    pub fn new(source: &str, bos: &str, eos: &str) -> Result<Template> {
+        if source.len() > TEMPLATE_BYTES {
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!("the template has {} bytes, more than {TEMPLATE_BYTES}", source.len()),
+            ));
+        }
+        let source = source::normalize(source);
+        let env = env::compile(source::rewrite(&source)?)?;
+        Ok(Template { source, bos: bos.to_owned(), eos: eos.to_owned(), env, caps: OnceLock::new() })
     }
+
+    /// The template's text: line feeds only, without the last one, with the patches for known faults.
     pub fn source(&self) -> &str {
-        todo!()
+        &self.source
     }
+
+    /// The text of the token that begins a prompt.
     pub fn bos(&self) -> &str {
-        todo!()
+        &self.bos
     }
+
+    /// The text of the token that ends a turn.
     pub fn eos(&self) -> &str {
-        todo!()
+        &self.eos
     }
+
+    /// What the template accepts. The first call finds out, with a few renders.
     pub fn caps(&self) -> &Caps {
-        todo!()
+        self.caps.get_or_init(|| caps::find(&self.env))
     }
+
     /// The conversation as prompt text.
-    pub fn render(&self, _conversation: &Conversation) -> Result<String> {
-        todo!()
+    ///
+    /// Errors: [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
+    /// takes too many steps, recurses too deeply or builds too much text.
+    pub fn render(&self, conversation: &Conversation) -> Result<String> {
+        let context = context::conversation(conversation, &self.bos, &self.eos);
+        env::render(&self.env, context.map_err(|error| Error::invalid(format!("the conversation: {error}")))?)
     }
+
     /// What the generation prompt adds: the render with it, after the prefix it shares with the render without it.
-    pub fn generation_prompt(&self, _conversation: &Conversation) -> Result<String> {
-        todo!()
+    ///
+    /// Errors as [`Template::render`].
+    pub fn generation_prompt(&self, conversation: &Conversation) -> Result<String> {
+        let render =
+            |add_generation_prompt| self.render(&Conversation { add_generation_prompt, ..conversation.clone() });
+        let (without, with) = (render(false)?, render(true)?);
+        let mut shared = without.bytes().zip(with.bytes()).take_while(|(a, b)| a == b).count();
+        while !with.is_char_boundary(shared) {
+            shared -= 1;
+        }
+        Ok(with[shared..].to_owned())
+    }
+}
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Template").field("source", &self.source).finish_non_exhaustive()
     }
 }

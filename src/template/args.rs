@@ -1,0 +1,79 @@
+//! Arguments of filters, functions and methods, by position or by name, as Python passes them.
+
+use minijinja::value::{Kwargs, Value};
+use minijinja::{Error, ErrorKind};
+
+use super::value::as_text;
+
+/// Positional and named arguments.
+pub(super) struct Args {
+    positional: Vec<Value>,
+    named: Kwargs,
+}
+
+impl Args {
+    pub(super) fn new(values: &[Value]) -> Result<Args, Error> {
+        Ok(match values.split_last() {
+            Some((last, rest)) if last.is_kwargs() => {
+                Args { positional: rest.to_vec(), named: Kwargs::try_from(last.clone())? }
+            }
+            _ => Args { positional: values.to_vec(), named: Kwargs::from_iter(std::iter::empty::<(&str, Value)>()) },
+        })
+    }
+
+    /// All arguments without a name.
+    pub(super) fn positional(&self) -> &[Value] {
+        &self.positional
+    }
+
+    /// The names of the others.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.named.args()
+    }
+
+    /// The argument at `index` or called `name`; undefined where there is none.
+    pub(super) fn get(&self, index: usize, name: &str) -> Value {
+        match self.positional.get(index) {
+            Some(value) => value.clone(),
+            None => self.named(name),
+        }
+    }
+
+    /// The argument that only a name gives.
+    pub(super) fn named(&self, name: &str) -> Value {
+        self.named.get::<Option<Value>>(name).ok().flatten().unwrap_or(Value::UNDEFINED)
+    }
+
+    /// A number, where one is given.
+    pub(super) fn integer(&self, index: usize, name: &str) -> Result<Option<i64>, Error> {
+        let value = self.get(index, name);
+        if value.is_undefined() || value.is_none() {
+            return Ok(None);
+        }
+        match value.as_i64() {
+            Some(number) => Ok(Some(number)),
+            None => Err(Error::new(ErrorKind::InvalidOperation, format!("{name} must be an integer"))),
+        }
+    }
+
+    /// A text, where one is given.
+    pub(super) fn text(&self, index: usize, name: &str) -> Result<Option<String>, Error> {
+        let value = self.get(index, name);
+        match as_text(&value) {
+            Some(text) => Ok(Some(text.to_owned())),
+            None if value.is_undefined() || value.is_none() => Ok(None),
+            None => Err(Error::new(ErrorKind::InvalidOperation, format!("{name} must be a string"))),
+        }
+    }
+
+    /// A text that must be given.
+    pub(super) fn required_text(&self, index: usize, name: &str) -> Result<String, Error> {
+        self.text(index, name)?
+            .ok_or_else(|| Error::new(ErrorKind::MissingArgument, format!("argument {name} is missing")))
+    }
+
+    /// Whether the argument is given and true.
+    pub(super) fn flag(&self, index: usize, name: &str) -> bool {
+        self.get(index, name).is_true()
+    }
+}

@@ -1,0 +1,40 @@
+//! The bytes that one render may build, intermediate results included: what keeps a hostile template from eating memory.
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, ErrorKind, State};
+
+use super::value::as_text;
+use crate::limits::{PROMPT_BYTES, RENDER_BYTES};
+
+/// What an item of a container costs.
+const ITEM_BYTES: usize = 32;
+
+struct Spent(usize);
+
+/// Counts `bytes`, and fails where the render has built too much.
+pub(super) fn charge(state: &mut State, bytes: usize) -> Result<(), Error> {
+    let spent = state.get_or_insert_extension(Spent(0));
+    spent.0 = spent.0.saturating_add(bytes);
+    if spent.0 > RENDER_BYTES {
+        return Err(Error::new(ErrorKind::OutOfFuel, format!("the render builds more than {RENDER_BYTES} bytes")));
+    }
+    Ok(())
+}
+
+/// Counts a value that was just built.
+pub(super) fn charge_value(state: &mut State, value: &Value) -> Result<(), Error> {
+    let bytes = match as_text(value) {
+        Some(text) => text.len(),
+        None if matches!(value.kind(), ValueKind::Seq | ValueKind::Map) => value.len().unwrap_or(0) * ITEM_BYTES,
+        None => 0,
+    };
+    charge(state, bytes)
+}
+
+/// Fails where a text of `bytes` would be longer than any prompt: asked before it is built.
+pub(super) fn check_text(bytes: usize) -> Result<(), Error> {
+    if bytes > PROMPT_BYTES {
+        return Err(Error::new(ErrorKind::OutOfFuel, format!("a text of more than {PROMPT_BYTES} bytes")));
+    }
+    Ok(())
+}

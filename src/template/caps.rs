@@ -1,0 +1,162 @@
+//! What a template accepts, found by rendering small conversations and watching what it looks at.
+
+use minijinja::Environment;
+use serde_json::{Map, Value as Json, json};
+
+use super::context::{EFFORT, preserve_reasoning, trial};
+use super::trace::{Trace, Usage, Use};
+use super::{Caps, env};
+
+/// A render that is watched: what came out, where it did not fail, and what the template looked at.
+struct Trial {
+    output: Option<String>,
+    usage: std::sync::Arc<Usage>,
+}
+
+impl Trial {
+    fn new(env: &Environment, messages: Json, more: Json, watched: Option<&str>) -> Trial {
+        let usage = Usage::new(watched);
+        let mut variables = Map::new();
+        variables.insert("messages".to_owned(), messages);
+        variables.insert("tools".to_owned(), json!([]));
+        variables.insert("bos_token".to_owned(), json!(""));
+        variables.insert("eos_token".to_owned(), json!(""));
+        variables.insert("add_generation_prompt".to_owned(), json!(true));
+        if let Json::Object(more) = more {
+            variables.extend(more);
+        }
+        let context = trial(&variables, Trace::root(&usage));
+        let output = context.ok().and_then(|context| env::render(env, context).ok());
+        Trial { output, usage }
+    }
+
+    fn succeeded(&self) -> bool {
+        self.output.is_some()
+    }
+
+    fn shows(&self, text: &str) -> bool {
+        self.output.as_ref().is_some_and(|output| output.contains(text))
+    }
+
+    fn read(&self, path: &str) -> bool {
+        self.usage.saw(path, Use::Read)
+    }
+}
+
+/// The content of the first message.
+const CONTENT: &str = "/messages/0/content";
+
+/// The calls in [`exchange`].
+const CALLS: &str = "/messages/1/tool_calls";
+
+/// The trial renders, one after another: later ones build on what earlier ones showed.
+pub(super) fn find(env: &Environment) -> Caps {
+    let (string_content, typed_content) = content(env);
+    let system = Trial::new(
+        env,
+        json!([{"role": "system", "content": "System message"}, {"role": "user", "content": "User message"}]),
+        Json::Null,
+        None,
+    );
+    let (tools, tool_calls, object_arguments) = tools(env);
+    let arguments = if object_arguments { json!({"arg": "value"}) } else { json!(r#"{"arg": "value"}"#) };
+    let parallel = Trial::new(env, exchange(&arguments, 2), with_tool(), None);
+    Caps {
+        string_content,
+        typed_content,
+        tools,
+        tool_calls,
+        parallel_tool_calls: parallel.succeeded() && parallel.read(&format!("{CALLS}/1/function")),
+        system_role: system.read(CONTENT),
+        preserve_reasoning: keeps_reasoning(env),
+        reasoning_effort: looks_at_effort(env),
+        object_arguments,
+    }
+}
+
+/// Whether content may be a string, and whether it may be a list of parts.
+fn content(env: &Environment) -> (bool, bool) {
+    const MARKER: &str = "STRING_MARKER";
+    let user = |content: Json| json!([{"role": "user", "content": content}]);
+    let text = Trial::new(env, user(json!(MARKER)), Json::Null, Some(CONTENT));
+    let indexed = text.usage.saw(CONTENT, Use::Index);
+    // A template that takes a string apart and does not show it cannot have meant to take strings.
+    let string = text.succeeded() && (!indexed || text.shows(MARKER));
+    let mut typed = indexed;
+    if text.usage.saw(CONTENT, Use::IsString) {
+        let parts = Trial::new(env, user(json!([])), Json::Null, None);
+        typed |= parts.succeeded() && parts.usage.saw(CONTENT, Use::Index);
+    }
+    (string, typed)
+}
+
+/// Whether tools and calls are rendered, and whether a call's arguments are an object.
+fn tools(env: &Environment) -> (bool, bool, bool) {
+    const TOOL_NAME: &str = "/tools/0/function/name";
+    let mut found = (true, true, false);
+    let objects = Trial::new(env, exchange(&json!({"arg": "value"}), 1), with_tool(), None);
+    if objects.succeeded() {
+        found.0 = objects.read(TOOL_NAME);
+        found.1 = objects.read(CALLS);
+        found.2 = found.1 && objects.read(&format!("{CALLS}/0/function/arguments/arg"));
+    }
+    if !found.2 {
+        let texts = Trial::new(env, exchange(&json!(r#"{"arg": "value"}"#), 1), with_tool(), None);
+        found.0 &= texts.succeeded() && texts.read(TOOL_NAME);
+        found.1 &= texts.succeeded() && texts.read(CALLS);
+    }
+    found
+}
+
+/// A conversation in which the assistant makes `calls` calls.
+fn exchange(arguments: &Json, calls: usize) -> Json {
+    let call = |index: usize| {
+        let function = json!({"name": "tool1", "arguments": arguments});
+        json!({"id": format!("call0000{index}"), "type": "function", "function": function})
+    };
+    json!([
+        {"role": "user", "content": "User message"},
+        {"role": "assistant", "content": "", "tool_calls": (1..=calls).map(call).collect::<Vec<_>>()},
+        {"role": "tool", "content": "Tool response", "tool_call_id": "call00001"},
+        {"role": "assistant", "content": "The tool response was 'tool response'"},
+        {"role": "user", "content": "User message"},
+    ])
+}
+
+fn with_tool() -> Json {
+    json!({"tools": [{
+        "name": "tool",
+        "type": "function",
+        "function": {
+            "name": "tool1",
+            "description": "Tool description",
+            "parameters": {
+                "type": "object",
+                "properties": {"arg": {"type": "string", "description": "Arg description"}},
+                "required": ["arg"],
+            },
+        },
+    }]})
+}
+
+/// Whether reasoning before the last user message can be seen in the prompt.
+fn keeps_reasoning(env: &Environment) -> bool {
+    const MARKER: &str = "<REASONING_CONTENT_PLACEHOLDER>";
+    let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
+    more.extend(preserve_reasoning(true).map(|(name, value)| (name.to_owned(), json!(value))));
+    let messages = json!([
+        {"role": "user", "content": "User message"},
+        {"role": "assistant", "content": "Assistant message", "reasoning_content": MARKER},
+        {"role": "user", "content": "User message"},
+        {"role": "assistant", "content": "Assistant message", "reasoning_content": "Reasoning content"},
+        {"role": "user", "content": "User message"},
+    ]);
+    Trial::new(env, messages, Json::Object(more), None).shows(MARKER)
+}
+
+fn looks_at_effort(env: &Environment) -> bool {
+    let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
+    more.extend(EFFORT.map(|name| (name.to_owned(), json!("low"))));
+    let trial = Trial::new(env, json!([{"role": "user", "content": "User message"}]), Json::Object(more), None);
+    EFFORT.iter().any(|name| trial.read(&format!("/{name}")))
+}

@@ -1,0 +1,48 @@
+//! Dates. The only clock that a template sees is the request's.
+
+use std::fmt::Write;
+
+use chrono::{DateTime, Utc};
+use minijinja::{Error, ErrorKind};
+
+/// Longest date text, in bytes.
+const MAX_BYTES: usize = 99;
+
+/// The moment `now` (Unix seconds, UTC) as `format` (C's `strftime`) asks. An unknown letter stays as it is.
+pub(super) fn format(now: i64, format: &str) -> Result<String, Error> {
+    let out = text(now, format);
+    if out.len() > MAX_BYTES {
+        return Err(Error::new(ErrorKind::InvalidOperation, "strftime_now: the result is too long"));
+    }
+    Ok(out)
+}
+
+/// [`format`] without a bound, for formats of our own.
+pub(super) fn text(now: i64, format: &str) -> String {
+    let time = DateTime::<Utc>::from_timestamp(now, 0).unwrap_or_default();
+    let mut out = String::new();
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let spec = &rest[at..at + spec_len(&rest[at..])];
+        let kept = out.len();
+        if write!(out, "{}", time.format(spec)).is_err() {
+            out.truncate(kept);
+            out.push_str(spec);
+        }
+        rest = &rest[at + spec.len()..];
+        // The rest of the text cannot shorten what is already too long.
+        if out.len() > MAX_BYTES {
+            break;
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The bytes of the conversion at the start of `text`: `%`, flags, a letter.
+fn spec_len(text: &str) -> usize {
+    let flags = text[1..].bytes().take_while(|b| b"-_0^#EO".contains(b)).count();
+    let letter = text[1 + flags..].chars().next().map_or(0, char::len_utf8);
+    1 + flags + letter
+}

@@ -1,0 +1,150 @@
+//! The engine, set up for chat templates: our filters, tests, functions and methods, and no others.
+
+use std::io;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
+use minijinja::{Environment, ErrorKind as EngineErrorKind, Output, State, UndefinedBehavior};
+
+use super::budget::{charge, charge_value};
+use super::functions::{FUNCTIONS, RAISED};
+use super::tests::TESTS;
+use super::value::as_text;
+use super::{filters, methods, ops, print, sequences};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL};
+
+/// Code of a filter or a function.
+pub(super) type Call = fn(&mut State, &[Value]) -> std::result::Result<Value, minijinja::Error>;
+
+/// Filters that only the source pass writes.
+const OPERATORS: &[(&str, Call)] = &[
+    ("op.add", ops::add),
+    ("op.cat", ops::concat),
+    ("op.dict", ops::dict),
+    ("op.in", ops::contains),
+    ("op.keep", ops::keep),
+    ("op.list", ops::list),
+    ("op.mul", ops::multiply),
+    ("op.slice", ops::slice),
+    ("op.spend", ops::spend),
+    ("op.tuple", ops::tuple),
+];
+
+/// The template's name within the engine. Neutral: the engine escapes by what it takes for a file's ending.
+const NAME: &str = "template";
+
+/// Whether a template may use the filter.
+pub(super) fn has_filter(name: &str) -> bool {
+    filters::FILTERS.iter().chain(sequences::FILTERS).any(|(known, _)| *known == name)
+}
+
+/// A function of ours as a template's value.
+#[derive(Debug)]
+struct Function(Call);
+
+impl Object for Function {
+    fn repr(self: &std::sync::Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn call(
+        self: &std::sync::Arc<Self>,
+        state: &mut State,
+        args: &[Value],
+    ) -> std::result::Result<Value, minijinja::Error> {
+        (self.0)(state, args)
+    }
+}
+
+/// Compiles `source`, which went through the source pass.
+pub(super) fn compile(source: String) -> Result<Environment<'static>> {
+    let mut env = Environment::empty();
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    env.set_syntax(syntax.map_err(|error| failure(&error))?);
+    env.set_undefined_behavior(UndefinedBehavior::Chainable);
+    env.set_fuel(Some(RENDER_FUEL));
+    env.set_recursion_limit(RENDER_DEPTH);
+    env.set_formatter(format);
+    env.set_unknown_method_callback(methods::call);
+    for &(name, code) in filters::FILTERS.iter().chain(sequences::FILTERS).chain(OPERATORS) {
+        let counted = !name.starts_with("op.");
+        env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
+            let args: Vec<Value> = args.0.into_iter().map(ValueOrKwargs::into_value).collect();
+            let result = code(state, &args)?;
+            if counted {
+                charge_value(state, &result)?;
+            }
+            Ok::<Value, minijinja::Error>(result)
+        });
+    }
+    for &(name, code) in TESTS {
+        env.add_test(name, move |state: &State, args: Rest<Value>| code(state, &args));
+    }
+    for &(name, code) in FUNCTIONS {
+        env.add_global(name, Value::from_object(Function(code)));
+    }
+    env.add_template_owned(NAME, source).map_err(|error| failure(&error))?;
+    Ok(env)
+}
+
+/// Renders the compiled template.
+pub(super) fn render(env: &Environment, context: Value) -> Result<String> {
+    let template = env.get_template(NAME).map_err(|error| failure(&error))?;
+    let mut prompt = Prompt(Vec::new());
+    template.render_captured_to(context, &mut prompt).map_err(|error| failure(&error))?;
+    String::from_utf8(prompt.0).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
+}
+
+/// Collects the output up to its limit.
+struct Prompt(Vec<u8>);
+
+impl io::Write for Prompt {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        if self.0.len() + text.len() > PROMPT_BYTES {
+            return Err(io::Error::other("the prompt is too long"));
+        }
+        self.0.extend_from_slice(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What `{{ value }}` writes.
+fn format(out: &mut Output, state: &mut State, value: &Value) -> std::result::Result<(), minijinja::Error> {
+    let owned;
+    let text = match as_text(value) {
+        Some(text) => text,
+        None => {
+            owned = print::text(value);
+            &owned
+        }
+    };
+    charge(state, text.len())?;
+    Ok(out.write_str(text)?)
+}
+
+/// The engine's error as ours, with the line where it happened.
+fn failure(error: &minijinja::Error) -> Error {
+    let kind = match error.kind() {
+        EngineErrorKind::OutOfFuel | EngineErrorKind::WriteFailure => ErrorKind::Limit,
+        _ if error.detail().is_some_and(|detail| detail.contains("recursion limit")) => ErrorKind::Limit,
+        _ => ErrorKind::Template,
+    };
+    let what = match (error.kind(), error.detail()) {
+        (EngineErrorKind::WriteFailure, _) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
+        (_, Some(detail)) => match detail.strip_prefix(RAISED) {
+            Some(raised) => raised.to_owned(),
+            None => format!("{}: {detail}", error.kind()),
+        },
+        (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
+        (kind, None) => kind.to_string(),
+    };
+    match error.line() {
+        Some(line) => Error::new(kind, format!("template line {line}: {what}")),
+        None => Error::new(kind, format!("template: {what}")),
+    }
+}

@@ -1,0 +1,459 @@
+//! Rewrites one Jinja expression: operators and literals that the engine treats unlike Python become filters of ours.
+//!
+//! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps. All else is copied, white
+//! space and line breaks included. The grammar is Jinja's, in the engine's order of precedence.
+
+/// Why an expression was not rewritten.
+#[derive(Debug, PartialEq)]
+pub(super) enum Stop {
+    /// It is not an expression: the engine will say so better.
+    Syntax,
+    /// It is nested too deeply to be looked at.
+    Depth,
+}
+
+/// Deepest nesting of brackets and unary operators.
+const MAX_DEPTH: usize = 100;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Token<'s> {
+    Name(&'s str),
+    /// A string or a number.
+    Literal,
+    Sign(&'s str),
+    /// What ends the tag, with its white-space mark.
+    End(&'s str),
+    /// The end of the source, or a character that is no token.
+    None,
+}
+
+/// Reads a tag's inside and writes its rewritten form.
+pub(super) struct Rewriter<'s> {
+    source: &'s str,
+    pos: usize,
+    end: &'static str,
+    /// Open brackets: in them `}}` closes two maps, not the tag.
+    open: usize,
+    depth: usize,
+    pub(super) out: String,
+}
+
+impl<'s> Rewriter<'s> {
+    /// Starts at `pos` of `source`, in a tag that `end` (`}}` or `%}`) closes.
+    pub(super) fn new(source: &'s str, pos: usize, end: &'static str) -> Self {
+        Rewriter { source, pos, end, open: 0, depth: 0, out: String::new() }
+    }
+
+    /// Where in the source the next token is looked for.
+    pub(super) fn pos(&self) -> usize {
+        self.pos
+    }
+
+    /// The next token and where it lies.
+    fn lex(&self) -> (Token<'s>, usize, usize) {
+        let rest = &self.source[self.pos..];
+        let start = self.pos + (rest.len() - rest.trim_start().len());
+        let rest = &self.source[start..];
+        let found = |token, len: usize| (token, start, start + len);
+        if self.open == 0 {
+            let marked = usize::from(rest.starts_with(['-', '+']));
+            if rest[marked..].starts_with(self.end) {
+                let len = marked + self.end.len();
+                return found(Token::End(&rest[..len]), len);
+            }
+        }
+        let Some(first) = rest.chars().next() else { return found(Token::None, 0) };
+        if first.is_alphabetic() || first == '_' {
+            let len = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            return found(Token::Name(&rest[..len]), len);
+        }
+        if first.is_ascii_digit() {
+            return found(Token::Literal, number_len(rest));
+        }
+        if first == '"' || first == '\'' {
+            let mut escaped = false;
+            for (at, c) in rest.char_indices().skip(1) {
+                match c {
+                    _ if escaped => escaped = false,
+                    '\\' => escaped = true,
+                    c if c == first => return found(Token::Literal, at + 1),
+                    _ => {}
+                }
+            }
+            return found(Token::None, 0);
+        }
+        let long = ["**", "//", "==", "!=", "<=", ">="].into_iter().find(|sign| rest.starts_with(sign));
+        if long.is_none() && !"+-*/%~<>=()[]{}.,:|".contains(first) {
+            return found(Token::None, 0);
+        }
+        let len = long.map_or(1, str::len);
+        found(Token::Sign(&rest[..len]), len)
+    }
+
+    pub(super) fn peek(&self) -> Token<'s> {
+        self.lex().0
+    }
+
+    /// Copies the next token with the white space before it.
+    pub(super) fn copy(&mut self) -> Token<'s> {
+        let (token, _, end) = self.lex();
+        match token {
+            Token::Sign("(" | "[" | "{") => self.open += 1,
+            Token::Sign(")" | "]" | "}") => self.open = self.open.saturating_sub(1),
+            _ => {}
+        }
+        self.out.push_str(&self.source[self.pos..end]);
+        self.pos = end;
+        token
+    }
+
+    /// Passes the next token over, keeping the white space before it.
+    pub(super) fn skip(&mut self) {
+        let (token, start, end) = self.lex();
+        match token {
+            Token::Sign("(" | "[" | "{") => self.open += 1,
+            Token::Sign(")" | "]" | "}") => self.open = self.open.saturating_sub(1),
+            _ => {}
+        }
+        self.out.push_str(&self.source[self.pos..start]);
+        self.pos = end;
+    }
+
+    fn next_is(&self, sign: &str) -> bool {
+        self.peek() == Token::Sign(sign)
+    }
+
+    fn copy_if(&mut self, token: Token) -> bool {
+        let there = self.peek() == token;
+        if there {
+            self.copy();
+        }
+        there
+    }
+
+    fn expect(&mut self, sign: &str) -> Result<(), Stop> {
+        if self.copy_if(Token::Sign(sign)) { Ok(()) } else { Err(Stop::Syntax) }
+    }
+
+    /// Copies everything up to the tag's end.
+    pub(super) fn copy_to_end(&mut self) -> Result<(), Stop> {
+        loop {
+            match self.peek() {
+                Token::End(_) => return Ok(()),
+                Token::None => return Err(Stop::Syntax),
+                _ => self.copy(),
+            };
+        }
+    }
+
+    fn wrap(&mut self, start: usize, before: &str, after: &str) {
+        self.out.insert_str(start, before);
+        self.out.push_str(after);
+    }
+
+    /// A whole expression, with its ternaries.
+    pub(super) fn expression(&mut self) -> Result<(), Stop> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Stop::Depth);
+        }
+        self.condition()?;
+        while self.copy_if(Token::Name("if")) {
+            self.condition()?;
+            if self.copy_if(Token::Name("else")) {
+                self.expression()?;
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// An expression without ternaries: what a loop goes over.
+    pub(super) fn condition(&mut self) -> Result<(), Stop> {
+        loop {
+            while self.copy_if(Token::Name("not")) {}
+            self.comparison()?;
+            if !self.copy_if(Token::Name("and")) && !self.copy_if(Token::Name("or")) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn comparison(&mut self) -> Result<(), Stop> {
+        let start = self.out.len();
+        self.sum()?;
+        let mut first = true;
+        loop {
+            match self.peek() {
+                Token::Sign("==" | "!=" | "<" | "<=" | ">" | ">=") => {
+                    self.copy();
+                    self.sum()?;
+                }
+                Token::Name(name @ ("in" | "not")) => self.membership(start, name == "not", first)?,
+                _ => return Ok(()),
+            }
+            first = false;
+        }
+    }
+
+    /// `in` or `not in` and its right side; in a chain of comparisons it stays what it is.
+    fn membership(&mut self, start: usize, negated: bool, first: bool) -> Result<(), Stop> {
+        let left = self.out[start..].to_owned();
+        self.copy();
+        if negated && self.copy() != Token::Name("in") {
+            return Err(Stop::Syntax);
+        }
+        let right = self.out.len();
+        self.sum()?;
+        let chained =
+            matches!(self.peek(), Token::Sign("==" | "!=" | "<" | "<=" | ">" | ">=") | Token::Name("in" | "not"));
+        if first && !chained {
+            let right = self.out.split_off(right);
+            self.out.truncate(start);
+            let not = if negated { "not " } else { "" };
+            self.out.push_str(&format!("({not}({right})|op.in({left}))"));
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self) -> Result<(), Stop> {
+        let start = self.out.len();
+        self.concatenation()?;
+        loop {
+            if self.next_is("+") {
+                self.skip();
+                self.wrap(start, "(", ")|op.add(");
+                self.concatenation()?;
+                self.out.push(')');
+            } else if self.copy_if(Token::Sign("-")) {
+                self.concatenation()?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn concatenation(&mut self) -> Result<(), Stop> {
+        let start = self.out.len();
+        self.product()?;
+        let mut many = false;
+        while self.next_is("~") {
+            self.skip();
+            if many {
+                self.out.push_str(", ");
+            } else {
+                self.wrap(start, "(", ")|op.cat(");
+            }
+            self.product()?;
+            many = true;
+        }
+        if many {
+            self.out.push(')');
+        }
+        Ok(())
+    }
+
+    fn product(&mut self) -> Result<(), Stop> {
+        let start = self.out.len();
+        self.power()?;
+        loop {
+            if self.next_is("*") {
+                self.skip();
+                self.wrap(start, "(", ")|op.mul(");
+                self.power()?;
+                self.out.push(')');
+            } else if matches!(self.peek(), Token::Sign("/" | "//" | "%")) {
+                self.copy();
+                self.power()?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn power(&mut self) -> Result<(), Stop> {
+        self.unary()?;
+        while self.copy_if(Token::Sign("**")) {
+            self.unary()?;
+        }
+        Ok(())
+    }
+
+    /// An operand with its filters and tests.
+    fn unary(&mut self) -> Result<(), Stop> {
+        self.operand()?;
+        loop {
+            if self.copy_if(Token::Sign("|")) {
+                self.filter_name()?;
+                if self.next_is("(") {
+                    self.arguments()?;
+                }
+            } else if self.copy_if(Token::Name("is")) {
+                self.copy_if(Token::Name("not"));
+                self.filter_name()?;
+                match self.peek() {
+                    Token::Sign("(") => self.arguments()?,
+                    Token::Name("and" | "or" | "else" | "is" | "if" | "in" | "not") => {}
+                    Token::Name(_) | Token::Literal | Token::Sign("-" | "[" | "{") => self.operand()?,
+                    _ => {}
+                }
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn filter_name(&mut self) -> Result<(), Stop> {
+        loop {
+            let Token::Name(_) = self.copy() else { return Err(Stop::Syntax) };
+            if !self.copy_if(Token::Sign(".")) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A value with what follows it: attributes, subscripts and calls. A minus applies to all of that.
+    fn operand(&mut self) -> Result<(), Stop> {
+        while self.copy_if(Token::Sign("-")) {}
+        let start = self.out.len();
+        self.primary()?;
+        loop {
+            match self.peek() {
+                Token::Sign(".") => {
+                    self.copy();
+                    if !matches!(self.copy(), Token::Name(_) | Token::Literal) {
+                        return Err(Stop::Syntax);
+                    }
+                }
+                Token::Sign("[") => self.subscript(start)?,
+                Token::Sign("(") => self.arguments()?,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn subscript(&mut self, start: usize) -> Result<(), Stop> {
+        let bracket = self.out.len();
+        self.copy();
+        let mut bounds = [const { String::new() }; 3];
+        let mut index = 0;
+        loop {
+            match self.peek() {
+                Token::Sign("]") => break,
+                Token::Sign(":") if index < 2 => {
+                    self.skip();
+                    index += 1;
+                }
+                _ => {
+                    let from = self.out.len();
+                    self.expression()?;
+                    bounds[index] = self.out[from..].to_owned();
+                }
+            }
+        }
+        if index == 0 {
+            self.copy();
+            return Ok(());
+        }
+        self.skip();
+        self.out.truncate(bracket);
+        let [from, to, step] = bounds.map(|bound| if bound.is_empty() { "none".to_owned() } else { bound });
+        self.wrap(start, "((", &format!(")|op.slice({from}, {to}, {step}))"));
+        Ok(())
+    }
+
+    fn primary(&mut self) -> Result<(), Stop> {
+        match self.peek() {
+            Token::Name(_) => {
+                self.copy();
+            }
+            // Strings that follow each other are one.
+            Token::Literal => while self.copy_if(Token::Literal) {},
+            Token::Sign("(") => self.parenthesis()?,
+            Token::Sign("[") => self.collection("]", "list", false)?,
+            Token::Sign("{") => self.collection("}", "dict", true)?,
+            _ => return Err(Stop::Syntax),
+        }
+        Ok(())
+    }
+
+    /// One expression in parentheses, or a tuple.
+    fn parenthesis(&mut self) -> Result<(), Stop> {
+        let start = self.out.len();
+        self.copy();
+        let mut tuple = self.next_is(")");
+        while !self.next_is(")") {
+            self.expression()?;
+            if !self.next_is(",") {
+                break;
+            }
+            self.copy();
+            tuple = true;
+        }
+        self.expect(")")?;
+        if tuple {
+            self.wrap(start, "(", "|op.tuple)");
+        }
+        Ok(())
+    }
+
+    /// A list or a map, as a tuple that a filter makes into one.
+    fn collection(&mut self, close: &str, filter: &str, map: bool) -> Result<(), Stop> {
+        self.skip();
+        self.out.push_str("((");
+        while !self.next_is(close) {
+            self.expression()?;
+            self.out.push(',');
+            if map {
+                if !self.next_is(":") {
+                    return Err(Stop::Syntax);
+                }
+                self.skip();
+                self.expression()?;
+                self.out.push(',');
+            }
+            if !self.next_is(",") {
+                break;
+            }
+            self.skip();
+        }
+        if !self.next_is(close) {
+            return Err(Stop::Syntax);
+        }
+        self.skip();
+        self.out.push_str(&format!(")|op.{filter})"));
+        Ok(())
+    }
+
+    fn arguments(&mut self) -> Result<(), Stop> {
+        self.expect("(")?;
+        while !self.next_is(")") {
+            if !self.copy_if(Token::Sign("**")) {
+                self.copy_if(Token::Sign("*"));
+            }
+            self.expression()?;
+            if self.copy_if(Token::Sign("=")) {
+                self.expression()?;
+            }
+            if !self.copy_if(Token::Sign(",")) {
+                break;
+            }
+        }
+        self.expect(")")
+    }
+}
+
+/// The bytes of the number at the start of `text`.
+fn number_len(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let mut len = digits(0);
+    if bytes.get(len) == Some(&b'.') && bytes.get(len + 1).is_some_and(u8::is_ascii_digit) {
+        len += 1 + digits(len + 1);
+    }
+    let radix = bytes.len() > 1 && matches!(bytes[1], b'x' | b'X');
+    if !radix && matches!(bytes[len - 1], b'e' | b'E') && matches!(bytes.get(len), Some(b'+' | b'-')) {
+        len += 1 + digits(len + 1);
+    }
+    len
+}

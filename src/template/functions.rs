@@ -1,0 +1,85 @@
+//! Global functions.
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, ErrorKind, State, functions};
+
+use super::args::Args;
+use super::budget::charge;
+use super::clock;
+use super::context::NOW;
+use super::env::Call;
+use super::print;
+use super::value::{Dict, List, items, own, pairs};
+
+/// Name and code of each function.
+pub(super) const FUNCTIONS: &[(&str, Call)] = &[
+    ("dict", |_, args| Dict::of(entries(args)?)),
+    ("namespace", namespace),
+    ("raise_exception", raise),
+    ("range", range),
+    ("strftime_now", strftime_now),
+];
+
+/// Marks an error that the template raised itself.
+pub(super) const RAISED: &str = "raised: ";
+
+fn raise(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let message = args.first().map(print::text).unwrap_or_default();
+    Err(Error::new(ErrorKind::InvalidOperation, format!("{RAISED}{message}")))
+}
+
+fn strftime_now(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let format = Args::new(args)?.required_text(0, "format")?;
+    let now = state.lookup(NOW).and_then(|now| now.as_i64()).unwrap_or_default();
+    clock::format(now, &format).map(Value::from)
+}
+
+/// Longest list that `range` makes.
+const RANGE: i128 = 1_000_000;
+
+fn range(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let bound = |index: usize| args.integer(index, "range");
+    let missing = || Error::new(ErrorKind::MissingArgument, "range needs a bound");
+    let first = bound(0)?.ok_or_else(missing)?;
+    let (start, stop) = bound(1)?.map_or((0, first), |stop| (first, stop));
+    let step = bound(2)?.unwrap_or(1);
+    if step == 0 {
+        return Err(Error::new(ErrorKind::InvalidOperation, "range needs a step other than zero"));
+    }
+    let (start, stop, step) = (i128::from(start), i128::from(stop), i128::from(step));
+    let len = ((stop - start + step - step.signum()) / step).max(0);
+    if len > RANGE {
+        return Err(Error::new(ErrorKind::OutOfFuel, format!("a range of more than {RANGE} numbers")));
+    }
+    charge(state, len as usize * size_of::<Value>())?;
+    List::of((0..len).map(|index| Value::from((start + index * step) as i64)).collect())
+}
+
+/// What `dict` and `namespace` are made of: a map or a list of pairs, then named values.
+fn entries(args: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
+    let args = Args::new(args)?;
+    let mut entries = Vec::new();
+    for value in args.positional() {
+        if value.kind() == ValueKind::Map {
+            entries.extend(pairs(value)?);
+            continue;
+        }
+        for pair in items(value)? {
+            match items(&pair)?.as_slice() {
+                [key, item] => entries.push((key.clone(), item.clone())),
+                _ => return Err(Error::new(ErrorKind::InvalidOperation, "a map is made of pairs")),
+            }
+        }
+    }
+    for name in args.names() {
+        entries.push((Value::from(name), args.named(name)));
+    }
+    entries.into_iter().map(|(key, value)| Ok((key, own(value)?))).collect()
+}
+
+/// The engine's own namespace: the only object that `set a.b` can change.
+fn namespace(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let entries = Value::from_pairs(entries(args)?);
+    Value::from_function(functions::namespace).call(state, &[entries])
+}

@@ -1,0 +1,212 @@
+//! The operators that the source pass turns into filters: `+`, `~`, `*`, `in`, slices and literals of lists and maps.
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, ErrorKind, State};
+
+use super::budget::{charge, check_text};
+use super::print::{float, text};
+use super::value::{Dict, List, as_text, items, own, pairs};
+
+/// `a ~ b ~ c`: the texts joined.
+pub(super) fn concat(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let mut out = String::new();
+    for value in args {
+        match as_text(value) {
+            Some(text) => out.push_str(text),
+            None => out.push_str(&text(value)),
+        }
+        check_text(out.len())?;
+    }
+    charge(state, out.len())?;
+    Ok(Value::from(out))
+}
+
+/// `a + b`. Next to a text, anything becomes text and what is missing becomes nothing: templates rely on both.
+pub(super) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (left, right) = two(args)?;
+    if as_text(left).is_some() || as_text(right).is_some() {
+        let part = |value: &Value| if value.is_none() { String::new() } else { text(value) };
+        let sum = match (as_text(left), as_text(right)) {
+            (Some(left), Some(right)) => [left, right].concat(),
+            _ => part(left) + &part(right),
+        };
+        check_text(sum.len())?;
+        charge(state, sum.len())?;
+        return Ok(Value::from(sum));
+    }
+    match (left.kind(), right.kind()) {
+        (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
+            let mut sum = items(left)?;
+            sum.extend(items(right)?);
+            charge(state, sum.len() * size_of::<Value>())?;
+            let tuple = [left, right].iter().all(|v| v.downcast_object_ref::<List>().is_some_and(|list| list.tuple));
+            if tuple { List::tuple(sum) } else { List::of(sum) }
+        }
+        _ => arithmetic("+", left, right, i64::checked_add, |a, b| a + b),
+    }
+}
+
+/// `a * b`: numbers, or a text or list so many times.
+pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (left, right) = two(args)?;
+    let (thing, times) = if integer(left).is_some() { (right, left) } else { (left, right) };
+    let is_list = matches!(thing.kind(), ValueKind::Seq | ValueKind::Iterable);
+    if as_text(thing).is_none() && !is_list {
+        return arithmetic("*", left, right, i64::checked_mul, |a, b| a * b);
+    }
+    let times = integer(times).ok_or_else(|| unsupported("*", left, right))?;
+    let times = usize::try_from(times).unwrap_or(0);
+    if let Some(text) = as_text(thing) {
+        check_text(text.len().saturating_mul(times))?;
+        charge(state, text.len() * times)?;
+        return Ok(Value::from(text.repeat(times)));
+    }
+    let once = items(thing)?;
+    charge(state, once.len().saturating_mul(times).saturating_mul(size_of::<Value>()))?;
+    List::of(std::iter::repeat_n(once, times).flatten().collect())
+}
+
+fn arithmetic(
+    sign: &str,
+    left: &Value,
+    right: &Value,
+    whole: impl Fn(i64, i64) -> Option<i64>,
+    real: impl Fn(f64, f64) -> f64,
+) -> Result<Value, Error> {
+    if let (Some(a), Some(b)) = (integer(left), integer(right)) {
+        return whole(a, b).map(Value::from).ok_or_else(|| unsupported(sign, left, right));
+    }
+    let number = |value: &Value| float(value).or_else(|| integer(value).map(|number| number as f64));
+    match (number(left), number(right)) {
+        (Some(a), Some(b)) => Ok(Value::from(real(a, b))),
+        _ => Err(unsupported(sign, left, right)),
+    }
+}
+
+/// A whole number; true and false count as 1 and 0.
+fn integer(value: &Value) -> Option<i64> {
+    match value.kind() {
+        ValueKind::Bool => Some(i64::from(value.is_true())),
+        ValueKind::Number if value.is_integer() => value.as_i64(),
+        _ => None,
+    }
+}
+
+fn unsupported(sign: &str, left: &Value, right: &Value) -> Error {
+    let message = format!("{} {sign} {} is not possible", left.kind(), right.kind());
+    Error::new(ErrorKind::InvalidOperation, message)
+}
+
+/// `b in a`: a part of a text, an item of a list, a key of a map; nothing is in what is undefined.
+pub(super) fn contains(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (whole, part) = two(args)?;
+    is_in(whole, part).map(Value::from)
+}
+
+/// Whether `part` is in `whole`.
+pub(super) fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
+    let found = match (as_text(whole), as_text(part)) {
+        (Some(whole), Some(part)) => whole.contains(part),
+        (Some(_), None) if part.is_undefined() => false,
+        (Some(_), None) => {
+            let message = format!("'in' needs a string on the left of a string, not {}", part.kind());
+            return Err(Error::new(ErrorKind::InvalidOperation, message));
+        }
+        (None, _) => match whole.downcast_object_ref::<Dict>() {
+            Some(dict) => dict.get(part).is_some(),
+            None => match whole.kind() {
+                ValueKind::Map => pairs(whole)?.iter().any(|(key, _)| key == part),
+                ValueKind::Undefined => false,
+                ValueKind::None | ValueKind::Bool | ValueKind::Number => {
+                    let message = format!("nothing can be in {}", whole.kind());
+                    return Err(Error::new(ErrorKind::InvalidOperation, message));
+                }
+                _ => items(whole)?.contains(part),
+            },
+        },
+    };
+    Ok(found)
+}
+
+/// `a[start:stop:step]`.
+pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, start, stop, step] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let bound = |value: &Value| match integer(value) {
+        Some(number) => Ok(Some(number)),
+        None if value.is_none() || value.is_undefined() => Ok(None),
+        None => Err(Error::new(ErrorKind::InvalidOperation, "slice bounds must be integers")),
+    };
+    let (start, stop, step) = (bound(start)?, bound(stop)?, bound(step)?.unwrap_or(1));
+    if step == 0 {
+        return Err(Error::new(ErrorKind::InvalidOperation, "slice step cannot be zero"));
+    }
+    if let Some(text) = as_text(value) {
+        let chars: Vec<char> = text.chars().collect();
+        let part: String = picks(chars.len(), start, stop, step).map(|index| chars[index]).collect();
+        charge(state, part.len())?;
+        return Ok(Value::from(part));
+    }
+    match value.kind() {
+        ValueKind::Seq | ValueKind::Iterable | ValueKind::Undefined => {
+            let all = items(value)?;
+            let part: Vec<Value> = picks(all.len(), start, stop, step).map(|index| all[index].clone()).collect();
+            charge(state, part.len() * size_of::<Value>())?;
+            let tuple = value.downcast_object_ref::<List>().is_some_and(|list| list.tuple);
+            if tuple { List::tuple(part) } else { List::of(part) }
+        }
+        kind => Err(Error::new(ErrorKind::InvalidOperation, format!("{kind} cannot be sliced"))),
+    }
+}
+
+/// The indices that a Python slice of `len` items takes.
+fn picks(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> impl Iterator<Item = usize> {
+    let len = len as i64;
+    let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
+    let clamp = |bound: i64| if bound < 0 { bound.saturating_add(len).max(low) } else { bound.min(high) };
+    let start = start.map_or(if step > 0 { low } else { high }, clamp);
+    let stop = stop.map_or(if step > 0 { high } else { low }, clamp);
+    let mut next = Some(start);
+    std::iter::from_fn(move || {
+        let at = next.filter(|&at| if step > 0 { at < stop } else { at > stop })?;
+        next = at.checked_add(step);
+        usize::try_from(at).ok()
+    })
+}
+
+/// `[a, b]`.
+pub(super) fn list(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    List::of(literal(args)?)
+}
+
+/// `(a, b)`.
+pub(super) fn tuple(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    List::tuple(literal(args)?)
+}
+
+/// `{a: b}`, written as `(a, b)`.
+pub(super) fn dict(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let flat = literal(args)?;
+    Dict::of(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
+}
+
+/// `set a.b = value`: a namespace keeps data only.
+pub(super) fn keep(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    own(args.first().cloned().unwrap_or_default())
+}
+
+/// `n` bytes of text follow into a capture.
+pub(super) fn spend(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    charge(state, args.first().and_then(Value::as_usize).unwrap_or_default())?;
+    Ok(Value::UNDEFINED)
+}
+
+fn literal(args: &[Value]) -> Result<Vec<Value>, Error> {
+    args.first().map(items).transpose().map(Option::unwrap_or_default)
+}
+
+fn two(args: &[Value]) -> Result<(&Value, &Value), Error> {
+    match args {
+        [left, right] => Ok((left, right)),
+        _ => Err(Error::from(ErrorKind::MissingArgument)),
+    }
+}

@@ -1,0 +1,159 @@
+//! From a request to the conversation that one render shows: the messages in the form that the template takes.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use super::{Caps, Conversation, Template};
+use crate::error::{Error, Result};
+use crate::message::{Continuation, Message, Request, Tool, ToolChoice};
+
+/// A request, ready to be rendered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    /// What the template sees: without the message that the model continues.
+    pub conversation: Conversation,
+    /// Where the model continues; never [`Continuation::Auto`].
+    pub continuation: Continuation,
+    /// The message that the model continues, if it holds anything.
+    pub continued: Option<Message>,
+}
+
+/// Prepares `request` for `template`.
+///
+/// Errors: [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
+/// and the template needs an object.
+pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
+    if !request.tools.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
+        return Err(Error::invalid("grammar: cannot go with tools"));
+    }
+    let caps = template.caps();
+    let continues = request.continuation != Continuation::None;
+    let (last, shown) = match request.messages.split_last() {
+        Some((last, shown)) if continues => (Some(last), shown),
+        _ => (None, &request.messages[..]),
+    };
+    let mut messages = shown.iter().map(|message| message_json(message, template)).collect::<Vec<_>>();
+    if caps.object_arguments {
+        for (index, message) in messages.iter_mut().enumerate() {
+            parse_arguments(message, index)?;
+        }
+    }
+    if !caps.system_role {
+        fold_system_message(&mut messages);
+    }
+    let conversation = Conversation {
+        messages: Value::Array(messages),
+        tools: tools_json(&request.tools),
+        enable_thinking: request.enable_thinking,
+        add_generation_prompt: request.add_generation_prompt && !continues,
+        extra: request.template_kwargs.clone(),
+        now: request.now.unwrap_or_else(system_clock),
+    };
+    Ok(Prepared {
+        conversation,
+        continuation: resolve(request.continuation, last),
+        continued: last.filter(|message| !message.is_empty()).cloned(),
+    })
+}
+
+fn system_clock() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+}
+
+/// A message that holds reasoning only is continued there, any other in its content.
+fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuation {
+    match (continuation, last) {
+        (Continuation::Auto, Some(message))
+            if !message.reasoning_content.is_empty() && message.content.is_empty() && message.parts.is_empty() =>
+        {
+            Continuation::Reasoning
+        }
+        (Continuation::Auto, _) => Continuation::Content,
+        (continuation, _) => continuation,
+    }
+}
+
+fn tools_json(tools: &[Tool]) -> Value {
+    if tools.is_empty() { Value::Null } else { tools.iter().map(Tool::to_json).collect() }
+}
+
+fn message_json(message: &Message, template: &Template) -> Value {
+    // StepFun loses itself in reasoning where a message ends in white space.
+    let trimmed;
+    let message = if template.source().contains("You have access to the following functions in JSONSchema format") {
+        trimmed = trim(message.clone());
+        &trimmed
+    } else {
+        message
+    };
+    let mut json = message.to_json();
+    if let Some(content) = json.get_mut("content") {
+        fit_content(content, template.caps());
+    }
+    // Only templates with channels know a developer.
+    if message.role == "developer" && !template.source().contains("<|channel|>") {
+        json["role"] = json!("system");
+    }
+    json
+}
+
+fn trim(mut message: Message) -> Message {
+    let trim =
+        |text: &mut String| *text = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}').to_owned();
+    trim(&mut message.content);
+    trim(&mut message.reasoning_content);
+    message.parts.iter_mut().filter(|part| part.kind == "text").for_each(|part| trim(&mut part.text));
+    message
+}
+
+/// Content in the only form that the template takes, where it takes only one.
+fn fit_content(content: &mut Value, caps: &Caps) {
+    match content {
+        Value::String(text) if caps.typed_content && !caps.string_content => {
+            *content = json!([{"type": "text", "text": text}]);
+        }
+        Value::Array(parts) if caps.string_content && !caps.typed_content => {
+            let field = |part: &'_ Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
+            let parts: Vec<(String, String)> =
+                parts.iter().map(|part| (field(part, "type"), field(part, "text"))).collect();
+            let joined = crate::message::join_parts(parts.iter().map(|(kind, text)| (kind.as_str(), text.as_str())));
+            *content = Value::String(joined);
+        }
+        _ => {}
+    }
+}
+
+/// Merges a leading system message into the next one, or drops it where there is none.
+fn fold_system_message(messages: &mut Vec<Value>) {
+    if messages.first().is_none_or(|first| first["role"] != "system") {
+        return;
+    }
+    let system = messages.remove(0);
+    if let Some(next) = messages.first_mut() {
+        next["content"] = match (&system["content"], &next["content"]) {
+            (Value::String(system), Value::String(next)) => Value::String(format!("{system}\n{next}")),
+            (system, next) => [system, next].into_iter().flat_map(as_parts).collect(),
+        };
+    }
+}
+
+fn as_parts(content: &Value) -> Vec<Value> {
+    match content {
+        Value::Array(parts) => parts.clone(),
+        text => vec![json!({"type": "text", "text": text})],
+    }
+}
+
+/// Turns each call's arguments from JSON text into what the text says.
+fn parse_arguments(message: &mut Value, index: usize) -> Result<()> {
+    let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+    for (call_index, call) in calls.into_iter().flatten().enumerate() {
+        let arguments = &mut call["function"]["arguments"];
+        let Some(text) = arguments.as_str() else { continue };
+        *arguments = serde_json::from_str(text).map_err(|error| {
+            Error::invalid(format!("messages[{index}].tool_calls[{call_index}].function.arguments: not JSON: {error}"))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! How values look as text: Python's `str` and `repr`.
+
+use std::fmt::Write;
+
+use minijinja::value::{Value, ValueKind};
+
+use super::value::{Dict, List, as_text};
+
+/// `str(value)`: what `{{ value }}` shows. Undefined shows nothing.
+pub(super) fn text(value: &Value) -> String {
+    match as_text(value) {
+        Some(text) => text.to_owned(),
+        None if value.is_undefined() => String::new(),
+        None => repr(value),
+    }
+}
+
+/// `repr(value)`: as it would be written in a program.
+pub(super) fn repr(value: &Value) -> String {
+    let mut out = String::new();
+    write_repr(&mut out, value);
+    out
+}
+
+fn write_repr(out: &mut String, value: &Value) {
+    if let Some(text) = as_text(value) {
+        return write_quoted(out, text);
+    }
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        let items = list.items();
+        out.push(if list.tuple { '(' } else { '[' });
+        for (index, item) in items.iter().enumerate() {
+            out.push_str(if index > 0 { ", " } else { "" });
+            write_repr(out, item);
+        }
+        out.push_str(match (list.tuple, items.len()) {
+            (false, _) => "]",
+            (true, 1) => ",)",
+            (true, _) => ")",
+        });
+        return;
+    }
+    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        out.push('{');
+        for (index, (key, item)) in dict.pairs().iter().enumerate() {
+            out.push_str(if index > 0 { ", " } else { "" });
+            write_repr(out, key);
+            out.push_str(": ");
+            write_repr(out, item);
+        }
+        out.push('}');
+        return;
+    }
+    match float(value) {
+        Some(number) => out.push_str(&float_text(number)),
+        None => {
+            let _ = write!(out, "{value}");
+        }
+    }
+}
+
+/// Single quotes, unless only double ones save escapes.
+fn write_quoted(out: &mut String, text: &str) {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    out.push(quote);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == quote => out.extend(['\\', c]),
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                let _ = write!(out, "\\x{:02x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push(quote);
+}
+
+/// The number, where `value` is one with a fraction part.
+pub(super) fn float(value: &Value) -> Option<f64> {
+    (value.kind() == ValueKind::Number && !value.is_integer()).then(|| f64::try_from(value.clone()).ok()).flatten()
+}
+
+/// The shortest text that reads back as the same number, with an exponent where Python has one.
+pub(super) fn float_text(number: f64) -> String {
+    if number.is_nan() {
+        return "nan".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    let size = number.abs();
+    if size != 0.0 && !(1e-4..1e16).contains(&size) {
+        let text = format!("{number:e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+        return format!("{digits}e{sign}{exponent:0>2}");
+    }
+    format!("{number:?}")
+}

@@ -1,0 +1,268 @@
+//! The pass over a template's source before the engine compiles it: line ends, patches for single templates, tags that the
+//! engine does not know, operators and literals (see `expr`), and accounts of text that goes into captures.
+
+use super::expr::{Rewriter, Stop, Token};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The source as hosts see it: line feeds only, without the last one, and patched.
+pub(super) fn normalize(source: &str) -> String {
+    let mut source = source.replace("\r\n", "\n").replace('\r', "\n");
+    if source.ends_with('\n') {
+        source.pop();
+    }
+    for patch in PATCHES {
+        if source.contains(patch.marker) {
+            source = source.replace(patch.condition, "{%- if false %}");
+        }
+    }
+    source
+}
+
+/// A check in a vendor's template that refuses what a host must be able to render.
+struct Patch {
+    marker: &'static str,
+    condition: &'static str,
+}
+
+const PATCHES: &[Patch] = &[
+    // gpt-oss refuses content with its own markers in it, as it stands after a call without a channel.
+    Patch {
+        marker: "<|channel|>",
+        condition: "{%- if \"<|channel|>analysis<|message|>\" in message.content or \"<|channel|>final<|message|>\" in message.content %}",
+    },
+    // Mistral refuses an assistant message with neither content nor calls, though it may hold reasoning.
+    Patch {
+        marker: "[TOOL_CALLS]",
+        condition: "{%- if (message['content'] is none or message['content'] == '' or message['content']|length == 0) and (message['tool_calls'] is not defined or message['tool_calls'] is none or message['tool_calls']|length == 0) %}",
+    },
+];
+
+/// The source as the engine compiles it. Lines stay where they are.
+pub(super) fn rewrite(source: &str) -> Result<String> {
+    let mut pass = Pass { source, out: String::with_capacity(source.len() * 2), blocks: Vec::new() };
+    let mut pos = 0;
+    while let Some(next) = find_tag(source, pos) {
+        pass.text(&source[pos..next]);
+        pos = match &source[next..next + 2] {
+            "{#" => pass.verbatim(next, source[next..].find("#}").map_or(source.len(), |at| next + at + 2)),
+            "{{" => pass.tag(next, "}}")?,
+            _ => pass.tag(next, "%}")?,
+        };
+    }
+    pass.text(&source[pos..]);
+    Ok(pass.out)
+}
+
+fn find_tag(source: &str, from: usize) -> Option<usize> {
+    let bytes = &source.as_bytes()[from..];
+    bytes.windows(2).position(|pair| pair[0] == b'{' && matches!(pair[1], b'{' | b'%' | b'#')).map(|at| from + at)
+}
+
+/// A block whose text must be accounted for, and where its account stands in the output.
+struct Block {
+    name: &'static str,
+    /// Its output is captured, or it lies in a block whose output is.
+    captured: bool,
+    account: Option<usize>,
+    bytes: usize,
+}
+
+/// Width of the place that is kept for a number of bytes.
+const DIGITS: usize = 8;
+
+struct Pass<'s> {
+    source: &'s str,
+    out: String,
+    blocks: Vec<Block>,
+}
+
+impl<'s> Pass<'s> {
+    fn text(&mut self, text: &str) {
+        self.out.push_str(text);
+        if let Some(block) = self.blocks.last_mut() {
+            block.bytes += text.len();
+        }
+    }
+
+    fn verbatim(&mut self, from: usize, to: usize) -> usize {
+        self.out.push_str(&self.source[from..to]);
+        to
+    }
+
+    /// The tag at `start`; gives where it ends.
+    fn tag(&mut self, start: usize, end: &'static str) -> Result<usize> {
+        let marked = usize::from(self.source[start + 2..].starts_with(['-', '+']));
+        let inside = start + 2 + marked;
+        self.out.push_str(&self.source[start..inside]);
+        let mut rewriter = Rewriter::new(self.source, inside, end);
+        let kind = if end == "}}" { rewriter.expression().map(|()| Kind::Plain) } else { statement(&mut rewriter) };
+        match (kind, rewriter.peek()) {
+            (Err(Stop::Depth), _) => {
+                let line = self.source[..start].matches('\n').count() + 1;
+                Err(Error::new(ErrorKind::Limit, format!("template line {line}: an expression is nested too deeply")))
+            }
+            (Ok(kind), Token::End(mark)) => {
+                rewriter.copy();
+                self.out.push_str(&rewriter.out);
+                self.finish(kind, mark);
+                Ok(if let Kind::Raw = kind { self.raw(rewriter.pos()) } else { rewriter.pos() })
+            }
+            // Not Jinja as we know it: the engine judges it as it is.
+            _ => {
+                let mut rewriter = Rewriter::new(self.source, inside, end);
+                let known_end = rewriter.copy_to_end().is_ok();
+                if known_end {
+                    rewriter.copy();
+                }
+                Ok(self.verbatim(inside, if known_end { rewriter.pos() } else { self.source.len() }))
+            }
+        }
+    }
+
+    fn raw(&mut self, from: usize) -> usize {
+        let mut at = from;
+        while let Some(next) = self.source[at..].find("{%") {
+            at += next + 2;
+            let name = self.source[at..].trim_start_matches(['-', '+']).trim_start();
+            if name.starts_with("endraw") {
+                self.text(&self.source[from..at - 2]);
+                return at - 2;
+            }
+        }
+        self.verbatim(from, self.source.len())
+    }
+
+    /// Opens or closes the account of a block whose tag, with its end `mark`, was just written.
+    fn finish(&mut self, kind: Kind, mark: &str) {
+        match kind {
+            Kind::Open(name) => {
+                let captured = name != "for" || self.blocks.iter().any(|block| block.captured);
+                let account = captured.then(|| {
+                    self.out.truncate(self.out.len() - mark.len());
+                    self.out.push_str("%}{% if ");
+                    let account = self.out.len();
+                    self.out.push_str(&format!("{:DIGITS$}|op.spend %}}{{% endif {mark}", 0));
+                    account
+                });
+                self.blocks.push(Block { name, captured, account, bytes: 0 });
+            }
+            Kind::Close(name) if self.blocks.last().is_some_and(|block| block.name == name) => {
+                let Some(block) = self.blocks.pop() else { return };
+                if let Some(account) = block.account {
+                    self.out.replace_range(account..account + DIGITS, &format!("{:DIGITS$}", block.bytes));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a tag means for accounts.
+#[derive(Clone, Copy)]
+enum Kind {
+    Plain,
+    Raw,
+    Open(&'static str),
+    Close(&'static str),
+}
+
+/// Rewrites the inside of `{% ... %}`.
+fn statement(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
+    let Token::Name(name) = tag.peek() else { return Err(Stop::Syntax) };
+    match name {
+        // Marks what the model wrote, for training; a block that always renders keeps its white-space marks.
+        "generation" => replace(tag, " if true"),
+        "endgeneration" => replace(tag, " endif"),
+        "raw" => {
+            tag.copy_to_end()?;
+            Ok(Kind::Raw)
+        }
+        "if" | "elif" | "do" => {
+            tag.copy();
+            tag.expression()?;
+            Ok(Kind::Plain)
+        }
+        "for" => {
+            while !matches!(tag.copy(), Token::Name("in") | Token::None | Token::End(_)) {}
+            tag.condition()?;
+            if tag.peek() == Token::Name("if") {
+                tag.copy();
+                tag.expression()?;
+            }
+            tag.copy_to_end()?;
+            Ok(Kind::Open("for"))
+        }
+        "set" => assignment(tag),
+        "macro" | "with" => {
+            defaults(tag)?;
+            Ok(if name == "macro" { Kind::Open("macro") } else { Kind::Plain })
+        }
+        "call" | "filter" => {
+            tag.copy_to_end()?;
+            Ok(Kind::Open(if name == "call" { "call" } else { "filter" }))
+        }
+        _ => {
+            tag.copy_to_end()?;
+            let closed = ["for", "macro", "call", "filter", "set"]
+                .into_iter()
+                .find(|open| name.strip_prefix("end") == Some(open));
+            Ok(closed.map_or(Kind::Plain, Kind::Close))
+        }
+    }
+}
+
+fn replace(tag: &mut Rewriter, text: &str) -> std::result::Result<Kind, Stop> {
+    tag.skip();
+    tag.out.push_str(text);
+    tag.out.push(' ');
+    Ok(Kind::Plain)
+}
+
+/// `set a = value`, `set a.b = value`, `set a, b = values`, or the opening of a block whose output is kept.
+fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
+    let mut attribute = false;
+    loop {
+        match tag.peek() {
+            Token::Sign("=") => break,
+            Token::Sign("|") | Token::End(_) => {
+                tag.copy_to_end()?;
+                return Ok(Kind::Open("set"));
+            }
+            Token::None => return Err(Stop::Syntax),
+            token => attribute |= token == Token::Sign("."),
+        }
+        tag.copy();
+    }
+    tag.copy();
+    let start = tag.out.len();
+    tag.expression()?;
+    while tag.peek() == Token::Sign(",") {
+        attribute = false;
+        tag.copy();
+        if !matches!(tag.peek(), Token::End(_)) {
+            tag.expression()?;
+        }
+    }
+    if attribute {
+        tag.out.insert(start, '(');
+        tag.out.push_str(")|op.keep");
+    }
+    Ok(Kind::Plain)
+}
+
+/// Names with values after `=`: a macro's parameters, or what `with` sets.
+fn defaults(tag: &mut Rewriter) -> std::result::Result<(), Stop> {
+    loop {
+        match tag.peek() {
+            Token::End(_) => return Ok(()),
+            Token::None => return Err(Stop::Syntax),
+            Token::Sign("=") => {
+                tag.copy();
+                tag.expression()?;
+            }
+            _ => {
+                tag.copy();
+            }
+        }
+    }
+}
