@@ -80,6 +80,9 @@ fn value_suffix<'a>(rest: &'a str, layout: &Layout) -> &'a str {
 fn separator(study: &mut Study) {
     let Some(pair) = study.pair(called(&[Call::ONE_ARGUMENT]), called(&[Call::FIRST])) else { return };
     let arguments = &study.layout().arguments;
+    if arguments.value_suffix.is_empty() {
+        return;
+    }
     let first = format!("{VALUE}{}", arguments.value_suffix.trim_end_matches(is_space));
     let second = format!("{}{OTHER_ARGUMENT}", arguments.name_prefix);
     let Some((rest, _)) = pair.b.rsplit_once(&second) else { return };
