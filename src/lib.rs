@@ -4,6 +4,7 @@
 
 pub mod analysis;
 pub mod error;
+pub mod format;
 pub mod limits;
 pub mod message;
 pub mod template;
