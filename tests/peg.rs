@@ -185,7 +185,7 @@ fn cut<'a>(text: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whole_text_is_matched_as_peg_says(tree in tree(), text in text()) {
