@@ -41,17 +41,15 @@ fn shared_ends(mut a: &[Segment], mut b: &[Segment]) -> (usize, usize) {
     let (mut head, mut tail) = (0, 0);
     while a.len() > 1 && b.len() > 1 {
         let taken = head + tail;
-        if let (Some((x, rest_a)), Some((y, rest_b))) = (a.split_first(), b.split_first())
-            && x == y
-        {
-            head += x.as_str().len();
-            (a, b) = (rest_a, rest_b);
-        }
-        if let (Some((x, rest_a)), Some((y, rest_b))) = (a.split_last(), b.split_last())
-            && x == y
-        {
-            tail += x.as_str().len();
-            (a, b) = (rest_a, rest_b);
+        let from_start = take_first(&mut a, &mut b);
+        head += from_start;
+        // What both ends claim when one side is about to run out goes to the start: there a turn's end closes the turn
+        // before, while at the end it would open the addition.
+        let contested = (a.len() == 1 || b.len() == 1) && a.first() == b.first();
+        if contested && from_start > 0 && a.last() == b.last() {
+            head += take_first(&mut a, &mut b);
+        } else {
+            tail += take_last(&mut a, &mut b);
         }
         if head + tail == taken {
             break;
@@ -76,6 +74,28 @@ fn shared_ends(mut a: &[Segment], mut b: &[Segment]) -> (usize, usize) {
             (head + common_start(x.shortened(end), y.shortened(end)), tail + end)
         }
         _ => (head, tail),
+    }
+}
+
+/// Takes the first segment from both sides where it is the same, and says how long it is.
+fn take_first(a: &mut &[Segment], b: &mut &[Segment]) -> usize {
+    match (*a, *b) {
+        ([x, rest_a @ ..], [y, rest_b @ ..]) if x == y => {
+            (*a, *b) = (rest_a, rest_b);
+            x.as_str().len()
+        }
+        _ => 0,
+    }
+}
+
+/// Takes the last segment from both sides where it is the same, and says how long it is.
+fn take_last(a: &mut &[Segment], b: &mut &[Segment]) -> usize {
+    match (*a, *b) {
+        ([rest_a @ .., x], [rest_b @ .., y]) if x == y => {
+            (*a, *b) = (rest_a, rest_b);
+            x.as_str().len()
+        }
+        _ => 0,
     }
 }
 
