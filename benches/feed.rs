@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use chatparse::{ChatTemplate, Request, Status, Stream};
 
-const CODE: &str = "fn main() {\n    let total: u32 = (1..=10).map(|n| n * n).sum();\n    println!(\"{total} <= {}\", 385);\n}\n";
+const CODE: &str =
+    "fn main() {\n    let total: u32 = (1..=10).map(|n| n * n).sum();\n    println!(\"{total} <= {}\", 385);\n}\n";
 const CHUNK: usize = 4;
 const ROUNDS: usize = 15;
 

@@ -42,7 +42,11 @@ fn learn(name: &str) -> (Params, Vec<String>) {
 }
 
 fn messages() -> Vec<Message> {
-    let call = |name: &str, arguments: &str| ToolCall { name: name.into(), arguments: arguments.into(), id: "abc123def".into() };
+    let call = |name: &str, arguments: &str| ToolCall {
+        name: name.into(),
+        arguments: arguments.into(),
+        id: "abc123def".into(),
+    };
     let message = |content: &str, reasoning: &str, tool_calls: Vec<ToolCall>| Message {
         role: "assistant".into(),
         content: content.into(),
@@ -134,8 +138,23 @@ fn template_name() -> impl Strategy<Value = &'static str> {
 
 /// Right outputs, changed here and there: bytes dropped, doubled, replaced, fragments of markup put in.
 fn nearly_right() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
-    let fragments: Vec<&[u8]> =
-        vec![b"<", b"</", b"<think>", b"</think>", b"{", b"}", b"\"", b"\\", b"\xF0\x9F", b"\xFF", b" ", b"\n", b"[", b"get", b"tru"];
+    let fragments: Vec<&[u8]> = vec![
+        b"<",
+        b"</",
+        b"<think>",
+        b"</think>",
+        b"{",
+        b"}",
+        b"\"",
+        b"\\",
+        b"\xF0\x9F",
+        b"\xFF",
+        b" ",
+        b"\n",
+        b"[",
+        b"get",
+        b"tru",
+    ];
     let change = (0usize..2000, 0usize..12, prop::option::of(prop::sample::select(fragments)));
     (template_name(), 0usize..4, prop::collection::vec(change, 0..4)).prop_map(|(name, message, changes)| {
         let outputs = &known(name).1;

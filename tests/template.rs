@@ -171,8 +171,12 @@ fn the_generation_prompt_is_what_it_adds() {
     let source =
         "{% for m in messages %}[{{ m.role }}]{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
     let template = Template::new(source, "", "").unwrap();
-    let prompt = template.generation_prompt(&conversation(json!([{"role": "user"}]))).unwrap();
-    assert_eq!(prompt, "[assistant]");
+    for add_generation_prompt in [true, false] {
+        let conversation = Conversation { add_generation_prompt, ..conversation(json!([{"role": "user"}])) };
+        let (prompt, opening) = template.render_with_opening(&conversation).unwrap();
+        assert_eq!(prompt, if add_generation_prompt { "[user][assistant]" } else { "[user]" });
+        assert_eq!(opening, "[assistant]");
+    }
 }
 
 #[test]

@@ -488,4 +488,3 @@ enum Flow {
     Wait(usize),
     Stop,
 }
-
