@@ -178,7 +178,7 @@ fn table() -> Vec<(&'static str, Said)> {
         ("content and a call", Said { content: "Let me look.", calls: vec![weather()], ..said() }),
         (
             "a thought, content and two calls",
-            Said { reasoning: "Both.", content: "Both, then:", calls: vec![file(), weather()], ..said() },
+            Said { reasoning: "Both.", content: "Both, then:", calls: vec![file(), weather()] },
         ),
         ("no arguments", Said { calls: vec![("now", json!({}))], ..said() }),
         ("an optional argument less", Said { calls: vec![("get_weather", json!({"city": "Bergen"}))], ..said() }),

@@ -72,7 +72,7 @@ pub fn run(screen: &mut Screen) -> Outcome {
     for line in format!("{:#}", ended.message.to_json()).lines() {
         writeln!(screen, "  {line}")?;
     }
-    Ok(writeln!(screen, "\n`chatparse inspect {TEMPLATE}` tells more of 2; `chatparse --help` what else there is.")?)
+    Ok(writeln!(screen, "\n`chatparse --help` says what else there is.")?)
 }
 
 /// Pieces of output and what each adds, one row for pieces in a row that add to the same part.
