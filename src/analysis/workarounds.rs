@@ -114,8 +114,8 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "Firefunction 2",
-        reason: "the assistant's turn is opened after every conversation, asked for or not, and each turn begins by closing \
-                 the one before",
+        reason: "the assistant's turn is opened after every conversation, asked for or not, and each turn begins by \
+                 closing the one before",
         present: &[concat!(
             "{%- set system_prompt = '<|start_header_id|>' + 'system' + '<|end_header_id|>\\n\\n'",
             " + message['content'] | trim + '\\n' + system_prompt_suffix + '<|eot_id|>' -%}"
@@ -129,7 +129,8 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "Solar Open",
-        reason: "the assistant's turn is opened after every conversation, asked for or not, so a reply seems to start behind it",
+        reason: "the assistant's turn is opened after every conversation, asked for or not, so a reply seems to start \
+                 behind it",
         present: &["<|begin|>assistant<|think|><|end|>"],
         absent: &[],
         when: ALWAYS,
@@ -137,7 +138,8 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "Apriel 1.6",
-        reason: "the first message brings the system prompt, and reasoning begins with the turn, so neither start stands alone",
+        reason: "the first message brings the system prompt, and reasoning begins with the turn, so neither start \
+                 stands alone",
         present: &["if not loop.last and '[BEGIN FINAL RESPONSE]' in asst_text"],
         absent: &[],
         when: ALWAYS,
