@@ -4,6 +4,7 @@
 
 mod assemble;
 pub mod auto;
+mod calls;
 mod draft;
 mod harmony;
 mod literal;

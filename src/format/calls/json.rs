@@ -1,17 +1,16 @@
-//! Calls that are JSON throughout: `{"name": "f", "arguments": {...}}`, with the fields and wrappers that the layout names.
+//! Calls that are JSON throughout: `{"name": "f", "arguments": {...}}`, with the fields and wrappers that a layout names.
 
 use serde_json::Value;
 
 use super::super::Wanted;
 use super::super::parts::Parts;
-use crate::analysis::{Layout, ToolsLayout};
+use crate::analysis::ToolsLayout;
 use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
 /// All calls of a message, with the markers around them.
-pub(super) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
-    let tools = &layout.tools;
+pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) -> ExprId {
     let each = p.choice(wanted.tools().iter().map(|tool| {
         let call = Call { p, tools, tool, others: wanted.tools() };
         p.rule(format!("tool-{}", tool.name), call.expr())

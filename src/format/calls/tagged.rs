@@ -13,7 +13,7 @@ use crate::peg::ExprId;
 const SEPARATOR: &str = ", ";
 
 /// All calls of a message, with the markers around them.
-pub(super) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
+pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     let tools = &layout.tools;
     let by_tag = tools.format == ToolFormat::TagWithTagged;
     let each = p.choice(wanted.tools().iter().map(|tool| {

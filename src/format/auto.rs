@@ -1,10 +1,8 @@
 //! Formats from a learnt layout: a turn is reasoning, then content, then calls, each by the markers that the analysis found.
 
-mod json_native;
-mod tagged;
-
 use serde_json::Value;
 
+use super::calls::{json, tagged};
 use super::parts::Parts;
 use super::{Constraint, Delimiter, Format, Thinking, Wanted};
 use crate::analysis::{ContentMode, Layout, ReasoningMode, ToolFormat};
@@ -68,7 +66,7 @@ fn output(layout: &Layout, wanted: &Wanted, callable: bool) -> Arena {
     } else if callable {
         plain = false;
         let calls = match layout.tools.format {
-            ToolFormat::JsonNative => json_native::calls(&p, layout, wanted),
+            ToolFormat::JsonNative => json::calls(&p, &layout.tools, wanted),
             _ => tagged::calls(&p, layout, wanted),
         };
         p.sequence([reasoning, before_calls(&p, layout), calls, p.end()])
