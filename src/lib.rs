@@ -16,6 +16,8 @@ pub mod analysis;
 pub mod builtin;
 pub mod chat;
 pub mod error;
+#[cfg(feature = "capi")]
+pub mod ffi;
 pub mod format;
 pub mod grammar;
 pub mod limits;

@@ -60,7 +60,10 @@ impl Ended {
     /// The error that a strict caller reports for an output that left the format.
     pub fn mismatch(&self) -> Error {
         let at = self.left_at.unwrap_or(0);
-        Error::new(ErrorKind::Parse, format!("the model's output does not match the template's format from byte {at} on"))
+        Error::new(
+            ErrorKind::Parse,
+            format!("the model's output does not match the template's format from byte {at} on"),
+        )
     }
 }
 
@@ -109,6 +112,11 @@ impl Stream {
     /// What the last [`Stream::feed`] or [`Stream::finish`] added.
     pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
         self.assembler.deltas()
+    }
+
+    /// One of [`Stream::deltas`], without counting up to it.
+    pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
+        self.assembler.delta(index)
     }
 
     /// The message so far.
