@@ -31,6 +31,17 @@ macro_rules! builtins {
 /// All built-in templates.
 pub const BUILTINS: &[Builtin] = builtins! {
     "chatml", "", "<|im_end|>", "content only";
+    "json-call", "", "<|im_end|>", "JSON calls, each between tags; <think> reasoning that can be switched off";
+    "json-nested", "", "<|end|>", "a JSON array of calls with ids and a nested function; reasoning opened by the prompt";
+    "json-array-ids", "<s>", "</s>", "a JSON array of calls with ids after one token; reasoning between square tags";
+    "json-name-key", "", "<|end_of_turn|>", "a JSON array of calls whose keys are the functions' names";
+    "json-bare", "<|begin|>", "<|end_of_turn|>", "one call as bare JSON";
+    "tag-json", "", "<|end|>", "the name in a tag, the arguments as JSON; reasoning that begins with the turn";
+    "tag-json-id", "<s>", "</s>", "name, id and JSON arguments, each after a token";
+    "tag-arguments", "", "<|end|>", "arguments as pairs of tags; <think> reasoning that can be switched off";
+    "tag-invoke", "", "<|end|>", "names as attributes of tags; reasoning opened by the prompt";
+    "tag-parameters", "", "<|im_end|>", "names in tags, values on lines of their own; reasoning only before calls";
+    "wrapped-content", "", "<|end|>", "content between tags, too; a JSON array of calls";
 };
 
 /// The built-in template of that name.

@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 
 use crate::analysis::{self, Analysis};
 use crate::error::Result;
-use crate::format::{self, Constraint, Delimiter, Format, Thinking, Wanted};
-use crate::message::{Continuation, Request};
+use crate::format::{
+    Constraint, Delimiter, Family, Format, Prompt, PromptInput, Thinking, Wanted, auto, family_of, prompt,
+};
+use crate::message::Request;
 use crate::peg;
 use crate::stream::Parser;
-use crate::template::{Caps, Prepared, Template, prepare};
+use crate::template::{Caps, Template, prepare};
 
 /// A chat template: compiled, with its caps and, once somebody asks, its analysis. Immutable; share it between threads.
 ///
@@ -28,6 +30,7 @@ use crate::template::{Caps, Prepared, Template, prepare};
 #[derive(Debug)]
 pub struct ChatTemplate {
     template: Template,
+    family: Option<&'static Family>,
     analysis: OnceLock<Analysis>,
 }
 
@@ -59,7 +62,8 @@ impl ChatTemplate {
     /// [`crate::ErrorKind::Template`] where the source does not parse, [`crate::ErrorKind::Limit`] where it is too long.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Self> {
         let template = Template::new(source, bos, eos)?;
-        Ok(ChatTemplate { template, analysis: OnceLock::new() })
+        let family = family_of(template.source());
+        Ok(ChatTemplate { template, family, analysis: OnceLock::new() })
     }
 
     /// A template of our own by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
@@ -88,7 +92,7 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::params`].
     pub fn prompt(&self, request: &Request) -> Result<String> {
-        Ok(self.prompts(request)?.prompt)
+        Ok(self.prompts(request)?.prompt.prompt)
     }
 
     /// Prompt and parser for one request.
@@ -97,20 +101,20 @@ impl ChatTemplate {
     /// [`crate::ErrorKind::Template`] where the template raises, [`crate::ErrorKind::InvalidArgument`] where the request does not fit it
     /// (arguments that are no JSON where it needs an object, a grammar beside tools), [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
-        let prompts = self.prompts(request)?;
+        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening } = self.prompts(request)?;
         let format = if request.force_pure_content {
-            format::auto::pure_content(&prompts.generation_prompt)
+            auto::pure_content(&opening)
         } else {
             let layout = &self.analysis().layout;
-            let wanted = Wanted::new(request, &prompts.opening);
-            format::auto::build(layout, &wanted, self.caps().tool_calls)
+            let wanted = Wanted::new(request, &opening);
+            auto::build(layout, &wanted, self.caps().tool_calls)
         };
         let Format { output, constraint, preserved_tokens, additional_stops, thinking, delimiters } = format;
         let program = Arc::new(peg::compile(&output)?);
-        let parser = Parser { program, prefill: prompts.generation_prompt.as_str().into() };
+        let parser = Parser { program, prefill: generation_prompt.as_str().into() };
         Ok(Params {
-            prompt: prompts.prompt,
-            generation_prompt: prompts.generation_prompt,
+            prompt,
+            generation_prompt,
             constraint,
             preserved_tokens,
             additional_stops,
@@ -122,29 +126,34 @@ impl ChatTemplate {
 
     fn prompts(&self, request: &Request) -> Result<Prompts> {
         let prepared = prepare(&self.template, request)?;
-        let prompt = self.template.render(&prepared.conversation)?;
-        let opening = self.template.generation_prompt(&prepared.conversation)?;
-        let Prepared { continuation, continued: Some(message), .. } = &prepared else {
-            return Ok(Prompts { prompt, generation_prompt: opening.clone(), opening });
-        };
+        let input = PromptInput { template: &self.template, prepared: &prepared, request };
         if request.force_pure_content {
-            return Ok(Prompts { prompt, generation_prompt: opening.clone(), opening });
+            return Ok(Prompts::new(prompt::plain(&input)?));
         }
-        let layout = &self.analysis().layout;
-        let content = message.text();
-        let content = (*continuation == Continuation::Content).then_some(content.as_str());
-        let generation_prompt = format::auto::continued_prompt(layout, &opening, &message.reasoning_content, content);
-        Ok(Prompts { prompt: prompt + &generation_prompt, generation_prompt, opening })
+        if let Some(family) = self.family {
+            return Ok(Prompts::new((family.prompt)(&input)?));
+        }
+        let Prompts { prompt, opening } = Prompts::new(prompt::plain(&input)?);
+        let prompt = prompt.continued_with(&input, |message, in_content| {
+            let content = in_content.then(|| message.text());
+            auto::continued_prompt(&self.analysis().layout, &opening, &message.reasoning_content, content.as_deref())
+        });
+        Ok(Prompts { prompt, opening })
     }
 }
 
 /// What a request puts in front of the output.
 struct Prompts {
-    prompt: String,
-    /// What of it is the assistant's turn already.
-    generation_prompt: String,
-    /// The same without a message that is continued.
+    prompt: Prompt,
+    /// What opens the assistant's turn, without a message that is continued.
     opening: String,
+}
+
+impl Prompts {
+    fn new(prompt: Prompt) -> Self {
+        let opening = prompt.generation_prompt.clone();
+        Prompts { prompt, opening }
+    }
 }
 
 impl Params {

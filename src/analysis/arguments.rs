@@ -1,20 +1,22 @@
 //! Tagged arguments: what stands around an argument's name and around its value.
 //!
-//! Two comparisons. *The same call with another argument*: where name and value differ as one piece, the text around
+//! Three comparisons. *The same call with another argument*: where name and value differ as one piece, the text around
 //! the name must be alike on both sides; where they differ apart, the name's tag is the last marker before it and the
 //! first after it. *The same call with another value*: everything between the name and the value is the value's
-//! prefix, and everything from the value to the close of the call its suffix.
+//! prefix, and everything from the value to the close of the call its suffix. *The same call with a second argument*:
+//! what is left between the first value's suffix and the second name's prefix separates them.
 
 use super::diff::Diff;
 use super::evidence::Study;
 use super::layout::Layout;
-use super::markup::{Markup, after_last, before_first, trim};
+use super::markup::{Markup, after_last, before_first, is_space, trim};
 use super::probe::{ARGUMENT, Call, OTHER_ARGUMENT, OTHER_VALUE, VALUE};
 use super::tools::called;
 
 pub(super) fn run(study: &mut Study) {
     names(study);
     values(study);
+    separator(study);
 }
 
 fn names(study: &mut Study) {
@@ -73,4 +75,18 @@ fn value_suffix<'a>(rest: &'a str, layout: &Layout) -> &'a str {
         Some(closer) => before_first(rest, closer),
         None => rest,
     }
+}
+
+fn separator(study: &mut Study) {
+    let Some(pair) = study.pair(called(&[Call::ONE_ARGUMENT]), called(&[Call::FIRST])) else { return };
+    let arguments = &study.layout().arguments;
+    if arguments.value_suffix.is_empty() {
+        return;
+    }
+    let first = format!("{VALUE}{}", arguments.value_suffix.trim_end_matches(is_space));
+    let second = format!("{}{OTHER_ARGUMENT}", arguments.name_prefix);
+    let Some((rest, _)) = pair.b.rsplit_once(&second) else { return };
+    // What repeats the argument is part of its tags, however they were read.
+    let Some(between) = after_last(rest, &first).filter(|between| !between.contains(ARGUMENT)) else { return };
+    study.learn("one argument / two arguments", &pair, |layout| layout.arguments.separator = trim(between).into());
 }

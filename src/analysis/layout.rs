@@ -195,6 +195,10 @@ pub struct FunctionLayout {
 }
 
 /// What surrounds the arguments of a call. Examples are for `<parameter=x>1</parameter>`.
+///
+/// `start` and `end` are for layouts that are put together by hand. An analysis leaves them empty: what opens all
+/// arguments is part of [`FunctionLayout::name_suffix`] or [`FunctionLayout::args_separator`] to it, and what closes
+/// them part of [`FunctionLayout::close`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArgumentsLayout {
     /// What opens all arguments, e.g. `<args>`.
@@ -209,7 +213,7 @@ pub struct ArgumentsLayout {
     pub value_prefix: String,
     /// What stands after the value, e.g. `\n</parameter>\n`.
     pub value_suffix: String,
-    /// What stands between two arguments, e.g. `,`.
+    /// What stands between two arguments besides white space, e.g. `,`.
     pub separator: String,
     /// The model may put white space between argument tags where the template does not, or leave it out.
     pub loose_whitespace: bool,

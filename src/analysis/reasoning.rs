@@ -9,9 +9,10 @@
 //!   is already closed (`<think></think>`).
 //! * *Reasoning before a reply and before a call.* Some templates keep reasoning only where a call follows.
 
+use super::diff::Diff;
 use super::evidence::{Pair, Study};
-use super::layout::{Layout, ReasoningMode};
-use super::markup::{Markup, Segment, is_space, trim};
+use super::layout::{ReasoningLayout, ReasoningMode};
+use super::markup::{Markup, Segment, after_last, is_space, trim};
 use super::probe::{Call, Probe, REPLY, THOUGHT};
 
 /// How much of a generation prompt's end must reappear in the other one to be taken for the same place, in bytes.
@@ -49,68 +50,60 @@ fn kept_in_history(study: &mut Study) {
 fn switched_by_request(study: &mut Study) {
     let opened = |thinking| Probe::asked().turn_opened().thinking(thinking);
     let Some(pair) = study.pair(opened(false), opened(true)) else { return };
-    let (off, on) = (pair.diff().left, pair.diff().right);
-    let found = match (trim(off), trim(on)) {
-        ("", "") => return,
-        ("", added) if pair.b.ends_with(added) && study.layout().reasoning.start.is_empty() => {
-            Block { start: Some(on.into()), end: None }
-        }
-        (added, "") if pair.a.ends_with(added) && study.layout().reasoning.end.is_empty() => {
-            Block { start: marker_before_last(&pair.a, added), end: Some(off.into()) }
-        }
-        ("", _) | (_, "") => return,
-        // The switch changes more than the end of the prompt, for instance a line of the system message.
-        _ => match closed_block_at_the_end(&pair) {
-            Some((start, end)) => {
-                let known = &study.layout().reasoning;
-                Block {
-                    start: known.start.is_empty().then(|| start.into()),
-                    end: known.end.is_empty().then(|| end.into()),
-                }
-            }
-            None => return,
-        },
-    };
-    study.learn("an opened turn with thinking off / on", &pair, |layout| found.put(layout));
-}
-
-/// The markers of a block, as far as a comparison shows them.
-struct Block {
-    start: Option<String>,
-    end: Option<String>,
-}
-
-impl Block {
-    fn put(self, layout: &mut Layout) {
+    let Some((start, end)) = markers_of_the_switch(&pair, &study.layout().reasoning) else { return };
+    study.learn("an opened turn with thinking off / on", &pair, |layout| {
         let reasoning = &mut layout.reasoning;
         reasoning.mode = ReasoningMode::TagBased;
-        reasoning.start = self.start.unwrap_or_else(|| std::mem::take(&mut reasoning.start));
-        reasoning.end = self.end.unwrap_or_else(|| std::mem::take(&mut reasoning.end));
+        if let Some(start) = start {
+            reasoning.start = start.into();
+        }
+        if let Some(end) = end {
+            reasoning.end = end.into();
+        }
+    });
+}
+
+/// The start and the end that `pair` shows, apart from those that are `known`.
+fn markers_of_the_switch<'p>(pair: &'p Pair, known: &ReasoningLayout) -> Option<(Option<&'p str>, Option<&'p str>)> {
+    let Diff { left: off, right: on, .. } = pair.diff();
+    match (trim(off), trim(on)) {
+        ("", "") => None,
+        ("", added) => (trim(&pair.b).ends_with(added) && known.start.is_empty()).then_some((Some(on), None)),
+        (added, "") if !trim(&pair.a).ends_with(added) || !known.end.is_empty() => None,
+        (added, "") => match empty_block(added) {
+            Some((start, end)) => Some((Some(start), Some(end))),
+            None => Some((marker_before_last(&pair.a, added), Some(off))),
+        },
+        // The switch changes more than the end of the prompt, for instance a line of the system message.
+        _ => {
+            let added = addition(&pair.b, &pair.a).into_iter().chain(addition(&pair.a, &pair.b));
+            let (start, end) = added.filter_map(empty_block).next()?;
+            Some((known.start.is_empty().then_some(start), known.end.is_empty().then_some(end)))
+        }
     }
 }
 
-/// The marker before `last` where `last` is the final segment of `text`, white space aside.
-fn marker_before_last(text: &str, last: &str) -> Option<String> {
+/// The two markers that `text` consists of.
+fn empty_block(text: &str) -> Option<(&str, &str)> {
     match inked_segments(text).as_slice() {
-        [.., Segment::Marker(start), end] if end.as_str() == last => Some(start.to_string()),
+        [Segment::Marker(start), Segment::Marker(end)] => Some((start, end)),
         _ => None,
     }
 }
 
-/// Where one prompt ends as the other does and then adds exactly two markers, an empty block: those markers.
-fn closed_block_at_the_end(pair: &Pair) -> Option<(&str, &str)> {
-    let addition = |base: &str, longer: &'_ str| {
-        let from = base.len().saturating_sub(ANCHOR);
-        let anchor = (from..=base.len()).find_map(|at| base.get(at..))?;
-        longer.rfind(anchor).map(|at| at + anchor.len())
-    };
-    [(&pair.b, &pair.a), (&pair.a, &pair.b)].into_iter().find_map(|(base, longer)| {
-        let added = longer.get(addition(base, longer)?..)?;
-        match inked_segments(trim(added)).as_slice() {
-            [Segment::Marker(start), Segment::Marker(end)] => Some((*start, *end)),
-            _ => None,
-        }
-    })
+/// The marker before `last` where `last` is the final segment of `text`, white space aside.
+fn marker_before_last<'a>(text: &'a str, last: &str) -> Option<&'a str> {
+    match inked_segments(text).as_slice() {
+        [.., Segment::Marker(start), end] if end.as_str() == last => Some(start),
+        _ => None,
+    }
+}
+
+/// What `longer` adds after the text that `base` ends with.
+fn addition<'a>(base: &str, longer: &'a str) -> Option<&'a str> {
+    let from = base.len().saturating_sub(ANCHOR);
+    let anchor = (from..=base.len()).find_map(|at| base.get(at..))?;
+    after_last(longer, anchor)
 }
 
 /// The segments of `text` that are more than white space.

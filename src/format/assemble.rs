@@ -146,6 +146,7 @@ impl Assembler {
         self.draft.rewind();
         self.read = 0;
         self.region = None;
+        self.covered = self.prefill;
         self.call = CallState::default();
     }
 

@@ -5,12 +5,17 @@
 mod assemble;
 pub mod auto;
 mod draft;
+mod harmony;
+pub mod model;
 mod parts;
+pub mod prompt;
 mod tag;
 
 use serde_json::Value;
 
 pub(crate) use assemble::Assembler;
+pub use model::{Family, family_of};
+pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
 
 use crate::grammar::Trigger;

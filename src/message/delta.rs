@@ -17,6 +17,19 @@ pub enum DeltaKind {
     ToolArguments,
 }
 
+impl DeltaKind {
+    /// A stable lower-case name, e.g. `tool_arguments`.
+    pub fn name(self) -> &'static str {
+        match self {
+            DeltaKind::Reasoning => "reasoning",
+            DeltaKind::Content => "content",
+            DeltaKind::ToolName => "tool_name",
+            DeltaKind::ToolId => "tool_id",
+            DeltaKind::ToolArguments => "tool_arguments",
+        }
+    }
+}
+
 /// Text to append. Deltas never take anything back: appended in order they make up the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta<'a> {

@@ -41,7 +41,7 @@ impl Args {
 
     /// The argument that only a name gives.
     pub(super) fn named(&self, name: &str) -> Value {
-        self.named.get::<Option<Value>>(name).ok().flatten().unwrap_or(Value::UNDEFINED)
+        self.named.get::<Value>(name).unwrap_or(Value::UNDEFINED)
     }
 
     /// A number, where one is given.

@@ -136,27 +136,19 @@ fn string(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 /// A whole value that becomes text has been looked at in every part.
 fn read_deeply(value: &Value) {
-    if let Some(list) = value.downcast_object_ref::<List>() {
-        if let Some(trace) = &list.trace {
-            for (index, item) in list.items().iter().enumerate() {
-                trace.child(index).read();
-                read_deeply(item);
-            }
+    let parts = match (value.downcast_object_ref::<List>(), value.downcast_object_ref::<Dict>()) {
+        (Some(list), _) if list.trace.is_some() => items(value),
+        (_, Some(dict)) if dict.trace.is_some() => {
+            pairs(value).map(|pairs| pairs.into_iter().map(|(_, item)| item).collect())
         }
-    } else if let Some(dict) = value.downcast_object_ref::<Dict>() {
-        if let Some(trace) = &dict.trace {
-            for (key, item) in dict.pairs() {
-                trace.child(key).read();
-                read_deeply(&item);
-            }
-        }
-    }
+        _ => return,
+    };
+    parts.into_iter().flatten().for_each(|part| read_deeply(&part));
 }
 
 fn tojson(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let value = args.get(0, "value");
-    read_deeply(&value);
     let indent = args.get(2, "indent");
     let indent = match as_text(&indent) {
         Some(text) => Some(text.len()),

@@ -6,7 +6,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
 use super::print::{float, float_text, text};
-use super::value::{Dict, List, as_text, items, pairs};
+use super::value::{as_text, items, pairs};
 
 /// How the text is laid out.
 pub(super) struct Layout {
@@ -39,11 +39,6 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         write_string(out, text, layout.ascii);
         return Ok(());
     }
-    if let Some(list) = value.downcast_object_ref::<List>() {
-        if let Some(trace) = &list.trace {
-            (0..list.items().len()).for_each(|index| trace.child(index).read());
-        }
-    }
     match value.kind() {
         ValueKind::None => out.push_str("null"),
         ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
@@ -63,9 +58,6 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         }
         ValueKind::Map => {
             let mut pairs = pairs(value)?;
-            if let Some(trace) = value.downcast_object_ref::<Dict>().and_then(|dict| dict.trace.as_ref()) {
-                pairs.iter().for_each(|(key, _)| trace.child(key).read());
-            }
             if layout.sort {
                 pairs.sort_by_cached_key(|(key, _)| text(key));
             }

@@ -18,7 +18,7 @@ pub(super) fn call(state: &mut State, value: &Value, name: &str, args: &[Value])
     } else if let Some(dict) = value.downcast_object_ref::<Dict>() {
         map(dict, value, name, args)
     } else if let Some(list) = value.downcast_object_ref::<List>() {
-        charge(state, args.len() * size_of::<Value>())?;
+        charge(state, size_of_val(args))?;
         sequence(list, name, args)
     } else if value.kind() == minijinja::value::ValueKind::Map {
         native_map(value, name, args)
@@ -211,7 +211,7 @@ fn sequence(list: &List, name: &str, args: &[Value]) -> Result<Value, Error> {
     match name {
         "append" => {
             let item = own(first())?;
-            list.change(&[item.clone()], |items| items.push(item)).map(|()| nothing())
+            list.change(std::slice::from_ref(&item), |items| items.push(item.clone())).map(|()| nothing())
         }
         "extend" => {
             let added = items(&first())?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
@@ -224,7 +224,7 @@ fn sequence(list: &List, name: &str, args: &[Value]) -> Result<Value, Error> {
                 let at = if at < 0 { at.saturating_add(items.len() as i64).max(0) } else { at };
                 items.insert(usize::try_from(at).unwrap_or(usize::MAX).min(items.len()), item.clone());
             };
-            list.change(&[item.clone()], put).map(|()| nothing())
+            list.change(std::slice::from_ref(&item), put).map(|()| nothing())
         }
         "pop" => {
             let at = args.integer(0, "index")?.unwrap_or(-1);

@@ -148,18 +148,21 @@ impl Template {
         env::render(&self.env, context.map_err(|error| Error::invalid(format!("the conversation: {error}")))?)
     }
 
-    /// What the generation prompt adds: the render with it, after the prefix it shares with the render without it.
+    /// The conversation as prompt text, and what the generation prompt adds to it: the render with it, after the prefix
+    /// that it shares with the render without it. Both are rendered, whether the conversation asks for it or not.
     ///
     /// Errors as [`Template::render`].
-    pub fn generation_prompt(&self, conversation: &Conversation) -> Result<String> {
-        let render =
-            |add_generation_prompt| self.render(&Conversation { add_generation_prompt, ..conversation.clone() });
-        let (without, with) = (render(false)?, render(true)?);
+    pub fn render_with_opening(&self, conversation: &Conversation) -> Result<(String, String)> {
+        let wanted = conversation.add_generation_prompt;
+        let prompt = self.render(conversation)?;
+        let other = self.render(&Conversation { add_generation_prompt: !wanted, ..conversation.clone() })?;
+        let (without, with) = if wanted { (&other, &prompt) } else { (&prompt, &other) };
         let mut shared = without.bytes().zip(with.bytes()).take_while(|(a, b)| a == b).count();
         while !with.is_char_boundary(shared) {
             shared -= 1;
         }
-        Ok(with[shared..].to_owned())
+        let opening = with[shared..].to_owned();
+        Ok((prompt, opening))
     }
 }
 

@@ -146,7 +146,7 @@ pub(super) fn parse_int(text: &str, base: u32) -> Option<i64> {
         16 => (16, prefix("0x").unwrap_or(digits)),
         8 => (8, prefix("0o").unwrap_or(digits)),
         2 => (2, prefix("0b").unwrap_or(digits)),
-        2..=36 => (base, digits),
+        3..=36 => (base, digits),
         _ => return None,
     };
     let plain = digits.replace('_', "");

@@ -285,10 +285,14 @@ pub(super) fn as_text(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.downcast_object_ref::<Text>().map(|text| text.text.as_str()))
 }
 
-/// What a loop over `value` sees: items, keys or characters; nothing for undefined. Leaves no trace.
+/// What a filter over `value` sees: items, keys or characters; nothing for undefined and none.
 pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
     if let Some(list) = value.downcast_object_ref::<List>() {
-        return Ok(list.items());
+        let items = list.items();
+        if let Some(trace) = &list.trace {
+            (0..items.len()).for_each(|index| trace.child(index).read());
+        }
+        return Ok(items);
     }
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
         return Ok(dict.pairs().into_iter().map(|(key, _)| key).collect());
@@ -297,15 +301,19 @@ pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
         return Ok(text.chars().map(|c| Value::from(c.to_string())).collect());
     }
     if value.is_none() {
-        return Err(Error::new(ErrorKind::InvalidOperation, "none cannot be iterated over"));
+        return Ok(Vec::new());
     }
     Ok(value.try_iter()?.collect())
 }
 
-/// The pairs of a map; nothing for undefined.
+/// The pairs of a map; nothing for undefined and none.
 pub(super) fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
-        return Ok(dict.pairs());
+        let pairs = dict.pairs();
+        if let Some(trace) = &dict.trace {
+            pairs.iter().for_each(|(key, _)| trace.child(key).read());
+        }
+        return Ok(pairs);
     }
     match (value.kind(), value.as_object().and_then(|object| object.try_iter_pairs())) {
         (ValueKind::Map, Some(pairs)) => Ok(pairs.collect()),

@@ -9,6 +9,42 @@ use std::io::{self, BufRead, Write};
 use chatparse::{ChatTemplate, DeltaKind, ErrorKind, Message, Params, Request, Status, Stream};
 use serde_json::{Map, Value, json};
 
+use crate::args::{Args, Syntax};
+use crate::failure::{Failure, Outcome};
+use crate::screen::Screen;
+use crate::Command;
+
+pub const COMMAND: Command = Command {
+    name: "replay",
+    help: "\
+chatparse replay
+
+Reads scenarios from standard input, one JSON object a line, and answers each with a
+JSON line. A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos`
+and `request`, and may have `outputs` (texts, or objects with `text`, `partial` and
+`step`), `timeline: false`, `strict: true` and `want_caps: true`. The answer has the
+`id` and `params`, and `parses` with a message, its status and what each step of the
+output added to it; or `error`.
+
+example:
+  chatparse replay < scenarios.jsonl > results.jsonl
+",
+    syntax: Syntax { required: &[], optional: &[], flags: &[], values: &[] },
+    run,
+};
+
+fn run(_: &Args, screen: &mut Screen) -> Outcome {
+    let mut templates = Templates::default();
+    for line in io::stdin().lock().lines() {
+        let line = line.map_err(|error| Failure::Failed(format!("cannot read standard input: {error}")))?;
+        if !line.trim().is_empty() {
+            writeln!(screen, "{}", result(&line, &mut templates))?;
+            screen.flush()?;
+        }
+    }
+    Ok(())
+}
+
 /// Templates are compiled and analysed once for all scenarios that share them.
 #[derive(Default)]
 struct Templates {
@@ -31,27 +67,18 @@ impl Templates {
     }
 }
 
-/// Answers each line of `input` with a line on `output`, flushed at once.
-pub fn run(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    let mut templates = Templates::default();
-    for line in input.lines() {
-        let line = line?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let (id, answer) = match serde_json::from_str::<Value>(&line) {
-            Ok(scenario) => (scenario["id"].clone(), answer(&scenario, &mut templates)),
-            Err(error) => (Value::Null, Err(format!("not a scenario: {error}"))),
-        };
-        let mut result = Map::from_iter([("id".to_owned(), id)]);
-        match answer {
-            Ok(fields) => result.extend(fields),
-            Err(error) => drop(result.insert("error".to_owned(), error.into())),
-        }
-        writeln!(output, "{}", Value::Object(result))?;
-        output.flush()?;
+/// The answer to one line.
+fn result(line: &str, templates: &mut Templates) -> Value {
+    let (id, answer) = match serde_json::from_str::<Value>(line) {
+        Ok(scenario) => (scenario["id"].clone(), answer(&scenario, templates)),
+        Err(error) => (Value::Null, Err(format!("not a scenario: {error}"))),
+    };
+    let mut result = Map::from_iter([("id".to_owned(), id)]);
+    match answer {
+        Ok(fields) => result.extend(fields),
+        Err(error) => drop(result.insert("error".to_owned(), error.into())),
     }
-    Ok(())
+    Value::Object(result)
 }
 
 fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Value>, String> {

@@ -29,10 +29,12 @@ pub(super) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     if tools.array_wrapped {
         list = p.spaced([p.literal("["), list, p.literal("]")]);
     }
-    let section = p.spaced([p.literal(&**start), list, p.literal(&**end)]);
-    let section = p.trigger_rule("tool-call", section);
-    let section = if wanted.call_required { section } else { p.optional(section) };
-    if per_call { p.trigger_rule("tool-calls", p.some(p.sequence([section, p.space()]))) } else { section }
+    let section = p.trigger_rule("tool-call", p.spaced([p.literal(&**start), list, p.literal(&**end)]));
+    if per_call {
+        let sections = p.repeat(p.sequence([section, p.space()]), wanted.call_required.into(), None);
+        return p.trigger_rule("tool-calls", sections);
+    }
+    if wanted.call_required { section } else { p.optional(section) }
 }
 
 /// One tool's call.
@@ -168,10 +170,9 @@ impl Call<'_> {
             let parts = if named.is_none() { &mut head } else { &mut rest };
             if is_id {
                 // An id that is missing takes its comma with it.
-                parts.push(match (first, last) {
-                    (_, true) => p.optional(p.sequence([self.comma(), self.id(field)])),
-                    (true, false) => self.leading(self.id(field)),
-                    (false, false) => p.optional(p.sequence([self.comma(), self.id(field)])),
+                parts.push(match first && !last {
+                    true => self.leading(self.id(field)),
+                    false => p.optional(p.sequence([self.comma(), self.id(field)])),
                 });
                 continue;
             }

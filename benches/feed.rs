@@ -1,0 +1,77 @@
+//! Streaming: is it linear, and what does a chunk cost? `cargo bench --bench feed`
+//!
+//! Output of 64 KB and of 256 KB in chunks of 4 bytes, as a token a time would bring it; the best of nine runs.
+
+use std::time::Instant;
+
+use chatparse::{ChatTemplate, Request, Status, Stream};
+
+const CODE: &str = "fn main() {\n    let total: u32 = (1..=10).map(|n| n * n).sum();\n    println!(\"{total} <= {}\", 385);\n}\n";
+const CHUNK: usize = 4;
+
+struct Case {
+    name: &'static str,
+    template: &'static str,
+    before: &'static str,
+    after: &'static str,
+    json: bool,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "content", template: "json-call", before: "", after: "", json: false },
+    Case { name: "reasoning", template: "json-call", before: "<think>\n", after: "\n</think>\n\nDone.", json: false },
+    Case {
+        name: "JSON call",
+        template: "json-call",
+        before: "<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"path\": \"a.rs\", \"text\": \"",
+        after: "\"}}\n</tool_call>",
+        json: true,
+    },
+    Case {
+        name: "tagged call",
+        template: "tag-arguments",
+        before: "<call>write_file\n<key>path</key>\n<value>a.rs</value>\n<key>text</key>\n<value>",
+        after: "</value>\n</call>",
+        json: false,
+    },
+];
+
+fn request() -> Request {
+    let body = r#"{
+        "messages": [{"role": "user", "content": "Write it."}],
+        "reasoning_format": "auto",
+        "tools": [{"type": "function", "function": {"name": "write_file", "parameters": {"type": "object",
+            "properties": {"path": {"type": "string"}, "text": {"type": "string"}}, "required": ["path", "text"]}}}]
+    }"#;
+    Request::from_text(body).expect("the request is well-formed")
+}
+
+fn output(case: &Case, size: usize) -> String {
+    let line = if case.json { serde_json::Value::from(CODE).to_string() } else { CODE.to_owned() };
+    let line = if case.json { &line[1..line.len() - 1] } else { &line };
+    format!("{}{}{}", case.before, line.repeat(size / line.len()), case.after)
+}
+
+fn main() {
+    println!("{:12} {:>10} {:>10} {:>8} {:>12}", "output", "64 KB", "256 KB", "ratio", "a chunk");
+    for case in CASES {
+        let template = ChatTemplate::builtin(case.template).expect("a built-in template");
+        let params = template.params(&request()).expect("the request fits");
+        let time = |size: usize| {
+            let text = output(case, size);
+            let run = || {
+                let start = Instant::now();
+                let mut stream = Stream::new(&params.parser);
+                let deltas: usize = text.as_bytes().chunks(CHUNK).map(|chunk| stream.feed(chunk).len()).sum();
+                let ended = stream.finish(false);
+                assert_eq!(ended.status, Status::Complete, "{}", case.name);
+                assert!(deltas > size / CHUNK / 2, "{}: {deltas} deltas", case.name);
+                start.elapsed().as_secs_f64()
+            };
+            ((0..9).map(|_| run()).fold(f64::MAX, f64::min), text.len().div_ceil(CHUNK))
+        };
+        let ((short, chunks), (long, _)) = (time(64 << 10), time(256 << 10));
+        let (ratio, each) = (long / short, short * 1e6 / chunks as f64);
+        println!("{:12} {:>7.2} ms {:>7.2} ms {ratio:>8.2} {each:>9.3} µs", case.name, short * 1e3, long * 1e3);
+    }
+}

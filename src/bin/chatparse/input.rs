@@ -1,0 +1,94 @@
+//! Reading what commands are given: templates, requests, outputs.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use chatparse::{ChatTemplate, Request, builtin};
+
+use crate::args::Args;
+use crate::failure::{Failure, Outcome};
+
+/// The options that [`template`] looks at.
+pub const TEMPLATE_OPTIONS: &[&str] = &["--bos", "--eos"];
+
+/// Refuses to read standard input for two things.
+pub fn check_stdin(words: &[&OsStr]) -> Outcome {
+    if words.iter().filter(|word| is_stdin(word)).count() > 1 {
+        return Err(Failure::Usage("standard input can be read for one thing only; name files for the others".into()));
+    }
+    Ok(())
+}
+
+fn is_stdin(word: &OsStr) -> bool {
+    word == "-"
+}
+
+/// The template that the first word names.
+pub fn template(args: &Args) -> Outcome<ChatTemplate> {
+    let word = args.word(0).unwrap_or_default();
+    let known = word.to_str().and_then(builtin::find);
+    let (source, bos, eos) = match known {
+        Some(known) => (known.source.to_owned(), known.bos, known.eos),
+        None => (template_file(word)?, "", ""),
+    };
+    let bos = args.value("--bos").unwrap_or(bos);
+    let eos = args.value("--eos").unwrap_or(eos);
+    ChatTemplate::new(&source, bos, eos).map_err(|error| failed(word, &error))
+}
+
+fn template_file(word: &OsStr) -> Outcome<String> {
+    let names = || builtin::names().collect::<Vec<_>>().join(", ");
+    let bytes = match read(word) {
+        Err(Failure::Failed(message)) if !is_stdin(word) && !Path::new(word).exists() => {
+            return Err(Failure::Failed(format!("{message}; it is no built-in template either ({})", names())));
+        }
+        read => read?,
+    };
+    utf8(word, bytes)
+}
+
+/// The request that the word names.
+pub fn request(word: &OsStr) -> Outcome<Request> {
+    let text = utf8(word, read(word)?)?;
+    Request::from_text(&text).map_err(|error| failed(word, &error))
+}
+
+/// The word's file, or standard input, to be read as it comes.
+pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
+    if is_stdin(word) {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    match File::open(word) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(error) => Err(unreadable(word, &error)),
+    }
+}
+
+/// A failure about the input that the word names.
+pub fn failed(word: &OsStr, error: &chatparse::Error) -> Failure {
+    Failure::Failed(format!("{}: {error}", name(word)))
+}
+
+/// A failure to read the input that the word names.
+pub fn unreadable(word: &OsStr, error: &io::Error) -> Failure {
+    Failure::Failed(format!("cannot read {}: {error}", name(word)))
+}
+
+fn read(word: &OsStr) -> Outcome<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(word)?.read_to_end(&mut bytes).map_err(|error| unreadable(word, &error))?;
+    Ok(bytes)
+}
+
+fn utf8(word: &OsStr, bytes: Vec<u8>) -> Outcome<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::Failed(format!("{}: not UTF-8 text from byte {at} on", name(word)))
+    })
+}
+
+fn name(word: &OsStr) -> String {
+    if is_stdin(word) { "standard input".to_owned() } else { word.to_string_lossy().into_owned() }
+}

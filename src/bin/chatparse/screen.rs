@@ -1,0 +1,72 @@
+//! Standard output, with colours where a person looks at it.
+
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+/// How a piece of text is painted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    Plain,
+    /// Headings and names.
+    Strong,
+    /// What matters less.
+    Faint,
+    /// The first of two differing texts.
+    Left,
+    /// The second.
+    Right,
+    /// Names of calls.
+    Call,
+}
+
+impl Paint {
+    fn code(self) -> &'static str {
+        match self {
+            Paint::Plain => "",
+            Paint::Strong => "1",
+            Paint::Faint => "2",
+            Paint::Left => "31",
+            Paint::Right => "32",
+            Paint::Call => "36",
+        }
+    }
+}
+
+/// Where commands write.
+pub struct Screen {
+    out: BufWriter<StdoutLock<'static>>,
+    coloured: bool,
+}
+
+impl Screen {
+    pub fn stdout() -> Self {
+        let out = io::stdout().lock();
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Screen { coloured: out.is_terminal() && !set("NO_COLOR") && !dumb, out: BufWriter::new(out) }
+    }
+
+    /// Writes `text` painted.
+    pub fn paint(&mut self, paint: Paint, text: &str) -> io::Result<()> {
+        if !self.coloured || paint == Paint::Plain || text.is_empty() {
+            return self.out.write_all(text.as_bytes());
+        }
+        write!(self.out, "\x1b[{}m{text}\x1b[0m", paint.code())
+    }
+
+    /// A heading on a line of its own, with an empty line before it.
+    pub fn heading(&mut self, title: &str) -> io::Result<()> {
+        self.out.write_all(b"\n")?;
+        self.paint(Paint::Strong, title)?;
+        self.out.write_all(b"\n")
+    }
+}
+
+impl Write for Screen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,85 @@
+//! Text for people: control characters made visible, long lines folded.
+
+use serde_json::Value;
+
+/// Columns of a line.
+pub const WIDTH: usize = 80;
+
+/// `text` on one line: line breaks, tabs and other control characters as escapes.
+pub fn escaped(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' | '\\' => line.extend(c.escape_default()),
+            c if c.is_control() => line.extend(c.escape_unicode()),
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+/// `text` as it is, but for what could move a terminal's cursor.
+pub fn tamed(text: &str) -> String {
+    let mut tame = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => tame.push(c),
+            c if c.is_control() => tame.extend(c.escape_default()),
+            c => tame.push(c),
+        }
+    }
+    tame
+}
+
+/// `line` in pieces of at most `width` characters, one at least; escapes stay whole.
+pub fn folded(line: &str, width: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = line;
+    while let Some((mut end, _)) = rest.char_indices().nth(width.max(8)) {
+        // An escape is a backslash and what follows it; an even number of backslashes before the cut is whole.
+        let backslashes = rest[..end].bytes().rev().take_while(|byte| *byte == b'\\').count();
+        end -= backslashes % 2;
+        let (piece, more) = rest.split_at(end);
+        pieces.push(piece);
+        rest = more;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// `text` in lines of at most `width` characters, broken at spaces.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        let line = &mut lines[last];
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+/// A layout's field: markers escaped, lists with commas.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => escaped(text),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+/// Whether a layout's field says nothing.
+pub fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(yes) => !yes,
+        _ => false,
+    }
+}

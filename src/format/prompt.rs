@@ -1,0 +1,81 @@
+//! The prompt of a request, and what families of templates change about it.
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::message::{Continuation, Message, Request};
+use crate::template::{Conversation, Prepared, Template};
+
+/// What a prompt is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct PromptInput<'a> {
+    /// The template that renders it.
+    pub template: &'a Template,
+    /// The request as the template takes it.
+    pub prepared: &'a Prepared,
+    /// The request itself.
+    pub request: &'a Request,
+}
+
+/// What the model is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// The whole prompt.
+    pub prompt: String,
+    /// Its end: what opens the model's message, and in a continuation what the message already holds. The parser reads it
+    /// before the model's output.
+    pub generation_prompt: String,
+}
+
+/// The prompt as the template renders it. Continuing a message needs to know how the model writes: see
+/// [`Prompt::continued`].
+pub fn plain(input: &PromptInput) -> Result<Prompt> {
+    render(input, &input.prepared.conversation)
+}
+
+/// [`plain`] for a conversation that was changed.
+pub(crate) fn render(input: &PromptInput, conversation: &Conversation) -> Result<Prompt> {
+    let (prompt, generation_prompt) = input.template.render_with_opening(conversation)?;
+    Ok(Prompt { prompt, generation_prompt })
+}
+
+/// [`plain`] with each message changed.
+pub(crate) fn render_messages(input: &PromptInput, change: impl Fn(&Value) -> Value) -> Result<Prompt> {
+    let conversation = &input.prepared.conversation;
+    let messages = conversation.messages.as_array().into_iter().flatten().map(change).collect();
+    render(input, &Conversation { messages, ..conversation.clone() })
+}
+
+/// A message with its reasoning under the name `thinking`, too.
+pub(crate) fn with_thinking(message: &Value) -> Value {
+    let mut message = message.clone();
+    if let Some(reasoning @ Value::String(_)) = message.get("reasoning_content").cloned() {
+        message["thinking"] = reasoning;
+    }
+    message
+}
+
+impl Prompt {
+    /// Goes on in the message that the request continues, if any: `opening`, which ends where reasoning begins, then the
+    /// message's reasoning, then, where the model continues the content, `between` and the content.
+    pub fn continued(self, input: &PromptInput, opening: &str, between: &str) -> Prompt {
+        self.continued_with(input, |message, in_content| {
+            let mut text = format!("{opening}{}", message.reasoning_content);
+            if in_content {
+                text.push_str(between);
+                text.push_str(&message.text());
+            }
+            text
+        })
+    }
+
+    /// [`Prompt::continued`] with the text that `write` gives for the message; its second argument tells whether the model
+    /// continues the content.
+    pub fn continued_with(mut self, input: &PromptInput, write: impl FnOnce(&Message, bool) -> String) -> Prompt {
+        if let Some(message) = &input.prepared.continued {
+            self.generation_prompt = write(message, input.prepared.continuation == Continuation::Content);
+            self.prompt.push_str(&self.generation_prompt);
+        }
+        self
+    }
+}

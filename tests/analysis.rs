@@ -1,0 +1,353 @@
+//! What the analysis learns from small templates, one for each way to write a turn.
+
+use chatparse::analysis::{
+    Analysis, CallIdPosition, ContentMode, Layout, ReasoningMode, Source, ToolFormat, ToolsLayout, analyze,
+};
+use chatparse::template::Template;
+
+fn study(source: &str) -> Analysis {
+    analyze(&Template::new(source, "<s>", "</s>").expect("the template compiles"))
+}
+
+fn learn(source: &str) -> Layout {
+    study(source).layout
+}
+
+/// A template of turns `<|role|>…<|end|>`: `text` writes an assistant's message, `prompt` opens its turn.
+fn turns(text: &str, prompt: &str) -> String {
+    [
+        "{%- for m in messages -%}",
+        "{%- if m.role == 'assistant' -%}{{- '<|assistant|>' -}}",
+        text,
+        "{{- '<|end|>\\n' -}}",
+        "{%- else -%}{{- '<|' ~ m.role ~ '|>' ~ m.content ~ '<|end|>\\n' -}}{%- endif -%}",
+        "{%- endfor -%}",
+        "{%- if add_generation_prompt -%}{{- '<|assistant|>' -}}",
+        prompt,
+        "{%- endif -%}",
+    ]
+    .concat()
+}
+
+const CONTENT: &str = "{{- m.content or '' -}}";
+
+/// As [`turns`], with tools in front, content first and then what `calls` writes where there are calls.
+fn tool_turns(calls: &str) -> String {
+    let text = ["{{- m.content or '' -}}{%- if m.tool_calls -%}", calls, "{%- endif -%}"].concat();
+    "{%- if tools -%}{%- for t in tools -%}{{- t.function.name ~ '\\n' -}}{%- endfor -%}{%- endif -%}".to_owned()
+        + &turns(&text, "")
+}
+
+/// A loop over the calls with `f` for the function.
+fn each_call(body: &str) -> String {
+    ["{%- for c in m.tool_calls -%}{%- set f = c.function -%}", body, "{%- endfor -%}"].concat()
+}
+
+/// A loop over the arguments of `f` with `k` and `v`.
+fn each_argument(body: &str) -> String {
+    ["{%- for k, v in f.arguments.items() -%}", body, "{%- endfor -%}"].concat()
+}
+
+// Reasoning ----------------------------------------------------------------------------------------------------------
+
+#[test]
+fn no_reasoning() {
+    let layout = learn(&turns(CONTENT, ""));
+    let plain = Layout { user_start: "<|user|>".into(), assistant_start: "<|assistant|>".into(), ..Layout::default() };
+    assert_eq!(layout, plain);
+}
+
+fn reasoning(source: &str) -> (ReasoningMode, String, String) {
+    let reasoning = learn(source).reasoning;
+    (reasoning.mode, reasoning.start, reasoning.end)
+}
+
+fn tags(mode: ReasoningMode, start: &str, end: &str) -> (ReasoningMode, String, String) {
+    (mode, start.into(), end.into())
+}
+
+#[test]
+fn reasoning_in_the_history() {
+    let text =
+        "{%- if m.reasoning_content -%}{{- '<think>\\n' ~ m.reasoning_content ~ '\\n</think>\\n\\n' -}}{%- endif -%}";
+    let found = study(&turns(&[text, CONTENT].concat(), ""));
+    let layout = &found.layout;
+    assert_eq!((layout.reasoning.mode, &*layout.reasoning.start), (ReasoningMode::TagBased, "<think>\n"));
+    assert_eq!(layout.reasoning.end, "\n</think>\n\n");
+    assert_eq!(layout.assistant_start, "<|assistant|>");
+    assert_eq!(layout.preserved_tokens, ["<think>", "</think>"]);
+}
+
+#[test]
+fn reasoning_without_a_start() {
+    let text = "{%- if m.reasoning_content -%}{{- '\\nHm. ' ~ m.reasoning_content ~ '\\n[ANSWER]' -}}{%- endif -%}";
+    assert_eq!(reasoning(&turns(&[text, CONTENT].concat(), "")), tags(ReasoningMode::TagBased, "", "[ANSWER]"));
+}
+
+#[test]
+fn reasoning_opened_by_the_prompt() {
+    let prompt = "{%- if enable_thinking -%}{{- '<think>' -}}{%- endif -%}";
+    assert_eq!(reasoning(&turns(CONTENT, prompt)), tags(ReasoningMode::TagBased, "<think>", ""));
+}
+
+#[test]
+fn reasoning_closed_by_the_prompt() {
+    let prompt = "{%- if not enable_thinking -%}{{- '<think></think>' -}}{%- endif -%}";
+    assert_eq!(reasoning(&turns(CONTENT, prompt)), tags(ReasoningMode::TagBased, "<think>", "</think>"));
+    let prompt = "{{- '<think>' -}}{%- if not enable_thinking -%}{{- '</think>\\n' -}}{%- endif -%}";
+    assert_eq!(reasoning(&turns(CONTENT, prompt)), tags(ReasoningMode::TagBased, "<think>", "</think>\n"));
+}
+
+#[test]
+fn reasoning_switched_in_two_places() {
+    let prompt = "{%- if not enable_thinking -%}{{- '<think>\\n\\n</think>\\n' -}}{%- endif -%}";
+    let system = "{{- '<|system|>Thinking: ' ~ ('on' if enable_thinking else 'off') ~ '<|end|>\\n' -}}";
+    assert_eq!(
+        reasoning(&(system.to_owned() + &turns(CONTENT, prompt))),
+        tags(ReasoningMode::TagBased, "<think>", "</think>")
+    );
+}
+
+#[test]
+fn reasoning_before_calls_only() {
+    let text = "{%- if m.tool_calls -%}{{- '<think>' ~ m.reasoning_content ~ '</think>' -}}\
+                {%- for c in m.tool_calls -%}{{- '<call>' ~ c.function.name ~ c.function.arguments | tojson ~ '</call>' -}}{%- endfor -%}{%- endif -%}";
+    let layout = learn(&turns(&[CONTENT, text].concat(), ""));
+    assert_eq!(layout.reasoning.mode, ReasoningMode::ToolsOnly);
+    assert_eq!((&*layout.reasoning.start, &*layout.reasoning.end), ("<think>", "</think>"));
+}
+
+// Content ------------------------------------------------------------------------------------------------------------
+
+#[test]
+fn content_between_markers() {
+    let text = "{%- if m.content -%}{{- '<say>' ~ m.content ~ '</say>' -}}{%- endif -%}\
+                {%- if m.tool_calls -%}{{- '<calls>' ~ m.tool_calls | tojson ~ '</calls>' -}}{%- endif -%}";
+    let layout = learn(&turns(text, ""));
+    assert_eq!(layout.content.mode, ContentMode::AlwaysWrapped);
+    assert_eq!((&*layout.content.start, &*layout.content.end), ("<say>", "</say>"));
+    assert_eq!(layout.assistant_start, "<|assistant|><say>");
+}
+
+// Tool calls in JSON -------------------------------------------------------------------------------------------------
+
+fn frame(tools: &ToolsLayout) -> [&str; 4] {
+    [&tools.section_start, &tools.per_call_start, &tools.per_call_end, &tools.section_end]
+}
+
+#[test]
+fn json_call_by_call() {
+    let calls = each_call(
+        "{{- '\\n<tool_call>\\n{\"name\": \"' ~ f.name ~ '\", \"arguments\": ' ~ f.arguments | tojson ~ '}\\n</tool_call>' -}}",
+    );
+    let layout = learn(&tool_turns(&calls));
+    assert_eq!(layout.tools.format, ToolFormat::JsonNative);
+    assert_eq!(frame(&layout.tools), ["", "<tool_call>\n", "</tool_call>", ""]);
+    assert_eq!(layout.tools.field_order, ["name", "arguments"]);
+    assert!(!layout.tools.array_wrapped && !layout.tools.name_is_key);
+}
+
+#[test]
+fn json_array_with_ids() {
+    let calls = "{{- '[TOOL_CALLS] [' -}}".to_owned()
+        + &each_call(
+            "{{- '{\"id\": \"' ~ c.id ~ '\", \"tool\": \"' ~ f.name ~ '\", \"input\": ' ~ f.arguments | tojson ~ '}' -}}\
+             {%- if not loop.last -%}{{- ', ' -}}{%- endif -%}",
+        )
+        + "{{- ']</calls>' -}}";
+    let tools = learn(&tool_turns(&calls)).tools;
+    assert!(tools.array_wrapped);
+    assert_eq!(tools.section_start, "[TOOL_CALLS] ");
+    assert_eq!([&tools.id_field, &tools.name_field, &tools.args_field], ["id", "tool", "input"]);
+    assert_eq!(tools.field_order, ["id", "tool", "input"]);
+}
+
+#[test]
+fn json_with_an_id_of_the_templates_own() {
+    let calls = each_call(
+        "{{- '<a>{\"call_id\": ' ~ loop.index0 ~ ', \"name\": \"' ~ f.name ~ '\", \"parameters\": ' ~ f.arguments | tojson ~ '}</a>' -}}",
+    );
+    let tools = learn(&tool_turns(&calls)).tools;
+    assert_eq!([&tools.gen_id_field, &tools.args_field], ["call_id", "parameters"]);
+    assert_eq!(tools.field_order, ["call_id", "name", "parameters"]);
+}
+
+#[test]
+fn json_with_the_name_as_key() {
+    let calls = each_call("{{- '<a>{\"' ~ f.name ~ '\": ' ~ f.arguments | tojson ~ '}</a>' -}}");
+    let tools = learn(&tool_turns(&calls)).tools;
+    assert!(tools.name_is_key);
+    assert_eq!([&*tools.name_field, &*tools.args_field], ["", ""]);
+    assert!(tools.field_order.is_empty());
+}
+
+#[test]
+fn json_in_a_wrapper() {
+    let calls = each_call(
+        "{{- '<a>{\"fn\": {\"name\": \"' ~ f.name ~ '\"}, \"arguments\": ' ~ f.arguments | tojson ~ '}</a>' -}}",
+    );
+    let tools = learn(&tool_turns(&calls)).tools;
+    assert_eq!([&*tools.function_field, &*tools.name_field, &*tools.args_field], ["fn", "fn.name", "arguments"]);
+}
+
+#[test]
+fn broken_json_is_no_format() {
+    let calls =
+        each_call("{{- '<a>{\"name\": \"' ~ f.name ~ '\", \"arguments\" ' ~ f.arguments | tojson ~ '}</a>' -}}");
+    assert_eq!(learn(&tool_turns(&calls)).tools, ToolsLayout::default());
+}
+
+// Tagged tool calls --------------------------------------------------------------------------------------------------
+
+#[test]
+fn tags_with_json_arguments() {
+    let calls = "{{- '<calls>' -}}".to_owned()
+        + &each_call("{{- '<call><fn>' ~ f.name ~ '</fn><args>' ~ f.arguments | tojson ~ '</args></call>' -}}")
+        + "{{- '</calls>' -}}";
+    let layout = learn(&tool_turns(&calls).replace("'<|end|>\\n'", "''"));
+    assert_eq!(layout.tools.format, ToolFormat::TagWithJson);
+    assert_eq!(frame(&layout.tools), ["<calls>", "<call>", "</call>", "</calls>"]);
+    assert_eq!([&*layout.function.name_prefix, &*layout.function.name_suffix], ["<fn>", "</fn><args>"]);
+    assert_eq!(layout.function.close, "</args>");
+}
+
+#[test]
+fn tags_all_the_way() {
+    let argument = each_argument("{{- '<parameter=' ~ k ~ '>\\n' ~ v ~ '\\n</parameter>\\n' -}}");
+    let body =
+        ["{{- '<tool_call>\\n<function=' ~ f.name ~ '>\\n' -}}", &argument, "{{- '</function>\\n</tool_call>' -}}"];
+    let layout = learn(&tool_turns(&each_call(&body.concat())).replace("'<|end|>\\n'", "''"));
+    assert_eq!(layout.tools.format, ToolFormat::TagWithTagged);
+    assert_eq!(frame(&layout.tools), ["", "<tool_call>\n", "</tool_call>", ""]);
+    let function = &layout.function;
+    assert_eq!(
+        [&*function.name_prefix, &*function.name_suffix, &*function.close],
+        ["<function=", ">\n", "</function>\n"]
+    );
+    let arguments = &layout.arguments;
+    assert_eq!([&*arguments.name_prefix, &*arguments.name_suffix], ["<parameter=", ">\n"]);
+    assert_eq!(
+        [&*arguments.value_prefix, &*arguments.value_suffix, &*arguments.separator],
+        ["", "\n</parameter>\n", ""]
+    );
+}
+
+#[test]
+fn tags_for_keys_and_values() {
+    let argument = each_argument("{{- '<key>' ~ k ~ '</key>\\n<value>' ~ v ~ '</value>' -}}");
+    let body = ["{{- '<call>' ~ f.name ~ '<sep>\\n' -}}", &argument, "{{- '</call>' -}}"];
+    let layout = learn(&tool_turns(&each_call(&body.concat())).replace("'<|end|>\\n'", "''"));
+    assert_eq!(frame(&layout.tools), ["", "<call>", "</call>", ""]);
+    assert_eq!(layout.function.args_separator, "<sep>");
+    let arguments = &layout.arguments;
+    assert_eq!([&*arguments.name_prefix, &*arguments.name_suffix], ["<key>", "</key>\n"]);
+    assert_eq!([&*arguments.value_prefix, &*arguments.value_suffix], ["<value>", "</value>"]);
+}
+
+#[test]
+fn arguments_with_a_separator() {
+    let argument =
+        each_argument("{{- '<p=' ~ k ~ '>' ~ v ~ '</p>' -}}{%- if not loop.last -%}{{- ', ' -}}{%- endif -%}");
+    let body = ["{{- '<calls><fn=' ~ f.name ~ '>' -}}", &argument, "{{- '</fn></calls>' -}}"];
+    let layout = learn(&tool_turns(&each_call(&body.concat())).replace("'<|end|>\\n'", "''"));
+    assert_eq!(layout.arguments.separator, ",");
+    assert_eq!(layout.arguments.value_suffix, "</p>");
+}
+
+fn call_id(body: &str) -> (CallIdPosition, String, String) {
+    // Without the tools in front, the name stands in the call alone.
+    let text = ["{{- m.content or '' -}}{%- if m.tool_calls -%}", &each_call(body), "{%- endif -%}"].concat();
+    let call_id = learn(&turns(&text, "")).call_id;
+    (call_id.position, call_id.prefix, call_id.suffix)
+}
+
+#[test]
+fn ids_of_calls() {
+    assert_eq!(
+        call_id("{{- '[CALL]' ~ f.name ~ '[ID]' ~ c.id ~ '[ARGS]' ~ f.arguments | tojson -}}"),
+        (CallIdPosition::BetweenNameAndArguments, "[ID]".into(), "[ARGS]".into()),
+    );
+    assert_eq!(
+        call_id("{{- '[ID]' ~ c.id ~ '[CALL]' ~ f.name ~ '[ARGS]' ~ f.arguments | tojson -}}"),
+        (CallIdPosition::BeforeName, "[ID]".into(), "[CALL]".into()),
+    );
+    assert_eq!(
+        call_id("{{- '[CALL]' ~ f.name ~ '[ARGS]' ~ f.arguments | tojson ~ '[ID]' ~ c.id ~ '[DONE]' -}}"),
+        (CallIdPosition::AfterArguments, "[ID]".into(), "[DONE]".into()),
+    );
+    assert_eq!(
+        call_id("{{- '[CALL]' ~ f.name ~ '[ARGS]' ~ f.arguments | tojson -}}"),
+        (CallIdPosition::None, "".into(), "".into()),
+    );
+}
+
+// Turns, work-arounds, evidence, hostile templates ---------------------------------------------------------------------
+
+#[test]
+fn a_later_question_shows_the_users_start() {
+    let source = "{%- if not messages -%}{{- raise_exception('no messages') -}}{%- endif -%}".to_owned()
+        + &turns(CONTENT, "").replace("'<|' ~ m.role ~ '|>'", "'[' ~ m.role | upper ~ '] '");
+    assert_eq!(learn(&source).user_start, "[USER]");
+}
+
+#[test]
+fn workarounds_know_a_template_by_its_source() {
+    let granite =
+        "{# Write your thoughts between <think></think> and write your response between <response></response> #}";
+    let found = study(&(granite.to_owned() + &turns(CONTENT, "")));
+    assert_eq!(found.layout.content.mode, ContentMode::WrappedWithReasoning);
+    assert_eq!(found.layout.preserved_tokens, ["<think>", "</think>", "<response>", "</response>"]);
+    let by_workaround = found.evidence.iter().filter(|e| matches!(e.source, Source::Workaround { .. })).count();
+    assert_eq!(by_workaround, 7, "two modes, four markers and the tokens");
+}
+
+#[test]
+fn all_that_was_learnt_has_evidence() {
+    let calls =
+        each_call("{{- '<a>{\"name\": \"' ~ f.name ~ '\", \"arguments\": ' ~ f.arguments | tojson ~ '}</a>' -}}");
+    let found = study(&tool_turns(&calls));
+    for ((field, value), (_, unset)) in found.layout.fields().into_iter().zip(Layout::default().fields()) {
+        let last = found.evidence.iter().rfind(|evidence| evidence.field == field);
+        match last {
+            Some(evidence) => assert_eq!(evidence.value, value, "{field}"),
+            None => assert!(value == unset || field == "preserved_tokens", "{field} came from nowhere"),
+        }
+    }
+    let shown = found.evidence.iter().find(|evidence| evidence.field == "tools.format").expect("a format");
+    let Source::Comparison { left, right, .. } = &shown.source else { panic!("{shown:?}") };
+    assert!(!left.contains("<a>") && right.contains("<a>{\"name\""), "{shown:?}");
+    assert_eq!(shown.to_json()["source"], "comparison");
+}
+
+#[test]
+fn a_layout_as_json_groups_its_fields() {
+    let json = Layout::default().to_json();
+    assert_eq!(json["tools"]["format"], "none");
+    assert_eq!(json["tools"]["name_field"], "name");
+    assert_eq!(json["user_start"], "");
+    assert_eq!(Layout::default().fields().len(), 39);
+}
+
+#[test]
+fn hostile_templates_teach_little_and_do_no_harm() {
+    let long = "{%- for i in range(2000) -%}{{- '<[<[' * 200 -}}{%- endfor -%}";
+    let sources = [
+        "{{ raise_exception('no') }}".to_owned(),
+        "".to_owned(),
+        "{{ messages | tojson }}".to_owned(),
+        "{{ messages | tojson }}{{ tools | tojson }}".to_owned(),
+        "{%- for m in messages -%}{{- m.content -}}{{- m.reasoning_content -}}{%- endfor -%}".to_owned(),
+        "{%- for m in messages -%}{{- '<' ~ m.content ~ m.tool_calls -}}{%- endfor -%}".to_owned(),
+        "{%- for m in messages -%}{{- '[' ~ m.tool_calls ~ 'é<' ~ m.content ~ 'ü' -}}{%- endfor -%}".to_owned(),
+        tool_turns(&each_call("{{- '}' ~ f.name ~ '{' -}}")),
+        tool_turns(&each_call("{{- '{\"' ~ f.name ~ '\"' -}}")),
+        tool_turns(&each_call("{{- ': \"' ~ f.name ~ '\"' -}}")),
+        tool_turns(&each_call("{{- '<é' ~ f.name ~ 'é' ~ c.id ~ 'é>' -}}")),
+        tool_turns(&each_call(&("{{- f.name ~ '<' ~ c.id -}}".to_owned() + long))),
+        tool_turns(&each_call(&(long.to_owned() + "{{- '[]<>' ~ f.name ~ f.arguments -}}"))),
+    ];
+    for source in sources {
+        let found = study(&source);
+        assert!(found.layout.to_json().is_object(), "{source}");
+    }
+}
