@@ -30,3 +30,8 @@ pub use chat::{ChatTemplate, Params};
 pub use error::{Error, ErrorKind, Result};
 pub use message::{Delta, DeltaKind, Message, Request, Status, ToolCall};
 pub use stream::{Parser, Stream};
+
+/// The README's example runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

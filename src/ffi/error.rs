@@ -10,12 +10,14 @@ use crate::error::Error;
 /// return `CHAT_STATUS_OK` puts a new object there, which is yours: free it with `chat_error_free`. What the variable held
 /// before is not looked at. A call that returns `CHAT_STATUS_OK` leaves it alone.
 ///
-///     chat_error *error = NULL;
-///     if (chat_template_new(text, len, "", 0, "", 0, &template, &error) != CHAT_STATUS_OK) {
-///       chat_str message = chat_error_message(error);
-///       fprintf(stderr, "%.*s\n", (int)message.len, message.data);
-///       chat_error_free(error);
-///     }
+/// ```c
+/// chat_error *error = NULL;
+/// if (chat_template_new(text, len, "", 0, "", 0, &template, &error) != CHAT_STATUS_OK) {
+///   chat_str message = chat_error_message(error);
+///   fprintf(stderr, "%.*s\n", (int)message.len, message.data);
+///   chat_error_free(error);
+/// }
+/// ```
 pub struct chat_error(pub(super) Error);
 
 /// The status that the failed call returned. `CHAT_STATUS_INVALID_ARGUMENT` for NULL.

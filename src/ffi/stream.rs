@@ -19,19 +19,21 @@ use crate::stream::Stream;
 ///
 /// One thread at a time. The life of a stream:
 ///
-///     chat_stream_new(params, &stream, &error);
-///     while (the model writes) {
-///       chat_stream_feed(stream, bytes, len, &error);
-///       for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
-///         chat_delta delta;
-///         chat_stream_delta(stream, i, &delta, &error);
-///         ... send delta.text on ...
-///       }
-///     }
-///     chat_stream_finish(stream, flags, &error);
-///     ... deltas once more: what was held back because it could have become a marker ...
-///     chat_stream_message(stream, &message, &error);
-///     chat_stream_free(stream);
+/// ```c
+/// chat_stream_new(params, &stream, &error);
+/// while (the model writes) {
+///   chat_stream_feed(stream, bytes, len, &error);
+///   for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
+///     chat_delta delta;
+///     chat_stream_delta(stream, i, &delta, &error);
+///     ... send delta.text on ...
+///   }
+/// }
+/// chat_stream_finish(stream, flags, &error);
+/// ... deltas once more: what was held back because it could have become a marker ...
+/// chat_stream_message(stream, &message, &error);
+/// chat_stream_free(stream);
+/// ```
 pub struct chat_stream(Guarded<Parse>);
 
 #[derive(Clone)]
