@@ -31,7 +31,8 @@ fn main() {
         return;
     };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let named = paths.filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), std::fs::read_to_string(&path).ok()?)));
+    let named =
+        paths.filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), std::fs::read_to_string(&path).ok()?)));
     report("../shared/templates", named.collect());
 }
 

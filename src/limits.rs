@@ -10,7 +10,7 @@ pub const PROMPT_BYTES: usize = 64 << 20;
 pub const RENDER_FUEL: u64 = 20_000_000;
 
 /// Bytes that one render may build, counting every intermediate text: bounds memory where the output is still short.
-pub const RENDER_BYTES: usize = 1 << 30;
+pub const RENDER_BYTES: usize = 512 << 20;
 
 /// Deepest nesting of calls, macros and includes in one render.
 pub const RENDER_DEPTH: usize = 128;

@@ -75,7 +75,24 @@ fn arena(tree: &Tree) -> Arena {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    let pieces = ["a", "b", "ab", "aab", "<b>", "</b>", "é", " ", "\"", "\\", "\\n", "\\u00e9", "{}", "[1,2]", "{\"a\": tr", "3.1"];
+    let pieces = [
+        "a",
+        "b",
+        "ab",
+        "aab",
+        "<b>",
+        "</b>",
+        "é",
+        " ",
+        "\"",
+        "\\",
+        "\\n",
+        "\\u00e9",
+        "{}",
+        "[1,2]",
+        "{\"a\": tr",
+        "3.1",
+    ];
     prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12).prop_map(|all| all.concat())
 }
 
@@ -146,10 +163,9 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
             log.push(Capture { tag: *tag, pos: end, opens: false });
             Some(end)
         }
-        Expr::Atomic(child)
-        | Expr::Rule { child, .. }
-        | Expr::Schema { child, .. }
-        | Expr::Excluding(child, _) => naive(arena, *child, text, at, log),
+        Expr::Atomic(child) | Expr::Rule { child, .. } | Expr::Schema { child, .. } | Expr::Excluding(child, _) => {
+            naive(arena, *child, text, at, log)
+        }
         Expr::Ref(name) => naive(arena, arena.rule_named(name).unwrap(), text, at, log),
     }
 }
@@ -185,7 +201,7 @@ fn cut<'a>(text: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whole_text_is_matched_as_peg_says(tree in tree(), text in text()) {

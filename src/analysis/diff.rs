@@ -41,18 +41,13 @@ fn shared_ends(mut a: &[Segment], mut b: &[Segment]) -> (usize, usize) {
     let (mut head, mut tail) = (0, 0);
     while a.len() > 1 && b.len() > 1 {
         let taken = head + tail;
-        if let (Some((x, rest_a)), Some((y, rest_b))) = (a.split_first(), b.split_first())
-            && x == y
-        {
-            head += x.as_str().len();
-            (a, b) = (rest_a, rest_b);
+        head += take_first(&mut a, &mut b);
+        // A side that is now down to one segment gives it to the start too if it fits there: an end-of-turn marker then
+        // closes the turn before instead of opening the addition.
+        if a.len() == 1 || b.len() == 1 {
+            head += take_first(&mut a, &mut b);
         }
-        if let (Some((x, rest_a)), Some((y, rest_b))) = (a.split_last(), b.split_last())
-            && x == y
-        {
-            tail += x.as_str().len();
-            (a, b) = (rest_a, rest_b);
-        }
+        tail += take_last(&mut a, &mut b);
         if head + tail == taken {
             break;
         }
@@ -76,6 +71,28 @@ fn shared_ends(mut a: &[Segment], mut b: &[Segment]) -> (usize, usize) {
             (head + common_start(x.shortened(end), y.shortened(end)), tail + end)
         }
         _ => (head, tail),
+    }
+}
+
+/// Takes the first segment from both sides where it is the same, and says how long it is.
+fn take_first(a: &mut &[Segment], b: &mut &[Segment]) -> usize {
+    match (*a, *b) {
+        ([x, rest_a @ ..], [y, rest_b @ ..]) if x == y => {
+            (*a, *b) = (rest_a, rest_b);
+            x.as_str().len()
+        }
+        _ => 0,
+    }
+}
+
+/// Takes the last segment from both sides where it is the same, and says how long it is.
+fn take_last(a: &mut &[Segment], b: &mut &[Segment]) -> usize {
+    match (*a, *b) {
+        ([rest_a @ .., x], [rest_b @ .., y]) if x == y => {
+            (*a, *b) = (rest_a, rest_b);
+            x.as_str().len()
+        }
+        _ => 0,
     }
 }
 
@@ -112,6 +129,7 @@ mod tests {
     #[test]
     fn a_longer_text_is_an_addition() {
         assert_eq!(split("<u>q</u>\n", "<u>q</u>\n<a>r</u>\n"), ["<u>q</u>\n", "", "<a>r</u>\n", ""]);
+        assert_eq!(split("<s>q<e>t", "<s>q<e><a>r<e>t"), ["<s>q<e>", "", "<a>r<e>", "t"]);
         assert_eq!(split("", "<a>"), ["", "", "<a>", ""]);
         assert_eq!(split("<a>", ""), ["", "<a>", "", ""]);
         assert_eq!(split("same", "same"), ["same", "", "", ""]);
@@ -122,5 +140,22 @@ mod tests {
         assert_eq!(split("a a", "a a a"), ["a a", "", " a", ""]);
         assert_eq!(split("<s>x<s>", "<s>"), ["", "<s>x", "", "<s>"]);
         assert_eq!(split("äö", "äü"), ["ä", "ö", "ü", ""]);
+    }
+
+    #[test]
+    fn any_two_texts_are_put_together_again() {
+        let pieces = ["<", ">", "[", "]", "a", "é", "\n", "<a>", "[b]"];
+        let mut state = 1u32;
+        let mut text = || {
+            let mut text = String::new();
+            for _ in 0..12 {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                text += pieces[(state >> 24) as usize % pieces.len()];
+            }
+            text
+        };
+        for _ in 0..2000 {
+            split(&text(), &text());
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! What the analysis shows for itself: for each field of the [`Layout`], the pair of renders that it was read from.
 //!
-//! Passes work on a [`Study`]. They render pairs of probes, and change the layout only through [`Study::learn`] and
-//! [`Study::patch`], which compare the layout before and after and file what changed. So no pass keeps books, and no
-//! field can be set without evidence.
+//! Passes work on a [`Study`]. They render pairs of probes, and change the layout only through [`Study::learn`],
+//! [`Study::derive`] and [`Study::patch`], which compare the layout before and after and file what changed. So no pass
+//! keeps books, and no field can be set without evidence.
 
 use serde_json::{Value, json};
 
+use super::Analysis;
 use super::diff::Diff;
 use super::layout::Layout;
 use super::probe::Probe;
@@ -24,6 +25,8 @@ pub struct Evidence {
     pub field: &'static str,
     /// The value that it got.
     pub value: Value,
+    /// The pass that found it, e.g. `reasoning`.
+    pub pass: &'static str,
     /// What showed it.
     pub source: Source,
 }
@@ -34,7 +37,7 @@ pub struct Evidence {
 pub enum Source {
     /// Two renders that differ in one fact. Long texts are cut, with `…` where something is missing.
     Comparison {
-        /// The fact, e.g. `reply without reasoning / with reasoning`.
+        /// The fact, e.g. `a reply without / with reasoning`.
         question: &'static str,
         /// The end of the text that both renders begin with.
         before: String,
@@ -45,6 +48,8 @@ pub enum Source {
         /// The start of the text that both renders end with.
         after: String,
     },
+    /// The fields found before.
+    Layout,
     /// A row of the table of work-arounds, which recognised the template by its source.
     Workaround {
         /// The template or family.
@@ -57,15 +62,24 @@ pub enum Source {
 impl Evidence {
     /// The evidence as one flat JSON object.
     pub fn to_json(&self) -> Value {
+        let mut json = json!({"field": self.field, "value": self.value, "pass": self.pass});
         match &self.source {
-            Source::Comparison { question, before, left, right, after } => json!({
-                "field": self.field, "value": self.value, "source": "comparison", "question": question,
-                "before": before, "left": left, "right": right, "after": after,
-            }),
-            Source::Workaround { name, reason } => json!({
-                "field": self.field, "value": self.value, "source": "workaround", "name": name, "reason": reason,
-            }),
+            Source::Comparison { question, before, left, right, after } => {
+                json["source"] = "comparison".into();
+                json["question"] = (*question).into();
+                json["before"] = before.as_str().into();
+                json["left"] = left.as_str().into();
+                json["right"] = right.as_str().into();
+                json["after"] = after.as_str().into();
+            }
+            Source::Layout => json["source"] = "layout".into(),
+            Source::Workaround { name, reason } => {
+                json["source"] = "workaround".into();
+                json["name"] = (*name).into();
+                json["reason"] = (*reason).into();
+            }
         }
+        json
     }
 }
 
@@ -84,13 +98,19 @@ impl Pair {
 /// An analysis in progress.
 pub(super) struct Study<'t> {
     template: &'t Template,
+    pass: &'static str,
     layout: Layout,
     evidence: Vec<Evidence>,
 }
 
 impl<'t> Study<'t> {
     pub(super) fn new(template: &'t Template) -> Self {
-        Study { template, layout: Layout::default(), evidence: Vec::new() }
+        Study { template, pass: "", layout: Layout::default(), evidence: Vec::new() }
+    }
+
+    /// What follows is found by `pass`.
+    pub(super) fn enter(&mut self, pass: &'static str) {
+        self.pass = pass;
     }
 
     pub(super) fn template(&self) -> &'t Template {
@@ -102,8 +122,8 @@ impl<'t> Study<'t> {
         &self.layout
     }
 
-    pub(super) fn finish(self) -> (Layout, Vec<Evidence>) {
-        (self.layout, self.evidence)
+    pub(super) fn finish(self) -> Analysis {
+        Analysis { layout: self.layout, evidence: self.evidence }
     }
 
     /// Both renders; `None` where the template refuses one of them or writes more than [`PROBE_BYTES`].
@@ -134,16 +154,17 @@ impl<'t> Study<'t> {
         self.change(Source::Workaround { name, reason }, change);
     }
 
-    /// Lists the preserved tokens, which follow from the other fields.
-    pub(super) fn preserve(&mut self, tokens: Vec<String>) {
-        self.layout.preserved_tokens = tokens;
+    /// Changes the layout by what it says already.
+    pub(super) fn derive(&mut self, change: impl FnOnce(&mut Layout)) {
+        self.change(Source::Layout, change);
     }
 
     fn change(&mut self, source: Source, change: impl FnOnce(&mut Layout)) {
         let before = self.layout.fields();
         change(&mut self.layout);
         let changed = before.into_iter().zip(self.layout.fields()).filter(|(old, new)| old != new);
-        let evidence = changed.map(|(_, (field, value))| Evidence { field, value, source: source.clone() });
+        let evidence =
+            changed.map(|(_, (field, value))| Evidence { field, value, pass: self.pass, source: source.clone() });
         self.evidence.extend(evidence);
     }
 }

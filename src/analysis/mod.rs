@@ -16,7 +16,7 @@
 //! | `tagged` | what is around all calls and around each | [`Layout::tools`] |
 //! | `function`, `arguments`, `call_id` | what is around a name, a value, an id | the group of that name |
 //! | `turns` | what opens a message | [`Layout::user_start`], [`Layout::assistant_start`] |
-//! | `tokens` | nothing: all markers found | [`Layout::preserved_tokens`] |
+//! | `tokens` | nothing: lists the markers found | [`Layout::preserved_tokens`] |
 //! | `workarounds` | nothing: knows some templates by their source | what their renders do not show |
 //!
 //! Nothing here knows what a marker looks like beyond its brackets, and nothing but the last pass knows a template.
@@ -63,15 +63,24 @@ pub struct Analysis {
     pub evidence: Vec<Evidence>,
 }
 
+type Pass = fn(&mut Study);
+
+/// The passes in the order in which they build on each other.
+const PASSES: &[(&str, Pass)] = &[
+    ("reasoning", reasoning::run),
+    ("content", content::run),
+    ("tools", tools::run),
+    ("turns", turns::run),
+    ("tokens", tokens::run),
+    ("workarounds", workarounds::run),
+];
+
 /// Learns how `template` writes: some fifty renders of short conversations.
 pub fn analyze(template: &Template) -> Analysis {
     let mut study = Study::new(template);
-    reasoning::run(&mut study);
-    content::run(&mut study);
-    tools::run(&mut study);
-    turns::run(&mut study);
-    study.preserve(tokens::of(study.layout()));
-    workarounds::run(&mut study);
-    let (layout, evidence) = study.finish();
-    Analysis { layout, evidence }
+    for (name, pass) in PASSES {
+        study.enter(name);
+        pass(&mut study);
+    }
+    study.finish()
 }

@@ -1,10 +1,15 @@
 //! Preserved tokens: the markers as a tokenizer must know them, without white space and each once.
 
+use super::evidence::Study;
 use super::layout::Layout;
 use super::markup::trim;
 
+pub(super) fn run(study: &mut Study) {
+    study.derive(|layout| layout.preserved_tokens = markers_of(layout));
+}
+
 /// All markers that the model writes, in the order in which they are usually met.
-pub(super) fn of(layout: &Layout) -> Vec<String> {
+fn markers_of(layout: &Layout) -> Vec<String> {
     let Layout { reasoning, content, tools, function, arguments, call_id, .. } = layout;
     let markers = [
         &reasoning.start,

@@ -92,9 +92,7 @@ impl Parts {
                 (&marker[..start], &marker[start + core.len()..])
             }
         };
-        let may = |text: &str| -> Vec<ExprId> {
-            text.chars().map(|c| self.optional(self.literal(c))).collect()
-        };
+        let may = |text: &str| -> Vec<ExprId> { text.chars().map(|c| self.optional(self.literal(c))).collect() };
         let parts = may(before).into_iter().chain([self.literal(core)]).chain(may(after));
         self.sequence(parts.collect::<Vec<_>>())
     }

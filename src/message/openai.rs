@@ -94,7 +94,8 @@ impl Request {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for text that is no JSON, and as [`Request::from_json`].
     pub fn from_text(text: &str) -> Result<Request> {
-        let body = serde_json::from_str(text).map_err(|error| Error::invalid(format!("the request is no JSON: {error}")))?;
+        let body =
+            serde_json::from_str(text).map_err(|error| Error::invalid(format!("the request is no JSON: {error}")))?;
         Request::from_json(&body)
     }
 

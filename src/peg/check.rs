@@ -42,9 +42,12 @@ struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     fn rule(&self, name: &str) -> Result<ExprId> {
-        self.arena
-            .rule_named(name)
-            .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, format!("the format refers to a rule {name:?} that it does not define")))
+        self.arena.rule_named(name).ok_or_else(|| {
+            Error::new(
+                ErrorKind::InvalidArgument,
+                format!("the format refers to a rule {name:?} that it does not define"),
+            )
+        })
     }
 
     fn visit(&mut self, id: ExprId, depth: usize) -> Result<()> {

@@ -12,13 +12,8 @@ impl Builder {
         if self.is_defined(NAME) {
             return self.reference(NAME);
         }
-        let member = self.sequence([
-            self.json_string(),
-            self.space(),
-            self.literal(":"),
-            self.space(),
-            self.reference(NAME),
-        ]);
+        let member =
+            self.sequence([self.json_string(), self.space(), self.literal(":"), self.space(), self.reference(NAME)]);
         let value = self.choice([
             self.json_container("json-object", ["{", "}"], member),
             self.json_container("json-array", ["[", "]"], self.reference(NAME)),

@@ -245,6 +245,7 @@ impl Machine {
                 Flow::Go => {}
                 Flow::Wait(reach) => {
                     self.reach = reach;
+                    self.examine(self.output.len());
                     return;
                 }
                 Flow::Fail | Flow::Stop => return,
@@ -487,4 +488,3 @@ enum Flow {
     Wait(usize),
     Stop,
 }
-

@@ -6,8 +6,8 @@ use minijinja::{Error, ErrorKind, State};
 use super::value::as_text;
 use crate::limits::{PROMPT_BYTES, RENDER_BYTES};
 
-/// What an item of a container costs.
-const ITEM_BYTES: usize = 32;
+/// What an item of a container costs: its place, and another while the container grows or is copied.
+const ITEM_BYTES: usize = 2 * size_of::<Value>();
 
 struct Spent(usize);
 
@@ -21,20 +21,26 @@ pub(super) fn charge(state: &mut State, bytes: usize) -> Result<(), Error> {
     Ok(())
 }
 
+/// Counts `count` items of a container that is about to be built.
+pub(super) fn charge_items(state: &mut State, count: usize) -> Result<(), Error> {
+    charge(state, count.saturating_mul(ITEM_BYTES))
+}
+
 /// Counts a value that was just built.
 pub(super) fn charge_value(state: &mut State, value: &Value) -> Result<(), Error> {
-    let bytes = match as_text(value) {
-        Some(text) => text.len(),
-        None if matches!(value.kind(), ValueKind::Seq | ValueKind::Map) => value.len().unwrap_or(0) * ITEM_BYTES,
-        None => 0,
-    };
-    charge(state, bytes)
+    match as_text(value) {
+        Some(text) => charge(state, text.len()),
+        None if matches!(value.kind(), ValueKind::Seq | ValueKind::Map) => {
+            charge_items(state, value.len().unwrap_or(0))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Fails where a text of `bytes` would be longer than any prompt: asked before it is built.
 pub(super) fn check_text(bytes: usize) -> Result<(), Error> {
     if bytes > PROMPT_BYTES {
-        return Err(Error::new(ErrorKind::OutOfFuel, format!("a text of more than {PROMPT_BYTES} bytes")));
+        return Err(Error::new(ErrorKind::OutOfFuel, format!("a text is longer than {PROMPT_BYTES} bytes")));
     }
     Ok(())
 }

@@ -138,6 +138,7 @@ fn failure(error: &minijinja::Error) -> Error {
         (EngineErrorKind::WriteFailure, _) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
         (_, Some(detail)) => match detail.strip_prefix(RAISED) {
             Some(raised) => raised.to_owned(),
+            None if error.kind() == EngineErrorKind::OutOfFuel => detail.to_owned(),
             None => format!("{}: {detail}", error.kind()),
         },
         (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),

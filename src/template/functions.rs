@@ -4,7 +4,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State, functions};
 
 use super::args::Args;
-use super::budget::charge;
+use super::budget::charge_items;
 use super::clock;
 use super::context::NOW;
 use super::env::Call;
@@ -52,7 +52,7 @@ fn range(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     if len > RANGE {
         return Err(Error::new(ErrorKind::OutOfFuel, format!("a range of more than {RANGE} numbers")));
     }
-    charge(state, len as usize * size_of::<Value>())?;
+    charge_items(state, len as usize)?;
     List::of((0..len).map(|index| Value::from((start + index * step) as i64)).collect())
 }
 

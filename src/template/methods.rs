@@ -5,7 +5,7 @@ use minijinja::value::Value;
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::Args;
-use super::budget::{charge, charge_value, check_text};
+use super::budget::{charge_items, charge_value, check_text};
 use super::filters::{check_format, pair_list};
 use super::print;
 use super::text::{self, Ends};
@@ -18,7 +18,7 @@ pub(super) fn call(state: &mut State, value: &Value, name: &str, args: &[Value])
     } else if let Some(dict) = value.downcast_object_ref::<Dict>() {
         map(dict, value, name, args)
     } else if let Some(list) = value.downcast_object_ref::<List>() {
-        charge(state, size_of_val(args))?;
+        charge_items(state, args.len())?;
         sequence(list, name, args)
     } else if value.kind() == minijinja::value::ValueKind::Map {
         native_map(value, name, args)

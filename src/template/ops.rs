@@ -3,7 +3,7 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
-use super::budget::{charge, check_text};
+use super::budget::{charge, charge_items, check_text};
 use super::print::{float, text};
 use super::value::{Dict, List, as_text, items, own, pairs};
 
@@ -36,9 +36,9 @@ pub(super) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     }
     match (left.kind(), right.kind()) {
         (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
+            charge_items(state, left.len().unwrap_or(0).saturating_add(right.len().unwrap_or(0)))?;
             let mut sum = items(left)?;
             sum.extend(items(right)?);
-            charge(state, sum.len() * size_of::<Value>())?;
             let tuple = [left, right].iter().all(|v| v.downcast_object_ref::<List>().is_some_and(|list| list.tuple));
             if tuple { List::tuple(sum) } else { List::of(sum) }
         }
@@ -62,7 +62,7 @@ pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error
         return Ok(Value::from(text.repeat(times)));
     }
     let once = items(thing)?;
-    charge(state, once.len().saturating_mul(times).saturating_mul(size_of::<Value>()))?;
+    charge_items(state, once.len().saturating_mul(times))?;
     List::of(std::iter::repeat_n(once, times).flatten().collect())
 }
 
@@ -150,7 +150,7 @@ pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Undefined => {
             let all = items(value)?;
             let part: Vec<Value> = picks(all.len(), start, stop, step).map(|index| all[index].clone()).collect();
-            charge(state, part.len() * size_of::<Value>())?;
+            charge_items(state, part.len())?;
             let tuple = value.downcast_object_ref::<List>().is_some_and(|list| list.tuple);
             if tuple { List::tuple(part) } else { List::of(part) }
         }

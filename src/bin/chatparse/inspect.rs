@@ -85,14 +85,7 @@ pub fn layout(layout: &Layout, screen: &mut Screen) -> io::Result<()> {
 }
 
 /// A name and its text, which goes on in lines of its own under its start where it is long.
-fn named(
-    screen: &mut Screen,
-    name: &str,
-    indent: usize,
-    widest: usize,
-    paint: Paint,
-    text: &str,
-) -> io::Result<()> {
+fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: Paint, text: &str) -> io::Result<()> {
     let margin = indent + widest + 2;
     let (paint, text) = if text.is_empty() { (Paint::Faint, "(nothing)") } else { (paint, text) };
     for (index, piece) in folded(text, WIDTH - margin).into_iter().enumerate() {

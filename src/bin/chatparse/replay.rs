@@ -9,10 +9,10 @@ use std::io::{self, BufRead, Write};
 use chatparse::{ChatTemplate, DeltaKind, ErrorKind, Message, Params, Request, Status, Stream};
 use serde_json::{Map, Value, json};
 
+use crate::Command;
 use crate::args::{Args, Syntax};
 use crate::failure::{Failure, Outcome};
 use crate::screen::Screen;
-use crate::Command;
 
 pub const COMMAND: Command = Command {
     name: "replay",

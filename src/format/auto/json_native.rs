@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::parts::Parts;
 use super::super::Wanted;
+use super::super::parts::Parts;
 use crate::analysis::{Layout, ToolsLayout};
 use crate::grammar::schema;
 use crate::message::Tool;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::parts::Parts;
 use super::super::Wanted;
+use super::super::parts::Parts;
 use crate::analysis::{CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema;
 use crate::message::Tool;
@@ -101,7 +101,8 @@ impl Call<'_> {
 
     fn argument(&self, name: &str, schema: &Value, root: &Value) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
-        let open = p.sequence([p.literal(&*arguments.name_prefix), p.arg_name(name), p.literal(&*arguments.name_suffix)]);
+        let open =
+            p.sequence([p.literal(&*arguments.name_prefix), p.arg_name(name), p.literal(&*arguments.name_suffix)]);
         let close = p.arg_close(p.literal(&*arguments.value_suffix));
         let rule = format!("tool-{}-arg-{name}", self.tool.name);
         let value = if schema::may_be_string(schema, root) {

@@ -1,0 +1,181 @@
+//! Prompts of the families with dedicated formats, on small templates that only carry a family's marks.
+
+use chatparse::format::model::{FAMILIES, family_of};
+use chatparse::format::prompt::{Prompt, PromptInput, plain};
+use chatparse::message::Request;
+use chatparse::template::{Template, prepare};
+use serde_json::{Value, json};
+
+/// Shows all that a message holds.
+const DUMP: &str = "{% for m in messages %}{{ m|tojson }}\n{% endfor %}\
+    {% for m in messages %}{% for c in m.tool_calls %}={{ c.function.arguments }}{% endfor %}{% endfor %}";
+
+/// Whole turns, and an opening for the next.
+const TURNS: &str =
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}<go>{% endif %}";
+
+fn prompt(source: &str, body: Value) -> Prompt {
+    let template = Template::new(source, "", "").unwrap();
+    let request = Request::from_json(&body).unwrap();
+    let prepared = prepare(&template, &request).unwrap();
+    let input = PromptInput { template: &template, prepared: &prepared, request: &request };
+    match family_of(template.source()) {
+        Some(family) => (family.prompt)(&input).unwrap(),
+        None => plain(&input).unwrap(),
+    }
+}
+
+fn marked(source: &str, marks: &str) -> String {
+    format!("{source}{{# {marks} #}}")
+}
+
+/// The messages that [`DUMP`] showed.
+fn dumped(marks: &str, messages: Value) -> Vec<Value> {
+    let shown = prompt(&marked(DUMP, marks), json!({"messages": messages, "add_generation_prompt": false})).prompt;
+    shown.lines().map_while(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// The generation prompt of a continuation with reasoning `r` and content `c`.
+fn continued(marks: &str, mode: &str) -> String {
+    let last = json!({"role": "assistant", "content": "c", "reasoning_content": "r"});
+    let body = json!({"messages": [{"role": "user", "content": "u"}, last], "continue_final_message": mode});
+    let prompt = prompt(&marked(TURNS, marks), body);
+    assert_eq!(prompt.prompt, format!("<user>u\n{}", prompt.generation_prompt));
+    prompt.generation_prompt
+}
+
+#[test]
+fn each_family_knows_its_templates() {
+    let marks = [
+        ("ministral-3", "[SYSTEM_PROMPT][TOOL_CALLS][ARGS]"),
+        ("llm-jp-harmony", "chat_format=llm-jp-harmony-v1 <|channel|>"),
+        ("gpt-oss", "<|channel|>"),
+        ("muse-glimmer", "<atem:function_calls><|eom|>"),
+        ("functionary-v3.2", ">>>all >>>${recipient}"),
+        ("kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>"),
+        ("kimi-k3", "<|open|><|close|><|end_of_msg|>"),
+        ("ling-3", "<role>ASSISTANT</role><arg_key>"),
+        ("cohere2-moe", "<|START_TEXT|><|START_ACTION|>"),
+        ("lfm2", "<|tool_list_start|><|tool_list_end|> List of tools: ["),
+        ("lfm2.5", "List of tools: ["),
+        ("gigachat-3", "<|role_sep|><|message_sep|>"),
+        ("minimax-m3", "]<]minimax[>[<tool_call><invoke name="),
+        ("deepseek-v3.2", "dsml_token DSML tool_calls"),
+        ("gemma-4", "'<|tool_call>call:'"),
+        ("minicpm5", "Tool usage guidelines: <function name=\"<param name=\""),
+        ("qwen3-coder", "<tool_call><function=<parameter="),
+    ];
+    for (name, marks) in marks {
+        assert_eq!(family_of(marks).map(|family| family.name), Some(name));
+    }
+    assert_eq!(FAMILIES.iter().map(|family| family.name).collect::<Vec<_>>(), marks.map(|(name, _)| name));
+    let none = ["", "[SYSTEM_PROMPT][TOOL_CALLS][ARGS][CALL_ID]", "<|role_sep|><|message_sep|><|function_call|>"];
+    assert!(none.into_iter().all(|source| family_of(source).is_none()));
+}
+
+#[test]
+fn continuations_open_as_the_model_would() {
+    for (marks, opening, between) in [
+        ("[SYSTEM_PROMPT][TOOL_CALLS][ARGS]", "[THINK]", "[/THINK]"),
+        (
+            "<|channel|>",
+            "<|start|>assistant<|channel|>analysis<|message|>",
+            "<|end|><|start|>assistant<|channel|>final<|message|>",
+        ),
+        ("List of tools: [", "<|im_start|>assistant\n<think>", "</think>"),
+        ("dsml_token DSML function_calls", "<｜Assistant｜><think>", "</think>"),
+        ("]<]minimax[>[<tool_call><invoke name=", "<go><mm:think>", "</mm:think>"),
+        ("'<|tool_call>call:'", "<|channel>thought\n", "<channel|>"),
+        ("<tool_call><function=<parameter=<think>", "<|im_start|>assistant\n<think>\n", "\n</think>\n\n"),
+    ] {
+        assert_eq!(continued(marks, "reasoning_content"), format!("{opening}r"), "{marks}");
+        assert_eq!(continued(marks, "content"), format!("{opening}r{between}c"), "{marks}");
+    }
+    assert_eq!(continued("<tool_call><function=<parameter=", "content"), "<|im_start|>assistant\nc");
+    assert_eq!(continued("<|role_sep|><|message_sep|>", "content"), "assistant<|role_sep|>\nc");
+}
+
+#[test]
+fn reasoning_goes_where_the_template_looks() {
+    let said = json!([{"role": "assistant", "content": "c", "reasoning_content": "r"}]);
+    let parts = json!([{"type": "thinking", "thinking": "r"}, {"type": "text", "text": "c"}]);
+    assert_eq!(
+        dumped("[SYSTEM_PROMPT][TOOL_CALLS][ARGS]", said.clone())[0],
+        json!({"role": "assistant", "content": parts})
+    );
+    assert_eq!(dumped("List of tools: [", said)[0]["thinking"], "r");
+    let call = json!({"type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let called = json!([{"role": "assistant", "content": "c", "reasoning_content": "r", "tool_calls": [call]}]);
+    let message = &dumped("<|channel|>", called)[0];
+    assert_eq!((&message["thinking"], message.get("content")), (&json!("r"), None));
+}
+
+#[test]
+fn harmony_ends_a_last_turn_like_any_other() {
+    let source = "{% for m in messages %}{{ m.content }}<|return|>{% endfor %}{# <|channel|> #}";
+    let body =
+        |generation: bool| json!({"messages": [{"role": "user", "content": "u"}], "add_generation_prompt": generation});
+    assert_eq!(prompt(source, body(false)).prompt, "u<|end|>");
+    assert_eq!(prompt(source, body(true)).prompt, "u<|return|>");
+}
+
+#[test]
+fn deepseek_v4_orders_results_by_call() {
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let result = |id: &str| json!({"role": "tool", "content": id, "tool_call_id": id});
+    let messages = json!([{"role": "assistant", "content": "", "tool_calls": [call("a"), call("b")]}, result("b"), result("a"),
+                          {"role": "user", "content": "u"}]);
+    let contents = |marks: &str| {
+        dumped(marks, messages.clone())
+            .iter()
+            .skip(1)
+            .map(|m| m["content"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(contents("dsml_token DSML tool_calls"), ["a", "b", "u"]);
+    assert_eq!(contents("dsml_token DSML function_calls"), ["b", "a", "u"]);
+}
+
+#[test]
+fn deepseek_v4_knows_the_schema_and_closes_empty_reasoning() {
+    let source = "{{ response_format|tojson if response_format }}{# dsml_token DSML tool_calls #}";
+    let prompt = prompt(
+        source,
+        json!({
+        "messages": [{"role": "user", "content": "u"}, {"role": "assistant", "content": "c"}],
+        "json_schema": {"type": "object"}, "continue_final_message": true}),
+    );
+    assert_eq!(prompt.prompt, "{\"type\": \"object\"}<｜Assistant｜></think>c");
+}
+
+#[test]
+fn gemma4_folds_results_into_the_turn() {
+    let call = json!({"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let messages = json!([{"role": "assistant", "content": "", "tool_calls": [call], "reasoning_content": "r"},
+                          {"role": "tool", "content": "{\"t\": 1}", "tool_call_id": "1"},
+                          {"role": "tool", "content": "not JSON", "tool_call_id": "2"},
+                          {"role": "assistant", "content": "done"}, {"role": "user", "content": "u"}]);
+    let folded = dumped("'<|tool_call>call:'", messages.clone());
+    assert_eq!(folded.len(), 2);
+    let responses = json!([{"name": "f", "response": {"t": 1}}, {"name": "2", "response": "not JSON"}]);
+    assert_eq!((&folded[0]["tool_responses"], &folded[0]["content"]), (&responses, &json!("done")));
+    assert_eq!(folded[0]["reasoning_content"], "r");
+    assert_eq!(dumped("'<|tool_call>call:'#}{#- OpenAI Chat Completions:", messages).len(), 5);
+}
+
+#[test]
+fn gemma4_always_begins_a_turn() {
+    let source = "{% for m in messages %}{{ m.content }}<turn|>\n{% endfor %}{# '<|tool_call>call:' #}";
+    let prompt = prompt(source, json!({"messages": [{"role": "user", "content": "u"}]}));
+    assert_eq!(
+        prompt,
+        Prompt { prompt: "u<turn|>\n<|turn>model\n".into(), generation_prompt: "<|turn>model\n".into() }
+    );
+}
+
+#[test]
+fn muse_glimmer_opens_without_a_recipient() {
+    let prompt =
+        prompt(&marked(TURNS, "<atem:function_calls><|eom|>"), json!({"messages": [{"role": "user", "content": "u"}]}));
+    assert_eq!(prompt, Prompt { prompt: "<user>u\n<go>".into(), generation_prompt: "<|start|>assistant".into() });
+}

@@ -1,0 +1,131 @@
+//! Bad input, through the façade: an error of the right kind that says what and where, or a message; never a panic, never a
+//! hang. What templates can do is in `template.rs`; here is all that a request and a model can.
+
+use chatparse::{ChatTemplate, ErrorKind, Params, Request, Status, Stream};
+
+const TOOL: &str = r#"{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}}}"#;
+
+fn params(name: &str) -> Params {
+    let body = format!(
+        r#"{{"messages": [{{"role": "user", "content": "Hi"}}], "reasoning_format": "auto", "tools": [{TOOL}]}}"#
+    );
+    ChatTemplate::builtin(name).unwrap().params(&Request::from_text(&body).unwrap()).unwrap()
+}
+
+fn request_error(body: &str) -> String {
+    let error = Request::from_text(body).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{body}");
+    error.message().to_owned()
+}
+
+fn template_error(source: &str) -> chatparse::Error {
+    let request = Request::from_text(r#"{"messages": [{"role": "user", "content": "Hi"}]}"#).unwrap();
+    ChatTemplate::new(source, "", "").and_then(|template| template.params(&request)).unwrap_err()
+}
+
+#[test]
+fn templates_that_fail() {
+    for (source, kind, says) in [
+        ("{{ 'a' }}\n{% if %}", ErrorKind::Template, "line 2"),
+        ("{{ raise_exception('users first') }}", ErrorKind::Template, "users first"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", ErrorKind::Limit, ""),
+        (
+            "{% for i in range(99999) %}{% for j in range(99999) %}{{ 'x' * 9999 }}{% endfor %}{% endfor %}",
+            ErrorKind::Limit,
+            "",
+        ),
+        ("{{ messages[0].content.nope() }}", ErrorKind::Template, "line 1"),
+    ] {
+        let error = template_error(source);
+        assert_eq!(error.kind(), kind, "{source}: {error}");
+        assert!(error.message().contains(says), "{source}: {error}");
+    }
+    assert_eq!(template_error(&"x".repeat(2 << 20)).kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn requests_that_are_none() {
+    assert!(request_error("").contains("no JSON"));
+    assert!(request_error("[]").contains("must be an object"));
+    assert!(request_error("{}").contains("messages"));
+    assert!(request_error(r#"{"messages": 7}"#).contains("messages"));
+    assert!(
+        request_error(r#"{"messages": [{"role": "user", "content": "a"}, {"role": 1, "content": ""}]}"#)
+            .contains("messages[1].role")
+    );
+    assert!(request_error(&format!("{{\"messages\": {}", "[".repeat(100_000))).contains("no JSON"));
+}
+
+#[test]
+fn an_empty_conversation_and_an_empty_output() {
+    let template = ChatTemplate::builtin("chatml").unwrap();
+    let params = template.params(&Request::from_text(r#"{"messages": []}"#).unwrap()).unwrap();
+    assert_eq!(params.prompt, "<|im_start|>assistant\n");
+    let (message, status) = params.parser.parse(b"", false, true).unwrap();
+    assert_eq!((message.content.as_str(), status), ("", Status::Complete));
+}
+
+#[test]
+fn ten_megabytes_of_anything() {
+    let params = params("json-call");
+    let call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"x\": \"";
+    let outputs = [
+        "a".repeat(10 << 20),
+        "<".repeat(10 << 20),
+        "<think>".repeat((10 << 20) / 7),
+        format!("{call}{}", "\\\\".repeat(5 << 20)),
+        format!("{call}{}", "[{\"".repeat(3 << 20)),
+        "[".repeat(10 << 20),
+        format!("<tool_call>\n{}", "{\"name\": ".repeat(1 << 20)),
+    ];
+    for output in outputs {
+        let start = &output[..60];
+        let mut stream = Stream::new(&params.parser);
+        let fed: usize = output
+            .as_bytes()
+            .chunks(1 << 16)
+            .map(|chunk| stream.feed(chunk).map(|d| d.text.len()).sum::<usize>())
+            .sum();
+        let ended = stream.finish(false);
+        let message = &ended.message;
+        let kept = message.content.len() + message.reasoning_content.len();
+        let arguments: usize = message.tool_calls.iter().map(|call| call.arguments.len()).sum();
+        assert!(kept + arguments + 64 > output.len(), "{start}: {kept} + {arguments} of {}", output.len());
+        assert!(fed <= kept + arguments + message.tool_calls.len(), "{start}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    for name in chatparse::builtin::names() {
+        let params = params(name);
+        let (message, status) = params.parser.parse(b"a\xFF\xFEb\x00c\xE6\x80", false, false).unwrap();
+        let text = message.reasoning_content + &message.content;
+        // An output that breaks off inside its reasoning is partial, and so is its last character.
+        let expected =
+            if status == Status::Partial { "a\u{FFFD}\u{FFFD}b\0c" } else { "a\u{FFFD}\u{FFFD}b\0c\u{FFFD}" };
+        assert_eq!(text, expected, "{name}");
+    }
+}
+
+#[test]
+fn strict_callers_get_an_error_with_the_place() {
+    let params = params("json-call");
+    let output = b"Hello <tool_call>\noops";
+    let error = params.parser.parse(output, false, true).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Parse);
+    let (message, status) = params.parser.parse(output, false, false).unwrap();
+    assert_eq!(status, Status::Recovered);
+    assert_eq!(message.content, "Hello <tool_call>\noops");
+}
+
+#[test]
+fn small_stacks_do() {
+    let work = || {
+        let params = params("json-call");
+        let deep = format!("<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"x\": {}", "[".repeat(1 << 20));
+        params.parser.parse(deep.as_bytes(), false, false).unwrap().1
+    };
+    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap();
+    assert_eq!(thread.join().unwrap(), Status::Recovered);
+}

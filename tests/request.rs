@@ -1,0 +1,217 @@
+//! Request JSON, and how a request is prepared for a template.
+
+use chatparse::message::{Continuation, Message, ReasoningFormat, Request, ToolChoice};
+use chatparse::template::{Prepared, Template, prepare};
+use chatparse::{Error, ErrorKind};
+use serde_json::{Value, json};
+
+/// Takes strings and lists of parts, tools and calls.
+const PLAIN: &str = "{% for m in messages %}{{ m.role }}:{% if m.content is string %}{{ m.content }}{% else %}\
+    {% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% for c in m.tool_calls %}{{ c.function.name }}\
+    {{ c.function.arguments }}{% endfor %};{% endfor %}{{ tools|tojson if tools }}";
+
+fn prepared(source: &str, body: Value) -> Result<Prepared, Error> {
+    prepare(&Template::new(source, "", "").unwrap(), &Request::from_json(&body).unwrap())
+}
+
+fn messages(source: &str, messages: Value) -> Value {
+    prepared(source, json!({"messages": messages})).unwrap().conversation.messages
+}
+
+#[test]
+fn a_bare_request_has_defaults() {
+    let request = Request::from_json(&json!({"messages": [], "unknown": 1, "grammar": null})).unwrap();
+    assert_eq!(request.tool_choice, ToolChoice::Auto);
+    assert_eq!(request.reasoning_format, ReasoningFormat::None);
+    assert_eq!(request.continuation, Continuation::None);
+    assert!(!request.parallel_tool_calls && request.enable_thinking && request.add_generation_prompt);
+    assert!(!request.force_pure_content && request.json_schema.is_null() && request.grammar.is_empty());
+    assert!(request.tools.is_empty() && request.template_kwargs.is_empty() && request.now.is_none());
+}
+
+#[test]
+fn every_option_is_read() {
+    let request = Request::from_json(&json!({
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "media_marker", "text": "<m>"}]},
+                     {"role": "assistant", "content": null, "reasoning_content": "r", "tool_calls": [
+                         {"id": "1", "type": "function", "function": {"name": "f", "arguments": {"a": 1.0}}}]},
+                     {"role": "tool", "content": "x", "name": "f", "tool_call_id": "1"}],
+        "tools": [{"type": "function", "function": {"name": "f"}},
+                  {"type": "function", "function": {"name": "g", "description": "d", "parameters": {"z": 1, "a": 2}}}],
+        "tool_choice": "required", "parallel_tool_calls": true, "reasoning_format": "deepseek-legacy",
+        "enable_thinking": false, "json_schema": 12, "grammar": "root ::= \"a\"", "add_generation_prompt": false,
+        "continue_final_message": "reasoning_content", "chat_template_kwargs": {"k": [1]}, "force_pure_content": true,
+        "now": 7}))
+    .unwrap();
+    assert_eq!(request.messages[0].parts[1].kind, "media_marker");
+    assert_eq!(request.messages[1].tool_calls[0].arguments, r#"{"a":1.0}"#);
+    assert_eq!(request.messages[2].tool_call_id, "1");
+    assert_eq!(request.tools[0].parameters, json!({}));
+    assert_eq!(request.tools[1].to_json()["function"]["parameters"].to_string(), r#"{"z":1,"a":2}"#);
+    assert_eq!(request.tool_choice, ToolChoice::Required);
+    assert_eq!(request.reasoning_format, ReasoningFormat::DeepSeekLegacy);
+    assert_eq!(request.continuation, Continuation::Reasoning);
+    assert_eq!((request.json_schema, request.now), (json!(12), Some(7)));
+    assert!(request.parallel_tool_calls && request.force_pure_content);
+    assert!(!request.enable_thinking && !request.add_generation_prompt);
+}
+
+#[test]
+fn errors_name_the_field() {
+    let user = json!({"role": "user", "content": "x"});
+    let with_call = |call: Value| json!({"messages": [user, {"role": "assistant", "tool_calls": [call]}]});
+    for (body, path) in [
+        (json!(1), "the request: must be an object"),
+        (json!({}), "messages: missing"),
+        (json!({"messages": "x"}), "messages: must be an array, not a string"),
+        (json!({"messages": [user, 1]}), "messages[1]: must be an object"),
+        (json!({"messages": [{"content": "x"}]}), "messages[0].role: missing"),
+        (json!({"messages": [{"role": 1, "content": "x"}]}), "messages[0].role: must be a string"),
+        (json!({"messages": [{"role": "user"}]}), "messages[0]: needs content or tool_calls"),
+        (json!({"messages": [{"role": "user", "content": 1}]}), "messages[0].content: must be a string or an array"),
+        (json!({"messages": [{"role": "user", "content": [{}]}]}), "messages[0].content[0].type: missing"),
+        (json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}), "messages[0].content[0].type"),
+        (
+            json!({"messages": [{"role": "user", "content": [{"type": "text"}]}]}),
+            "messages[0].content[0].text: missing",
+        ),
+        (json!({"messages": [{"role": "tool", "content": "", "name": 1}]}), "messages[0].name: must be a string"),
+        (with_call(json!({})), "messages[1].tool_calls[0].type: missing"),
+        (with_call(json!({"type": "custom"})), "messages[1].tool_calls[0].type: only \"function\""),
+        (with_call(json!({"type": "function"})), "messages[1].tool_calls[0].function: missing"),
+        (
+            with_call(json!({"type": "function", "function": {}})),
+            "messages[1].tool_calls[0].function.arguments: missing",
+        ),
+        (
+            with_call(json!({"type": "function", "function": {"arguments": ""}})),
+            "messages[1].tool_calls[0].function.name: missing",
+        ),
+        (json!({"messages": [], "tools": {}}), "tools: must be an array"),
+        (json!({"messages": [], "tools": [{"type": "function"}]}), "tools[0].function: missing"),
+        (json!({"messages": [], "tools": [{"type": "function", "function": {}}]}), "tools[0].function.name: missing"),
+        (json!({"messages": [], "tool_choice": "any"}), "tool_choice: must be one of auto, required, none"),
+        (json!({"messages": [], "tool_choice": {}}), "tool_choice: must be a string"),
+        (json!({"messages": [], "reasoning_format": "x"}), "reasoning_format: must be one of"),
+        (json!({"messages": [], "enable_thinking": "yes"}), "enable_thinking: must be true or false"),
+        (json!({"messages": [], "now": 1.5}), "now: must be a whole number"),
+        (json!({"messages": [], "chat_template_kwargs": []}), "chat_template_kwargs: must be an object"),
+    ] {
+        let error = Request::from_json(&body).expect_err(path);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().starts_with(path), "{error} should begin with {path}");
+    }
+}
+
+#[test]
+fn messages_survive_the_wire() {
+    let json = json!({"role": "assistant", "content": "c", "reasoning_content": "r", "name": "n", "tool_call_id": "i",
+                      "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}, "id": "1"}]});
+    assert_eq!(Message::from_json(&json).unwrap().to_json().to_string(), json.to_string());
+    let absent = Message::from_json(&json!({"role": "assistant", "content": null})).unwrap();
+    assert_eq!(absent.to_json(), json!({"role": "assistant", "content": ""}));
+    let media = json!({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"},
+                       {"type": "media_marker", "text": "<m>"}, {"type": "text", "text": "c"}]});
+    assert_eq!(Message::from_json(&media).unwrap().to_json()["content"], "a\nb<m>c");
+}
+
+#[test]
+fn content_takes_the_only_form_that_the_template_takes() {
+    let parts = json!([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]);
+    let text = json!([{"role": "user", "content": "a"}]);
+    let strings = "{% for m in messages %}{{ m.content + ';' }}{% endfor %}";
+    assert_eq!(messages(strings, parts.clone())[0]["content"], "a\nb");
+    let typed = "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}";
+    assert_eq!(messages(typed, text.clone())[0]["content"], json!([{"type": "text", "text": "a"}]));
+    assert_eq!(messages(PLAIN, parts.clone()), parts);
+    assert_eq!(messages(PLAIN, text.clone()), text);
+}
+
+#[test]
+fn roles_that_the_template_lacks_are_replaced() {
+    let developer = json!([{"role": "developer", "content": "d"}, {"role": "user", "content": "u"}]);
+    assert_eq!(messages(PLAIN, developer.clone())[0]["role"], "system");
+    let channels = format!("{PLAIN}{{# <|channel|> #}}");
+    assert_eq!(messages(&channels, developer)[0]["role"], "developer");
+
+    let no_system = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}";
+    let system = json!({"role": "system", "content": "s"});
+    let merged = messages(no_system, json!([system, {"role": "user", "content": "u"}]));
+    assert_eq!(merged, json!([{"role": "user", "content": "s\nu"}]));
+    assert_eq!(messages(no_system, json!([system])), json!([]));
+}
+
+#[test]
+fn arguments_become_objects_where_the_template_needs_them() {
+    let call = |arguments: &str| {
+        let function = json!({"name": "f", "arguments": arguments});
+        json!([{"role": "user", "content": "u"},
+               {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]}])
+    };
+    assert_eq!(messages(PLAIN, call("{\"a\": 1}"))[1]["tool_calls"][0]["function"]["arguments"], "{\"a\": 1}");
+    let objects = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}{{ c.function.name }}\
+        {% for k, v in c.function.arguments.items() %}{{ k }}{{ v }}{% endfor %}{% endfor %}{% endfor %}";
+    assert_eq!(messages(objects, call("{\"a\": 1}"))[1]["tool_calls"][0]["function"]["arguments"], json!({"a": 1}));
+    let error = prepared(objects, json!({"messages": call("{\"a\"")})).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.message().starts_with("messages[1].tool_calls[0].function.arguments: not JSON"), "{error}");
+}
+
+#[test]
+fn continuation_takes_the_last_message_out() {
+    let body = |mode: Value, last: Value| json!({"messages": [{"role": "user", "content": "u"}, last], "continue_final_message": mode});
+    let said = json!({"role": "assistant", "content": "c", "reasoning_content": "r"});
+    let thought = json!({"role": "assistant", "content": "", "reasoning_content": "r"});
+    for (mode, last, expected) in [
+        (json!(true), &said, Continuation::Content),
+        (json!(true), &thought, Continuation::Reasoning),
+        (json!("content"), &thought, Continuation::Content),
+        (json!("reasoning_content"), &said, Continuation::Reasoning),
+    ] {
+        let prepared = prepared(PLAIN, body(mode, last.clone())).unwrap();
+        assert_eq!(prepared.continuation, expected);
+        assert_eq!(prepared.continued.unwrap().reasoning_content, "r");
+        assert_eq!(prepared.conversation.messages.as_array().unwrap().len(), 1);
+        assert!(!prepared.conversation.add_generation_prompt);
+    }
+    let all = prepared(PLAIN, body(json!(false), said)).unwrap();
+    assert!(all.continued.is_none() && all.conversation.add_generation_prompt);
+    let empty = prepared(PLAIN, body(json!(true), json!({"role": "assistant", "content": ""}))).unwrap();
+    assert!(empty.continued.is_none());
+    assert_eq!(empty.conversation.messages.as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_grammar_does_not_go_with_tools() {
+    let body = |choice: &str| {
+        let tools = json!([{"type": "function", "function": {"name": "f"}}]);
+        json!({"messages": [], "grammar": "root ::= \"a\"", "tools": tools, "tool_choice": choice})
+    };
+    assert_eq!(prepared(PLAIN, body("auto")).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert!(prepared(PLAIN, body("none")).is_ok());
+}
+
+#[test]
+fn stepfun_gets_no_white_space_at_ends() {
+    let source = format!("{PLAIN}{{# You have access to the following functions in JSONSchema format #}}");
+    assert_eq!(messages(&source, json!([{"role": "user", "content": " \n a \t"}]))[0]["content"], "a");
+}
+
+#[test]
+fn trial_renders_find_what_a_template_accepts() {
+    let caps = |source: &str| *Template::new(source, "", "").unwrap().caps();
+    let plain = caps(PLAIN);
+    assert!(
+        plain.string_content && plain.typed_content && plain.tools && plain.tool_calls && plain.parallel_tool_calls
+    );
+    assert!(plain.system_role && !plain.preserve_reasoning && !plain.reasoning_effort && !plain.object_arguments);
+    let bare = caps("{% for m in messages %}{{ m.content }}{% endfor %}");
+    assert!(bare.string_content && !bare.typed_content && !bare.tools && !bare.tool_calls);
+    let first_call = caps("{% for m in messages %}{{ m.tool_calls[0].function.name }}{% endfor %}");
+    assert!(first_call.tool_calls && !first_call.parallel_tool_calls);
+    let thoughts = caps("{{ reasoning_effort }}{% for m in messages %}{{ m.reasoning_content }}{% endfor %}");
+    assert!(thoughts.preserve_reasoning && thoughts.reasoning_effort && !thoughts.system_role);
+    let raising = caps("{{ raise_exception('no') }}");
+    assert!(!raising.string_content && !raising.tools && !raising.tool_calls && !raising.system_role);
+    assert!(caps("{% for m in messages %}{{ m|tojson }}{% endfor %}").object_arguments);
+}

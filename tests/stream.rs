@@ -1,0 +1,220 @@
+//! Streaming, on every built-in template and on outputs that are right, nearly right and wrong: the result is a function of
+//! the bytes, deltas only append, and nothing makes it panic.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use chatparse::{ChatTemplate, DeltaKind, Message, Params, Request, Status, Stream, ToolCall, builtin};
+use proptest::prelude::*;
+
+const REQUEST: &str = r#"{
+    "messages": [{"role": "user", "content": "Hi"}],
+    "reasoning_format": "auto",
+    "parallel_tool_calls": true,
+    "tools": [
+        {"type": "function", "function": {"name": "get", "parameters": {"type": "object",
+            "properties": {"key": {"type": "string"}, "n": {"type": "integer"}}, "required": ["key"]}}},
+        {"type": "function", "function": {"name": "get_all"}}
+    ]
+}"#;
+
+/// Params of each built-in template, and right outputs: each message of [`messages`] as the template renders it, less the
+/// prompt.
+fn known(name: &str) -> &'static (Params, Vec<String>) {
+    static KNOWN: OnceLock<HashMap<&'static str, (Params, Vec<String>)>> = OnceLock::new();
+    let all = KNOWN.get_or_init(|| builtin::names().map(|name| (name, learn(name))).collect());
+    &all[name]
+}
+
+fn learn(name: &str) -> (Params, Vec<String>) {
+    let template = ChatTemplate::builtin(name).unwrap();
+    let request = Request::from_text(REQUEST).unwrap();
+    let params = template.params(&request).unwrap();
+    let render = |message: Message| {
+        let mut request = Request { add_generation_prompt: false, ..request.clone() };
+        request.messages.push(message);
+        let whole = template.prompt(&request).ok()?;
+        Some(whole.strip_prefix(&params.prompt).unwrap_or(&whole).to_owned())
+    };
+    let outputs: Vec<String> = messages().into_iter().filter_map(render).collect();
+    assert!(outputs.len() >= 3, "{name} renders most messages");
+    (params, outputs)
+}
+
+fn messages() -> Vec<Message> {
+    let call = |name: &str, arguments: &str| ToolCall {
+        name: name.into(),
+        arguments: arguments.into(),
+        id: "abc123def".into(),
+    };
+    let message = |content: &str, reasoning: &str, tool_calls: Vec<ToolCall>| Message {
+        role: "assistant".into(),
+        content: content.into(),
+        reasoning_content: reasoning.into(),
+        tool_calls,
+        ..Message::default()
+    };
+    vec![
+        message("Grüße, <b>you</b>! 😀", "", vec![]),
+        message("Done.", "Let me see: 1 < 2.", vec![]),
+        message("", "Why", vec![call("get", r#"{"key": "a \"b\" </x>\n", "n": -12}"#), call("get_all", "{}")]),
+        message("First.", "", vec![call("get_all", "{}")]),
+    ]
+}
+
+/// A message, put together from deltas.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Sum {
+    content: String,
+    reasoning: String,
+    calls: Vec<[String; 3]>,
+}
+
+impl Sum {
+    fn add<'a>(&mut self, deltas: impl Iterator<Item = chatparse::Delta<'a>>, fed: usize) {
+        for delta in deltas {
+            assert!(!delta.text.is_empty(), "an empty delta");
+            assert!(delta.span.start <= delta.span.end && delta.span.end <= fed, "{delta:?} after {fed} bytes");
+            match delta.kind {
+                DeltaKind::Content => self.content.push_str(delta.text),
+                DeltaKind::Reasoning => self.reasoning.push_str(delta.text),
+                DeltaKind::ToolName => {
+                    assert_eq!(delta.call, self.calls.len(), "calls begin in order");
+                    self.calls.push([delta.text.into(), String::new(), String::new()]);
+                }
+                DeltaKind::ToolId => {
+                    assert!(self.calls[delta.call][1].is_empty(), "an id comes once");
+                    self.calls[delta.call][1].push_str(delta.text);
+                }
+                DeltaKind::ToolArguments => self.calls[delta.call][2].push_str(delta.text),
+            }
+        }
+    }
+
+    fn of(message: &Message) -> Self {
+        Sum {
+            content: message.content.clone(),
+            reasoning: message.reasoning_content.clone(),
+            calls: message.tool_calls.iter().map(|c| [c.name.clone(), c.id.clone(), c.arguments.clone()]).collect(),
+        }
+    }
+}
+
+/// Feeds `pieces`; what showed after each, and the end.
+fn run(params: &Params, pieces: &[&[u8]], cut_off: bool) -> (Vec<(usize, Sum)>, Sum, Status) {
+    let mut stream = Stream::new(&params.parser);
+    let (mut sum, mut fed, mut shown) = (Sum::default(), 0, Vec::new());
+    for piece in pieces {
+        fed += piece.len();
+        sum.add(stream.feed(piece), fed);
+        assert_eq!(Sum::of(&stream.message()), sum, "deltas make up the message");
+        shown.push((fed, sum.clone()));
+    }
+    let ended = stream.finish(cut_off);
+    sum.add(stream.deltas(), fed);
+    assert_eq!(Sum::of(&ended.message), sum, "deltas make up the final message");
+    (shown, sum, ended.status)
+}
+
+fn check(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
+    let params = &known(name).0;
+    let bytes: Vec<&[u8]> = output.chunks(1).collect();
+    let (steps, sum, status) = run(params, &bytes, cut_off);
+    let mut at: Vec<usize> = cuts.iter().map(|cut| cut % (output.len() + 1)).chain([0, output.len()]).collect();
+    at.sort_unstable();
+    at.dedup();
+    let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &output[pair[0]..pair[1]]).collect();
+    let (pieced, pieced_sum, pieced_status) = run(params, &pieces, cut_off);
+    let text = String::from_utf8_lossy(output);
+    assert_eq!((&pieced_sum, pieced_status), (&sum, status), "{name}: {text:?} in pieces {at:?}");
+    for (fed, shown) in pieced.iter().filter(|(fed, _)| *fed > 0) {
+        assert_eq!(shown, &steps[fed - 1].1, "{name}: {text:?} after {fed} bytes of pieces {at:?}");
+    }
+}
+
+fn template_name() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(builtin::names().collect::<Vec<_>>())
+}
+
+/// Right outputs, changed here and there: bytes dropped, doubled, replaced, fragments of markup put in.
+fn nearly_right() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
+    let fragments: Vec<&[u8]> = vec![
+        b"<",
+        b"</",
+        b"<think>",
+        b"</think>",
+        b"{",
+        b"}",
+        b"\"",
+        b"\\",
+        b"\xF0\x9F",
+        b"\xFF",
+        b" ",
+        b"\n",
+        b"[",
+        b"get",
+        b"tru",
+    ];
+    let change = (0usize..2000, 0usize..12, prop::option::of(prop::sample::select(fragments)));
+    (template_name(), 0usize..4, prop::collection::vec(change, 0..4)).prop_map(|(name, message, changes)| {
+        let outputs = &known(name).1;
+        let mut output = outputs[message % outputs.len()].clone().into_bytes();
+        for (at, drop, insert) in changes {
+            let at = at % (output.len() + 1);
+            let end = (at + drop).min(output.len());
+            output.splice(at..end, insert.unwrap_or_default().iter().copied());
+        }
+        (name, output)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nearly_right_outputs(
+        (name, output) in nearly_right(),
+        cuts in prop::collection::vec(0usize..4000, 0..10),
+        cut_off in any::<bool>(),
+    ) {
+        check(name, &output, &cuts, cut_off);
+    }
+
+    #[test]
+    fn any_bytes(
+        name in template_name(),
+        output in prop::collection::vec(any::<u8>(), 0..80),
+        cuts in prop::collection::vec(0usize..80, 0..6),
+        cut_off in any::<bool>(),
+    ) {
+        check(name, &output, &cuts, cut_off);
+    }
+}
+
+#[test]
+fn a_fork_goes_its_own_way() {
+    let params = &known("chatml").0;
+    let mut stream = Stream::new(&params.parser);
+    let _ = stream.feed(b"one ");
+    let mut fork = stream.clone();
+    let _ = fork.feed(b"two");
+    let _ = stream.feed(b"three");
+    assert_eq!(fork.finish(false).message.content, "one two");
+    assert_eq!(stream.finish(false).message.content, "one three");
+    stream.reset();
+    let _ = stream.feed(b"four");
+    assert_eq!(stream.finish(false).message.content, "four");
+}
+
+#[test]
+fn an_unfinished_character_waits_for_its_rest() {
+    let params = &known("chatml").0;
+    let mut stream = Stream::new(&params.parser);
+    let smile = "😀".as_bytes();
+    for byte in &smile[..3] {
+        assert_eq!(stream.feed(&[*byte]).len(), 0);
+    }
+    assert_eq!(stream.feed(&smile[3..]).map(|delta| delta.text.to_owned()).collect::<String>(), "😀");
+    let _ = stream.feed(b"\xE6\x80");
+    assert_eq!(stream.finish(false).message.content, "😀\u{FFFD}", "what never became a character");
+}

@@ -1,0 +1,269 @@
+//! Rendering: Jinja as chat templates use it, with Python's semantics, within limits.
+
+use chatparse::template::{Conversation, Template};
+use chatparse::{Error, ErrorKind};
+use serde_json::{Map, Value, json};
+
+fn conversation(messages: Value) -> Conversation {
+    Conversation {
+        messages,
+        tools: Value::Null,
+        enable_thinking: true,
+        add_generation_prompt: true,
+        extra: Map::new(),
+        now: 1_787_356_800,
+    }
+}
+
+fn try_render(source: &str, messages: Value) -> Result<String, Error> {
+    Template::new(source, "<s>", "</s>")?.render(&conversation(messages))
+}
+
+fn render(source: &str) -> String {
+    try_render(source, json!([{"role": "user", "content": "Hi"}])).unwrap_or_else(|error| panic!("{source}: {error}"))
+}
+
+fn failure(source: &str) -> Error {
+    try_render(source, json!([{"role": "user", "content": "Hi"}])).expect_err(source)
+}
+
+#[test]
+fn blocks_take_their_line_with_them() {
+    assert_eq!(render("a\n  {% if true %}\nb\n  {% endif %}\nc\n"), "a\nb\nc");
+    assert_eq!(render("a\r\nb\r\n"), "a\nb");
+    assert_eq!(render("a  {%- if true -%}  b  {%- endif %} c"), "ab c");
+    assert_eq!(render("{{ 'x' }}\ny"), "x\ny");
+}
+
+#[test]
+fn the_generation_tag_is_transparent() {
+    assert_eq!(render("a {%- generation -%} b {% endgeneration %} c"), "ab  c");
+    assert_eq!(render("{# {% generation %} #}x"), "x");
+    assert_eq!(render("{% raw %}{% generation %}{{ y }}{% endraw %}"), "{% generation %}{{ y }}");
+}
+
+#[test]
+fn tojson_writes_what_python_writes() {
+    let source = |args: &str| format!("{{{{ {{'b': ['ü<', none, true], 'a': {{}}, 'n': 1.5}}|tojson({args}) }}}}");
+    assert_eq!(render(&source("")), r#"{"b": ["ü<", null, true], "a": {}, "n": 1.5}"#);
+    assert_eq!(render(&source("ensure_ascii=true")), r#"{"b": ["\u00fc<", null, true], "a": {}, "n": 1.5}"#);
+    assert_eq!(render(&source("separators=(',', ':')")), r#"{"b":["ü<",null,true],"a":{},"n":1.5}"#);
+    assert_eq!(render(&source("sort_keys=true")), r#"{"a": {}, "b": ["ü<", null, true], "n": 1.5}"#);
+    assert_eq!(render("{{ [1, [], {'a': 2}]|tojson(indent=2) }}"), "[\n  1,\n  [],\n  {\n    \"a\": 2\n  }\n]");
+    assert_eq!(render("{{ 'a\"\\n\\\\'|tojson }}"), r#""a\"\n\\""#);
+    assert_eq!(failure("{{ nothing|tojson }}").kind(), ErrorKind::Template);
+}
+
+#[test]
+fn values_print_as_in_python() {
+    assert_eq!(render("{{ [1, 'a', none, true, 1.0, \"it's\"] }}"), r#"[1, 'a', None, True, 1.0, "it's"]"#);
+    assert_eq!(render("{{ {'a': (1,), 'b': ()} }}"), "{'a': (1,), 'b': ()}");
+    assert_eq!(render("{{ 'x' ~ [1] ~ none ~ nothing ~ 1e-7 }}"), "x[1]None1e-07");
+    assert_eq!(render("{{ nothing }}{{ nothing.at.all }}"), "");
+}
+
+#[test]
+fn strings_have_pythons_methods() {
+    for (expression, expected) in [
+        ("' a b '.strip() ~ '|'", "a b|"),
+        ("'xxaxx'.lstrip('x').rstrip('x')", "a"),
+        ("'a,b,c'.split(',', 1)", "['a', 'b,c']"),
+        ("' a  b '.split()", "['a', 'b']"),
+        ("'a,b,c'.rsplit(',', 1)", "['a,b', 'c']"),
+        ("'a</think>b'.split('</think>')[-1]", "b"),
+        ("'abc'.startswith('ab') and 'abc'.endswith(('x', 'c'))", "True"),
+        ("'äbc'.upper() ~ 'ÄB'.lower() ~ 'äb cd'.title() ~ 'äB'.capitalize()", "ÄBCäbÄb CdÄb"),
+        ("'aab'.replace('a', 'x', 1)", "xab"),
+        ("'{} and {name}'.format(1, name='b')", "1 and b"),
+        ("'äbc'.find('c') ~ 'abc'.find('z')", "2-1"),
+        ("', '.join(['a', 'b'])", "a, b"),
+        ("'a\\nb\\n'.splitlines()", "['a', 'b']"),
+        ("'12'.isdigit() ~ 'a'.isdigit()", "TrueFalse"),
+        ("'ab'.removeprefix('a').removesuffix('b') ~ '7'.zfill(3)", "007"),
+        ("'äbc'[1:] ~ 'abc'[::-1] ~ 'abc'[-1]", "bccbac"),
+        ("'äb'|length", "2"),
+        ("'a\\nb\\n'|indent(2) ~ '|'", "a\n  b\n|"),
+    ] {
+        assert_eq!(render(&format!("{{{{ {expression} }}}}")), expected, "{expression}");
+    }
+}
+
+#[test]
+fn maps_have_pythons_methods() {
+    let map = "{% set m = {'a': 1, 'b': 2} %}";
+    assert_eq!(render(&format!("{map}{{% for k, v in m.items() %}}{{{{ k }}}}{{{{ v }}}}{{% endfor %}}")), "a1b2");
+    assert_eq!(render(&format!("{map}{{{{ m.get('a') }}}}{{{{ m.get('z') }}}}{{{{ m.get('z', 3) }}}}")), "1None3");
+    assert_eq!(render(&format!("{map}{{{{ m.keys() }}}}{{{{ m.values()|list }}}}")), "['a', 'b'][1, 2]");
+    assert_eq!(render(&format!("{map}{{% set _ = m.update({{'a': 3}}) %}}{{{{ m }}}}")), "{'a': 3, 'b': 2}");
+    assert_eq!(render(&format!("{map}{{% set _ = m.pop('a') %}}{{{{ m|tojson }}}}")), r#"{"b": 2}"#);
+    assert_eq!(render("{{ {'b': 1, 'A': 2}|dictsort }}"), "[('A', 2), ('b', 1)]");
+}
+
+#[test]
+fn lists_change_in_place() {
+    let source = "{% set l = [] %}{% for m in messages %}{% set _ = l.append(m.role) %}{% endfor %}{{ l }}";
+    assert_eq!(render(source), "['user']");
+    let template = Template::new(source, "", "").unwrap();
+    for _ in 0..2 {
+        // A literal is a new list in each render.
+        assert_eq!(template.render(&conversation(json!([{"role": "user"}]))).unwrap(), "['user']");
+    }
+    assert_eq!(render("{% set l = [1, 2, 3] %}{{ l.pop() }}{{ l.pop(0) }}{{ l }}"), "31[2]");
+    assert_eq!(render("{% set l = [1] %}{% for x in l %}{% set _ = l.append(x) %}{% endfor %}{{ l }}"), "[1, 1]");
+    assert_eq!(failure("{% set l = [] %}{% set _ = l.append(l) %}{{ l }}").kind(), ErrorKind::Template);
+    let group = "{% set g = [{'of': []}] %}{% set _ = g[0]['of'].append(messages[0]) %}{{ g[0].of[0].content }}";
+    assert_eq!(render(group), "Hi");
+}
+
+#[test]
+fn plus_joins_what_templates_join() {
+    assert_eq!(render("{{ 'a' + nothing + 'b' }}"), "ab");
+    assert_eq!(render("{{ 'a' + none + 1 }}"), "a1");
+    assert_eq!(render("{{ 1 + 2 * 3 - 4 }}{{ [1] + [2] }}{{ 'ab' * 2 }}"), "3[1, 2]abab");
+    assert_eq!(render("{{ '1' ~ 2 + 3|string }}"), "123");
+    assert_eq!(render("{% set x = 'a' if 1 in [1, 2] and 'b' not in 'abc' else 'c' %}{{ x }}"), "c");
+    assert_eq!(render("{{ -[3, 1][0] + 5 }}{{ not 1 in [2] }}{{ (1, 2)[1] }}{{ {'a': {'b': 1}}.a.b }}"), "2True21");
+}
+
+#[test]
+fn tests_and_filters_follow_jinja() {
+    for (expression, expected) in [
+        ("nothing is iterable ~ none is iterable ~ [] is sequence ~ {} is mapping", "TrueFalseTrueTrue"),
+        ("true is number ~ 1 is number ~ 1.5 is float ~ 'a' is string", "FalseTrueTrueTrue"),
+        ("nothing|default('d') ~ ''|default('d', boolean=true) ~ ''|default('d', true) ~ 0|default(1)", "ddd0"),
+        ("nothing|length", "0"),
+        ("'3.7'|int ~ 'x'|int ~ 'x'|int(5) ~ '0x1f'|int(base=16)", "30531"),
+        ("[{'a': 1}, {'a': 2}]|selectattr('a', 'equalto', 2)|map(attribute='a')|list", "[2]"),
+        ("['a', 'B', 'c']|map('upper')|join('-')", "A-B-C"),
+        ("['b', 'A']|sort|first ~ [1, 2]|last ~ [3, 1]|max ~ [1, 1]|unique|list|length", "A231"),
+        ("[1, 2, 3, 4][1:3] ~ [1, 2, 3][::-1] ~ range(3)|list", "[2, 3][3, 2, 1][0, 1, 2]"),
+        ("4 is divisibleby 2 and 3 is odd", "True"),
+    ] {
+        assert_eq!(render(&format!("{{{{ {expression} }}}}")), expected, "{expression}");
+    }
+}
+
+#[test]
+fn the_clock_is_the_requests() {
+    assert_eq!(render("{{ strftime_now('%Y-%m-%d %H:%M') }}|{{ date_string }}|{{ datetime }}"), {
+        "2026-08-22 00:00|22 Aug 2026|Aug 22 2026"
+    });
+    assert_eq!(render("{{ strftime_now('%!%') }}"), "%!%");
+    assert_eq!(failure("{{ strftime_now('%Y' * 50) }}").kind(), ErrorKind::Template);
+}
+
+#[test]
+fn variables_and_their_order() {
+    assert_eq!(render("{{ bos_token }}{{ eos_token }}{{ enable_thinking }}{{ tools is defined }}"), "<s></s>TrueFalse");
+    let template = Template::new("{{ bos_token }}{{ x }}{{ add_generation_prompt }}", "<s>", "").unwrap();
+    let mut with = conversation(json!([]));
+    with.extra = json!({"bos_token": "B", "x": 1, "add_generation_prompt": false}).as_object().unwrap().clone();
+    assert_eq!(template.render(&with).unwrap(), "B1True");
+    let source = "{{ preserve_thinking }}{{ clear_thinking }}{{ drop_thinking }}{{ reasoning_strength }}";
+    let template = Template::new(source, "", "").unwrap();
+    with.extra =
+        json!({"preserve_reasoning": true, "reasoning_effort": "low", "drop_thinking": 1}).as_object().unwrap().clone();
+    assert_eq!(template.render(&with).unwrap(), "TrueFalse1low");
+}
+
+#[test]
+fn the_generation_prompt_is_what_it_adds() {
+    let source =
+        "{% for m in messages %}[{{ m.role }}]{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
+    let template = Template::new(source, "", "").unwrap();
+    for add_generation_prompt in [true, false] {
+        let conversation = Conversation { add_generation_prompt, ..conversation(json!([{"role": "user"}])) };
+        let (prompt, opening) = template.render_with_opening(&conversation).unwrap();
+        assert_eq!(prompt, if add_generation_prompt { "[user][assistant]" } else { "[user]" });
+        assert_eq!(opening, "[assistant]");
+    }
+}
+
+#[test]
+fn errors_say_what_and_where() {
+    let error = failure("a\n{{ raise_exception('no system message: ' ~ 1) }}");
+    assert_eq!(error.kind(), ErrorKind::Template);
+    assert_eq!(error.message(), "template line 2: no system message: 1");
+    for (source, line) in [("\n{% if %}", 2), ("{{ 'a' }}\n\n{% nope %}", 3), ("{{ x|nofilter }}", 1), ("{% for %}", 1)]
+    {
+        let error = failure(source);
+        assert_eq!(error.kind(), ErrorKind::Template, "{source}: {error}");
+        assert!(error.message().contains(&format!("line {line}")), "{source}: {error}");
+    }
+    for source in ["{{ 'a", "{{ [1 }}", "{% set", "{#", "{{ }}", "{{ a b }}", "{% endfor %}", "{{ {1: } }}"] {
+        let _ = try_render(source, json!([]));
+    }
+}
+
+#[test]
+fn recursion_is_bounded() {
+    let error = failure("{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}");
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    let nested = format!("{{{{ {}1{} }}}}", "(".repeat(5000), ")".repeat(5000));
+    assert_eq!(failure(&nested).kind(), ErrorKind::Limit);
+    let lists = format!("{{{{ {}{} }}}}", "[".repeat(90), "]".repeat(90));
+    let _ = try_render(&lists, json!([]));
+    let growing =
+        "{% set ns = namespace(l=[]) %}{% for i in range(1000) %}{% set ns.l = [ns.l] %}{% endfor %}{{ ns.l }}";
+    assert_eq!(failure(growing).kind(), ErrorKind::Template);
+}
+
+#[test]
+fn bombs_stop_early() {
+    let nested = "{% for a in range(1000) %}{% for b in range(1000) %}{{ 'x' * 1000 }}{% endfor %}{% endfor %}";
+    let doubling = "{% set ns = namespace(s='x') %}{% for i in range(40) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}";
+    let lists = "{% set ns = namespace(l=[1]) %}{% for i in range(40) %}{% set ns.l = ns.l + ns.l %}{% endfor %}";
+    let captured = format!(
+        "{{% macro f() %}}{{% for a in range(100000) %}}{}{{% endfor %}}{{% endmacro %}}{{% set x = f() %}}",
+        "x".repeat(50_000)
+    );
+    let replaced = "{{ ('x' * 1000000)|replace('x', 'y' * 1000000) }}";
+    let endless = "{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}";
+    for source in [nested, doubling, lists, &captured, replaced, endless] {
+        let error = failure(source);
+        assert_eq!(error.kind(), ErrorKind::Limit, "{}: {error}", &source[..60]);
+    }
+    assert_eq!(Template::new(&"x".repeat(2 << 20), "", "").unwrap_err().kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn a_small_stack_is_enough() {
+    let work = || {
+        let recursive = "{% macro f(x) %}{% if x is mapping %}{% for k, v in x.items() %}{{ f(v) }}{% endfor %}{% endif %}{{ f(x) }}\
+                         {% endmacro %}{{ f(messages[0]) }}";
+        assert_eq!(failure(recursive).kind(), ErrorKind::Limit);
+        let mut deep = json!("x");
+        for _ in 0..120 {
+            deep = json!([deep]);
+        }
+        try_render("{{ messages|tojson }}{{ messages }}{{ messages == messages|list }}", deep).unwrap();
+        for depth in [60, 99, 120, 149, 5000] {
+            let _ = try_render(&format!("{{{{ {}1{} }}}}", "[".repeat(depth), "]".repeat(depth)), json!([]));
+            let blocks = format!("{}{}", "{% if true %}".repeat(depth), "{% endif %}".repeat(depth));
+            let _ = try_render(&blocks, json!([]));
+        }
+    };
+    // Unoptimized code has frames many times the size.
+    let size = if cfg!(debug_assertions) { 8 << 20 } else { 1 << 20 };
+    std::thread::Builder::new().stack_size(size).spawn(work).unwrap().join().unwrap();
+}
+
+#[test]
+fn threads_share_one_template() {
+    let source =
+        "{% set l = [] %}{% for m in messages %}{% set _ = l.append(m.content) %}{% endfor %}{{ l|join(',') }}";
+    let template = Template::new(source, "", "").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let template = &template;
+            scope.spawn(move || {
+                for round in 0..50 {
+                    let text = format!("{thread}-{round}");
+                    let messages = json!([{"content": text}, {"content": "end"}]);
+                    assert_eq!(template.render(&conversation(messages)).unwrap(), format!("{text},end"));
+                    assert!(template.caps().string_content);
+                }
+            });
+        }
+    });
+}
