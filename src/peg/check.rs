@@ -11,7 +11,7 @@ pub(super) fn check(arena: &Arena) -> Result<ExprId> {
     let root = arena.root().ok_or_else(|| Error::new(ErrorKind::Internal, "the format description has no root"))?;
     let mut checker = Checker { arena, nullable: HashMap::new(), entered: Vec::new(), checked: Default::default() };
     checker.visit(root, 0)?;
-    checker.left(root, 0)?;
+    checker.left(root)?;
     Ok(root)
 }
 
@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Walks what `id` may enter before it consumes a byte; says whether it may match without consuming any.
-    fn left(&mut self, id: ExprId, depth: usize) -> Result<bool> {
+    fn left(&mut self, id: ExprId) -> Result<bool> {
         let arena = self.arena;
         Ok(match arena.get(id) {
             Expr::Empty | Expr::End | Expr::Space | Expr::StringBody(_) | Expr::Until(_) => true,
@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
             Expr::Any | Expr::Char(_) => false,
             Expr::Sequence(children) => {
                 for &child in children {
-                    if !self.left(child, depth + 1)? {
+                    if !self.left(child)? {
                         return Ok(false);
                     }
                 }
@@ -84,20 +84,20 @@ impl<'a> Checker<'a> {
             Expr::Choice(children) => {
                 let mut nullable = false;
                 for &child in children {
-                    nullable |= self.left(child, depth + 1)?;
+                    nullable |= self.left(child)?;
                 }
                 nullable
             }
-            Expr::Repeat(child, min, _) => self.left(*child, depth + 1)? || *min == 0,
+            Expr::Repeat(child, min, _) => self.left(*child)? || *min == 0,
             Expr::And(child) | Expr::Not(child) => {
-                self.left(*child, depth + 1)?;
+                self.left(*child)?;
                 true
             }
             Expr::Tag(_, child)
             | Expr::Atomic(child)
             | Expr::Rule { child, .. }
             | Expr::Schema { child, .. }
-            | Expr::Excluding(child, _) => self.left(*child, depth + 1)?,
+            | Expr::Excluding(child, _) => self.left(*child)?,
             Expr::Ref(name) => {
                 if let Some(Some(known)) = self.nullable.get(name.as_str()) {
                     return Ok(*known);
@@ -108,7 +108,7 @@ impl<'a> Checker<'a> {
                 }
                 self.entered.push(name);
                 let target = self.rule(name)?;
-                let nullable = self.left(target, depth + 1)?;
+                let nullable = self.left(target)?;
                 self.entered.pop();
                 self.nullable.insert(name, Some(nullable));
                 nullable
