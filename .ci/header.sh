@@ -7,7 +7,11 @@ cd "$(dirname "$0")/.."
 # Other versions format differently.
 CBINDGEN_VERSION=0.29.0
 
+# Where cargo installs, also where Rust came with the system.
+PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
+
 if [ "$(cbindgen --version 2>/dev/null)" != "cbindgen $CBINDGEN_VERSION" ]; then
+  echo "header: building cbindgen $CBINDGEN_VERSION, once" >&2
   cargo install --quiet cbindgen --version "$CBINDGEN_VERSION" --locked
 fi
 

@@ -7,18 +7,17 @@ CARGO_C_VERSION=0.10.24
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+fail() {
+  echo "setup: $*" >&2
+  exit 1
+}
+
 # The package managers of other systems are the reader's business: say what is wanted.
 install_packages() {
   local root=()
-  if ! have apt-get; then
-    echo "setup: please install: $*" >&2
-    exit 1
-  fi
+  have apt-get || fail "please install: $*"
   if [ "$(id -u)" -ne 0 ]; then
-    if ! have sudo; then
-      echo "setup: please install, as root: apt-get install $*" >&2
-      exit 1
-    fi
+    have sudo || fail "please run as root: apt-get install $*"
     root=(sudo)
   fi
   echo "setup: installing $*"
@@ -26,16 +25,12 @@ install_packages() {
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null
 }
 
-if ! have cargo; then
-  echo "setup: Rust is missing; see https://www.rust-lang.org/tools/install" >&2
-  exit 1
-fi
+have cargo || fail "Rust is missing; see https://www.rust-lang.org/tools/install"
 
-for component in rustfmt clippy; do
-  if ! cargo "${component/rustfmt/fmt}" --version >/dev/null 2>&1; then
-    rustup component add "$component"
-  fi
-done
+if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
+  have rustup || fail "please install rustfmt and clippy"
+  rustup component add rustfmt clippy
+fi
 
 packages=()
 have cmake || packages+=(cmake)

@@ -14,7 +14,7 @@ run() {
 
 stage=$PWD/target/stage
 # The same flags each time, or cargo-c builds anew.
-install_stage() { cargo cinstall --quiet --release --prefix="$stage" --libdir=lib; }
+install_stage() { cargo cinstall --release --prefix="$stage" --libdir=lib; }
 
 run .ci/setup.sh
 run cargo fmt --check
