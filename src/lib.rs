@@ -16,6 +16,8 @@ pub mod analysis;
 pub mod builtin;
 pub mod chat;
 pub mod error;
+#[cfg(feature = "capi")]
+pub mod ffi;
 pub mod format;
 pub mod grammar;
 pub mod limits;
@@ -28,3 +30,8 @@ pub use chat::{ChatTemplate, Params};
 pub use error::{Error, ErrorKind, Result};
 pub use message::{Delta, DeltaKind, Message, Request, Status, ToolCall};
 pub use stream::{Parser, Stream};
+
+/// The README's example runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -114,6 +114,11 @@ impl Stream {
         self.assembler.deltas()
     }
 
+    /// One of [`Stream::deltas`], without counting up to it.
+    pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
+        self.assembler.delta(index)
+    }
+
     /// The message so far.
     pub fn message(&self) -> Message {
         self.assembler.message()

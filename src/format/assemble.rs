@@ -145,6 +145,11 @@ impl Assembler {
         self.draft.deltas()
     }
 
+    /// One of them.
+    pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
+        self.draft.delta(index)
+    }
+
     /// The message so far.
     pub fn message(&self) -> Message {
         self.draft.message()

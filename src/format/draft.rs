@@ -145,17 +145,24 @@ impl Draft {
 
     /// What was added since the pieces were forgotten.
     pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
-        self.pieces.iter().map(|piece| {
-            let field = match piece.kind {
-                DeltaKind::Reasoning => &self.reasoning,
-                DeltaKind::Content => &self.content,
-                DeltaKind::ToolName => &self.calls[piece.call].name,
-                DeltaKind::ToolId => &self.calls[piece.call].id,
-                DeltaKind::ToolArguments => &self.calls[piece.call].arguments,
-            };
-            let text = &field.text[piece.text.clone()];
-            Delta { kind: piece.kind, call: piece.call, text, span: piece.span.clone() }
-        })
+        self.pieces.iter().map(|piece| self.show(piece))
+    }
+
+    /// One of them.
+    pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
+        self.pieces.get(index).map(|piece| self.show(piece))
+    }
+
+    fn show(&self, piece: &Piece) -> Delta<'_> {
+        let field = match piece.kind {
+            DeltaKind::Reasoning => &self.reasoning,
+            DeltaKind::Content => &self.content,
+            DeltaKind::ToolName => &self.calls[piece.call].name,
+            DeltaKind::ToolId => &self.calls[piece.call].id,
+            DeltaKind::ToolArguments => &self.calls[piece.call].arguments,
+        };
+        let text = &field.text[piece.text.clone()];
+        Delta { kind: piece.kind, call: piece.call, text, span: piece.span.clone() }
     }
 
     /// The message as it stands.

@@ -1,0 +1,54 @@
+// What the C tests share: a check that says where it failed, and texts with their lengths.
+#ifndef SUPPORT_H
+#define SUPPORT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <chatparse.h>
+
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                                \
+    }                                                                         \
+  } while (0)
+
+// The call gives the status that was expected, and an error object exactly where that is not OK. `error` is in scope.
+#define EXPECT(wanted, call)                                                                               \
+  do {                                                                                                     \
+    chat_error *error = NULL;                                                                              \
+    const chat_status got = (call);                                                                        \
+    const chat_str said = chat_error_message(error);                                                       \
+    if (got != (wanted)) {                                                                                 \
+      fprintf(stderr, "%s:%d: %s instead of %s: %.*s\n", __FILE__, __LINE__, chat_status_name(got),        \
+              chat_status_name(wanted), (int)said.len, said.data);                                         \
+      exit(1);                                                                                             \
+    }                                                                                                      \
+    CHECK((error == NULL) == (got == CHAT_STATUS_OK));                                                     \
+    CHECK(error == NULL || (chat_error_status(error) == got && said.len > 0));                             \
+    chat_error_free(error);                                                                                \
+  } while (0)
+
+#define OK(call) EXPECT(CHAT_STATUS_OK, call)
+
+// A literal as pointer and length.
+#define TEXT(literal) (literal), sizeof(literal) - 1
+
+static inline int is(chat_str text, const char *wanted) {
+  const int same = text.len == strlen(wanted) && memcmp(text.data, wanted, text.len) == 0;
+  if (!same) fprintf(stderr, "got:    %.*s\nwanted: %s\n", (int)text.len, text.data, wanted);
+  return same;
+}
+
+static inline int contains(chat_str text, const char *part) {
+  const size_t len = strlen(part);
+  for (size_t i = 0; i + len <= text.len; i++)
+    if (memcmp(text.data + i, part, len) == 0) return 1;
+  fprintf(stderr, "got:    %.*s\nwithout %s\n", (int)text.len, text.data, part);
+  return 0;
+}
+
+#endif

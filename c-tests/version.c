@@ -1,0 +1,15 @@
+// Header, library and package say the same version; statuses have names.
+#include "support.h"
+
+int main(void) {
+  char header[64];
+  snprintf(header, sizeof header, "%d.%d.%d", CHAT_VERSION_MAJOR, CHAT_VERSION_MINOR, CHAT_VERSION_PATCH);
+  CHECK(strcmp(chat_version(), header) == 0);
+  CHECK(strcmp(chat_version(), PACKAGE_VERSION) == 0);
+
+  CHECK(strcmp(chat_status_name(CHAT_STATUS_OK), "ok") == 0);
+  CHECK(strcmp(chat_status_name(CHAT_STATUS_INVALID_ARGUMENT), "invalid_argument") == 0);
+  CHECK(strcmp(chat_status_name(CHAT_STATUS_INTERNAL), "internal") == 0);
+  CHECK(strcmp(chat_status_name(0xffffffffu), "unknown") == 0);
+  return 0;
+}

@@ -1,0 +1,75 @@
+# find_package(chatparse 0.1) gives
+#   chatparse::chatparse         the library: shared where it is installed, else static
+#   chatparse::chatparse_shared  the shared library, where it is installed
+#   chatparse::chatparse_static  the static library, where it is installed
+# To link statically, link chatparse::chatparse_static.
+
+if(TARGET chatparse::chatparse)
+  return()
+endif()
+if(CMAKE_VERSION VERSION_LESS 3.21)
+  set(chatparse_FOUND FALSE)
+  set(chatparse_NOT_FOUND_MESSAGE "chatparse needs CMake 3.21")
+  return()
+endif()
+
+# This file is in <prefix>/share/cmake/chatparse.
+get_filename_component(_chatparse_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+
+set(_chatparse_lib_dirs lib lib64)
+if(CMAKE_LIBRARY_ARCHITECTURE)
+  list(APPEND _chatparse_lib_dirs "lib/${CMAKE_LIBRARY_ARCHITECTURE}")
+endif()
+list(TRANSFORM _chatparse_lib_dirs PREPEND "${_chatparse_prefix}/")
+
+find_path(_chatparse_include chatparse.h PATHS "${_chatparse_prefix}/include" NO_DEFAULT_PATH NO_CACHE)
+find_library(
+  _chatparse_shared
+  NAMES "${CMAKE_SHARED_LIBRARY_PREFIX}chatparse${CMAKE_SHARED_LIBRARY_SUFFIX}"
+  PATHS ${_chatparse_lib_dirs}
+  NO_DEFAULT_PATH NO_CACHE
+)
+find_library(
+  _chatparse_static
+  NAMES "${CMAKE_STATIC_LIBRARY_PREFIX}chatparse${CMAKE_STATIC_LIBRARY_SUFFIX}"
+  PATHS ${_chatparse_lib_dirs}
+  NO_DEFAULT_PATH NO_CACHE
+)
+
+if(NOT _chatparse_include OR NOT (_chatparse_shared OR _chatparse_static))
+  set(chatparse_FOUND FALSE)
+  set(chatparse_NOT_FOUND_MESSAGE "no chatparse.h and library below ${_chatparse_prefix}")
+  return()
+endif()
+
+if(_chatparse_shared)
+  add_library(chatparse::chatparse_shared SHARED IMPORTED)
+  set_target_properties(
+    chatparse::chatparse_shared
+    PROPERTIES IMPORTED_LOCATION "${_chatparse_shared}" INTERFACE_INCLUDE_DIRECTORIES "${_chatparse_include}"
+  )
+endif()
+
+if(_chatparse_static)
+  add_library(chatparse::chatparse_static STATIC IMPORTED)
+  set_target_properties(
+    chatparse::chatparse_static
+    PROPERTIES IMPORTED_LOCATION "${_chatparse_static}" INTERFACE_INCLUDE_DIRECTORIES "${_chatparse_include}"
+  )
+  # The system libraries that a static library needs are the compiler's to know: it has written them beside the library.
+  get_filename_component(_chatparse_pc "${_chatparse_static}" DIRECTORY)
+  string(APPEND _chatparse_pc "/pkgconfig/chatparse.pc")
+  if(EXISTS "${_chatparse_pc}")
+    file(STRINGS "${_chatparse_pc}" _chatparse_private REGEX "^Libs.private:")
+    string(REGEX REPLACE "^Libs.private:" "" _chatparse_private "${_chatparse_private}")
+    separate_arguments(_chatparse_private UNIX_COMMAND "${_chatparse_private}")
+    set_target_properties(chatparse::chatparse_static PROPERTIES INTERFACE_LINK_LIBRARIES "${_chatparse_private}")
+  endif()
+endif()
+
+add_library(chatparse::chatparse INTERFACE IMPORTED)
+if(_chatparse_shared)
+  set_target_properties(chatparse::chatparse PROPERTIES INTERFACE_LINK_LIBRARIES chatparse::chatparse_shared)
+else()
+  set_target_properties(chatparse::chatparse PROPERTIES INTERFACE_LINK_LIBRARIES chatparse::chatparse_static)
+endif()

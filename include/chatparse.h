@@ -1,0 +1,673 @@
+/*
+ * chatparse: chat templates of language models, from C.
+ *
+ * A chat_template is compiled once from the model's template and learns from it how the model writes. For each request it
+ * gives chat_params: the prompt, and what is needed to parse the answer. A chat_stream takes the answer in pieces and says what
+ * each adds to the message; chat_parse_partial does the same in one call for a text that is there.
+ *
+ * This file is the manual. The rules that hold everywhere:
+ *
+ * Ownership. A function that fills a pointer to a handle (chat_..._new, _clone, _from_template, ...) gives you an object. The _free
+ * of its noun takes it back, once; it accepts NULL. No object needs another to stay alive: free them in any order.
+ *
+ * Views. A chat_str is borrowed from the handle that it was asked of: never free it. From an immutable handle it is valid until
+ * that handle is freed; from a stream until the next call that takes the stream without const.
+ *
+ * Errors. A function that does work returns a chat_status: CHAT_STATUS_OK, or why not. It writes its outputs on CHAT_STATUS_OK
+ * only, and *error on any other status only; error may be NULL. Functions that return a value directly cannot fail.
+ * What a model writes is never an error: it gives a message and a chat_outcome.
+ *
+ * NULL. A NULL handle or output is CHAT_STATUS_INVALID_ARGUMENT, never a crash. A function that returns a value directly gives an
+ * empty one.
+ *
+ * Threads. A handle that a function takes as const may be in use by any number of threads at once. One that it takes without const
+ * has one user at a time. That is the whole rule: templates, params and messages are shared freely, a stream has one owner.
+ *
+ * Text. Always a pointer and a length in bytes; it may hold NUL and has none at its end. NULL with length 0 is an empty text.
+ * Templates, tokens, names and requests must be UTF-8. What a model writes may be any bytes; what comes out is UTF-8, with U+FFFD
+ * for bytes that are none.
+ *
+ * Defects of the library (Rust panics) do not unwind into your code: the call returns CHAT_STATUS_INTERNAL, and a handle that it was
+ * changing answers so from then on. What was passed as const stays usable.
+ *
+ * A whole program:
+ *
+ *     #include <stdio.h>
+ *     #include <string.h>
+ *
+ *     #include <chatparse.h>
+ *
+ *     // A template as a model vendor ships it. How this model writes a tool call is learnt from the text.
+ *     static const char source[] =
+ *         "{%- for tool in tools or [] -%}\n"
+ *         "Tool: {{ tool.function | tojson }}\n"
+ *         "{% endfor -%}\n"
+ *         "{%- for message in messages -%}\n"
+ *         "<|{{ message.role }}|>{{ message.content or '' }}\n"
+ *         "{%- for call in message.tool_calls or [] -%}\n"
+ *         "<tool_call>{\"name\": \"{{ call.function.name }}\", \"arguments\": {{ call.function.arguments | tojson }}}</tool_call>\n"
+ *         "{%- endfor -%}\n"
+ *         "<|end|>\n"
+ *         "{%- endfor -%}\n"
+ *         "{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}\n";
+ *
+ *     // An OpenAI chat-completions body.
+ *     static const char request[] =
+ *         "{\"messages\": [{\"role\": \"user\", \"content\": \"Is it raining in Oslo?\"}],"
+ *         " \"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"weather\", \"parameters\": {\"type\": \"object\","
+ *         " \"properties\": {\"city\": {\"type\": \"string\"}}, \"required\": [\"city\"]}}}]}";
+ *
+ *     // What the model writes, in pieces as they come.
+ *     static const char *const pieces[] = {
+ *         "I will look. <tool", "_call>{\"name\": \"wea", "ther\", \"arguments\": {\"city\"", ": \"Oslo\"}}</tool_call>",
+ *     };
+ *
+ *     static void print_deltas(const chat_stream *stream) {
+ *       for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
+ *         chat_delta delta;
+ *         if (chat_stream_delta(stream, i, &delta, NULL) == CHAT_STATUS_OK)
+ *           printf("part %u, call %zu: %.*s\n", (unsigned)delta.kind, delta.call, (int)delta.text.len, delta.text.data);
+ *       }
+ *     }
+ *
+ *     int main(void) {
+ *       chat_template *chat = NULL;
+ *       chat_params *params = NULL;
+ *       chat_stream *stream = NULL;
+ *       chat_message *message = NULL;
+ *       chat_error *error = NULL;
+ *       chat_str text;
+ *
+ *       // Once for each model:
+ *       chat_status status = chat_template_new(source, strlen(source), "", 0, "<|end|>", 7, &chat, &error);
+ *
+ *       // Once for each request:
+ *       if (status == CHAT_STATUS_OK) status = chat_params_from_template(chat, request, strlen(request), &params, &error);
+ *       if (status == CHAT_STATUS_OK) {
+ *         text = chat_params_prompt(params);
+ *         printf("%.*s\n", (int)text.len, text.data);
+ *         status = chat_stream_new(params, &stream, &error);
+ *       }
+ *
+ *       // As the model writes:
+ *       for (size_t i = 0; status == CHAT_STATUS_OK && i < sizeof pieces / sizeof *pieces; i++) {
+ *         status = chat_stream_feed(stream, pieces[i], strlen(pieces[i]), &error);
+ *         print_deltas(stream);
+ *       }
+ *       if (status == CHAT_STATUS_OK) {
+ *         status = chat_stream_finish(stream, 0, &error);
+ *         print_deltas(stream);
+ *       }
+ *
+ *       // And the message as a whole:
+ *       if (status == CHAT_STATUS_OK) status = chat_stream_message(stream, &message, &error);
+ *       if (status == CHAT_STATUS_OK) status = chat_message_json(message, &text, &error);
+ *       if (status == CHAT_STATUS_OK) {
+ *         printf("%.*s\n", (int)text.len, text.data);
+ *       } else {
+ *         text = chat_error_message(error);
+ *         fprintf(stderr, "%s: %.*s\n", chat_status_name(status), (int)text.len, text.data);
+ *       }
+ *
+ *       chat_error_free(error);
+ *       chat_message_free(message);
+ *       chat_stream_free(stream);
+ *       chat_params_free(params);
+ *       chat_template_free(chat);
+ *       return status == CHAT_STATUS_OK ? 0 : 1;
+ *     }
+ */
+
+#ifndef CHATPARSE_H
+#define CHATPARSE_H
+
+/* Written by cbindgen from src/ffi: change it there. The text above is in cbindgen.toml. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Major version of this header.
+ */
+#define CHAT_VERSION_MAJOR 0
+
+/**
+ * Minor version of this header.
+ */
+#define CHAT_VERSION_MINOR 1
+
+/**
+ * Patch version of this header.
+ */
+#define CHAT_VERSION_PATCH 0
+
+/**
+ * Flag: the output is not whole. More of it is to come, or a token limit cut it off.
+ */
+#define CHAT_PARSE_PARTIAL 1
+
+/**
+ * Flag: an output that does not fit the template's format is an error (`CHAT_STATUS_PARSE`). Without it such an output gives a
+ * message that holds all of it, and `CHAT_OUTCOME_RECOVERED`.
+ */
+#define CHAT_PARSE_STRICT 2
+
+/**
+ * Which part of the message a delta adds to.
+ */
+enum chat_delta_kind
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * `reasoning_content`.
+   */
+  CHAT_DELTA_KIND_REASONING = 1,
+  /**
+   * `content`.
+   */
+  CHAT_DELTA_KIND_CONTENT = 2,
+  /**
+   * The name of a tool call, all of it: the first delta of each call.
+   */
+  CHAT_DELTA_KIND_TOOL_NAME = 3,
+  /**
+   * The id of a tool call, all of it; at most once a call.
+   */
+  CHAT_DELTA_KIND_TOOL_ID = 4,
+  /**
+   * A piece of the arguments of a tool call, as JSON text.
+   */
+  CHAT_DELTA_KIND_TOOL_ARGUMENTS = 5,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_delta_kind;
+#endif // __cplusplus
+
+/**
+ * How an output related to the template's format.
+ */
+enum chat_outcome
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * There is no message: the handle was NULL, or unusable.
+   */
+  CHAT_OUTCOME_NONE = 0,
+  /**
+   * The whole output matched.
+   */
+  CHAT_OUTCOME_COMPLETE = 1,
+  /**
+   * It was cut off, or is still coming: what is there is there. The arguments of an unfinished tool call are a prefix of JSON
+   * text.
+   */
+  CHAT_OUTCOME_PARTIAL = 2,
+  /**
+   * It left the format. What fits nowhere is content; nothing is lost.
+   */
+  CHAT_OUTCOME_RECOVERED = 3,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_outcome;
+#endif // __cplusplus
+
+/**
+ * How a call went. Numbers are grouped by hundreds and never change their meaning; later versions may add some, so treat
+ * one that you do not know like the first of its hundred.
+ */
+enum chat_status
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * All went well; the outputs are written.
+   */
+  CHAT_STATUS_OK = 0,
+  /**
+   * The caller's input has the wrong shape: a NULL handle, a text that is not UTF-8, a request that is no JSON or lacks a
+   * field, an unknown flag, an index that is out of range. (HTTP: 400.)
+   */
+  CHAT_STATUS_INVALID_ARGUMENT = 100,
+  /**
+   * The template does not parse, raises an error, or fails while it renders. (HTTP: 400 for a template of the client's, 500
+   * for the server's own.)
+   */
+  CHAT_STATUS_TEMPLATE = 200,
+  /**
+   * A JSON schema cannot be used. (HTTP: 400.)
+   */
+  CHAT_STATUS_SCHEMA = 300,
+  /**
+   * A limit was reached: the input is too long, too deep or too costly. (HTTP: 400 or 413.)
+   */
+  CHAT_STATUS_LIMIT = 400,
+  /**
+   * Only with `CHAT_PARSE_STRICT`: the model's output does not fit the template's format. (HTTP: 500.)
+   */
+  CHAT_STATUS_PARSE = 500,
+  /**
+   * A defect of the library. If the call had a handle without `const`, that handle answers with this status from now on and
+   * is good for nothing but its `_free`. (HTTP: 500.)
+   */
+  CHAT_STATUS_INTERNAL = 900,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_status;
+#endif // __cplusplus
+
+/**
+ * What went wrong: a status and a sentence. Immutable; may be used by several threads at once.
+ *
+ * Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough. Otherwise a call that does not
+ * return `CHAT_STATUS_OK` puts a new object there, which is yours: free it with `chat_error_free`. What the variable held
+ * before is not looked at. A call that returns `CHAT_STATUS_OK` leaves it alone.
+ *
+ * ```c
+ * chat_error *error = NULL;
+ * if (chat_template_new(text, len, "", 0, "", 0, &template, &error) != CHAT_STATUS_OK) {
+ *   chat_str message = chat_error_message(error);
+ *   fprintf(stderr, "%.*s\n", (int)message.len, message.data);
+ *   chat_error_free(error);
+ * }
+ * ```
+ */
+typedef struct chat_error chat_error;
+
+/**
+ * What a model said: reasoning, content and tool calls. Immutable; may be used by several threads at once.
+ */
+typedef struct chat_message chat_message;
+
+/**
+ * What one request needs: its prompt, what the sampler and the tokeniser must know, and the parser of the output. Immutable;
+ * may be shared between threads, e.g. by the streams of several choices of one request.
+ */
+typedef struct chat_params chat_params;
+
+/**
+ * A parse in progress: bytes of the output in, what they add to the message out. It reads each byte once, takes nothing back
+ * that it has shown, and gives the same message however the output is cut.
+ *
+ * One thread at a time. The life of a stream:
+ *
+ * ```c
+ * chat_stream_new(params, &stream, &error);
+ * while (the model writes) {
+ *   chat_stream_feed(stream, bytes, len, &error);
+ *   for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
+ *     chat_delta delta;
+ *     chat_stream_delta(stream, i, &delta, &error);
+ *     ... send delta.text on ...
+ *   }
+ * }
+ * chat_stream_finish(stream, flags, &error);
+ * ... deltas once more: what was held back because it could have become a marker ...
+ * chat_stream_message(stream, &message, &error);
+ * chat_stream_free(stream);
+ * ```
+ */
+typedef struct chat_stream chat_stream;
+
+/**
+ * A compiled chat template: it renders prompts, and what it shows of the model's format is learnt from it once. Immutable;
+ * make one for each model and share it between threads.
+ */
+typedef struct chat_template chat_template;
+
+/**
+ * A text that belongs to the handle it was asked of: do not free it. It is UTF-8, may hold NUL bytes, and has no NUL at its
+ * end: print it with `printf("%.*s", (int)text.len, text.data)`.
+ *
+ * `data` is never NULL; an empty text has `len` 0.
+ */
+typedef struct {
+  /**
+   * The first byte.
+   */
+  const char *data;
+  /**
+   * How many bytes there are.
+   */
+  size_t len;
+} chat_str;
+
+/**
+ * A text to append to the message. All deltas of a stream, appended in order, are its message.
+ */
+typedef struct {
+  /**
+   * Which part of the message grows.
+   */
+  chat_delta_kind kind;
+  /**
+   * Which tool call, from 0; 0 for content and reasoning.
+   */
+  size_t call;
+  /**
+   * What to append; whole UTF-8 characters. Valid until the next call that takes the stream without `const`.
+   */
+  chat_str text;
+  /**
+   * Where in the output the text comes from: position of the first byte, counted over all bytes fed.
+   */
+  size_t span_begin;
+  /**
+   * And the position after the last byte. Equal to `span_begin` where the text stands for markup (a closing brace, say).
+   */
+  size_t span_end;
+} chat_delta;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * The lower-case name of a status, e.g. `invalid_argument`; `unknown` for a number that is none. The text is static and ends
+ * with NUL.
+ */
+const char *chat_status_name(uint32_t status);
+
+/**
+ * The version of the library that is linked, e.g. `0.1.0`; the macros are that of the header. The text is static and ends
+ * with NUL.
+ */
+const char *chat_version(void);
+
+/**
+ * The status that the failed call returned. `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_error_status(const chat_error *error);
+
+/**
+ * What is wrong and where, as one sentence for people; its words may change between versions. The view is valid until the
+ * error is freed. Empty for NULL.
+ */
+chat_str chat_error_message(const chat_error *error);
+
+/**
+ * Frees the error. NULL is fine.
+ */
+void chat_error_free(chat_error *error);
+
+/**
+ * Compiles a template from its text (Jinja, as model vendors ship it). `bos` and `eos` are the texts of the model's special
+ * tokens that templates may refer to, e.g. `<s>` and `</s>`; length 0 where the model has none. The texts are copied.
+ *
+ * On success `*out` is a new template, to be freed with `chat_template_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text that is not UTF-8, with the position of the first wrong byte;
+ * `CHAT_STATUS_TEMPLATE` with the line where the text does not parse; `CHAT_STATUS_LIMIT` where it is too long.
+ */
+chat_status chat_template_new(const char *source,
+                              size_t source_len,
+                              const char *bos,
+                              size_t bos_len,
+                              const char *eos,
+                              size_t eos_len,
+                              chat_template **out,
+                              chat_error **error);
+
+/**
+ * A template that the library brings along, by its name, e.g. `chatml`: for a model that has none.
+ *
+ * On success `*out` is a new template, to be freed with `chat_template_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an unknown name; the message lists the known ones.
+ */
+chat_status chat_template_builtin(const char *name, size_t name_len, chat_template **out, chat_error **error);
+
+/**
+ * The text of the template as it is used: line feeds only, none at its end, known faults mended. The view is valid until the
+ * template is freed. Empty for NULL.
+ */
+chat_str chat_template_source(const chat_template *template_);
+
+/**
+ * What the template accepts, as a JSON object of booleans: `supports_tools`, `supports_system_role`, and so on. The first
+ * call finds out, with a few renders; later ones return the same text.
+ *
+ * On success `*out` is a view, valid until the template is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_template_caps_json(const chat_template *template_,
+                                    chat_str *out,
+                                    chat_error **error);
+
+/**
+ * Frees the template. Params that were made from it stay valid. NULL is fine.
+ */
+void chat_template_free(chat_template *template_);
+
+/**
+ * Renders the prompt of a request and builds the parser of its output. The first call on a template also learns the
+ * template's format.
+ *
+ * `request` is the JSON text of an OpenAI chat-completions body. Read are `messages` (required), `tools`, `tool_choice`,
+ * `parallel_tool_calls`, and besides: `reasoning_format` (`none`, `auto`, `deepseek` or `deepseek-legacy`; anything but `none`
+ * tells reasoning from content), `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt` (default
+ * true), `continue_final_message` (true, `content` or `reasoning_content`), `chat_template_kwargs` (an object of further
+ * template variables), `force_pure_content`, and `now` (Unix seconds: the only clock that the template sees). Other fields
+ * are ignored. The text is copied.
+ *
+ * On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` naming the field that is wrong, e.g. `messages[2].tool_calls[0].function.name`, or the
+ * first byte that is not UTF-8; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_SCHEMA`;
+ * `CHAT_STATUS_LIMIT`.
+ */
+chat_status chat_params_from_template(const chat_template *template_,
+                                      const char *request,
+                                      size_t request_len,
+                                      chat_params **out,
+                                      chat_error **error);
+
+/**
+ * The prompt: what the model is given. The view is valid until the params are freed. Empty for NULL.
+ */
+chat_str chat_params_prompt(const chat_params *params);
+
+/**
+ * The end of the prompt that is already the assistant's turn. Streams made from these params know it: do not feed it to
+ * them. The view is valid until the params are freed. Empty for NULL.
+ */
+chat_str chat_params_generation_prompt(const chat_params *params);
+
+/**
+ * All of the params as one JSON object:
+ *
+ * - `prompt`, `generation_prompt`: as the functions of that name;
+ * - `grammar_lazy`, `grammar_triggers` (objects with `type` and `value`): whether sampling is constrained from a trigger on;
+ * - `preserved_tokens`: texts that the tokeniser must keep whole and the detokeniser must print;
+ * - `additional_stops`: texts that end the output besides the end-of-turn token;
+ * - `supports_thinking`, `thinking_start_tag`, `thinking_end_tags`: the markers of reasoning;
+ * - `message_delimiters` (objects with `role` and `delimiter`): how turns begin in a prompt;
+ * - `format`: how the output is parsed.
+ *
+ * Later versions may add fields. The first call writes the text; later ones return the same.
+ *
+ * On success `*out` is a view, valid until the params are freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_params_json(const chat_params *params,
+                             chat_str *out,
+                             chat_error **error);
+
+/**
+ * Frees the params. Streams and messages that were made with them stay valid. NULL is fine.
+ */
+void chat_params_free(chat_params *params);
+
+/**
+ * Parses an output, or all of it that has come so far, in one call. For an output that comes in pieces, `chat_stream` gives
+ * the same message without reading old bytes again.
+ *
+ * `text` is what the model wrote after the prompt; it may hold any bytes. `flags` is 0 for an output that the model has ended,
+ * or a combination of `CHAT_PARSE_PARTIAL` and `CHAT_PARSE_STRICT`.
+ *
+ * On success `*out` is a new message, to be freed with `chat_message_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for unknown flags; `CHAT_STATUS_PARSE` with `CHAT_PARSE_STRICT` only.
+ */
+chat_status chat_parse_partial(const chat_params *params,
+                               const char *text,
+                               size_t text_len,
+                               uint32_t flags,
+                               chat_message **out,
+                               chat_error **error);
+
+/**
+ * How the output related to the format. `CHAT_OUTCOME_NONE` for NULL.
+ */
+chat_outcome chat_message_outcome(const chat_message *message);
+
+/**
+ * The content. The view is valid until the message is freed. Empty for NULL.
+ */
+chat_str chat_message_content(const chat_message *message);
+
+/**
+ * The reasoning, where the request asked for it to be told from the content. The view is valid until the message is freed.
+ * Empty for NULL.
+ */
+chat_str chat_message_reasoning(const chat_message *message);
+
+/**
+ * How many tools the message calls. 0 for NULL.
+ */
+size_t chat_message_tool_call_count(const chat_message *message);
+
+/**
+ * The name of the tool that call number `index` (from 0) calls. The view is valid until the message is freed. Empty for NULL
+ * and for an index that is out of range.
+ */
+chat_str chat_message_tool_call_name(const chat_message *message,
+                                     size_t index);
+
+/**
+ * The id of call number `index`, empty where the model's format has none. Otherwise as `chat_message_tool_call_name`.
+ */
+chat_str chat_message_tool_call_id(const chat_message *message, size_t index);
+
+/**
+ * The arguments of call number `index` as JSON text, or as a prefix of it where the output was cut off. Otherwise as
+ * `chat_message_tool_call_name`.
+ */
+chat_str chat_message_tool_call_arguments(const chat_message *message, size_t index);
+
+/**
+ * The message as OpenAI JSON: `role` and `content` always, `reasoning_content` and `tool_calls` where there are any. The first
+ * call writes the text; later ones return the same.
+ *
+ * On success `*out` is a view, valid until the message is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_message_json(const chat_message *message,
+                              chat_str *out,
+                              chat_error **error);
+
+/**
+ * Frees the message. NULL is fine.
+ */
+void chat_message_free(chat_message *message);
+
+/**
+ * A stream at the start of an output. What the prompt has begun already (a prefilled message) shows with the first feed.
+ *
+ * On success `*out` is a new stream, to be freed with `chat_stream_free`. It does not need the params any more.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_stream_new(const chat_params *params,
+                            chat_stream **out,
+                            chat_error **error);
+
+/**
+ * Appends output. What it adds to the message is then in `chat_stream_delta`, until the next feed or finish. The bytes may be
+ * cut anywhere, also inside a character, and are copied; they must not be a view into this same stream.
+ *
+ * Costs as much as the new bytes, however long the output is by now.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for a stream that is finished. Model output is never an error.
+ */
+chat_status chat_stream_feed(chat_stream *stream,
+                             const char *bytes,
+                             size_t bytes_len,
+                             chat_error **error);
+
+/**
+ * Ends the output. `flags` is 0 where the model ended it, `CHAT_PARSE_PARTIAL` where a limit or the caller cut it off. What was
+ * held back because it could have become a marker is then in `chat_stream_delta`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for unknown flags, and for a stream that is finished; `CHAT_STATUS_PARSE` with
+ * `CHAT_PARSE_STRICT` for an output that does not fit the format. The stream is finished then, and its message there, all the
+ * same.
+ */
+chat_status chat_stream_finish(chat_stream *stream,
+                               uint32_t flags,
+                               chat_error **error);
+
+/**
+ * How many deltas the last feed or finish gave. 0 for NULL.
+ */
+size_t chat_stream_delta_count(const chat_stream *stream);
+
+/**
+ * Delta number `index` (from 0) of the last feed or finish.
+ *
+ * On success `*out` is filled; its text is valid until the next call that takes the stream without `const`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+ */
+chat_status chat_stream_delta(const chat_stream *stream, size_t index, chat_delta *out, chat_error **error);
+
+/**
+ * How the output related to the format; `CHAT_OUTCOME_PARTIAL` until the stream is finished. `CHAT_OUTCOME_NONE` for NULL.
+ */
+chat_outcome chat_stream_outcome(const chat_stream *stream);
+
+/**
+ * The message so far, or, after finish, the message. It is a copy that the stream does not change.
+ *
+ * On success `*out` is a new message, to be freed with `chat_message_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_stream_message(const chat_stream *stream, chat_message **out, chat_error **error);
+
+/**
+ * A second stream in the same state, deltas included; the two then go their own ways. For speculative decoding, and for several
+ * choices that share a beginning.
+ *
+ * On success `*out` is a new stream, to be freed with `chat_stream_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_stream_clone(const chat_stream *stream,
+                              chat_stream **out,
+                              chat_error **error);
+
+/**
+ * Back to the start of the output, as if the stream were new.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_stream_reset(chat_stream *stream, chat_error **error);
+
+/**
+ * Frees the stream. Messages that were taken from it stay valid. NULL is fine.
+ */
+void chat_stream_free(chat_stream *stream);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* CHATPARSE_H */

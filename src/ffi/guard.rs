@@ -1,0 +1,103 @@
+//! No panic leaves the library, and no handle is used after one has left it half-changed.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::error::chat_error;
+use super::ptr::{Out, give};
+use super::status::chat_status;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Runs the body of a function and turns what it says, or that it panicked, into a status and an error object.
+pub(super) fn guard(error: Out<'_, *mut chat_error>, body: impl FnOnce() -> Result<()>) -> chat_status {
+    // Unwind safety: what the body changes is in a `Guarded`, which notices.
+    let failure = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => return chat_status::Ok,
+        Ok(Err(failure)) => failure,
+        Err(panic) => Error::new(ErrorKind::Internal, format!("a defect of the library: {}", said(&*panic))),
+    };
+    let status = failure.kind().into();
+    if let Some(error) = error {
+        error.write(give(chat_error(failure)));
+    }
+    status
+}
+
+fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic")
+}
+
+/// What calls change. After a panic in such a call nobody knows its state, and it is not used again.
+#[derive(Clone)]
+pub(super) struct Guarded<T> {
+    value: T,
+    broken: bool,
+}
+
+impl<T> Guarded<T> {
+    pub fn new(value: T) -> Self {
+        Guarded { value, broken: false }
+    }
+
+    pub fn get(&self) -> Result<&T> {
+        if self.broken {
+            return Err(Error::new(ErrorKind::Internal, "the handle was left unusable by an earlier internal error"));
+        }
+        Ok(&self.value)
+    }
+
+    pub fn change<R>(&mut self, body: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+        self.get()?;
+        // A panic in the body skips the line that takes this back.
+        self.broken = true;
+        let result = body(&mut self.value);
+        self.broken = false;
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::MaybeUninit;
+
+    use super::*;
+    use crate::ffi::error::{chat_error_free, chat_error_message, chat_error_status};
+
+    #[test]
+    fn a_panic_becomes_a_status_and_breaks_what_it_changed() {
+        let mut counter = Guarded::new(0);
+        let ok = guard(None, || {
+            counter.change(|n| {
+                *n += 1;
+                Ok(())
+            })
+        });
+        assert_eq!(ok, chat_status::Ok);
+        let status = guard(None, || counter.change(|n| if *n == 1 { panic!("boom") } else { Ok(()) }));
+        assert_eq!(status, chat_status::Internal);
+        assert_eq!(guard(None, || counter.change(|_| Ok(()))), chat_status::Internal);
+        assert!(counter.get().is_err() && counter.clone().get().is_err());
+    }
+
+    #[test]
+    fn an_error_does_not_break_what_it_was_reported_for() {
+        let mut counter = Guarded::new(0);
+        let status = guard(None, || counter.change(|_| Err::<(), _>(Error::invalid("no"))));
+        assert_eq!(status, chat_status::InvalidArgument);
+        assert_eq!(guard(None, || counter.change(|_| Ok(()))), chat_status::Ok);
+    }
+
+    #[test]
+    fn a_panic_says_what_it_was() {
+        let mut error = MaybeUninit::uninit();
+        let status = guard(Some(&mut error), || panic!("number {}", 7));
+        assert_eq!(status, chat_status::Internal);
+        // SAFETY: `guard` has just written the object, and nobody else has it.
+        let error = unsafe { Box::from_raw(error.assume_init()) };
+        assert_eq!(chat_error_status(Some(&error)), chat_status::Internal);
+        assert!(error.0.message().ends_with("number 7"), "{}", error.0.message());
+        assert!(chat_error_message(Some(&error)).len > 0);
+        chat_error_free(Some(error));
+    }
+}

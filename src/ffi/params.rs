@@ -1,0 +1,102 @@
+//! What one request needs.
+
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+use std::sync::OnceLock;
+
+use super::error::chat_error;
+use super::guard::guard;
+use super::ptr::{give, required};
+use super::status::chat_status;
+use super::template::chat_template;
+use super::text::{chat_str, utf8, view};
+use crate::chat::Params;
+use crate::message::Request;
+
+/// What one request needs: its prompt, what the sampler and the tokeniser must know, and the parser of the output. Immutable;
+/// may be shared between threads, e.g. by the streams of several choices of one request.
+pub struct chat_params {
+    pub(super) params: Params,
+    json: OnceLock<String>,
+}
+
+/// Renders the prompt of a request and builds the parser of its output. The first call on a template also learns the
+/// template's format.
+///
+/// `request` is the JSON text of an OpenAI chat-completions body. Read are `messages` (required), `tools`, `tool_choice`,
+/// `parallel_tool_calls`, and besides: `reasoning_format` (`none`, `auto`, `deepseek` or `deepseek-legacy`; anything but `none`
+/// tells reasoning from content), `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt` (default
+/// true), `continue_final_message` (true, `content` or `reasoning_content`), `chat_template_kwargs` (an object of further
+/// template variables), `force_pure_content`, and `now` (Unix seconds: the only clock that the template sees). Other fields
+/// are ignored. The text is copied.
+///
+/// On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` naming the field that is wrong, e.g. `messages[2].tool_calls[0].function.name`, or the
+/// first byte that is not UTF-8; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_SCHEMA`;
+/// `CHAT_STATUS_LIMIT`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_params_from_template(
+    template: Option<&chat_template>,
+    request: *const c_char,
+    request_len: usize,
+    out: Option<&mut MaybeUninit<*mut chat_params>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (template, out) = (required(template, "template")?, required(out, "out")?);
+        // SAFETY: the caller's text, by the contract.
+        let request = Request::from_text(unsafe { utf8(request, request_len, "request") }?)?;
+        let params = template.template.params(&request)?;
+        out.write(give(chat_params { params, json: OnceLock::new() }));
+        Ok(())
+    })
+}
+
+/// The prompt: what the model is given. The view is valid until the params are freed. Empty for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_prompt(params: Option<&chat_params>) -> chat_str {
+    view(params.map(|params| params.params.prompt.as_str()))
+}
+
+/// The end of the prompt that is already the assistant's turn. Streams made from these params know it: do not feed it to
+/// them. The view is valid until the params are freed. Empty for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_generation_prompt(params: Option<&chat_params>) -> chat_str {
+    view(params.map(|params| params.params.generation_prompt.as_str()))
+}
+
+/// All of the params as one JSON object:
+///
+/// - `prompt`, `generation_prompt`: as the functions of that name;
+/// - `grammar_lazy`, `grammar_triggers` (objects with `type` and `value`): whether sampling is constrained from a trigger on;
+/// - `preserved_tokens`: texts that the tokeniser must keep whole and the detokeniser must print;
+/// - `additional_stops`: texts that end the output besides the end-of-turn token;
+/// - `supports_thinking`, `thinking_start_tag`, `thinking_end_tags`: the markers of reasoning;
+/// - `message_delimiters` (objects with `role` and `delimiter`): how turns begin in a prompt;
+/// - `format`: how the output is parsed.
+///
+/// Later versions may add fields. The first call writes the text; later ones return the same.
+///
+/// On success `*out` is a view, valid until the params are freed.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_json(
+    params: Option<&chat_params>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (params, out) = (required(params, "params")?, required(out, "out")?);
+        let json = params.json.get_or_init(|| params.params.to_json().to_string());
+        out.write(view(Some(json)));
+        Ok(())
+    })
+}
+
+/// Frees the params. Streams and messages that were made with them stay valid. NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_free(params: Option<Box<chat_params>>) {
+    drop(params);
+}

@@ -1,0 +1,274 @@
+//! A parse in progress.
+
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+
+use super::error::chat_error;
+use super::guard::{Guarded, guard};
+use super::message::{Flags, chat_message, chat_outcome};
+use super::params::chat_params;
+use super::ptr::{give, required};
+use super::status::chat_status;
+use super::text::{bytes, chat_str, view};
+use crate::error::{Error, Result};
+use crate::message::{DeltaKind, Status};
+use crate::stream::Stream;
+
+/// A parse in progress: bytes of the output in, what they add to the message out. It reads each byte once, takes nothing back
+/// that it has shown, and gives the same message however the output is cut.
+///
+/// One thread at a time. The life of a stream:
+///
+/// ```c
+/// chat_stream_new(params, &stream, &error);
+/// while (the model writes) {
+///   chat_stream_feed(stream, bytes, len, &error);
+///   for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
+///     chat_delta delta;
+///     chat_stream_delta(stream, i, &delta, &error);
+///     ... send delta.text on ...
+///   }
+/// }
+/// chat_stream_finish(stream, flags, &error);
+/// ... deltas once more: what was held back because it could have become a marker ...
+/// chat_stream_message(stream, &message, &error);
+/// chat_stream_free(stream);
+/// ```
+pub struct chat_stream(Guarded<Parse>);
+
+#[derive(Clone)]
+struct Parse {
+    stream: Stream,
+    /// How it ended, once it has.
+    ended: Option<Status>,
+}
+
+impl Parse {
+    fn running(&mut self) -> Result<&mut Stream> {
+        match self.ended {
+            None => Ok(&mut self.stream),
+            Some(_) => Err(Error::invalid("stream: it is finished; reset it for another output")),
+        }
+    }
+
+    fn outcome(&self) -> chat_outcome {
+        self.ended.map_or(chat_outcome::Partial, chat_outcome::from)
+    }
+}
+
+impl chat_stream {
+    fn usable(stream: Option<&Self>) -> Option<&Parse> {
+        stream?.0.get().ok()
+    }
+}
+
+/// Which part of the message a delta adds to.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_delta_kind {
+    /// `reasoning_content`.
+    Reasoning = 1,
+    /// `content`.
+    Content = 2,
+    /// The name of a tool call, all of it: the first delta of each call.
+    ToolName = 3,
+    /// The id of a tool call, all of it; at most once a call.
+    ToolId = 4,
+    /// A piece of the arguments of a tool call, as JSON text.
+    ToolArguments = 5,
+}
+
+impl From<DeltaKind> for chat_delta_kind {
+    fn from(kind: DeltaKind) -> Self {
+        match kind {
+            DeltaKind::Reasoning => chat_delta_kind::Reasoning,
+            DeltaKind::Content => chat_delta_kind::Content,
+            DeltaKind::ToolName => chat_delta_kind::ToolName,
+            DeltaKind::ToolId => chat_delta_kind::ToolId,
+            DeltaKind::ToolArguments => chat_delta_kind::ToolArguments,
+        }
+    }
+}
+
+/// A text to append to the message. All deltas of a stream, appended in order, are its message.
+#[repr(C)]
+pub struct chat_delta {
+    /// Which part of the message grows.
+    pub kind: chat_delta_kind,
+    /// Which tool call, from 0; 0 for content and reasoning.
+    pub call: usize,
+    /// What to append; whole UTF-8 characters. Valid until the next call that takes the stream without `const`.
+    pub text: chat_str,
+    /// Where in the output the text comes from: position of the first byte, counted over all bytes fed.
+    pub span_begin: usize,
+    /// And the position after the last byte. Equal to `span_begin` where the text stands for markup (a closing brace, say).
+    pub span_end: usize,
+}
+
+/// A stream at the start of an output. What the prompt has begun already (a prefilled message) shows with the first feed.
+///
+/// On success `*out` is a new stream, to be freed with `chat_stream_free`. It does not need the params any more.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_new(
+    params: Option<&chat_params>,
+    out: Option<&mut MaybeUninit<*mut chat_stream>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (params, out) = (required(params, "params")?, required(out, "out")?);
+        let stream = Stream::new(&params.params.parser);
+        out.write(give(chat_stream(Guarded::new(Parse { stream, ended: None }))));
+        Ok(())
+    })
+}
+
+/// Appends output. What it adds to the message is then in `chat_stream_delta`, until the next feed or finish. The bytes may be
+/// cut anywhere, also inside a character, and are copied; they must not be a view into this same stream.
+///
+/// Costs as much as the new bytes, however long the output is by now.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for a stream that is finished. Model output is never an error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_stream_feed(
+    stream: Option<&mut chat_stream>,
+    bytes: *const c_char,
+    bytes_len: usize,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let stream = required(stream, "stream")?;
+        // SAFETY: the caller's bytes, by the contract.
+        let bytes = unsafe { self::bytes(bytes, bytes_len, "bytes") }?;
+        stream.0.change(|parse| {
+            let _ = parse.running()?.feed(bytes);
+            Ok(())
+        })
+    })
+}
+
+/// Ends the output. `flags` is 0 where the model ended it, `CHAT_PARSE_PARTIAL` where a limit or the caller cut it off. What was
+/// held back because it could have become a marker is then in `chat_stream_delta`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for unknown flags, and for a stream that is finished; `CHAT_STATUS_PARSE` with
+/// `CHAT_PARSE_STRICT` for an output that does not fit the format. The stream is finished then, and its message there, all the
+/// same.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_finish(
+    stream: Option<&mut chat_stream>,
+    flags: u32,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let flags = Flags::from_bits(flags)?;
+        required(stream, "stream")?.0.change(|parse| {
+            let ended = parse.running()?.finish(flags.partial);
+            parse.ended = Some(ended.status);
+            if flags.strict && ended.status == Status::Recovered { Err(ended.mismatch()) } else { Ok(()) }
+        })
+    })
+}
+
+/// How many deltas the last feed or finish gave. 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_delta_count(stream: Option<&chat_stream>) -> usize {
+    chat_stream::usable(stream).map_or(0, |parse| parse.stream.deltas().len())
+}
+
+/// Delta number `index` (from 0) of the last feed or finish.
+///
+/// On success `*out` is filled; its text is valid until the next call that takes the stream without `const`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_delta(
+    stream: Option<&chat_stream>,
+    index: usize,
+    out: Option<&mut MaybeUninit<chat_delta>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (stream, out) = (required(stream, "stream")?, required(out, "out")?);
+        let stream = &stream.0.get()?.stream;
+        let delta = stream.delta(index).ok_or_else(|| {
+            let count = stream.deltas().len();
+            Error::invalid(format!("index: {index} is out of range, there are {count} deltas"))
+        })?;
+        out.write(chat_delta {
+            kind: delta.kind.into(),
+            call: delta.call,
+            text: view(Some(delta.text)),
+            span_begin: delta.span.start,
+            span_end: delta.span.end,
+        });
+        Ok(())
+    })
+}
+
+/// How the output related to the format; `CHAT_OUTCOME_PARTIAL` until the stream is finished. `CHAT_OUTCOME_NONE` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_outcome(stream: Option<&chat_stream>) -> chat_outcome {
+    chat_stream::usable(stream).map_or(chat_outcome::None, Parse::outcome)
+}
+
+/// The message so far, or, after finish, the message. It is a copy that the stream does not change.
+///
+/// On success `*out` is a new message, to be freed with `chat_message_free`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_message(
+    stream: Option<&chat_stream>,
+    out: Option<&mut MaybeUninit<*mut chat_message>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (stream, out) = (required(stream, "stream")?, required(out, "out")?);
+        let parse = stream.0.get()?;
+        out.write(give(chat_message::new(parse.stream.message(), parse.outcome())));
+        Ok(())
+    })
+}
+
+/// A second stream in the same state, deltas included; the two then go their own ways. For speculative decoding, and for several
+/// choices that share a beginning.
+///
+/// On success `*out` is a new stream, to be freed with `chat_stream_free`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_clone(
+    stream: Option<&chat_stream>,
+    out: Option<&mut MaybeUninit<*mut chat_stream>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (stream, out) = (required(stream, "stream")?, required(out, "out")?);
+        out.write(give(chat_stream(Guarded::new(stream.0.get()?.clone()))));
+        Ok(())
+    })
+}
+
+/// Back to the start of the output, as if the stream were new.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_reset(
+    stream: Option<&mut chat_stream>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        required(stream, "stream")?.0.change(|parse| {
+            parse.stream.reset();
+            parse.ended = None;
+            Ok(())
+        })
+    })
+}
+
+/// Frees the stream. Messages that were taken from it stay valid. NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_free(stream: Option<Box<chat_stream>>) {
+    drop(stream);
+}

@@ -1,0 +1,56 @@
+//! Text in: pointer and length. Text out: a borrowed view.
+
+use std::ffi::c_char;
+use std::slice;
+
+use crate::error::{Error, Result};
+
+/// A text that belongs to the handle it was asked of: do not free it. It is UTF-8, may hold NUL bytes, and has no NUL at its
+/// end: print it with `printf("%.*s", (int)text.len, text.data)`.
+///
+/// `data` is never NULL; an empty text has `len` 0.
+#[repr(C)]
+pub struct chat_str {
+    /// The first byte.
+    pub data: *const c_char,
+    /// How many bytes there are.
+    pub len: usize,
+}
+
+/// A view of `text`, or of nothing.
+pub(super) fn view(text: Option<&str>) -> chat_str {
+    match text {
+        // Rust's empty strings point nowhere in particular; C code likes an address it may look at.
+        None | Some("") => chat_str { data: c"".as_ptr(), len: 0 },
+        Some(text) => chat_str { data: text.as_ptr().cast(), len: text.len() },
+    }
+}
+
+/// Bytes from C. NULL is fine for no bytes.
+///
+/// # Safety
+/// `data` is NULL, or `len` bytes can be read there and do not change for as long as the result is used.
+pub(super) unsafe fn bytes<'a>(data: *const c_char, len: usize, name: &str) -> Result<&'a [u8]> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if data.is_null() {
+        return Err(Error::invalid(format!("{name}: must not be NULL with a length of {len}")));
+    }
+    if isize::try_from(len).is_err() {
+        return Err(Error::invalid(format!("{name}: a length of {len} is more than memory can hold")));
+    }
+    // SAFETY: not NULL, no longer than an object can be, and readable by this function's contract.
+    Ok(unsafe { slice::from_raw_parts(data.cast(), len) })
+}
+
+/// Text from C that must be UTF-8.
+///
+/// # Safety
+/// As [`bytes`].
+pub(super) unsafe fn utf8<'a>(data: *const c_char, len: usize, name: &str) -> Result<&'a str> {
+    // SAFETY: this function's contract is the same.
+    let bytes = unsafe { bytes(data, len, name) }?;
+    std::str::from_utf8(bytes)
+        .map_err(|error| Error::invalid(format!("{name}: not UTF-8 at byte {}", error.valid_up_to())))
+}

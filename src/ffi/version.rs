@@ -1,0 +1,17 @@
+//! Which version this is.
+
+use std::ffi::c_char;
+
+/// Major version of this header.
+pub const CHAT_VERSION_MAJOR: u32 = 0;
+/// Minor version of this header.
+pub const CHAT_VERSION_MINOR: u32 = 1;
+/// Patch version of this header.
+pub const CHAT_VERSION_PATCH: u32 = 0;
+
+/// The version of the library that is linked, e.g. `0.1.0`; the macros are that of the header. The text is static and ends
+/// with NUL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
