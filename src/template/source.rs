@@ -1,7 +1,8 @@
 //! The pass over a template's source before the engine compiles it: line ends, patches for single templates, tags that the
 //! engine does not know, operators and literals (see `expr`), and accounts of text that goes into captures.
 
-use super::expr::{Rewriter, Stop, Token};
+use super::expr::{Rewriter, Stop};
+use super::token::Token;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The source as hosts see it: line feeds only, without the last one, and patched.
