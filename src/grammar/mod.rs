@@ -1,6 +1,12 @@
 //! Grammars for constrained sampling: when they start, and what schemas allow.
 
+mod builder;
+mod primitive;
+mod rule;
 pub mod schema;
+
+pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
+pub use rule::{Bounds, Pad, Rule, spelled};
 
 /// What makes a lazily applied grammar start.
 #[derive(Clone, Debug, PartialEq, Eq)]

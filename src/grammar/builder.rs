@@ -1,0 +1,250 @@
+//! Rules under unique names, and what was given up on the way.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+use super::primitive;
+use super::rule::Rule;
+
+/// A finished grammar.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grammar {
+    /// The rules as GBNF, a line each, sorted by name.
+    pub text: String,
+    /// Where the grammar is not exactly what the schemas ask for.
+    pub report: Vec<Fidelity>,
+}
+
+/// A place of a schema that the grammar does not follow to the letter. Places without an entry are followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fidelity {
+    /// The rule or tool that the schema was added as; empty for a grammar's only schema.
+    pub schema: String,
+    /// The place inside the schema, as a JSON pointer with `#` in front.
+    pub pointer: String,
+    /// In which way.
+    pub kind: FidelityKind,
+    /// What stands there instead, for people.
+    pub message: String,
+}
+
+/// How a grammar departs from a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FidelityKind {
+    /// The grammar allows more.
+    Widened,
+    /// The part could not be used at all, and something else stands for it.
+    Refused,
+}
+
+impl FidelityKind {
+    /// `widened` or `refused`.
+    pub fn name(self) -> &'static str {
+        match self {
+            FidelityKind::Widened => "widened",
+            FidelityKind::Refused => "refused",
+        }
+    }
+}
+
+/// Collects rules. Each gets a name of its own; a rule that is there already, under that name, is used again.
+#[derive(Debug)]
+pub struct Builder {
+    rules: BTreeMap<String, Entry>,
+    /// By the name that was asked for: the rules that got a number behind it.
+    numbered: HashMap<String, Numbered>,
+    /// Names in the order they came in, for [`Builder::undo`].
+    journal: Vec<String>,
+    report: Vec<Fidelity>,
+}
+
+/// A rule and its text. The name of a recursive rule is taken before its body is there.
+#[derive(Debug)]
+struct Entry {
+    rule: Rule,
+    text: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Numbered {
+    next: u64,
+    by_text: HashMap<String, String>,
+}
+
+/// A state to go back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    rules: usize,
+    report: usize,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder::new()
+    }
+}
+
+impl Builder {
+    /// With the rule `space`, the blanks that may stand between the parts of a JSON value.
+    pub fn new() -> Self {
+        let (rules, numbered) = (BTreeMap::new(), HashMap::new());
+        let mut builder = Builder { rules, numbered, journal: Vec::new(), report: Vec::new() };
+        builder.add(primitive::SPACE, primitive::space());
+        builder
+    }
+
+    /// Adds a rule and returns its actual name: characters that names cannot have become dashes, the names of the rules that
+    /// schemas share get a dash behind them, and where another rule has the name, a number follows.
+    pub fn add_rule(&mut self, name: &str, body: Rule) -> String {
+        let name = clean(name);
+        if primitive::is_reserved(&name) && name != "root" {
+            self.add(&format!("{name}-"), body)
+        } else {
+            self.add(&name, body)
+        }
+    }
+
+    /// Whether there is a rule of exactly this name.
+    pub fn has_rule(&self, name: &str) -> bool {
+        self.rules.contains_key(name)
+    }
+
+    /// Notes that the grammar departs from a schema.
+    pub fn note(&mut self, entry: Fidelity) {
+        self.report.push(entry);
+    }
+
+    /// The grammar.
+    pub fn finish(self) -> Grammar {
+        let mut text = String::new();
+        for (name, entry) in &self.rules {
+            let body = entry.text.as_deref().unwrap_or_default();
+            writeln!(text, "{name} ::= {body}").expect("a String takes all that is written to it");
+        }
+        Grammar { text, report: self.report }
+    }
+
+    /// [`Builder::add_rule`] that may have the name of a shared rule.
+    pub(super) fn add(&mut self, name: &str, rule: Rule) -> String {
+        let name = clean(name);
+        let text = rule.to_string();
+        match self.rules.get(&name) {
+            None => {
+                self.insert(name.clone(), rule, text);
+                return name;
+            }
+            Some(entry) if entry.text.as_deref() == Some(&text) => return name,
+            Some(_) => {}
+        }
+        let numbered = self.numbered.entry(name.clone()).or_default();
+        let same = |entry: &Entry| entry.text.as_deref() == Some(&text);
+        if let Some(known) = numbered.by_text.get(&text).filter(|known| self.rules.get(*known).is_some_and(same)) {
+            return known.clone();
+        }
+        let number = loop {
+            let candidate = format!("{name}{}", numbered.next);
+            match self.rules.get(&candidate) {
+                None => break candidate,
+                Some(entry) if same(entry) => return candidate,
+                Some(_) => numbered.next += 1,
+            }
+        };
+        numbered.by_text.insert(text.clone(), number.clone());
+        self.insert(number.clone(), rule, text);
+        number
+    }
+
+    /// Takes a free name like `name`, for a rule that [`Builder::fill`] adds or [`Builder::release`] drops.
+    pub(super) fn reserve(&mut self, name: &str) -> String {
+        let name = clean(name);
+        let mut free = name.clone();
+        let mut number = 0_u64;
+        while self.rules.contains_key(&free) {
+            free = format!("{name}{number}");
+            number += 1;
+        }
+        self.rules.insert(free.clone(), Entry { rule: Rule::Empty, text: None });
+        self.journal.push(free.clone());
+        free
+    }
+
+    /// Gives a reserved name its body.
+    pub(super) fn fill(&mut self, reserved: &str, rule: Rule) {
+        let text = Some(rule.to_string());
+        self.rules.insert(reserved.to_owned(), Entry { rule, text });
+    }
+
+    /// Gives a reserved name back.
+    pub(super) fn release(&mut self, reserved: &str) {
+        self.rules.remove(reserved);
+    }
+
+    /// Now.
+    pub(super) fn mark(&self) -> Mark {
+        Mark { rules: self.journal.len(), report: self.report.len() }
+    }
+
+    /// Takes back all that was added since.
+    pub(super) fn undo(&mut self, mark: Mark) {
+        for name in self.journal.drain(mark.rules..) {
+            self.rules.remove(&name);
+        }
+        self.report.truncate(mark.report);
+    }
+
+    fn insert(&mut self, name: String, rule: Rule, text: String) {
+        self.journal.push(name.clone());
+        self.rules.insert(name, Entry { rule, text: Some(text) });
+    }
+}
+
+/// A name of letters, digits and dashes: whatever else it has becomes a dash, several in a row one.
+fn clean(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut replaced = false;
+    for c in name.chars() {
+        let fits = c.is_ascii_alphanumeric() || c == '-';
+        if fits {
+            out.push(c);
+        } else if !replaced {
+            out.push('-');
+        }
+        replaced = !fits;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        let mut builder = Builder::new();
+        let body = |text: &str| Rule::literal(text);
+        let names = [
+            ("get weather!?x", "1", "get-weather-x"),
+            ("get weather!?x", "1", "get-weather-x"),
+            ("get-weather-x", "2", "get-weather-x0"),
+            ("get-weather-x", "3", "get-weather-x1"),
+            ("get-weather-x", "2", "get-weather-x0"),
+            ("string", "1", "string-"),
+            ("root", "1", "root"),
+            ("root", "2", "root0"),
+            ("space", "1", "space0"),
+            ("ü", "1", "-"),
+        ];
+        for (name, text, expected) in names {
+            assert_eq!(builder.add_rule(name, body(text)), expected);
+        }
+        let mark = builder.mark();
+        assert_eq!(builder.reserve("a"), "a");
+        assert_eq!(builder.reserve("a"), "a0");
+        assert_eq!(builder.add_rule("a", body("1")), "a1");
+        builder.undo(mark);
+        assert_eq!(builder.add_rule("a", body("1")), "a");
+        let text = builder.finish().text;
+        assert!(text.starts_with("- ::= \"1\"\na ::= \"1\"\nget-weather-x ::= \"1\"\n"), "{text}");
+        assert!(text.contains("space ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n"), "{text}");
+    }
+}

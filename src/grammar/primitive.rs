@@ -1,0 +1,161 @@
+//! The rules that schemas share: `string`, `value`, `date` and so on.
+
+use super::rule::{Pad, Rule};
+
+/// The rule that every grammar has.
+pub(super) const SPACE: &str = "space";
+
+/// A shared rule, and which others it needs.
+pub(super) struct Primitive {
+    pub name: &'static str,
+    pub body: fn() -> Rule,
+    pub needs: &'static [&'static str],
+}
+
+/// The shared rule of that name.
+pub(super) fn find(name: &str) -> Option<&'static Primitive> {
+    PRIMITIVES.iter().find(|primitive| primitive.name == name)
+}
+
+/// Whether only a shared rule, or the top, may have this name.
+pub(super) fn is_reserved(name: &str) -> bool {
+    name == "root" || find(name).is_some()
+}
+
+const PRIMITIVES: &[Primitive] = &[
+    Primitive { name: "boolean", body: boolean, needs: &[] },
+    Primitive { name: "decimal-part", body: || digits(1, 16), needs: &[] },
+    Primitive { name: "integral-part", body: integral_part, needs: &[] },
+    Primitive { name: "number", body: number, needs: &["integral-part", "decimal-part"] },
+    Primitive { name: "integer", body: || signed_integral(), needs: &["integral-part"] },
+    Primitive { name: "value", body: value, needs: &["object", "array", "string", "number", "boolean", "null"] },
+    Primitive { name: "object", body: object, needs: &["string", "value"] },
+    Primitive { name: "array", body: array, needs: &["value"] },
+    Primitive { name: "uuid", body: uuid, needs: &[] },
+    Primitive { name: "char", body: char_, needs: &[] },
+    Primitive { name: "string", body: || quoted(rule("char").repeat(0, None)), needs: &["char"] },
+    Primitive { name: "null", body: || text("null"), needs: &[] },
+    Primitive { name: "date", body: date, needs: &[] },
+    Primitive { name: "time", body: time, needs: &[] },
+    Primitive { name: "date-time", body: date_time, needs: &["date", "time"] },
+    Primitive { name: "date-string", body: || quoted(rule("date")), needs: &["date"] },
+    Primitive { name: "time-string", body: || quoted(rule("time")), needs: &["time"] },
+    Primitive { name: "date-time-string", body: || quoted(rule("date-time")), needs: &["date-time"] },
+];
+
+/// A body between the quotes of a JSON string.
+pub(super) fn quoted(body: Rule) -> Rule {
+    Rule::sequence([text("\""), body, text("\"")])
+}
+
+/// At most one blank, or one or two line breaks and an indentation: enough for any style, too little to fill a context.
+pub(super) fn space() -> Rule {
+    let break_and_indent = [text("\n").times(1, Some(2)), Rule::class("[ \\t]").times(0, Some(20))];
+    Rule::choice([Rule::Empty, text(" "), Rule::sequence(break_and_indent)])
+}
+
+fn text(text: &str) -> Rule {
+    Rule::literal(text)
+}
+
+fn rule(name: &str) -> Rule {
+    Rule::reference(name)
+}
+
+fn class(spelled: &str) -> Rule {
+    Rule::class(spelled)
+}
+
+fn digits(min: u64, max: u64) -> Rule {
+    class("[0-9]").times(min, Some(max))
+}
+
+fn boolean() -> Rule {
+    Rule::choice([text("true"), text("false")]).group()
+}
+
+fn integral_part() -> Rule {
+    Rule::choice([class("[0]"), Rule::sequence([class("[1-9]"), digits(0, 15)])])
+}
+
+fn signed_integral() -> Rule {
+    Rule::sequence([text("-").optional(), rule("integral-part")]).group()
+}
+
+fn number() -> Rule {
+    let decimals = Rule::sequence([text("."), rule("decimal-part")]).group().optional();
+    let exponent = Rule::sequence([class("[eE]"), class("[-+]").optional(), rule("integral-part")]).group().optional();
+    Rule::sequence([signed_integral(), decimals, exponent])
+}
+
+fn value() -> Rule {
+    Rule::choice(["object", "array", "string", "number", "boolean", "null"].map(rule))
+}
+
+/// `open`, what is inside, `close`, with blanks where JSON has them.
+fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
+    Rule::sequence([text(open), rule(SPACE), inside, rule(SPACE), text(close)])
+}
+
+fn object() -> Rule {
+    let pair = || [rule("string"), text(":"), rule(SPACE), rule("value")];
+    let more = Rule::sequence([text(","), rule(SPACE)].into_iter().chain(pair())).group().repeat(0, None);
+    let pairs = Rule::sequence(pair().into_iter().chain([more]));
+    bracketed("{", pairs.padded(Pad::Both).optional(), "}")
+}
+
+fn array() -> Rule {
+    let more = Rule::sequence([text(","), rule(SPACE), rule("value")]).group().repeat(0, None);
+    bracketed("[", Rule::sequence([rule("value"), more]).padded(Pad::Both).optional(), "]")
+}
+
+fn uuid() -> Rule {
+    let hex = |count| class("[0-9a-fA-F]").times(count, Some(count));
+    let mut parts = vec![text("\""), hex(8)];
+    for count in [4, 4, 4, 12] {
+        parts.extend([text("-"), hex(count)]);
+    }
+    parts.push(text("\""));
+    Rule::Sequence(parts)
+}
+
+fn char_() -> Rule {
+    let hex = Rule::sequence([text("u"), class("[0-9a-fA-F]").times(4, Some(4))]);
+    let escape = Rule::choice([class(r#"["\\bfnrt]"#), hex]).group();
+    Rule::choice([class(r#"[^"\\\x7F\x00-\x1F]"#), Rule::sequence([class(r"[\\]"), escape])])
+}
+
+/// A choice of sequences of digits, in parentheses with blanks.
+fn either<const N: usize>(branches: [Rule; N]) -> Rule {
+    Rule::choice(branches).padded(Pad::Both)
+}
+
+fn date() -> Rule {
+    let month = [Rule::sequence([text("0"), class("[1-9]")]), Rule::sequence([text("1"), class("[0-2]")])];
+    let day = [
+        Rule::sequence([text("0"), class("[1-9]")]),
+        Rule::sequence([class("[1-2]"), class("[0-9]")]),
+        Rule::sequence([text("3"), class("[0-1]")]),
+    ];
+    let year = class("[0-9]").times(4, Some(4));
+    Rule::sequence([year, text("-"), either(month), text("-"), either(day)])
+}
+
+fn hours() -> Rule {
+    let from_20 = Rule::sequence([text("2"), class("[0-3]")]);
+    Rule::choice([Rule::sequence([class("[01]"), class("[0-9]")]), from_20])
+}
+
+fn time() -> Rule {
+    let sixty = || [text(":"), class("[0-5]"), class("[0-9]")];
+    let millis = Rule::sequence([text("."), class("[0-9]").times(3, Some(3))]).padded(Pad::Both).optional();
+    let sign = either([text("+"), text("-")]);
+    let offset = Rule::sequence([sign, hours().padded(Pad::Both)].into_iter().chain(sixty()));
+    let zone = either([text("Z"), offset]);
+    let parts = [hours().group()].into_iter().chain(sixty()).chain(sixty());
+    Rule::sequence(parts.chain([millis, zone]))
+}
+
+fn date_time() -> Rule {
+    Rule::sequence([rule("date"), text("T"), rule("time")])
+}

@@ -1,0 +1,227 @@
+//! The rules of a grammar as a tree, and how it prints as GBNF.
+//!
+//! The tree keeps what a reader of the text sees and a machine does not (parentheses, the blanks inside them, which of two
+//! ways a bound is written), so that one tree can be printed exactly as llama.cpp prints it. It holds no GBNF otherwise, except
+//! in [`Rule::Class`] and [`Rule::Spelled`].
+
+use std::fmt::{self, Write};
+
+/// The body of a rule, or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Nothing. In a sequence it still takes its place between two blanks.
+    Empty,
+    /// This text.
+    Literal(String),
+    /// A text that is already spelled as GBNF wants it between quotes.
+    Spelled(String),
+    /// One character of a class, spelled as in GBNF, brackets included.
+    Class(String),
+    /// The rule of that name.
+    Reference(String),
+    /// All, in order.
+    Sequence(Vec<Rule>),
+    /// Any one of these.
+    Choice(Vec<Rule>),
+    /// The same in parentheses.
+    Group(Box<Rule>, Pad),
+    /// As often as the bounds say.
+    Repeat(Box<Rule>, Bounds),
+}
+
+/// Blanks inside parentheses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pad {
+    /// `(a)`
+    None,
+    /// `(a )`
+    After,
+    /// `( a )`
+    Both,
+}
+
+/// How often something repeats, and how that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// At least so often.
+    pub min: u64,
+    /// At most so often; `None`: no bound.
+    pub max: Option<u64>,
+    /// `?`, `*` and `+` where they say the same, and both bounds otherwise. Without, always in braces, equal bounds once.
+    pub sign: bool,
+}
+
+impl Rule {
+    /// Exactly this text.
+    pub fn literal(text: impl Into<String>) -> Rule {
+        Rule::Literal(text.into())
+    }
+
+    /// The rule of that name.
+    pub fn reference(name: impl Into<String>) -> Rule {
+        Rule::Reference(name.into())
+    }
+
+    /// One character of this class, spelled as in GBNF, brackets included.
+    pub fn class(spelled: impl Into<String>) -> Rule {
+        Rule::Class(spelled.into())
+    }
+
+    /// One character of these, or with `negated` any other.
+    pub fn one_of(negated: bool, chars: impl IntoIterator<Item = char>) -> Rule {
+        let mut class = String::from(if negated { "[^" } else { "[" });
+        let mut chars = chars.into_iter().peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                // A dash at the end is no range.
+                '-' if chars.peek().is_none() => class.push('-'),
+                // The format has no escape for it, and in front it would negate the class.
+                '^' => class.push_str("\\x5E"),
+                c => push_class_char(&mut class, c),
+            }
+        }
+        class.push(']');
+        Rule::Class(class)
+    }
+
+    /// All of these, in order.
+    pub fn sequence(parts: impl IntoIterator<Item = Rule>) -> Rule {
+        Rule::Sequence(parts.into_iter().collect())
+    }
+
+    /// Any one of these.
+    pub fn choice(branches: impl IntoIterator<Item = Rule>) -> Rule {
+        Rule::Choice(branches.into_iter().collect())
+    }
+
+    /// In parentheses.
+    pub fn group(self) -> Rule {
+        self.padded(Pad::None)
+    }
+
+    /// In parentheses with blanks inside.
+    pub fn padded(self, pad: Pad) -> Rule {
+        Rule::Group(Box::new(self), pad)
+    }
+
+    /// Repeated; what is more than one item must be in a group. Written with `?`, `*` or `+` where possible.
+    pub fn repeat(self, min: u64, max: Option<u64>) -> Rule {
+        Rule::Repeat(Box::new(self), Bounds { min, max, sign: true })
+    }
+
+    /// Repeated, with the bounds in braces in any case.
+    pub fn times(self, min: u64, max: Option<u64>) -> Rule {
+        Rule::Repeat(Box::new(self), Bounds { min, max, sign: false })
+    }
+
+    /// Once or not at all.
+    pub fn optional(self) -> Rule {
+        self.repeat(0, Some(1))
+    }
+}
+
+impl fmt::Display for Rule {
+    /// As GBNF.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rule::Empty => Ok(()),
+            Rule::Literal(text) => write!(f, "\"{}\"", spelled(text)),
+            Rule::Spelled(text) => write!(f, "\"{text}\""),
+            Rule::Class(class) => f.write_str(class),
+            Rule::Reference(name) => f.write_str(name),
+            Rule::Sequence(parts) => {
+                for (i, part) in parts.iter().enumerate() {
+                    write!(f, "{}{part}", if i > 0 { " " } else { "" })?;
+                }
+                Ok(())
+            }
+            Rule::Choice(branches) => {
+                for (i, branch) in branches.iter().enumerate() {
+                    match (i > 0, matches!(branch, Rule::Empty)) {
+                        (false, _) => write!(f, "{branch}")?,
+                        (true, empty) => {
+                            let before = if i == 1 && matches!(branches[0], Rule::Empty) { "" } else { " " };
+                            write!(f, "{before}|{}{branch}", if empty { "" } else { " " })?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Rule::Group(body, pad) => match pad {
+                Pad::None => write!(f, "({body})"),
+                Pad::After => write!(f, "({body} )"),
+                Pad::Both => write!(f, "( {body} )"),
+            },
+            Rule::Repeat(body, bounds) => write!(f, "{body}{bounds}"),
+        }
+    }
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Bounds { min, max, sign } = *self;
+        match (min, max) {
+            (0, Some(1)) if sign => f.write_char('?'),
+            (0, None) if sign => f.write_char('*'),
+            (1, None) if sign => f.write_char('+'),
+            (min, Some(max)) if min == max && !sign => write!(f, "{{{min}}}"),
+            (min, Some(max)) => write!(f, "{{{min},{max}}}"),
+            (min, None) => write!(f, "{{{min},}}"),
+        }
+    }
+}
+
+/// `text` as it stands between the quotes of a GBNF literal.
+pub fn spelled(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\r' => out.push_str("\\r"),
+            '\n' => out.push_str("\\n"),
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            // It would end the text for a reader written in C.
+            '\0' => out.push_str("\\x00"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn push_class_char(class: &mut String, c: char) {
+    match c {
+        '\r' => class.push_str("\\r"),
+        '\n' => class.push_str("\\n"),
+        '\0' => class.push_str("\\x00"),
+        ']' | '\\' | '-' => class.extend(['\\', c]),
+        c => class.push(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints() {
+        let a = || Rule::reference("a");
+        for (rule, text) in [
+            (Rule::literal("a\"\\\n-]\0"), r#""a\"\\\n-]\x00""#),
+            (Rule::one_of(false, "a-]".chars()), r"[a\-\]]"),
+            (Rule::one_of(true, "^-".chars()), r"[^\x5E-]"),
+            (Rule::sequence([a(), Rule::Empty, a()]), "a  a"),
+            (Rule::choice([a(), Rule::Empty, a()]), "a | | a"),
+            (Rule::choice([Rule::Empty, a()]), "| a"),
+            (Rule::choice([a(), Rule::Empty]).group(), "(a |)"),
+            (a().padded(Pad::After).optional(), "(a )?"),
+            (a().padded(Pad::Both).repeat(0, None), "( a )*"),
+            (a().repeat(1, None), "a+"),
+            (a().repeat(2, Some(2)), "a{2,2}"),
+            (a().times(2, Some(2)), "a{2}"),
+            (a().times(0, Some(1)), "a{0,1}"),
+            (a().repeat(3, None), "a{3,}"),
+        ] {
+            assert_eq!(rule.to_string(), text);
+        }
+    }
+}
