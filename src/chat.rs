@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::format::{
     Constraint, Delimiter, Family, Format, Prompt, PromptInput, Thinking, Wanted, auto, family_of, prompt,
 };
-use crate::message::Request;
+use crate::message::{Continuation, Request};
 use crate::peg;
 use crate::stream::Parser;
 use crate::template::{Caps, Template, prepare};
@@ -37,6 +37,8 @@ pub struct ChatTemplate {
 /// What one request needs. Immutable; share it between threads.
 #[derive(Clone, Debug)]
 pub struct Params {
+    /// The name that hosts know this way of parsing by, e.g. `peg-native`.
+    pub format: &'static str,
     /// The prompt, with the generation prompt and what a continued message has so far.
     pub prompt: String,
     /// The end of the prompt that is already the assistant's turn. The parser knows it.
@@ -101,18 +103,19 @@ impl ChatTemplate {
     /// [`crate::ErrorKind::Template`] where the template raises, [`crate::ErrorKind::InvalidArgument`] where the request does not fit it
     /// (arguments that are no JSON where it needs an object, a grammar beside tools), [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
-        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening } = self.prompts(request)?;
-        let format = if request.force_pure_content {
-            auto::pure_content(&opening)
-        } else {
-            let layout = &self.analysis().layout;
-            let wanted = Wanted::new(request, &opening);
-            auto::build(layout, &wanted, self.caps().tool_calls)
+        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = self.prompts(request)?;
+        let wanted =
+            Wanted { request, source: self.source(), opening: &opening, prefill: &generation_prompt, continuation };
+        let format = match self.family.and_then(|family| family.build) {
+            _ if request.force_pure_content => auto::pure_content(&opening),
+            Some(build) => build(&wanted),
+            None => auto::build(&self.analysis().layout, &wanted, self.caps().tool_calls),
         };
-        let Format { output, constraint, preserved_tokens, additional_stops, thinking, delimiters } = format;
+        let Format { name, output, constraint, preserved_tokens, additional_stops, thinking, delimiters } = format;
         let program = Arc::new(peg::compile(&output)?);
         let parser = Parser { program, prefill: generation_prompt.as_str().into() };
         Ok(Params {
+            format: name,
             prompt,
             generation_prompt,
             constraint,
@@ -127,18 +130,23 @@ impl ChatTemplate {
     fn prompts(&self, request: &Request) -> Result<Prompts> {
         let prepared = prepare(&self.template, request)?;
         let input = PromptInput { template: &self.template, prepared: &prepared, request };
+        let continuation = if prepared.continued.is_some() { prepared.continuation } else { Continuation::None };
+        let same = |prompt: Prompt| {
+            let opening = prompt.generation_prompt.clone();
+            Prompts { prompt, opening, continuation }
+        };
         if request.force_pure_content {
-            return Ok(Prompts::new(prompt::plain(&input)?));
+            return prompt::plain(&input).map(same);
         }
         if let Some(family) = self.family {
-            return Ok(Prompts::new((family.prompt)(&input)?));
+            return (family.prompt)(&input).map(same);
         }
-        let Prompts { prompt, opening } = Prompts::new(prompt::plain(&input)?);
+        let Prompts { prompt, opening, .. } = same(prompt::plain(&input)?);
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
             auto::continued_prompt(&self.analysis().layout, &opening, &message.reasoning_content, content.as_deref())
         });
-        Ok(Prompts { prompt, opening })
+        Ok(Prompts { prompt, opening, continuation })
     }
 }
 
@@ -147,13 +155,7 @@ struct Prompts {
     prompt: Prompt,
     /// What opens the assistant's turn, without a message that is continued.
     opening: String,
-}
-
-impl Prompts {
-    fn new(prompt: Prompt) -> Self {
-        let opening = prompt.generation_prompt.clone();
-        Prompts { prompt, opening }
-    }
+    continuation: Continuation,
 }
 
 impl Params {
@@ -173,7 +175,7 @@ impl Params {
         json!({
             "prompt": self.prompt,
             "generation_prompt": self.generation_prompt,
-            "format": "peg-native",
+            "format": self.format,
             "grammar_lazy": matches!(self.constraint, Constraint::Lazy(_)),
             "grammar_triggers": triggers,
             "preserved_tokens": self.preserved_tokens,

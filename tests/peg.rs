@@ -119,6 +119,7 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
             }
             (count >= *min).then_some(at)
         }
+        Expr::Unordered(..) => unreachable!("not generated"),
         Expr::And(child) => {
             let mark = log.len();
             let found = naive(arena, *child, text, at, log);

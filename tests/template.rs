@@ -129,7 +129,7 @@ fn plus_joins_what_templates_join() {
 fn tests_and_filters_follow_jinja() {
     for (expression, expected) in [
         ("nothing is iterable ~ none is iterable ~ [] is sequence ~ {} is mapping", "TrueFalseTrueTrue"),
-        ("true is number ~ 1 is number ~ 1.5 is float ~ 'a' is string", "FalseTrueTrueTrue"),
+        ("true is number ~ 1 is number ~ 1.5 is float ~ 'a' is string", "TrueTrueTrueTrue"),
         ("nothing|default('d') ~ ''|default('d', boolean=true) ~ ''|default('d', true) ~ 0|default(1)", "ddd0"),
         ("nothing|length", "0"),
         ("'3.7'|int ~ 'x'|int ~ 'x'|int(5) ~ '0x1f'|int(base=16)", "30531"),

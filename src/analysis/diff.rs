@@ -13,9 +13,9 @@ pub(super) struct Diff<'a> {
 }
 
 impl<'a> Diff<'a> {
-    /// Equal segments are taken from both ends in turn, one at a time: neither end eats what belongs to the other where a
-    /// piece (a line break, an end-of-turn marker) occurs in both. What is left is compared byte by byte where both
-    /// sides have text there, end first.
+    /// Equal segments are taken from both ends in turn, one at a time: neither end eats what belongs to the other where
+    /// a piece (a line break, an end-of-turn marker) occurs in both. What is left is compared character by character
+    /// where both sides have text there, end first.
     ///
     /// Where `b` only goes on after the end of `a`, that is how it is split, whatever the ends have in common.
     pub(super) fn between(a: &'a str, b: &'a str) -> Self {

@@ -163,7 +163,8 @@ impl<'a> Markup<'a> {
         self.markers.iter().find(|marker| marker.end > newest)
     }
 
-    /// The marker and white space that end at `at`, as long as can be: in `a > b <c <d> x` the one before `x` is `<c <d> `.
+    /// The marker and white space that end at `at`, as long as can be: before the `x` of `a > b <c <d> x` that is
+    /// `<c <d> `.
     pub(super) fn spaced_marker_before(&self, at: usize) -> Option<Range<usize>> {
         let end = self.text[..at].trim_end_matches(is_space).len();
         let (open, close) = match self.text[..end].chars().next_back()? {

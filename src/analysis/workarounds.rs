@@ -50,7 +50,7 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "Command R+",
-        reason: "content is a turn of its own, and a turn of actions has the same frame as one of content",
+        reason: "a call is a turn with the same frame as a reply, so the comparison of the two leaves the reply bare",
         present: &["<|CHATBOT_TOKEN|>", "<|END_OF_TURN_TOKEN|>"],
         absent: &[],
         when: |layout| layout.content.start.is_empty(),
@@ -80,7 +80,7 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "DeepSeek R1 distilled",
-        reason: "the section's end is written only after a tool's answer, so a call seems to end with the turn",
+        reason: "the text of a call ends with markers of turns, which are taken for those of the call and its section",
         present: &["{{'<｜Assistant｜><｜tool▁calls▁begin｜><｜tool▁call▁begin｜>' + tool['type'] + '<｜tool▁sep｜>'"],
         absent: &[],
         when: ALWAYS,
@@ -93,7 +93,8 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "Nemotron Nano 2",
-        reason: "markers are special tokens with numbers for names, which say nothing about their use",
+        reason: "the history writes replies behind an open reasoning marker, so they seem to be wrapped in it and the \
+                 end-of-turn marker",
         present: &["<SPECIAL_10>", "<SPECIAL_11>", "<SPECIAL_12>", "<TOOL_RESPONSE>"],
         absent: &[],
         when: ALWAYS,
@@ -113,7 +114,8 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "Firefunction 2",
-        reason: "the system prompt comes with the first message, whoever speaks, and hides where turns start",
+        reason: "the assistant's turn is opened after every conversation, asked for or not, and each turn begins by \
+                 closing the one before",
         present: &[concat!(
             "{%- set system_prompt = '<|start_header_id|>' + 'system' + '<|end_header_id|>\\n\\n'",
             " + message['content'] | trim + '\\n' + system_prompt_suffix + '<|eot_id|>' -%}"
@@ -127,7 +129,8 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "Solar Open",
-        reason: "a turn without reasoning is written with an empty block, which seems to be part of the turn's start",
+        reason: "the assistant's turn is opened after every conversation, asked for or not, so a reply seems to start \
+                 behind it",
         present: &["<|begin|>assistant<|think|><|end|>"],
         absent: &[],
         when: ALWAYS,
@@ -135,7 +138,8 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "Apriel 1.6",
-        reason: "the last turn is written unlike earlier ones, so adding a message changes the one before",
+        reason: "the first message brings the system prompt, and reasoning begins with the turn, so neither start \
+                 stands alone",
         present: &["if not loop.last and '[BEGIN FINAL RESPONSE]' in asst_text"],
         absent: &[],
         when: ALWAYS,

@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::draft::Draft;
+use super::literal::Literal;
 use super::tag::Tag;
 use crate::message::{Delta, Message};
 use crate::peg::{Machine, incomplete_tail};
@@ -19,8 +20,8 @@ pub(crate) struct Assembler {
     prefill: usize,
     /// Captures read so far.
     read: usize,
-    /// The region being read, and how far.
-    region: Option<(Tag, usize)>,
+    /// The regions being read, outermost first, each from where on it is still to be read.
+    regions: Vec<(Tag, usize)>,
     /// Everything before this position is in the message, or is markup of something that is.
     covered: usize,
     call: CallState,
@@ -35,8 +36,20 @@ struct CallState {
     id: String,
     early: String,
     arguments: Arguments,
-    count: usize,
+    /// The objects and arrays that are open, outermost first, each with its number of members; the first is the object of
+    /// all arguments.
+    containers: Vec<(Container, usize)>,
+    /// A string is open.
     quoted: bool,
+    /// A JSON value has begun that has no text yet.
+    fresh: bool,
+    literal: Literal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Container {
+    Object,
+    Array,
 }
 
 /// How far the arguments have been written.
@@ -89,7 +102,7 @@ impl Assembler {
                 self.close(tag, capture.pos, output);
             }
         }
-        if let Some((tag, _)) = self.region.filter(|(tag, _)| tag.streams()) {
+        if let Some(&(tag, _)) = self.regions.last().filter(|(tag, _)| tag.streams()) {
             self.text(tag, visible.reach, output, false);
         }
         !self.draft.contradicted()
@@ -145,7 +158,7 @@ impl Assembler {
     fn rewind(&mut self) {
         self.draft.rewind();
         self.read = 0;
-        self.region = None;
+        self.regions.clear();
         self.covered = self.prefill;
         self.call = CallState::default();
     }
@@ -156,35 +169,81 @@ impl Assembler {
 
     fn open(&mut self, tag: Tag, pos: usize) {
         match tag {
-            Tag::ToolOpen => self.call = CallState { open: true, ..CallState::default() },
+            Tag::ToolOpen => {
+                self.call = CallState { open: true, containers: vec![(Container::Object, 0)], ..CallState::default() };
+            }
             Tag::ToolClose => self.close_call(pos),
             Tag::ArgClose => self.close_text(pos),
-            Tag::ArgText if self.call.open && !self.call.quoted => {
-                self.arguments("\"", pos, pos);
-                self.call.quoted = true;
+            Tag::ArgText => {
+                self.begin_value(pos);
+                self.begin_text(pos);
             }
+            Tag::ArgJson => (self.call.literal, self.call.fresh) = (Literal::default(), true),
+            Tag::Key => {
+                self.begin_member(pos);
+                self.begin_text(pos);
+            }
+            Tag::Object => self.begin_container(Container::Object, "{", pos),
+            Tag::Array => self.begin_container(Container::Array, "[", pos),
             _ => {}
         }
-        if !matches!(tag, Tag::ToolOpen | Tag::ToolClose | Tag::ArgClose) {
-            self.region = Some((tag, pos));
-        }
+        self.regions.push((tag, pos));
     }
 
     fn close(&mut self, tag: Tag, pos: usize, output: &[u8]) {
-        match self.region {
-            Some((open, _)) if open == tag && tag.streams() => self.text(tag, pos, output, true),
-            Some((open, from)) if open == tag => {
-                let text = String::from_utf8_lossy(&output[from..pos]);
-                self.word(tag, &text, from, pos);
+        let Some(&(_, from)) = self.regions.last().filter(|(open, _)| *open == tag) else { return };
+        match tag {
+            Tag::Object => self.end_container("}", pos),
+            Tag::Array => self.end_container("]", pos),
+            Tag::Key => {
+                self.text(tag, pos, output, true);
+                self.close_text(pos);
+                self.arguments(":", pos, pos);
             }
-            _ => {}
+            _ if tag.streams() => self.text(tag, pos, output, true),
+            _ => self.word(tag, &String::from_utf8_lossy(&output[from..pos]), from, pos),
         }
-        if self.region.is_some_and(|(open, _)| open == tag) {
-            self.region = None;
-        }
+        self.regions.pop();
         if !self.call.open || self.call.named {
             self.covered = self.covered.max(pos);
         }
+    }
+
+    /// A comma before the second and each further member of an object.
+    fn begin_member(&mut self, pos: usize) {
+        let first = self.call.containers.last_mut().is_none_or(|(_, count)| {
+            *count += 1;
+            *count == 1
+        });
+        let brace = if !self.call.named && self.call.early.is_empty() { "{" } else { "" };
+        self.arguments(if first { brace } else { "," }, pos, pos);
+    }
+
+    /// A comma before the second and each further value of an array.
+    fn begin_value(&mut self, pos: usize) {
+        if let Some((Container::Array, count)) = self.call.containers.last_mut() {
+            *count += 1;
+            let comma = if *count > 1 { "," } else { "" };
+            self.arguments(comma, pos, pos);
+        }
+    }
+
+    fn begin_text(&mut self, pos: usize) {
+        if self.call.open && !self.call.quoted {
+            self.arguments("\"", pos, pos);
+            self.call.quoted = true;
+        }
+    }
+
+    fn begin_container(&mut self, kind: Container, bracket: &str, pos: usize) {
+        self.begin_value(pos);
+        self.arguments(bracket, pos, pos);
+        self.call.containers.push((kind, 0));
+    }
+
+    fn end_container(&mut self, bracket: &str, pos: usize) {
+        self.call.containers.pop();
+        self.arguments(bracket, pos, pos);
     }
 
     /// A region that counts as a whole.
@@ -215,10 +274,8 @@ impl Assembler {
             Tag::ArgName => {
                 let name = text.trim_ascii_end();
                 let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
-                let comma = if self.call.count > 0 { "," } else { "" };
-                let brace = if !self.call.named && self.call.early.is_empty() { "{" } else { "" };
-                self.call.count += 1;
-                self.arguments(&format!("{brace}{comma}{}:", Value::from(name)), from, to);
+                self.begin_member(from);
+                self.arguments(&format!("{}:", Value::from(name)), from, to);
             }
             _ => {}
         }
@@ -226,7 +283,7 @@ impl Assembler {
 
     /// More of a streaming region, up to `to`.
     fn text(&mut self, tag: Tag, to: usize, output: &[u8], whole: bool) {
-        let Some((_, from)) = self.region else { return };
+        let Some(&(_, from)) = self.regions.last() else { return };
         if to <= from {
             return;
         }
@@ -253,16 +310,21 @@ impl Assembler {
                 self.object(&text, from, to);
             }
             Tag::ArgJson => {
-                let text = String::from_utf8_lossy(bytes);
+                if std::mem::take(&mut self.call.fresh) {
+                    self.begin_value(from);
+                }
+                let text = self.call.literal.feed(&String::from_utf8_lossy(bytes));
                 self.arguments(&text, from, to);
             }
-            Tag::ArgText => {
+            Tag::ArgText | Tag::Key => {
                 let quoted = Value::from(String::from_utf8_lossy(bytes)).to_string();
                 self.arguments(&quoted[1..quoted.len() - 1], from, to);
             }
             _ => {}
         }
-        self.region = Some((tag, to));
+        if let Some(region) = self.regions.last_mut() {
+            region.1 = to;
+        }
         if !self.call.open || self.call.named {
             self.covered = self.covered.max(to);
         }

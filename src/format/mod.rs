@@ -4,8 +4,10 @@
 
 mod assemble;
 pub mod auto;
+mod calls;
 mod draft;
 mod harmony;
+mod literal;
 pub mod model;
 mod parts;
 pub mod prompt;
@@ -19,45 +21,61 @@ pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
 
 use crate::grammar::Trigger;
-use crate::message::{ReasoningFormat, Request, Tool, ToolChoice};
+use crate::message::{Continuation, ReasoningFormat, Request, Tool, ToolChoice};
 use crate::peg::Arena;
 
 /// What a format needs to know of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// The tools that may be called; empty where they are not to be called.
-    pub tools: &'a [Tool],
-    /// At least one call.
-    pub call_required: bool,
-    /// More than one call.
-    pub parallel: bool,
-    /// Whether reasoning is told from content.
-    pub extract_reasoning: bool,
-    /// The schema of a structured response.
-    pub response_schema: Option<&'a Value>,
+    /// The request itself.
+    pub request: &'a Request,
+    /// The template's text.
+    pub source: &'a str,
     /// The end of the prompt that opens the assistant's turn, as the template renders it.
-    pub generation_prompt: &'a str,
+    pub opening: &'a str,
+    /// The same with what a continued message has so far: what the parser reads before the output.
+    pub prefill: &'a str,
+    /// Where the model continues a message; never [`Continuation::Auto`], and `None` where there is nothing to continue.
+    pub continuation: Continuation,
 }
 
 impl<'a> Wanted<'a> {
-    /// What `request` asks for.
-    pub fn new(request: &'a Request, generation_prompt: &'a str) -> Self {
-        let tools = if request.tool_choice == ToolChoice::None { &[] } else { request.tools.as_slice() };
-        let schema = &request.json_schema;
-        Wanted {
-            tools,
-            call_required: request.tool_choice == ToolChoice::Required,
-            parallel: request.parallel_tool_calls,
-            extract_reasoning: request.reasoning_format != ReasoningFormat::None,
-            response_schema: schema.as_object().filter(|schema| !schema.is_empty()).map(|_| schema),
-            generation_prompt,
-        }
+    /// The tools that may be called; empty where they are not to be called.
+    pub fn tools(&self) -> &'a [Tool] {
+        if self.request.tool_choice == ToolChoice::None { &[] } else { &self.request.tools }
+    }
+
+    /// At least one call.
+    pub fn call_required(&self) -> bool {
+        self.request.tool_choice == ToolChoice::Required
+    }
+
+    /// More than one call.
+    pub fn parallel(&self) -> bool {
+        self.request.parallel_tool_calls
+    }
+
+    /// Whether reasoning is told from content.
+    pub fn extract_reasoning(&self) -> bool {
+        self.request.reasoning_format != ReasoningFormat::None
+    }
+
+    /// The schema of a structured response, an object that says something.
+    pub fn response_schema(&self) -> Option<&'a Value> {
+        self.response_object().filter(|schema| schema.as_object().is_some_and(|fields| !fields.is_empty()))
+    }
+
+    /// The same, but `{}` (any JSON) counts, too.
+    pub fn response_object(&self) -> Option<&'a Value> {
+        Some(&self.request.json_schema).filter(|schema| schema.is_object())
     }
 }
 
 /// The one description of an output, and what goes with it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Format {
+    /// The name that hosts know this way of parsing by.
+    pub name: &'static str,
     /// What the output may look like, the generation prompt included.
     pub output: Arena,
     /// Whether a grammar constrains the output, and if so, how it starts.
@@ -70,6 +88,20 @@ pub struct Format {
     pub thinking: Option<Thinking>,
     /// How the turns of each role begin in a prompt.
     pub delimiters: Vec<Delimiter>,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Format {
+            name: "peg-native",
+            output: Arena::default(),
+            constraint: Constraint::Free,
+            preserved_tokens: Vec::new(),
+            additional_stops: Vec::new(),
+            thinking: None,
+            delimiters: Vec::new(),
+        }
+    }
 }
 
 /// Whether a grammar constrains the output.

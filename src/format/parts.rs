@@ -67,7 +67,7 @@ impl Parts {
         self.whole(Tag::ArgName, self.literal(name))
     }
 
-    /// An argument's value, written as JSON.
+    /// An argument's value, written as JSON or as a Python literal.
     pub fn arg_json(&self, child: ExprId) -> ExprId {
         self.tag(Tag::ArgJson, child)
     }
@@ -80,6 +80,21 @@ impl Parts {
     /// The end of an argument's value.
     pub fn arg_close(&self, child: ExprId) -> ExprId {
         self.whole(Tag::ArgClose, child)
+    }
+
+    /// The name of an object's member, shown as it comes.
+    pub fn key(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::Key, child)
+    }
+
+    /// An object made of argument names and values.
+    pub fn object(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::Object, child)
+    }
+
+    /// An array made of argument values.
+    pub fn array(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::Array, child)
     }
 
     /// A marker whose outer white space the model may leave out, character by character.

@@ -22,16 +22,22 @@ pub enum Tag {
     ToolArgs,
     /// The name of one argument.
     ArgName,
-    /// The value of one argument, written as JSON.
+    /// The value of one argument, written as JSON or as a Python literal.
     ArgJson,
     /// The value of one argument, written as raw text.
     ArgText,
     /// The value of one argument is whole.
     ArgClose,
+    /// The name of a member of an object, shown as it comes; between its markers.
+    Key,
+    /// An object whose members are argument names and values.
+    Object,
+    /// An array whose items are argument values.
+    Array,
 }
 
 impl Tag {
-    const ALL: [Tag; 11] = [
+    const ALL: [Tag; 14] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -43,6 +49,9 @@ impl Tag {
         Tag::ArgJson,
         Tag::ArgText,
         Tag::ArgClose,
+        Tag::Key,
+        Tag::Object,
+        Tag::Array,
     ];
 
     /// The tag behind an id of a format's arena.
@@ -52,7 +61,7 @@ impl Tag {
 
     /// Whether the region's text shows while it is still open.
     pub(super) fn streams(self) -> bool {
-        matches!(self, Tag::Reasoning | Tag::Content | Tag::ToolArgs | Tag::ArgJson | Tag::ArgText)
+        matches!(self, Tag::Reasoning | Tag::Content | Tag::ToolArgs | Tag::ArgJson | Tag::ArgText | Tag::Key)
     }
 }
 

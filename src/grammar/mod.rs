@@ -16,6 +16,11 @@ impl Trigger {
     pub fn word(value: impl Into<String>) -> Self {
         Trigger { kind: TriggerKind::Word, value: value.into() }
     }
+
+    /// Starts where this regular expression matches: at its first group that takes part, or at its beginning.
+    pub fn pattern(value: impl Into<String>) -> Self {
+        Trigger { kind: TriggerKind::Pattern, value: value.into() }
+    }
 }
 
 /// How a trigger's value is read.
@@ -23,13 +28,16 @@ impl Trigger {
 pub enum TriggerKind {
     /// A text that appears in the output.
     Word,
+    /// A regular expression (ECMAScript) that is searched for in the output.
+    Pattern,
 }
 
 impl TriggerKind {
-    /// `word`.
+    /// `word` or `pattern`.
     pub fn name(self) -> &'static str {
         match self {
             TriggerKind::Word => "word",
+            TriggerKind::Pattern => "pattern",
         }
     }
 }

@@ -12,6 +12,121 @@ pub fn parameters(given: &Value) -> Value {
     }
 }
 
+/// The types that a JSON value may have. A whole number is a number, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Types(u8);
+
+impl Types {
+    /// No type.
+    pub const NONE: Types = Types(0);
+    /// `null`.
+    pub const NULL: Types = Types(1);
+    /// `true` and `false`.
+    pub const BOOLEAN: Types = Types(2);
+    /// Numbers.
+    pub const NUMBER: Types = Types(4);
+    /// Strings.
+    pub const STRING: Types = Types(8);
+    /// Arrays.
+    pub const ARRAY: Types = Types(16);
+    /// Objects.
+    pub const OBJECT: Types = Types(32);
+    /// Any value.
+    pub const ALL: Types = Types(63);
+
+    /// Whether every type of `other` is among these.
+    pub fn has(self, other: Types) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These and those.
+    pub fn or(self, other: Types) -> Types {
+        Types(self.0 | other.0)
+    }
+
+    fn and(self, other: Types) -> Types {
+        Types(self.0 & other.0)
+    }
+
+    fn named(name: &str) -> Types {
+        match name {
+            "null" => Types::NULL,
+            "boolean" => Types::BOOLEAN,
+            "number" | "integer" => Types::NUMBER,
+            "string" => Types::STRING,
+            "array" => Types::ARRAY,
+            "object" => Types::OBJECT,
+            _ => Types::NONE,
+        }
+    }
+
+    fn of(value: &Value) -> Types {
+        match value {
+            Value::Null => Types::NULL,
+            Value::Bool(_) => Types::BOOLEAN,
+            Value::Number(_) => Types::NUMBER,
+            Value::String(_) => Types::STRING,
+            Value::Array(_) => Types::ARRAY,
+            Value::Object(_) => Types::OBJECT,
+        }
+    }
+}
+
+/// The types that a value matching `schema` may have. `root` is where `$ref` points into; a reference that leads nowhere, or
+/// in a circle, adds none.
+pub fn types(schema: &Value, root: &Value) -> Types {
+    types_within(schema, root, 0)
+}
+
+fn types_within(schema: &Value, root: &Value, depth: usize) -> Types {
+    if depth > limits::JSON_DEPTH {
+        return Types::NONE;
+    }
+    let inner = |schema: &Value| types_within(schema, root, depth + 1);
+    if let Some(target) = schema.get("$ref") {
+        return target_of(target, root).map_or(Types::NONE, inner);
+    }
+    if let Some(Value::Array(branches)) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
+        return branches.iter().map(inner).fold(Types::NONE, Types::or);
+    }
+    if let Some(Value::Array(names)) = schema.get("type") {
+        return names.iter().filter_map(Value::as_str).map(Types::named).fold(Types::NONE, Types::or);
+    }
+    if let Some(value) = schema.get("const") {
+        return Types::of(value);
+    }
+    if let Some(Value::Array(values)) = schema.get("enum") {
+        return values.iter().map(Types::of).fold(Types::NONE, Types::or);
+    }
+    let name = schema.get("type").and_then(Value::as_str).unwrap_or("");
+    if let Some(Value::Array(branches)) = all_of(schema, name) {
+        return branches.iter().map(inner).fold(Types::ALL, Types::and);
+    }
+    match name {
+        "" if says_object(schema) => Types::OBJECT,
+        "" if schema.get("items").or(schema.get("prefixItems")).is_some() => Types::ARRAY,
+        "" if says_string(schema) => Types::STRING,
+        "" => Types::ALL,
+        name => Types::named(name),
+    }
+}
+
+/// Where a `$ref` leads.
+fn target_of<'a>(target: &Value, root: &'a Value) -> Option<&'a Value> {
+    target.as_str().and_then(|target| target.strip_prefix('#')).and_then(|path| root.pointer(path))
+}
+
+/// Whether a schema has a key that only means something for objects.
+fn says_object(schema: &Value) -> bool {
+    schema.get("properties").is_some()
+        || schema.get("additionalProperties").is_some_and(|allowed| *allowed != Value::Bool(true))
+}
+
+/// The branches of `allOf`, where nothing that comes before it speaks.
+fn all_of<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    schema.get("allOf").filter(|_| name == "string" || matches!(name, "" | "object") && !says_object(schema))
+}
+
 /// Whether a value that matches `schema` may be a string, by any of its branches. `root` is where `$ref` points into.
 /// A reference that leads nowhere, or in a circle, counts as no string.
 pub fn may_be_string(schema: &Value, root: &Value) -> bool {
@@ -26,8 +141,7 @@ fn allows_string(schema: &Value, root: &Value, depth: usize) -> bool {
         branches.as_array().is_some_and(|all| all.iter().any(|branch| allows_string(branch, root, depth + 1)))
     };
     if let Some(target) = schema.get("$ref") {
-        let target = target.as_str().and_then(|target| target.strip_prefix('#')).and_then(|path| root.pointer(path));
-        return target.is_some_and(|target| allows_string(target, root, depth + 1));
+        return target_of(target, root).is_some_and(|target| allows_string(target, root, depth + 1));
     }
     if let Some(branches) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
         return any(branches);
@@ -46,17 +160,16 @@ fn allows_string(schema: &Value, root: &Value, depth: usize) -> bool {
         return values.iter().any(Value::is_string);
     }
     let name = schema.get("type").and_then(Value::as_str).unwrap_or("");
-    let object = schema.get("properties").is_some()
-        || schema.get("additionalProperties").is_some_and(|allowed| *allowed != Value::Bool(true));
-    let all_of = schema.get("allOf").filter(|_| matches!(name, "" | "string") && !object);
-    if let Some(Value::Array(branches)) = all_of {
+    if let Some(Value::Array(branches)) = all_of(schema, name) {
         // Every branch must allow a string, and one that says nothing does not make it one.
         let mut said = branches.iter().filter(|branch| !says_nothing(branch)).peekable();
         return said.peek().is_some() && said.all(|branch| allows_string(branch, root, depth + 1));
     }
     match name {
         "string" => true,
-        "" => !object && schema.get("items").or(schema.get("prefixItems")).is_none() && says_string(schema),
+        "" => {
+            !says_object(schema) && schema.get("items").or(schema.get("prefixItems")).is_none() && says_string(schema)
+        }
         _ => false,
     }
 }
@@ -93,6 +206,26 @@ fn says_nothing(schema: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn types_of_unions_and_references() {
+        let root = json!({"$defs": {"s": {"type": ["string", "null"]}, "loop": {"$ref": "#/$defs/loop"}}});
+        for (schema, expected) in [
+            (json!({}), Types::ALL),
+            (json!({"type": "integer"}), Types::NUMBER),
+            (json!({"$ref": "#/$defs/s"}), Types::STRING.or(Types::NULL)),
+            (json!({"$ref": "#/$defs/loop"}), Types::NONE),
+            (
+                json!({"anyOf": [{"type": "object"}, {"enum": [1, true]}]}),
+                Types::OBJECT.or(Types::NUMBER).or(Types::BOOLEAN),
+            ),
+            (json!({"allOf": [{}, {"type": "array"}]}), Types::ARRAY),
+            (json!({"properties": {}}), Types::OBJECT),
+            (json!({"minLength": 1}), Types::STRING),
+        ] {
+            assert_eq!(types(&schema, &root), expected, "{schema}");
+        }
+    }
 
     #[test]
     fn strings_by_any_branch() {

@@ -88,6 +88,11 @@ impl Builder {
         self.repeat(child, 1, None)
     }
 
+    /// [`Expr::Unordered`]: the required ones and the optional ones.
+    pub fn unordered(&self, required: Vec<ExprId>, optional: Vec<ExprId>) -> ExprId {
+        self.add(Expr::Unordered(required, optional))
+    }
+
     /// [`Expr::And`].
     pub fn and(&self, child: ExprId) -> ExprId {
         self.add(Expr::And(child))

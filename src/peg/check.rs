@@ -1,6 +1,6 @@
 //! What must hold before an arena is compiled: a root, no dangling reference, no left recursion, bounded nesting.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::expr::{Arena, Expr, ExprId};
 use crate::error::{Error, ErrorKind, Result};
@@ -9,16 +9,26 @@ use crate::limits;
 /// Checks the part of `arena` that its root reaches.
 pub(super) fn check(arena: &Arena) -> Result<ExprId> {
     let root = arena.root().ok_or_else(|| Error::new(ErrorKind::Internal, "the format description has no root"))?;
-    let mut checker = Checker { arena, nullable: HashMap::new(), entered: Vec::new(), checked: Default::default() };
-    checker.visit(root, 0)?;
-    checker.left(root)?;
+    let mut checker = Checker {
+        arena,
+        nullable: HashMap::new(),
+        entered: Vec::new(),
+        heights: HashMap::new(),
+        rules: HashSet::new(),
+        pending: vec![root],
+    };
+    while let Some(next) = checker.pending.pop() {
+        checker.visit(next, 0)?;
+        checker.left(next, 0)?;
+    }
     Ok(root)
 }
 
 /// The direct children of a node.
-pub(super) fn children(node: &Expr) -> &[ExprId] {
+fn children(node: &Expr) -> Vec<ExprId> {
     match node {
-        Expr::Sequence(children) | Expr::Choice(children) => children,
+        Expr::Sequence(children) | Expr::Choice(children) => children.clone(),
+        Expr::Unordered(required, optional) => [required.as_slice(), optional].concat(),
         Expr::Repeat(child, ..)
         | Expr::And(child)
         | Expr::Not(child)
@@ -26,18 +36,25 @@ pub(super) fn children(node: &Expr) -> &[ExprId] {
         | Expr::Atomic(child)
         | Expr::Rule { child, .. }
         | Expr::Schema { child, .. }
-        | Expr::Excluding(child, _) => std::slice::from_ref(child),
-        _ => &[],
+        | Expr::Excluding(child, _) => vec![*child],
+        _ => Vec::new(),
     }
+}
+
+fn too_deep() -> Error {
+    Error::new(ErrorKind::Limit, format!("the format description nests deeper than {} expressions", limits::EXPR_DEPTH))
 }
 
 struct Checker<'a> {
     arena: &'a Arena,
-    /// Whether a rule may match nothing; `None` while that is being found out.
-    nullable: HashMap<&'a str, Option<bool>>,
+    /// Whether an expression may match nothing, where that is known.
+    nullable: HashMap<ExprId, bool>,
     /// Rules that are entered without having consumed anything, outermost first.
     entered: Vec<&'a str>,
-    checked: std::collections::HashSet<ExprId>,
+    heights: HashMap<ExprId, usize>,
+    /// Rules that are referred to, and those of them that are still to be looked at.
+    rules: HashSet<ExprId>,
+    pending: Vec<ExprId>,
 }
 
 impl<'a> Checker<'a> {
@@ -50,24 +67,44 @@ impl<'a> Checker<'a> {
         })
     }
 
-    fn visit(&mut self, id: ExprId, depth: usize) -> Result<()> {
-        if depth > limits::EXPR_DEPTH {
-            let text = format!("the format description nests deeper than {} expressions", limits::EXPR_DEPTH);
-            return Err(Error::new(ErrorKind::Limit, text));
+    /// Checks what is below a node, once; its height. Rules are looked at on their own, as they are compiled.
+    fn visit(&mut self, id: ExprId, depth: usize) -> Result<usize> {
+        let below = self.heights.get(&id).copied().unwrap_or(0);
+        if depth + below > limits::EXPR_DEPTH {
+            return Err(too_deep());
         }
-        if !self.checked.insert(id) {
-            return Ok(());
+        if below > 0 {
+            return Ok(below);
         }
         let node = self.arena.get(id);
         if let Expr::Ref(name) = node {
             let target = self.rule(name)?;
-            return self.visit(target, depth + 1);
+            if self.rules.insert(target) {
+                self.pending.push(target);
+            }
         }
-        children(node).iter().try_for_each(|&child| self.visit(child, depth + 1))
+        let mut height = 1;
+        for child in children(node) {
+            height = height.max(1 + self.visit(child, depth + 1)?);
+        }
+        self.heights.insert(id, height);
+        Ok(height)
     }
 
     /// Walks what `id` may enter before it consumes a byte; says whether it may match without consuming any.
-    fn left(&mut self, id: ExprId) -> Result<bool> {
+    fn left(&mut self, id: ExprId, depth: usize) -> Result<bool> {
+        if depth > limits::EXPR_DEPTH {
+            return Err(too_deep());
+        }
+        if let Some(&known) = self.nullable.get(&id) {
+            return Ok(known);
+        }
+        let nullable = self.left_of(id, depth)?;
+        self.nullable.insert(id, nullable);
+        Ok(nullable)
+    }
+
+    fn left_of(&mut self, id: ExprId, depth: usize) -> Result<bool> {
         let arena = self.arena;
         Ok(match arena.get(id) {
             Expr::Empty | Expr::End | Expr::Space | Expr::StringBody(_) | Expr::Until(_) => true,
@@ -75,7 +112,7 @@ impl<'a> Checker<'a> {
             Expr::Any | Expr::Char(_) => false,
             Expr::Sequence(children) => {
                 for &child in children {
-                    if !self.left(child)? {
+                    if !self.left(child, depth + 1)? {
                         return Ok(false);
                     }
                 }
@@ -84,33 +121,35 @@ impl<'a> Checker<'a> {
             Expr::Choice(children) => {
                 let mut nullable = false;
                 for &child in children {
-                    nullable |= self.left(child)?;
+                    nullable |= self.left(child, depth + 1)?;
                 }
                 nullable
             }
-            Expr::Repeat(child, min, _) => self.left(*child)? || *min == 0,
+            Expr::Unordered(..) => {
+                for child in children(arena.get(id)) {
+                    self.left(child, depth + 1)?;
+                }
+                true
+            }
+            Expr::Repeat(child, min, _) => self.left(*child, depth + 1)? || *min == 0,
             Expr::And(child) | Expr::Not(child) => {
-                self.left(*child)?;
+                self.left(*child, depth + 1)?;
                 true
             }
             Expr::Tag(_, child)
             | Expr::Atomic(child)
             | Expr::Rule { child, .. }
             | Expr::Schema { child, .. }
-            | Expr::Excluding(child, _) => self.left(*child)?,
+            | Expr::Excluding(child, _) => self.left(*child, depth + 1)?,
             Expr::Ref(name) => {
-                if let Some(Some(known)) = self.nullable.get(name.as_str()) {
-                    return Ok(*known);
-                }
                 if self.entered.contains(&name.as_str()) {
                     let text = format!("the rule {name:?} begins with itself (left recursion)");
                     return Err(Error::new(ErrorKind::InvalidArgument, text));
                 }
                 self.entered.push(name);
                 let target = self.rule(name)?;
-                let nullable = self.left(target)?;
+                let nullable = self.left(target, depth + 1)?;
                 self.entered.pop();
-                self.nullable.insert(name, Some(nullable));
                 nullable
             }
         })

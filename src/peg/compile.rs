@@ -68,6 +68,11 @@ impl<'a> Compiler<'a> {
             Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
             Expr::Choice(children) => self.choice(children),
             Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
+            Expr::Unordered(required, optional) if required.is_empty() && optional.is_empty() => {}
+            Expr::Unordered(required, optional) => {
+                let any = [required.as_slice(), optional].concat();
+                self.rounds(0, None, |compiler| compiler.choice(&any));
+            }
             Expr::And(child) => {
                 self.emit(Op::AndBegin);
                 self.expr(*child);
@@ -136,12 +141,16 @@ impl<'a> Compiler<'a> {
             self.emit(Op::Span(index));
             return;
         }
+        self.rounds(min, max, |compiler| compiler.expr(child));
+    }
+
+    fn rounds(&mut self, min: u32, max: Option<u32>, round: impl FnOnce(&mut Self)) {
         let index = self.out.repeats.len();
         self.out.repeats.push(Bounds { min, max, exit: 0 });
         self.emit(Op::RepeatBegin);
         let next = self.here();
         self.emit(Op::RepeatNext(index as u32));
-        self.expr(child);
+        round(self);
         self.emit(Op::RepeatEnd(next));
         self.out.repeats[index].exit = self.here();
     }

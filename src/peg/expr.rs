@@ -61,6 +61,9 @@ pub enum Expr {
     StringBody(u8),
     /// Text up to the first of these markers, or to the end of the output. No markers: everything.
     Until(Vec<String>),
+    /// Any of these, in any order and any number. A grammar has each of the first list once and each of the second at most
+    /// once.
+    Unordered(Vec<ExprId>, Vec<ExprId>),
     /// The child's extent is captured under the tag.
     Tag(TagId, ExprId),
     /// Captures inside show only once the whole child has matched.

@@ -22,6 +22,7 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.add", ops::add),
     ("op.cat", ops::concat),
     ("op.dict", ops::dict),
+    ("op.each", ops::each),
     ("op.in", ops::contains),
     ("op.keep", ops::keep),
     ("op.list", ops::list),

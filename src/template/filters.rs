@@ -33,7 +33,7 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
     ("tojson", tojson),
     ("trim", trim),
     ("upper", |_, args| on_text(args, str::to_uppercase)),
-    ("wordcount", |_, args| Ok(Value::from(print::text(&subject(args)).split_whitespace().count()))),
+    ("wordcount", wordcount),
 ];
 
 /// What the filter is applied to.
@@ -173,6 +173,12 @@ fn trim(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let chars = args.text(1, "chars")?;
     let value = print::text(&args.get(0, "value"));
     Ok(Value::from(text::strip(&value, Ends { left: true, right: true }, chars.as_deref())))
+}
+
+fn wordcount(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let text = print::text(&subject(args));
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    Ok(Value::from(words.count()))
 }
 
 /// The pairs of a map as tuples.

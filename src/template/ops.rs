@@ -194,6 +194,16 @@ pub(super) fn keep(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     own(args.first().cloned().unwrap_or_default())
 }
 
+/// `for x in a`: the engine's loops do not know where a string ends, and take none for an empty list.
+pub(super) fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = args.first().cloned().unwrap_or_default();
+    match value.as_str() {
+        Some(_) => List::of(items(&value)?),
+        None if value.is_none() => Err(Error::new(ErrorKind::InvalidOperation, "none cannot be looped over")),
+        None => Ok(value),
+    }
+}
+
 /// `n` bytes of text follow into a capture.
 pub(super) fn spend(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     charge(state, args.first().and_then(Value::as_usize).unwrap_or_default())?;

@@ -53,6 +53,7 @@ fn write_repr(out: &mut String, value: &Value) {
     }
     match float(value) {
         Some(number) => out.push_str(&float_text(number)),
+        None if value.is_undefined() => out.push_str("Undefined"),
         None => {
             let _ = write!(out, "{value}");
         }

@@ -152,6 +152,11 @@ impl<'s> Pass<'s> {
                     self.out.replace_range(account..account + DIGITS, &format!("{:DIGITS$}", block.bytes));
                 }
             }
+            // The engine trims a new line here, Jinja does not.
+            Kind::Raw if mark == "%}" => {
+                self.out.truncate(self.out.len() - mark.len());
+                self.out.push_str("+%}");
+            }
             _ => {}
         }
     }
@@ -183,8 +188,15 @@ fn statement(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
             Ok(Kind::Plain)
         }
         "for" => {
-            while !matches!(tag.copy(), Token::Name("in") | Token::None | Token::End(_)) {}
+            while tag.copy() != Token::Name("in") {
+                if matches!(tag.peek(), Token::None | Token::End(_)) {
+                    return Err(Stop::Syntax);
+                }
+            }
+            let start = tag.out.len();
             tag.condition()?;
+            tag.out.insert(start, '(');
+            tag.out.push_str(")|op.each");
             if tag.peek() == Token::Name("if") {
                 tag.copy();
                 tag.expression()?;

@@ -46,7 +46,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("ne", |_, args| Ok(subject(args) != *other(args)?)),
     ("!=", |_, args| Ok(subject(args) != *other(args)?)),
     ("none", |_, args| Ok(kind(args) == ValueKind::None)),
-    ("number", |_, args| Ok(kind(args) == ValueKind::Number)),
+    ("number", |_, args| Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))),
     ("odd", |_, args| Ok(integer(args)? % 2 != 0)),
     ("sameas", |_, args| Ok(same(&subject(args), other(args)?))),
     ("sequence", |_, args| {

@@ -51,7 +51,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     if !template.analysis().evidence.is_empty() {
         screen.heading("what showed it")?;
     }
-    for group in template.analysis().evidence.chunk_by(|a, b| a.source == b.source) {
+    for group in template.analysis().evidence.chunk_by(|a, b| (a.pass, &a.source) == (b.pass, &b.source)) {
         evidence(group, screen)?;
     }
     Ok(())
@@ -99,15 +99,13 @@ fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: P
 
 /// The fields that one source showed, and the source.
 fn evidence(group: &[Evidence], screen: &mut Screen) -> io::Result<()> {
-    let Some(Evidence { source, .. }) = group.first() else { return Ok(()) };
-    let (title, first) = match source {
-        Source::Comparison { question, .. } => (*question, "  "),
-        Source::Workaround { name, .. } => (*name, "  work-around: "),
-        _ => return Ok(()),
+    let Some(Evidence { source, pass, .. }) = group.first() else { return Ok(()) };
+    let title = match source {
+        Source::Comparison { question, .. } => question,
+        Source::Workaround { name, .. } => name,
+        _ => "the fields above",
     };
-    screen.write_all(first.as_bytes())?;
-    screen.paint(Paint::Strong, title)?;
-    writeln!(screen)?;
+    screen.paint(Paint::Strong, &format!("  {pass}: {title}\n"))?;
     let widest = group.iter().map(|item| item.field.len()).max().unwrap_or(0);
     for item in group {
         named(screen, item.field, INDENT, widest, Paint::Strong, &shown(&item.value))?;

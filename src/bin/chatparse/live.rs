@@ -13,8 +13,8 @@ const MARGIN: usize = 11;
 /// Writes deltas.
 #[derive(Default)]
 pub struct Live {
-    /// The part being written: its kind and its call.
-    part: Option<(&'static str, usize)>,
+    /// The part being written, and of which call.
+    part: Option<(DeltaKind, usize)>,
     /// The line has ended; the next text begins one.
     broken: bool,
 }
@@ -23,23 +23,30 @@ impl Live {
     /// Appends what a delta adds.
     pub fn delta(&mut self, delta: &Delta, screen: &mut Screen) -> io::Result<()> {
         let (part, paint) = match delta.kind {
-            DeltaKind::Reasoning => ("reasoning", Paint::Faint),
-            DeltaKind::Content => ("content", Paint::Plain),
-            DeltaKind::ToolName => ("call", Paint::Call),
-            DeltaKind::ToolId => ("call", Paint::Faint),
-            DeltaKind::ToolArguments => ("call", Paint::Plain),
+            DeltaKind::Reasoning => ("reasoning".to_owned(), Paint::Faint),
+            DeltaKind::Content => ("content".to_owned(), Paint::Plain),
+            DeltaKind::ToolName => (format!("call {}", delta.call + 1), Paint::Call),
+            DeltaKind::ToolId => (format!("call {}", delta.call + 1), Paint::Faint),
+            DeltaKind::ToolArguments => (format!("call {}", delta.call + 1), Paint::Plain),
         };
-        if self.part != Some((part, delta.call)) {
-            self.end(screen)?;
-            self.part = Some((part, delta.call));
-            let name = if part == "call" { format!("call {}", delta.call + 1) } else { part.to_owned() };
-            screen.paint(Paint::Strong, &format!("{name:MARGIN$}"))?;
+        let is_call = |kind| !matches!(kind, DeltaKind::Reasoning | DeltaKind::Content);
+        let here = Some((delta.kind, delta.call));
+        match self.part {
+            _ if self.part == here => {}
+            // Name, id and arguments of a call go on one line.
+            Some((kind, call)) if call == delta.call && is_call(kind) && is_call(delta.kind) => {
+                screen.write_all(b" ")?;
+                self.part = here;
+            }
+            _ => {
+                self.end(screen)?;
+                self.part = here;
+                screen.paint(Paint::Strong, &format!("{part:MARGIN$}"))?;
+            }
         }
-        match delta.kind {
-            DeltaKind::ToolName => self.text(screen, paint, &format!("{} ", tamed(delta.text))),
-            DeltaKind::ToolId => self.text(screen, paint, &format!("[{}] ", tamed(delta.text))),
-            _ => self.text(screen, paint, &tamed(delta.text)),
-        }
+        let text = tamed(delta.text);
+        let text = if delta.kind == DeltaKind::ToolId { format!("[{text}]") } else { text };
+        self.text(screen, paint, &text)
     }
 
     /// Ends the last part.

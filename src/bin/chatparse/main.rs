@@ -80,7 +80,7 @@ fn main() -> ExitCode {
 
 /// Says what went wrong. Nobody may be listening; the exit code tells it all the same.
 fn complain(message: &str, code: u8) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "chatparse: {message}");
+    let _ = writeln!(std::io::stderr(), "chatparse: {}", text::tamed(message));
     ExitCode::from(code)
 }
 

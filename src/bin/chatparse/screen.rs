@@ -1,5 +1,6 @@
 //! Standard output, with colours where a person looks at it.
 
+use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 /// How a piece of text is painted.
@@ -40,9 +41,8 @@ pub struct Screen {
 impl Screen {
     pub fn stdout() -> Self {
         let out = io::stdout().lock();
-        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Screen { coloured: out.is_terminal() && !set("NO_COLOR") && !dumb, out: BufWriter::new(out) }
+        let coloured = out.is_terminal() && wants_colour(std::env::var_os("NO_COLOR"), std::env::var_os("TERM"));
+        Screen { coloured, out: BufWriter::new(out) }
     }
 
     /// Writes `text` painted.
@@ -68,5 +68,24 @@ impl Write for Screen {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// Whether a terminal gets colours: <https://no-color.org>, and what the terminal says of itself.
+fn wants_colour(no_color: Option<OsString>, term: Option<OsString>) -> bool {
+    no_color.is_none_or(|value| value.is_empty()) && term.is_none_or(|term| term != "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_color_is_honoured() {
+        let text = |text: &str| Some(OsString::from(text));
+        assert!(wants_colour(None, None));
+        assert!(wants_colour(text(""), text("xterm")));
+        assert!(!wants_colour(text("1"), text("xterm")));
+        assert!(!wants_colour(None, text("dumb")));
     }
 }

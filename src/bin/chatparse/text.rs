@@ -83,3 +83,29 @@ pub fn is_empty(value: &Value) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_become_visible() {
+        assert_eq!(escaped("a\n\t\\é\u{1b}"), "a\\n\\t\\\\é\\u{1b}");
+        assert_eq!(tamed("a\n\u{1b}[31m"), "a\n\\u{1b}[31m");
+    }
+
+    #[test]
+    fn folding_loses_nothing_and_keeps_escapes_whole() {
+        let line = r"123456789\n123456789\\é456789";
+        let pieces = folded(line, 10);
+        assert_eq!(pieces, ["123456789", r"\n12345678", r"9\\é456789"]);
+        assert_eq!(pieces.concat(), line);
+        assert_eq!(folded("", 10), [""]);
+    }
+
+    #[test]
+    fn wrapping_breaks_at_spaces() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("longer-than-it", 4), ["longer-than-it"]);
+    }
+}

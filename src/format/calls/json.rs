@@ -1,19 +1,18 @@
-//! Calls that are JSON throughout: `{"name": "f", "arguments": {...}}`, with the fields and wrappers that the layout names.
+//! Calls that are JSON throughout: `{"name": "f", "arguments": {...}}`, with the fields and wrappers that a layout names.
 
 use serde_json::Value;
 
 use super::super::Wanted;
 use super::super::parts::Parts;
-use crate::analysis::{Layout, ToolsLayout};
+use crate::analysis::ToolsLayout;
 use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
 /// All calls of a message, with the markers around them.
-pub(super) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
-    let tools = &layout.tools;
-    let each = p.choice(wanted.tools.iter().map(|tool| {
-        let call = Call { p, tools, tool, others: wanted.tools };
+pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) -> ExprId {
+    let each = p.choice(wanted.tools().iter().map(|tool| {
+        let call = Call { p, tools, tool, others: wanted.tools() };
         p.rule(format!("tool-{}", tool.name), call.expr())
     }));
     let per_call = tools.section_start.is_empty() && !tools.per_call_start.is_empty();
@@ -22,7 +21,7 @@ pub(super) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
         false => (&tools.section_start, &tools.section_end),
     };
     let mut list = each;
-    if wanted.parallel {
+    if wanted.parallel() {
         let next = p.sequence([p.space(), p.literal(","), p.space(), each]);
         list = p.sequence([each, p.many(next)]);
     }
@@ -31,10 +30,10 @@ pub(super) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     }
     let section = p.trigger_rule("tool-call", p.spaced([p.literal(&**start), list, p.literal(&**end)]));
     if per_call {
-        let sections = p.repeat(p.sequence([section, p.space()]), wanted.call_required.into(), None);
+        let sections = p.repeat(p.sequence([section, p.space()]), wanted.call_required().into(), None);
         return p.trigger_rule("tool-calls", sections);
     }
-    if wanted.call_required { section } else { p.optional(section) }
+    if wanted.call_required() { section } else { p.optional(section) }
 }
 
 /// One tool's call.

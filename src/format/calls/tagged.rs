@@ -13,10 +13,10 @@ use crate::peg::ExprId;
 const SEPARATOR: &str = ", ";
 
 /// All calls of a message, with the markers around them.
-pub(super) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
+pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     let tools = &layout.tools;
     let by_tag = tools.format == ToolFormat::TagWithTagged;
-    let each = p.choice(wanted.tools.iter().map(|tool| {
+    let each = p.choice(wanted.tools().iter().map(|tool| {
         let call = Call { p, layout, tool };
         let call = if by_tag { call.with_tagged_arguments() } else { call.with_json_arguments() };
         p.rule(format!("tool-{}", tool.name), call)
@@ -25,7 +25,7 @@ pub(super) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     let gap = || if by_tag { p.space() } else { p.empty() };
     let calls = if tools.per_call_start.is_empty() {
         let mut list = vec![p.literal(&*tools.section_start), gap(), each];
-        if wanted.parallel {
+        if wanted.parallel() {
             list.push(p.many(p.sequence([p.literal(SEPARATOR), each])));
         }
         list.extend([gap(), p.literal(&*tools.section_end)]);
@@ -34,7 +34,7 @@ pub(super) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
         let start = p.literal(&*tools.per_call_start);
         let one = p.sequence([start, gap(), each, gap(), p.literal(&*tools.per_call_end)]);
         let mut list = vec![one];
-        if wanted.parallel {
+        if wanted.parallel() {
             list.push(p.many(p.sequence([p.space(), one])));
         }
         list.push(gap());
@@ -50,7 +50,7 @@ pub(super) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
             p.trigger_rule("tool-calls", p.spaced([p.literal(&*tools.section_start), calls, end]))
         }
     };
-    if wanted.call_required { calls } else { p.optional(calls) }
+    if wanted.call_required() { calls } else { p.optional(calls) }
 }
 
 /// One tool's call.
@@ -73,7 +73,7 @@ impl Call<'_> {
         self.wrap(id, body, sign)
     }
 
-    /// `<function=f><parameter=a>1</parameter></function>`: required arguments in the schema's order, then the others in any.
+    /// `<function=f><parameter=a>1</parameter></function>`: the arguments in any order.
     fn with_tagged_arguments(&self) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
         let root = schema::parameters(&self.tool.parameters);
@@ -84,15 +84,12 @@ impl Call<'_> {
         let mut required = Vec::new();
         let mut optional = Vec::new();
         for (name, schema) in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let argument = self.argument(name, schema, &root);
+            let argument = p.sequence([p.space(), self.argument(name, schema, &root)]);
             if is_required(name) { required.push(argument) } else { optional.push(argument) }
         }
         let has_required = !required.is_empty();
-        let mut body = vec![p.literal(&*arguments.start), p.spaced(required)];
-        if !optional.is_empty() {
-            body.push(p.many(p.sequence([p.space(), p.choice(optional)])));
-        }
-        body.push(p.literal(&*arguments.end));
+        let all = p.unordered(required, optional);
+        let body = [p.literal(&*arguments.start), all, p.literal(&*arguments.end)];
         let id = self.id().map(|(marked, suffix)| p.optional(p.sequence([marked, suffix])));
         // Only where an argument must follow does its tag prove that the name is whole.
         let sign = (has_required && !arguments.name_prefix.is_empty()).then(|| p.literal(&*arguments.name_prefix));

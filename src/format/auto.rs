@@ -1,10 +1,8 @@
 //! Formats from a learnt layout: a turn is reasoning, then content, then calls, each by the markers that the analysis found.
 
-mod json_native;
-mod tagged;
-
 use serde_json::Value;
 
+use super::calls::{json, tagged};
 use super::parts::Parts;
 use super::{Constraint, Delimiter, Format, Thinking, Wanted};
 use crate::analysis::{ContentMode, Layout, ReasoningMode, ToolFormat};
@@ -13,7 +11,7 @@ use crate::peg::{Arena, ExprId};
 
 /// The format of a template with this layout, for one request. `calls`: whether the template writes tool calls at all.
 pub fn build(layout: &Layout, wanted: &Wanted, calls: bool) -> Format {
-    let callable = layout.tools.format != ToolFormat::None && !wanted.tools.is_empty();
+    let callable = layout.tools.format != ToolFormat::None && !wanted.tools().is_empty();
     let delimiters = [("assistant", &layout.assistant_start), ("user", &layout.user_start)];
     let thinking = (layout.reasoning.mode != ReasoningMode::None).then(|| Thinking {
         start: layout.reasoning.start.trim_ascii().to_owned(),
@@ -30,6 +28,7 @@ pub fn build(layout: &Layout, wanted: &Wanted, calls: bool) -> Format {
             .filter(|(_, text)| !text.is_empty())
             .map(|(role, text)| Delimiter { role, delimiter: text.clone() })
             .collect(),
+        ..Format::default()
     }
 }
 
@@ -61,20 +60,20 @@ fn output(layout: &Layout, wanted: &Wanted, callable: bool) -> Arena {
     let p = Parts::default();
     let reasoning = reasoning(&p, layout, wanted);
     let mut plain = layout.reasoning.mode == ReasoningMode::None;
-    let body = if let Some(schema) = wanted.response_schema {
+    let body = if let Some(schema) = wanted.response_schema() {
         plain = false;
         response(&p, reasoning, schema)
     } else if callable {
         plain = false;
         let calls = match layout.tools.format {
-            ToolFormat::JsonNative => json_native::calls(&p, layout, wanted),
+            ToolFormat::JsonNative => json::calls(&p, &layout.tools, wanted),
             _ => tagged::calls(&p, layout, wanted),
         };
         p.sequence([reasoning, before_calls(&p, layout), calls, p.end()])
     } else {
         content(&p, layout, wanted, reasoning)
     };
-    let prefix = p.prefix(wanted.generation_prompt, layout.reasoning.start.trim_ascii());
+    let prefix = p.prefix(wanted.opening, layout.reasoning.start.trim_ascii());
     let root = if plain { p.sequence([prefix, body]) } else { p.spaced([prefix, body]) };
     p.finish(root)
 }
@@ -82,7 +81,7 @@ fn output(layout: &Layout, wanted: &Wanted, callable: bool) -> Arena {
 /// A grammar is worth having where a response schema, or calls that can be recognised, constrain the output.
 fn constraint(layout: &Layout, wanted: &Wanted, callable: bool) -> Constraint {
     let marker = calls_marker(layout);
-    if wanted.response_schema.is_some() || callable && wanted.call_required {
+    if wanted.response_schema().is_some() || callable && wanted.call_required() {
         return Constraint::Strict;
     }
     if !callable || marker.is_empty() {
@@ -102,7 +101,7 @@ fn calls_marker(layout: &Layout) -> &str {
 
 fn reasoning(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     let markers = &layout.reasoning;
-    if !wanted.extract_reasoning || markers.mode == ReasoningMode::None || markers.end.is_empty() {
+    if !wanted.extract_reasoning() || markers.mode == ReasoningMode::None || markers.end.is_empty() {
         return p.empty();
     }
     let text = p.reasoning(p.until(markers.end.trim_ascii()));
@@ -113,7 +112,7 @@ fn content(p: &Parts, layout: &Layout, wanted: &Wanted, reasoning: ExprId) -> Ex
     if !is_wrapped(layout) {
         return p.sequence([reasoning, p.content(p.rest()), p.end()]);
     }
-    let extracts = wanted.extract_reasoning && layout.reasoning.mode != ReasoningMode::None;
+    let extracts = wanted.extract_reasoning() && layout.reasoning.mode != ReasoningMode::None;
     let before = if extracts { reasoning } else { p.content(p.until(&*layout.content.start)) };
     p.sequence([before, wrapped_content(p, layout), p.end()])
 }

@@ -1,0 +1,4 @@
+//! Ways to write calls that more than one format shares.
+
+pub(super) mod json;
+pub(super) mod tagged;

@@ -1,0 +1,95 @@
+//! JSON and Python literals to JSON, as they come: quotes become double quotes, `True`, `False` and `None` become JSON's
+//! words. JSON comes out as it went in.
+
+/// What is remembered between two pieces of a value.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Literal {
+    quote: Option<char>,
+    /// A backslash inside a string whose next character has not come.
+    escaped: bool,
+    /// The last character was part of a word.
+    in_word: bool,
+    /// Python's word that is being read, and how much of it.
+    word: Option<(usize, usize)>,
+}
+
+const WORDS: [(&str, &str); 3] = [("True", "true"), ("False", "false"), ("None", "null")];
+
+impl Literal {
+    /// The next piece of a value, as JSON.
+    pub fn feed(&mut self, piece: &str) -> String {
+        let mut json = String::with_capacity(piece.len());
+        for c in piece.chars() {
+            match self.quote {
+                Some(quote) => self.inside(c, quote, &mut json),
+                None => self.outside(c, &mut json),
+            }
+        }
+        json
+    }
+
+    fn inside(&mut self, c: char, quote: char, json: &mut String) {
+        if self.escaped {
+            self.escaped = false;
+            match c {
+                '\'' if quote == '\'' => json.push('\''),
+                _ => json.extend(['\\', c]),
+            }
+            return;
+        }
+        match c {
+            '\\' => self.escaped = true,
+            _ if c == quote => {
+                self.quote = None;
+                json.push('"');
+            }
+            '"' => json.push_str("\\\""),
+            _ => json.push(c),
+        }
+    }
+
+    fn outside(&mut self, c: char, json: &mut String) {
+        if let Some((word, read)) = self.word {
+            let (python, translated) = WORDS[word];
+            if python[read..].starts_with(c) {
+                json.push_str(&translated[read..=read]);
+                self.word = Some((word, read + 1)).filter(|_| read + 1 < python.len());
+                return;
+            }
+            self.word = None;
+        }
+        let begins = if self.in_word { None } else { WORDS.iter().position(|(python, _)| python.starts_with(c)) };
+        self.in_word = c.is_ascii_alphanumeric() || c == '_';
+        match (c, begins) {
+            ('"' | '\'', _) => {
+                self.quote = Some(c);
+                json.push('"');
+            }
+            (_, Some(word)) => {
+                json.push_str(&WORDS[word].1[..1]);
+                self.word = Some((word, 1));
+            }
+            _ => json.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn python_becomes_json_in_any_pieces() {
+        for (python, json) in [
+            ("{'a': True, \"b\": [None, False]}", "{\"a\": true, \"b\": [null, false]}"),
+            (r#"'it\'s "so"\n'"#, r#""it's \"so\"\n""#),
+            (r#"{"a": "True \" 'x'", "b": 1.5e3}"#, r#"{"a": "True \" 'x'", "b": 1.5e3}"#),
+            ("[true, null, xTrue]", "[true, null, xTrue]"),
+        ] {
+            assert_eq!(Literal::default().feed(python), json);
+            let mut literal = Literal::default();
+            let pieces: String = python.chars().map(|c| literal.feed(&c.to_string())).collect();
+            assert_eq!(pieces, json, "character by character");
+        }
+    }
+}

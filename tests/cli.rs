@@ -1,0 +1,351 @@
+//! The program: what each command prints, and how it fails.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+const WEATHER: &str = r#"{
+    "messages": [{"role": "user", "content": "Rain?"}],
+    "reasoning_format": "auto",
+    "parallel_tool_calls": true,
+    "tools": [{"type": "function", "function": {"name": "get_weather", "parameters": {
+        "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]
+}"#;
+
+const OUTPUT: &str = "<think>\nHm,\nlook.</think>\n\nWait.\
+                      <tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
+
+/// What a run of the program left.
+#[derive(Debug)]
+struct Run {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Run {
+    #[track_caller]
+    fn succeeded(self) -> String {
+        assert_eq!((self.code, &*self.stderr), (Some(0), ""), "{}", self.stdout);
+        self.stdout
+    }
+
+    /// Ended with `code` and a message that says each of `parts`, on one line that names the program.
+    #[track_caller]
+    fn failed(self, code: i32, parts: &[&str]) -> String {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert!(self.stderr.starts_with("chatparse: ") && self.stderr.ends_with('\n'), "{self:?}");
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part:?} is not in {:?}", self.stderr);
+        }
+        self.stdout
+    }
+}
+
+fn start(args: &[&str], variables: &[(&str, &str)]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chatparse"));
+    command.args(args).env_remove("NO_COLOR").envs(variables.iter().copied());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn finish(child: Child) -> Run {
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("all output is UTF-8");
+    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+fn run_with(args: &[&str], stdin: &[u8]) -> Run {
+    let mut child = start(args, &[]);
+    // A program that does not read its input is free to end before.
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    finish(child)
+}
+
+fn run(args: &[&str]) -> Run {
+    run_with(args, b"")
+}
+
+/// A file for one test.
+fn file(name: &str, bytes: &[u8]) -> String {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("cli");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn the_demo_shows_prompt_layout_pieces_and_message() {
+    let shown = run(&[]).succeeded();
+    for part in ["<|im_start|>user", "tools.format", "reasoning  I· sh·oul·d", "get_weather", "The message (complete)"]
+    {
+        assert!(shown.contains(part), "{part:?} is not in\n{shown}");
+    }
+    for line in shown.lines() {
+        assert!(line.chars().count() <= 80, "{line:?} is too long");
+        assert_eq!(line, line.trim_end(), "{line:?} ends in white space");
+    }
+}
+
+#[test]
+fn nothing_is_coloured_off_a_terminal() {
+    let request = file("colour.json", WEATHER.as_bytes());
+    let output = file("colour.txt", OUTPUT.as_bytes());
+    for args in [&[][..], &["inspect", "json-call"], &["parse", "json-call", &request, &output], &["templates"]] {
+        for variables in [&[][..], &[("NO_COLOR", "1")], &[("TERM", "xterm-256color")]] {
+            let run = finish(start(args, variables));
+            assert!(!run.succeeded().contains('\x1b'), "{args:?} {variables:?}");
+        }
+    }
+}
+
+#[test]
+fn help_and_version() {
+    let help = run(&["--help"]).succeeded();
+    assert_eq!(run(&["-h"]).succeeded(), help);
+    assert_eq!(run(&["--version"]).succeeded(), format!("chatparse {}\n", env!("CARGO_PKG_VERSION")));
+    for command in ["render", "inspect", "parse", "replay", "templates"] {
+        assert!(help.contains(&format!("\n  {command}")), "{command} is in the help");
+        let text = run(&[command, "--help"]).succeeded();
+        assert!(text.starts_with(&format!("chatparse {command}")) && text.contains("\nexample"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 90), "{text}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_2() {
+    let request = file("usage.json", WEATHER.as_bytes());
+    run(&["frobnicate"]).failed(2, &["frobnicate", "render", "chatparse --help"]);
+    run(&["--frob"]).failed(2, &["--frob"]);
+    run(&["render"]).failed(2, &["TEMPLATE is missing", "chatparse render --help"]);
+    run(&["parse", "chatml"]).failed(2, &["REQUEST is missing"]);
+    run(&["inspect", "chatml", "--colour"]).failed(2, &["no option --colour", "chatparse inspect --help"]);
+    run(&["inspect", "chatml", "--json=yes"]).failed(2, &["--json takes no value"]);
+    run(&["render", "chatml", &request, "--bos"]).failed(2, &["--bos needs a value"]);
+    run(&["templates", "a", "b"]).failed(2, &["unexpected", "b"]);
+    run(&["replay", "file"]).failed(2, &["unexpected", "file"]);
+    run(&["parse", "chatml", "-", "-"]).failed(2, &["standard input"]);
+    run(&["parse", "chatml", "-"]).failed(2, &["standard input"]);
+    run(&["parse", "chatml", &request, "--json", "--events"]).failed(2, &["--json", "--events"]);
+}
+
+#[test]
+fn bad_input_is_1_and_named() {
+    let request = file("bad-request.json", WEATHER.as_bytes());
+    let binary = file("binary", b"{{ 'a' }}\xff\xfe");
+    let broken = file("broken.jinja", b"line\n{% for %}");
+    let raising = file("raising.jinja", b"{{ raise_exception('only cats') }}");
+    run(&["render", "no/such.jinja", &request]).failed(1, &["no/such.jinja", "built-in", "json-call"]);
+    run(&["render", "chatml", "no/such.json"]).failed(1, &["no/such.json"]);
+    run(&["render", &binary, &request]).failed(1, &["binary", "UTF-8", "byte 9"]);
+    run(&["render", "chatml", &binary]).failed(1, &["binary", "UTF-8"]);
+    run(&["render", &broken, &request]).failed(1, &["broken.jinja", "line 2"]);
+    run(&["render", &raising, &request]).failed(1, &["only cats"]);
+    run(&["inspect", env!("CARGO_MANIFEST_DIR")]).failed(1, &["cannot read"]);
+    run_with(&["render", "chatml"], b"nonsense").failed(1, &["standard input", "JSON"]);
+    run_with(&["render", "chatml"], b"").failed(1, &["standard input"]);
+    run_with(&["render", "chatml", "-"], br#"{"messages": 1}"#).failed(1, &["standard input", "messages"]);
+    run_with(&["render", "chatml"], "[".repeat(100_000).as_bytes()).failed(1, &["standard input"]);
+    run(&["templates", "nope"]).failed(1, &["nope"]);
+}
+
+#[test]
+fn render_prints_exact_bytes() {
+    let template = file(
+        "plain.jinja",
+        "{{ bos_token }}{% for m in messages %}{{ m.content }}\n\né{% endfor %}{{ eos_token }}".as_bytes(),
+    );
+    let body = r#"{"messages": [{"role": "user", "content": "a\tb"}]}"#;
+    let request = file("plain.json", body.as_bytes());
+    assert_eq!(run(&["render", &template, &request]).succeeded(), "a\tb\n\né");
+    assert_eq!(run_with(&["render", &template], body.as_bytes()).succeeded(), "a\tb\n\né");
+    assert_eq!(run_with(&["render", &template, "-"], body.as_bytes()).succeeded(), "a\tb\n\né");
+    assert_eq!(
+        run(&["render", "--bos", "<s>", &template, "--eos=</s>", "--", &request]).succeeded(),
+        "<s>a\tb\n\né</s>"
+    );
+    // The template may come from standard input instead.
+    assert_eq!(run_with(&["render", "-", &request], b"{{ messages[0].content }}").succeeded(), "a\tb");
+    assert_eq!(
+        run(&["render", "chatml", &request]).succeeded(),
+        "<|im_start|>user\na\tb<|im_end|>\n<|im_start|>assistant\n"
+    );
+}
+
+#[test]
+fn render_params() {
+    let request = file("params.json", WEATHER.as_bytes());
+    let params = json_of(&run(&["render", "json-call", &request, "--params"]).succeeded());
+    assert_eq!(params["generation_prompt"], "<|im_start|>assistant\n");
+    assert_eq!(params["grammar_triggers"], json!([{"type": "word", "value": "<tool_call>\n"}]));
+    assert!(params["prompt"].as_str().unwrap().contains("get_weather"));
+}
+
+#[test]
+fn inspect_shows_caps_layout_and_evidence() {
+    let shown = run(&["inspect", "json-call"]).succeeded();
+    for part in [
+        "  tool calls                yes\n",
+        "  tools.per_call_start  <tool_call>\\n\n",
+        "a reply without / with reasoning",
+        "    +       ",
+        "    before  …",
+    ] {
+        assert!(shown.contains(part), "{part:?} is not in\n{shown}");
+    }
+    assert!(shown.lines().all(|line| line.chars().count() <= 80 && line == line.trim_end()), "{shown}");
+    let learnt = json_of(&run(&["inspect", "json-call", "--json"]).succeeded());
+    assert_eq!(learnt["caps"]["supports_tool_calls"], true);
+    assert_eq!(learnt["layout"]["tools"]["format"], "json_native");
+    assert!(learnt["evidence"].as_array().unwrap().iter().any(|item| item["field"] == "reasoning.start"));
+    // A template that shows nothing is no failure.
+    run(&["inspect", &file("empty.jinja", b"")]).succeeded();
+}
+
+#[test]
+fn parse_shows_the_message_part_by_part() {
+    let request = file("live.json", WEATHER.as_bytes());
+    let expected = "reasoning  Hm,\n           look.\ncontent    Wait.\n\
+                    call 1     get_weather {\"city\": \"Oslo\"}\nstatus     complete\n";
+    assert_eq!(run_with(&["parse", "json-call", &request], OUTPUT.as_bytes()).succeeded(), expected);
+    let output = file("live.txt", OUTPUT.as_bytes());
+    assert_eq!(run(&["parse", "json-call", &request, &output]).succeeded(), expected);
+    assert_eq!(run_with(&["parse", "json-call", "-", &output], WEATHER.as_bytes()).succeeded(), expected);
+    let hostile = run_with(&["parse", "chatml", &request], b"\x1b[31mred\xff\r").succeeded();
+    assert_eq!(hostile, "content    \\u{1b}[31mred\u{fffd}\\r\nstatus     complete\n");
+}
+
+#[test]
+fn parse_shows_ids() {
+    let request = file("ids.json", WEATHER.as_bytes());
+    let output =
+        "[TOOL_CALLS][{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}, \"id\": \"abcdef001\"}]";
+    let shown = run_with(&["parse", "json-array-ids", &request], output.as_bytes()).succeeded();
+    assert_eq!(shown, "call 1     get_weather {\"city\": \"Oslo\"} [abcdef001]\nstatus     complete\n");
+}
+
+#[test]
+fn parse_json_and_partial() {
+    let request = file("message.json", WEATHER.as_bytes());
+    let parse = |output: &str, more: &[&str]| {
+        let args = [&["parse", "json-call", &request, "--json"], more].concat();
+        json_of(&run_with(&args, output.as_bytes()).succeeded())
+    };
+    let call =
+        |arguments: &str| json!([{"type": "function", "function": {"name": "get_weather", "arguments": arguments}}]);
+    let message = |calls: Value| json!({"role": "assistant", "content": "Wait.", "reasoning_content": "Hm,\nlook.", "tool_calls": calls});
+    let whole = parse(OUTPUT, &[]);
+    assert_eq!(whole, json!({"message": message(call("{\"city\": \"Oslo\"}")), "status": "complete"}));
+    let cut = parse(&OUTPUT[..OUTPUT.len() - 18], &["--partial"]);
+    assert_eq!(cut, json!({"message": message(call("{\"city\": \"Os")), "status": "partial"}));
+}
+
+#[test]
+fn parse_events_make_up_the_message() {
+    let request = file("events.json", WEATHER.as_bytes());
+    let shown = run_with(&["parse", "json-call", &request, "--events"], OUTPUT.as_bytes()).succeeded();
+    let mut lines: Vec<Value> = shown.lines().map(json_of).collect();
+    assert_eq!(lines.pop(), Some(json!({"status": "complete"})));
+    let text = |kind: &str| {
+        let events = lines.iter().filter(|event| event["kind"] == kind);
+        events.map(|event| event["text"].as_str().unwrap()).collect::<String>()
+    };
+    assert_eq!(text("reasoning"), "Hm,\nlook.");
+    assert_eq!(text("content"), "Wait.");
+    assert_eq!(text("tool_name"), "get_weather");
+    assert_eq!(text("tool_arguments"), "{\"city\": \"Oslo\"}");
+    let content = lines.iter().find(|event| event["kind"] == "content").unwrap();
+    let span: Vec<usize> = serde_json::from_value(content["span"].clone()).unwrap();
+    assert_eq!(&OUTPUT[span[0]..span[1]], "Wait.");
+    assert_eq!(content["call"], 0);
+}
+
+#[test]
+fn parse_strict_refuses_what_does_not_fit() {
+    let request = file("strict.json", WEATHER.as_bytes());
+    let bad = "Well.<tool_call>\n{\"name\": \"get_wealth\"}\n</tool_call>";
+    run_with(&["parse", "json-call", &request, "--strict"], OUTPUT.as_bytes()).succeeded();
+    let shown = run_with(&["parse", "json-call", &request, "--strict"], bad.as_bytes()).failed(1, &["byte"]);
+    assert!(shown.starts_with("content    Well."), "what came first is shown: {shown}");
+    let none = run_with(&["parse", "json-call", &request, "--strict", "--json"], bad.as_bytes()).failed(1, &["byte"]);
+    assert_eq!(none, "");
+    let lenient = json_of(&run_with(&["parse", "json-call", &request, "--json"], bad.as_bytes()).succeeded());
+    assert_eq!(lenient["status"], "recovered");
+    assert!(lenient["left_at"].is_u64(), "{lenient}");
+}
+
+#[test]
+fn parse_shows_pieces_as_they_come() {
+    use std::io::Read;
+    let request = file("pieces.json", WEATHER.as_bytes());
+    let mut child = start(&["parse", "json-call", &request], &[]);
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut shown = [0; 64];
+    for (piece, expected) in [("Hel", "content    Hel"), ("lo", "lo"), ("!", "!")] {
+        stdin.write_all(piece.as_bytes()).unwrap();
+        stdin.flush().unwrap();
+        let size = stdout.read(&mut shown).unwrap();
+        assert_eq!(std::str::from_utf8(&shown[..size]), Ok(expected));
+    }
+    drop(stdin);
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "\nstatus     complete\n");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn templates_lists_and_prints() {
+    let list = run(&["templates"]).succeeded();
+    for name in chatparse::builtin::names() {
+        assert!(list.lines().any(|line| line.starts_with(&format!("{name} "))), "{name} is not in\n{list}");
+        assert_eq!(run(&["templates", name]).succeeded(), chatparse::builtin::find(name).unwrap().source);
+    }
+    assert!(list.lines().all(|line| line.chars().count() <= 80), "{list}");
+}
+
+#[test]
+fn replay_answers_each_line() {
+    let scenario = json!({
+        "id": "one",
+        "template_source": chatparse::builtin::find("json-call").unwrap().source,
+        "request": json_of(WEATHER),
+        "outputs": [OUTPUT],
+    });
+    let input = format!("{scenario}\n\nnonsense\n{}\n", json!({"id": 2}));
+    let answers = run_with(&["replay"], input.as_bytes()).succeeded();
+    let answers: Vec<Value> = answers.lines().map(json_of).collect();
+    assert_eq!(answers.len(), 3);
+    assert_eq!((&answers[0]["id"], &answers[0]["parses"][0]["message"]["content"]), (&json!("one"), &json!("Wait.")));
+    assert!(answers[1]["error"].is_string());
+    assert!(answers[2]["id"] == 2 && answers[2]["error"].is_string());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let body = json!({"messages": [{"role": "user", "content": "word ".repeat(200_000)}]}).to_string();
+    let request = file("long.json", body.as_bytes());
+    for args in [&["render", "chatml", &request][..], &["parse", "chatml", &request, "--events", &request]] {
+        let mut child = start(args, &[]);
+        drop(child.stdin.take());
+        drop(child.stdout.take());
+        let run = finish(child);
+        assert_eq!((run.code, &*run.stderr), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_failure() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chatparse"));
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command.arg("templates").stdout(full).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write"));
+}
