@@ -42,6 +42,8 @@ pub struct Stream {
     prefill: usize,
     /// The output left the format; from this position on it is content.
     spilt: Option<usize>,
+    /// Nothing was fed yet: what the prompt has begun is still to be told.
+    fresh: bool,
     parser: Parser,
 }
 
@@ -73,13 +75,16 @@ impl Stream {
         let mut machine = Machine::new(Arc::clone(&parser.program));
         machine.feed(parser.prefill.as_bytes());
         let prefill = parser.prefill.len();
-        Stream { machine, assembler: Assembler::new(prefill), prefill, spilt: None, parser: parser.clone() }
+        let assembler = Assembler::new(prefill);
+        let mut stream = Stream { machine, assembler, prefill, spilt: None, fresh: true, parser: parser.clone() };
+        stream.advance();
+        stream
     }
 
     /// Appends output and says what it adds to the message. Costs as much as the new bytes. Bytes may be cut anywhere, also
     /// inside a character.
     pub fn feed(&mut self, bytes: &[u8]) -> impl ExactSizeIterator<Item = Delta<'_>> {
-        self.assembler.clear_deltas();
+        self.begin();
         self.machine.feed(bytes);
         self.advance();
         self.assembler.deltas()
@@ -88,7 +93,7 @@ impl Stream {
     /// Ends the output: `cut_off` where a limit ended it and not the model. What that still adds is in
     /// [`Stream::deltas`]; feeding on is of no use.
     pub fn finish(&mut self, cut_off: bool) -> Ended {
-        self.assembler.clear_deltas();
+        self.begin();
         let mut status = Status::Recovered;
         if self.spilt.is_none() {
             if !cut_off && self.machine.finish(self.assembler.captures_read()) {
@@ -127,6 +132,13 @@ impl Stream {
     /// Back to the start of the output.
     pub fn reset(&mut self) {
         *self = Stream::new(&self.parser.clone());
+    }
+
+    /// Forgets the last deltas; the first time there are those of the prompt, which nobody has seen.
+    fn begin(&mut self) {
+        if !std::mem::take(&mut self.fresh) {
+            self.assembler.clear_deltas();
+        }
     }
 
     /// Reads on in the machine, or spills where the output has left the format.

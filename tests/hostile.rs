@@ -129,3 +129,15 @@ fn small_stacks_do() {
     let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap();
     assert_eq!(thread.join().unwrap(), Status::Recovered);
 }
+
+#[test]
+fn an_output_that_never_comes() {
+    for name in chatparse::builtin::names() {
+        let params = params(name);
+        let unfed = Stream::new(&params.parser).finish(false);
+        let mut fed = Stream::new(&params.parser);
+        assert_eq!(fed.feed(b"").len(), 0, "{name}");
+        assert_eq!(fed.finish(false), unfed, "{name}");
+        assert_eq!(unfed.message.content, "", "{name}");
+    }
+}

@@ -21,6 +21,11 @@ pub(super) fn run(study: &mut Study) {
         if !call_id.suffix.is_empty() && layout.tools.per_call_end.starts_with(&call_id.suffix) {
             layout.tools.per_call_end.clear();
         }
+        // Likewise its suffix was taken for the end of the name, where a marker follows the call.
+        if call_id.position == CallIdPosition::BetweenNameAndArguments && layout.function.name_suffix == call_id.suffix
+        {
+            layout.function.name_suffix.clear();
+        }
         layout.call_id = call_id;
     });
 }

@@ -42,12 +42,13 @@ fn read_field(tools: &mut ToolsLayout, key: &str, value: &Value) {
         return;
     }
     if let Value::Object(inner) = value
-        && !mentions_argument(value)
+        && (!mentions_argument(value) || inner.values().any(|value| value == FUNCTION))
     {
         tools.function_field = key.into();
         for (name, value) in inner {
             assign_role(tools, format!("{key}.{name}"), name, value);
         }
+        return;
     }
     assign_role(tools, key.into(), key, value);
 }

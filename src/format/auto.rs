@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::calls::{json, tagged};
 use super::parts::Parts;
 use super::{Constraint, Delimiter, Format, Thinking, Wanted};
-use crate::analysis::{ContentMode, Layout, ReasoningMode, ToolFormat};
+use crate::analysis::{ContentMode, Layout, ReasoningLayout, ReasoningMode, ToolFormat};
 use crate::grammar::Trigger;
+use crate::message::Continuation;
 use crate::peg::{Arena, ExprId};
 
 /// The format of a template with this layout, for one request. `calls`: whether the template writes tool calls at all.
@@ -43,13 +44,15 @@ pub fn pure_content(generation_prompt: &str) -> Format {
 /// reasoning so far and, where the content is to be continued, its end and the content so far.
 pub fn continued_prompt(layout: &Layout, generation_prompt: &str, reasoning: &str, content: Option<&str>) -> String {
     let mut prompt = generation_prompt.to_owned();
-    let start = &layout.reasoning.start;
+    let ReasoningLayout { mode, start, end } = &layout.reasoning;
     if !start.is_empty() {
         prompt.truncate(prompt.find(start.as_str()).unwrap_or(prompt.len()));
+    }
+    if !start.is_empty() || *mode != ReasoningMode::None {
         prompt.push_str(start);
         prompt.push_str(reasoning);
         if content.is_some() {
-            prompt.push_str(&layout.reasoning.end);
+            prompt.push_str(end);
         }
     }
     prompt.push_str(content.unwrap_or(""));
@@ -69,7 +72,7 @@ fn output(layout: &Layout, wanted: &Wanted, callable: bool) -> Arena {
             ToolFormat::JsonNative => json::calls(&p, &layout.tools, wanted),
             _ => tagged::calls(&p, layout, wanted),
         };
-        p.sequence([reasoning, before_calls(&p, layout), calls, p.end()])
+        p.sequence([reasoning, before_calls(&p, layout, wanted), calls, p.end()])
     } else {
         content(&p, layout, wanted, reasoning)
     };
@@ -114,7 +117,7 @@ fn content(p: &Parts, layout: &Layout, wanted: &Wanted, reasoning: ExprId) -> Ex
     }
     let extracts = wanted.extract_reasoning() && layout.reasoning.mode != ReasoningMode::None;
     let before = if extracts { reasoning } else { p.content(p.until(&*layout.content.start)) };
-    p.sequence([before, wrapped_content(p, layout), p.end()])
+    p.sequence([before, wrapped_content(p, layout, wanted), p.end()])
 }
 
 fn is_wrapped(layout: &Layout) -> bool {
@@ -122,16 +125,18 @@ fn is_wrapped(layout: &Layout) -> bool {
     content.mode == ContentMode::AlwaysWrapped && !content.start.is_empty() && !content.end.is_empty()
 }
 
-fn wrapped_content(p: &Parts, layout: &Layout) -> ExprId {
-    let text = p.content(p.until(&*layout.content.end));
-    p.sequence([p.literal(&*layout.content.start), text, p.literal(&*layout.content.end)])
+/// A message that is continued may have begun its content without the marker.
+fn wrapped_content(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
+    let start = p.literal(&*layout.content.start);
+    let start = if wanted.continuation == Continuation::Content { p.optional(start) } else { start };
+    p.sequence([start, p.content(p.until(&*layout.content.end)), p.literal(&*layout.content.end)])
 }
 
 /// Content in front of calls: up to what marks them.
-fn before_calls(p: &Parts, layout: &Layout) -> ExprId {
+fn before_calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     if layout.tools.format == ToolFormat::JsonNative {
         if is_wrapped(layout) {
-            return p.optional(wrapped_content(p, layout));
+            return p.optional(wrapped_content(p, layout, wanted));
         }
         let marker = match calls_marker(layout) {
             "" => "{",
@@ -139,10 +144,11 @@ fn before_calls(p: &Parts, layout: &Layout) -> ExprId {
         };
         return p.optional(p.content(p.until(marker)));
     }
-    match calls_marker(layout) {
-        "" => p.empty(),
-        marker => p.optional(p.content(p.until(marker))),
-    }
+    let marker = match calls_marker(layout) {
+        "" => &layout.function.name_prefix,
+        marker => marker,
+    };
+    if marker.is_empty() { p.empty() } else { p.optional(p.content(p.until(marker))) }
 }
 
 /// A response that is one JSON value, in a code block or bare.

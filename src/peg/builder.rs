@@ -2,9 +2,7 @@
 
 use std::cell::RefCell;
 
-use serde_json::Value;
-
-use super::expr::{Arena, CharSet, Expr, ExprId, TagId};
+use super::expr::{Arena, CharSet, Expr, ExprId, SchemaRef, TagId};
 
 /// Builds an arena.
 ///
@@ -150,8 +148,8 @@ impl Builder {
     }
 
     /// [`Expr::Schema`].
-    pub fn schema(&self, child: ExprId, name: impl Into<String>, schema: Value, raw: bool) -> ExprId {
-        self.add(Expr::Schema { child, name: name.into(), schema, raw })
+    pub fn schema(&self, child: ExprId, name: impl Into<String>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
+        self.add(Expr::Schema { child, name: name.into(), schema: schema.into(), raw })
     }
 
     /// [`Expr::Excluding`].

@@ -5,6 +5,7 @@
 //! nodes that the other passes through.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -29,6 +30,29 @@ impl CharSet {
     /// Whether `c` is in the set.
     pub fn contains(&self, c: char) -> bool {
         self.ranges.iter().any(|&(low, high)| low <= c && c <= high) != self.negated
+    }
+}
+
+/// A JSON schema inside a document, which its `$ref`s point into.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemaRef {
+    /// The document.
+    pub document: Arc<Value>,
+    /// Where in it the schema stands, as a JSON pointer; empty for all of it.
+    pub pointer: String,
+}
+
+impl From<Value> for SchemaRef {
+    fn from(schema: Value) -> Self {
+        SchemaRef { document: Arc::new(schema), pointer: String::new() }
+    }
+}
+
+impl SchemaRef {
+    /// The schema of a property of an object schema.
+    pub fn property(document: &Arc<Value>, name: &str) -> Self {
+        let name = name.replace('~', "~0").replace('/', "~1");
+        SchemaRef { document: Arc::clone(document), pointer: format!("/properties/{name}") }
     }
 }
 
@@ -86,7 +110,7 @@ pub enum Expr {
         /// Names the grammar's rule.
         name: String,
         /// The JSON schema.
-        schema: Value,
+        schema: SchemaRef,
         /// True where the value is written as raw text instead of JSON.
         raw: bool,
     },

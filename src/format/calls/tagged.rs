@@ -1,5 +1,7 @@
 //! Calls with the name in a tag: arguments as one JSON object, or one by one in tags of their own.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::super::Wanted;
@@ -7,7 +9,7 @@ use super::super::parts::Parts;
 use crate::analysis::{CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema;
 use crate::message::Tool;
-use crate::peg::ExprId;
+use crate::peg::{ExprId, SchemaRef};
 
 /// Between calls where nothing else separates them.
 const SEPARATOR: &str = ", ";
@@ -76,7 +78,7 @@ impl Call<'_> {
     /// `<function=f><parameter=a>1</parameter></function>`: the arguments in any order.
     fn with_tagged_arguments(&self) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
-        let root = schema::parameters(&self.tool.parameters);
+        let root = Arc::new(schema::parameters(&self.tool.parameters));
         let is_required = |name: &str| match root.get("required") {
             Some(Value::Array(names)) => names.iter().any(|required| required == name),
             _ => false,
@@ -96,7 +98,7 @@ impl Call<'_> {
         self.wrap(id, p.sequence(body), sign)
     }
 
-    fn argument(&self, name: &str, schema: &Value, root: &Value) -> ExprId {
+    fn argument(&self, name: &str, schema: &Value, root: &Arc<Value>) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
         let open =
             p.sequence([p.literal(&*arguments.name_prefix), p.arg_name(name), p.literal(&*arguments.name_suffix)]);
@@ -106,7 +108,7 @@ impl Call<'_> {
             let text = p.arg_text(p.until(&*arguments.value_suffix));
             p.excluding(p.sequence([text, close]), vec![arguments.value_suffix.clone()])
         } else {
-            let value = p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false);
+            let value = p.schema(p.json(), format!("{rule}-schema"), SchemaRef::property(root, name), false);
             p.sequence([p.arg_json(value), close])
         };
         p.rule(rule, p.sequence([p.atomic(open), p.literal(&*arguments.value_prefix), value]))

@@ -9,7 +9,7 @@ pub fn detect(source: &str) -> bool {
     source.contains("chat_format=llm-jp-harmony-v1")
 }
 
-/// See [`harmony::prompt`].
+/// As every Harmony template: reasoning under `thinking`, whole turns ended, continuation on the right channel.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     harmony::prompt(input)
 }
