@@ -97,7 +97,11 @@ impl Harmony<'_> {
             let response = p.rule("response-format", p.sequence([self.final_header(), value]));
             (analysis, self.ended(response, &[END]), true)
         } else if wanted.tools().is_empty() {
-            (any, p.choice([self.final_message(), self.unsolicited()]), false)
+            let last = match self.dialect {
+                Dialect::GptOss => p.choice([self.final_message(), self.unsolicited()]),
+                Dialect::LlmJp => self.final_message(),
+            };
+            (any, last, false)
         } else {
             let calls = self.ended(self.calls(start), &[CALL, END]);
             let must = wanted.call_required();
@@ -182,9 +186,6 @@ impl Harmony<'_> {
     /// A call of something that the model was not given, such as a tool it knows from its training. It is not for the user.
     fn unsolicited(&self) -> ExprId {
         let p = self.p;
-        if self.dialect == Dialect::LlmJp {
-            return p.choice([]);
-        }
         let close = p.choice([p.literal(END), p.end()]);
         let message = p.sequence([p.optional(self.work_channel()), p.literal(" to="), p.until(END), close]);
         p.sequence([p.rule("unsolicited", message), p.end()])
