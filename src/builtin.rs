@@ -1,5 +1,6 @@
-//! Templates of our own, by name: one for each way to write calls and reasoning. They are what a caller without a template
-//! uses, and what the demo and the tests run on.
+//! Templates of our own, by name: one for each way to write calls and reasoning, and one for each family of templates with
+//! a dedicated format, under the family's name. They are what a caller without a template uses,
+//! and what the demo and the tests run on.
 
 /// A built-in template.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,11 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "tag-invoke", "", "<|end|>", "names as attributes of tags; reasoning opened by the prompt";
     "tag-parameters", "", "<|im_end|>", "names in tags, values on lines of their own; reasoning only before calls";
     "wrapped-content", "", "<|end|>", "content between tags, too; a JSON array of calls";
+    "ministral-3", "<s>", "</s>", "name and JSON arguments after tokens; reasoning as a part of the content";
+    "llm-jp-harmony", "<s>", "<|return|>", "gpt-oss with spaces after special tokens; several calls";
+    "gpt-oss", "", "<|return|>", "messages on channels: reasoning, text before calls, calls, the answer";
+    "muse-glimmer", "", "<|eot|>", "messages to recipients: reasoning to itself, calls as tags";
+    "functionary-v3.2", "", "<|eot_id|>", "text and calls after >>> and a recipient";
 };
 
 /// The built-in template of that name.

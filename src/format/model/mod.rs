@@ -36,15 +36,30 @@ pub struct Family {
 
 /// Every family. The first that matches is the right one.
 pub const FAMILIES: &[Family] = &[
-    Family { name: "ministral-3", detect: ministral3::detect, prompt: ministral3::prompt, build: None },
-    Family { name: "llm-jp-harmony", detect: llm_jp_harmony::detect, prompt: llm_jp_harmony::prompt, build: None },
-    Family { name: "gpt-oss", detect: gpt_oss::detect, prompt: gpt_oss::prompt, build: None },
-    Family { name: "muse-glimmer", detect: muse_glimmer::detect, prompt: muse_glimmer::prompt, build: None },
+    Family {
+        name: "ministral-3",
+        detect: ministral3::detect,
+        prompt: ministral3::prompt,
+        build: Some(ministral3::build),
+    },
+    Family {
+        name: "llm-jp-harmony",
+        detect: llm_jp_harmony::detect,
+        prompt: llm_jp_harmony::prompt,
+        build: Some(llm_jp_harmony::build),
+    },
+    Family { name: "gpt-oss", detect: gpt_oss::detect, prompt: gpt_oss::prompt, build: Some(gpt_oss::build) },
+    Family {
+        name: "muse-glimmer",
+        detect: muse_glimmer::detect,
+        prompt: muse_glimmer::prompt,
+        build: Some(muse_glimmer::build),
+    },
     Family {
         name: "functionary-v3.2",
         detect: functionary_v3_2::detect,
         prompt: functionary_v3_2::prompt,
-        build: None,
+        build: Some(functionary_v3_2::build),
     },
     Family { name: "kimi-k2", detect: kimi_k2::detect, prompt: kimi_k2::prompt, build: None },
     Family { name: "kimi-k3", detect: kimi_k3::detect, prompt: kimi_k3::prompt, build: None },
