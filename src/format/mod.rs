@@ -110,10 +110,25 @@ pub enum Constraint {
     /// No grammar.
     #[default]
     Free,
-    /// From the first byte on.
-    Strict,
+    /// From the first byte on. Where calls begin is said all the same.
+    Strict(Vec<Trigger>),
     /// From the first trigger on.
     Lazy(Vec<Trigger>),
+}
+
+impl Constraint {
+    /// The usual one of a format whose calls begin with `marker`: none without calls, and from the marker on unless a call,
+    /// or a `response` of a given schema, must come.
+    pub(crate) fn of_calls(wanted: &Wanted, marker: &str, response: bool) -> Self {
+        let triggers = vec![Trigger::word(marker)];
+        if response || wanted.call_required() && !wanted.tools().is_empty() {
+            Constraint::Strict(triggers)
+        } else if wanted.tools().is_empty() {
+            Constraint::Free
+        } else {
+            Constraint::Lazy(triggers)
+        }
+    }
 }
 
 /// The markers of reasoning.

@@ -77,15 +77,11 @@ impl Call<'_> {
     fn with_tagged_arguments(&self) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
         let root = schema::parameters(&self.tool.parameters);
-        let is_required = |name: &str| match root.get("required") {
-            Some(Value::Array(names)) => names.iter().any(|required| required == name),
-            _ => false,
-        };
         let mut required = Vec::new();
         let mut optional = Vec::new();
-        for (name, schema) in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        for (name, schema, must) in schema::members(&root) {
             let argument = p.sequence([p.space(), self.argument(name, schema, &root)]);
-            if is_required(name) { required.push(argument) } else { optional.push(argument) }
+            if must { required.push(argument) } else { optional.push(argument) }
         }
         let has_required = !required.is_empty();
         let all = p.unordered(required, optional);
