@@ -42,6 +42,12 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "tag-invoke", "", "<|end|>", "names as attributes of tags; reasoning opened by the prompt";
     "tag-parameters", "", "<|im_end|>", "names in tags, values on lines of their own; reasoning only before calls";
     "wrapped-content", "", "<|end|>", "content between tags, too; a JSON array of calls";
+    "kimi-k2", "", "<|im_end|>", "Kimi K2: a section of calls whose ids hold the names";
+    "kimi-k3", "", "<|end_of_msg|>", "Kimi K3: sections, calls and arguments in tags with attributes";
+    "ling-3", "", "<|role_end|>", "Ling 3: arguments as pairs of tags; reasoning opened by the prompt";
+    "cohere2-moe", "", "<|END_OF_TURN_TOKEN|>", "Cohere2 MoE: reasoning, text and calls each between markers";
+    "lfm2", "", "<|im_end|>", "LFM2: calls as a Python list";
+    "gigachat-3", "", "<|message_sep|>\n\n", "GigaChat 3: one call, as a message of its own";
 };
 
 /// The built-in template of that name.
