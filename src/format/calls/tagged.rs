@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::super::Wanted;
 use super::super::parts::Parts;
 use crate::analysis::{ArgumentsLayout, CallIdPosition, Layout, ToolFormat};
@@ -59,13 +57,9 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
 /// there.
 pub(in crate::format) fn arguments(p: &Parts, layout: &ArgumentsLayout, tool: &Tool) -> (ExprId, bool) {
     let root = Arc::new(schema::parameters(&tool.parameters));
-    let is_required = |name: &str| match root.get("required") {
-        Some(Value::Array(names)) => names.iter().any(|required| required == name),
-        _ => false,
-    };
     let mut required = Vec::new();
     let mut optional = Vec::new();
-    for (name, schema) in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
+    for (name, schema, must) in schema::members(&root) {
         let rule = format!("tool-{}-arg-{name}", tool.name);
         let value = match schema::may_be_string(schema, &root) {
             true => text_value(p, layout),
@@ -74,7 +68,7 @@ pub(in crate::format) fn arguments(p: &Parts, layout: &ArgumentsLayout, tool: &T
         let open = p.sequence([p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)]);
         let argument = p.rule(rule, p.sequence([p.atomic(open), p.literal(&*layout.value_prefix), value]));
         let argument = p.sequence([p.space(), argument]);
-        if is_required(name) { required.push(argument) } else { optional.push(argument) }
+        if must { required.push(argument) } else { optional.push(argument) }
     }
     let has_required = !required.is_empty();
     (p.unordered(required, optional), has_required)
