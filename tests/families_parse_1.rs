@@ -127,13 +127,13 @@ fn messages_without_calls() -> Vec<Value> {
 
 fn messages_with_calls() -> Vec<Value> {
     let code = "fn main() {\n    let s = \"<a href='x'>{}</a>\\n\";\n    println!(\"{s}\"); // 100 %\n}\n";
-    let get = ("get", json!({"key": "Oslo", "n": -12}));
+    let get = || ("get", json!({"key": "Oslo", "n": -12}));
     let options = json!({"deep": {"er": [1, -2.5e3, null, true, {"ü": "\"'\\\u{1F600}"}]}, "empty": {}});
     vec![
-        message("", "", &[get.clone()]),
-        message("I need it.", "", &[get.clone()]),
-        message("", "Let me look.", &[get.clone()]),
-        message("Think.", "Both, then:", &[get.clone()]),
+        message("", "", &[get()]),
+        message("I need it.", "", &[get()]),
+        message("", "Let me look.", &[get()]),
+        message("Think.", "Both, then:", &[get()]),
         message("", "", &[("get_all", json!({}))]),
         message("", "", &[("get", json!({"key": "世界 🌧️ \"quoted\" 'single' \\ back"}))]),
         message("", "", &[("write", json!({"path": "src/main.rs", "text": code}))]),
@@ -143,13 +143,13 @@ fn messages_with_calls() -> Vec<Value> {
 }
 
 fn messages_with_several_calls() -> Vec<Value> {
-    let get = ("get", json!({"key": "a"}));
-    let write = ("write", json!({"path": "b", "text": "line\nline"}));
-    let all = ("get_all", json!({}));
+    let get = || ("get", json!({"key": "a"}));
+    let write = || ("write", json!({"path": "b", "text": "line\nline"}));
+    let all = || ("get_all", json!({}));
     vec![
-        message("", "", &[get.clone(), write.clone()]),
-        message("Why.", "", &[all.clone(), get.clone(), get.clone()]),
-        message("", "First this.", &[write, all]),
+        message("", "", &[get(), write()]),
+        message("Why.", "", &[all(), get(), get()]),
+        message("", "First this.", &[write(), all()]),
     ]
 }
 
@@ -249,6 +249,8 @@ fn calls_of_tools_that_were_not_given_are_not_for_the_user() {
     let output = "<|channel|>analysis<|message|>Run it.<|end|><|start|>assistant to=container.exec<|channel|>commentary\
                   <|message|>python3 -c 'print(1)'";
     report(&check("gpt-oss", &more, output, &message("Run it.", "", &[]), Status::Complete));
+    let output = format!("{output}<|end|><|start|>assistant<|channel|>final<|message|>1");
+    report(&check("gpt-oss", &more, &output, &message("Run it.", "1", &[]), Status::Complete));
 }
 
 #[test]

@@ -90,22 +90,20 @@ impl Harmony<'_> {
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.literal("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END)]));
-        let any = p.rule("any", p.choice([preamble, analysis]));
+        let any = [preamble, analysis];
 
         let (first, last, must) = if let Some(schema) = wanted.response_object() {
             let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
             let response = p.rule("response-format", p.sequence([self.final_header(), value]));
             (analysis, self.ended(response, &[END]), true)
         } else if wanted.tools().is_empty() {
-            let last = match self.dialect {
-                Dialect::GptOss => p.choice([self.final_message(), self.unsolicited()]),
-                Dialect::LlmJp => self.final_message(),
-            };
-            (any, last, false)
+            let unsolicited = (self.dialect == Dialect::GptOss).then(|| self.unsolicited());
+            (p.rule("any", p.choice(any.into_iter().chain(unsolicited))), self.final_message(), false)
         } else {
             let calls = self.ended(self.calls(start), &[CALL, END]);
             let must = wanted.call_required();
-            (any, if must { calls } else { p.choice([calls, self.final_message()]) }, must)
+            let last = if must { calls } else { p.choice([calls, self.final_message()]) };
+            (p.rule("any", p.choice(any)), last, must)
         };
         let last = p.sequence([start, last]);
         // A turn that owes neither a call nor a structured response may end with any message.
@@ -123,12 +121,17 @@ impl Harmony<'_> {
         }
     }
 
-    /// The end of a header. A second space belongs to the text.
+    /// The end of a header.
     fn message(&self) -> ExprId {
+        self.p.sequence([self.p.literal(MESSAGE), self.gap()])
+    }
+
+    /// The space between header and text. A second one belongs to the text.
+    fn gap(&self) -> ExprId {
         let p = self.p;
         match self.dialect {
-            Dialect::GptOss => p.literal(MESSAGE),
-            Dialect::LlmJp => p.sequence([p.literal(MESSAGE), p.optional(p.literal(" "))]),
+            Dialect::GptOss => p.empty(),
+            Dialect::LlmJp => p.optional(p.literal(" ")),
         }
     }
 
@@ -187,8 +190,10 @@ impl Harmony<'_> {
     fn unsolicited(&self) -> ExprId {
         let p = self.p;
         let close = p.choice([p.literal(END), p.end()]);
-        let message = p.sequence([p.optional(self.work_channel()), p.literal(" to="), p.until(END), close]);
-        p.sequence([p.rule("unsolicited", message), p.end()])
+        // To itself is the first of two headers.
+        let recipient = p.sequence([p.literal(" to="), p.not(p.literal("assistant<|channel|>"))]);
+        let message = p.sequence([p.optional(self.work_channel()), recipient, p.until(END), close]);
+        p.rule("unsolicited", message)
     }
 
     /// A channel of calls.
@@ -213,7 +218,7 @@ impl Harmony<'_> {
         let to = p.sequence([p.literal(" to=functions."), p.tool_name(&tool.name), p.not(more)]);
         let channel = self.work_channel();
         let recipient = p.choice([p.sequence([to, channel]), p.sequence([channel, to])]);
-        let header = p.tool_open(p.sequence([recipient, self.content_type(), self.message()]));
-        p.sequence([header, p.json_args(tool), p.tool_close(p.empty())])
+        let header = p.tool_open(p.sequence([recipient, self.content_type(), p.literal(MESSAGE)]));
+        p.sequence([header, self.gap(), p.json_args(tool), p.tool_close(p.empty())])
     }
 }
