@@ -128,21 +128,6 @@ pub enum Constraint {
     Lazy(Vec<Trigger>),
 }
 
-impl Constraint {
-    /// The usual one of a format whose calls begin with `marker`: none without calls, and from the marker on unless a call,
-    /// or a `response` of a given schema, must come.
-    pub(crate) fn of_calls(wanted: &Wanted, marker: &str, response: bool) -> Self {
-        let triggers = vec![Trigger::word(marker)];
-        if response || wanted.call_required() && !wanted.tools().is_empty() {
-            Constraint::Strict(triggers)
-        } else if wanted.tools().is_empty() {
-            Constraint::Free
-        } else {
-            Constraint::Lazy(triggers)
-        }
-    }
-}
-
 /// The markers of reasoning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Thinking {

@@ -137,6 +137,15 @@ impl Arena {
         self.rules.get(name).copied()
     }
 
+    /// The names of the rules at which a lazily applied grammar may start, sorted.
+    pub fn trigger_rules(&self) -> impl Iterator<Item = &str> {
+        let is_trigger = |id: &ExprId| matches!(self.get(*id), Expr::Rule { trigger: true, .. });
+        let mut names: Vec<&str> =
+            self.rules.iter().filter(|(_, id)| is_trigger(id)).map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names.into_iter()
+    }
+
     /// Where parsing starts; unset in a new arena.
     pub fn root(&self) -> Option<ExprId> {
         self.root

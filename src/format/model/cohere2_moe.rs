@@ -15,7 +15,8 @@ use crate::error::Result;
 use crate::format::calls::json;
 use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::grammar::Trigger;
 use crate::peg::{Arena, ExprId};
 
 const OPENING: &str = "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>";
@@ -52,7 +53,7 @@ pub fn build(wanted: &Wanted) -> Format {
     ];
     Format {
         output: output(wanted),
-        constraint: Constraint::of_calls(wanted, CALLS_START, wanted.response_schema().is_some()),
+        constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALLS_START)]),
         preserved_tokens: roles.into_iter().chain(parts).chain(results).map(str::to_owned).collect(),
         thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
         delimiters: delimiters.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).into(),

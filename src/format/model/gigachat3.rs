@@ -14,7 +14,8 @@ use crate::error::Result;
 use crate::format::calls::json;
 use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Constraint, Format, Wanted};
+use crate::format::{Format, Wanted};
+use crate::grammar::Trigger;
 use crate::peg::Arena;
 
 const OPENING: &str = "assistant<|role_sep|>\n";
@@ -35,7 +36,7 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 pub fn build(wanted: &Wanted) -> Format {
     Format {
         output: output(wanted),
-        constraint: Constraint::of_calls(wanted, CALL_START, false),
+        constraint: wanted.constraint(false, [Trigger::word(CALL_START)]),
         preserved_tokens: [MESSAGE_END, "<|role_sep|>\n"].map(str::to_owned).into(),
         ..Format::default()
     }

@@ -11,7 +11,8 @@ use super::has_all;
 use crate::error::Result;
 use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Constraint, Format, Thinking, Wanted};
+use crate::format::{Format, Thinking, Wanted};
+use crate::grammar::Trigger;
 use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
@@ -41,7 +42,7 @@ pub fn build(wanted: &Wanted) -> Format {
     let markers = [SECTION_START, SECTION_END, CALL_START, ARGUMENTS, CALL_END, THINK_START, THINK_END];
     Format {
         output: output(wanted),
-        constraint: Constraint::of_calls(wanted, CALL_START, false),
+        constraint: wanted.constraint(false, [Trigger::word(CALL_START)]),
         preserved_tokens: markers.map(str::to_owned).into(),
         thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
         ..Format::default()

@@ -20,7 +20,8 @@ use super::has_all;
 use crate::error::Result;
 use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::grammar::Trigger;
 use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
@@ -61,7 +62,7 @@ pub fn build(wanted: &Wanted) -> Format {
     ];
     Format {
         output: output(wanted),
-        constraint: Constraint::of_calls(wanted, TOOLS_START, false),
+        constraint: wanted.constraint(false, [Trigger::word(TOOLS_START)]),
         preserved_tokens: preserved.map(str::to_owned).into(),
         thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
         delimiters: delimiters.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).into(),

@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::format::calls::pythonic;
 use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, render_messages, with_thinking};
-use crate::format::{Constraint, Format, Thinking, Wanted};
+use crate::format::{Format, Thinking, Wanted};
+use crate::grammar::Trigger;
 use crate::peg::Arena;
 
 const OPENING: &str = "<|im_start|>assistant\n";
@@ -47,7 +48,7 @@ pub fn build(wanted: &Wanted) -> Format {
 pub fn build_2_5(wanted: &Wanted) -> Format {
     Format {
         output: output(wanted),
-        constraint: Constraint::of_calls(wanted, CALLS_START, wanted.response_object().is_some()),
+        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(CALLS_START)]),
         preserved_tokens: [CALLS_START, CALLS_END, THINK_START, THINK_END].map(str::to_owned).into(),
         thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
         ..Format::default()

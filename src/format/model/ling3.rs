@@ -16,7 +16,8 @@ use super::has_all;
 use crate::error::Result;
 use crate::format::parts::{Parts, is_ambiguous};
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::grammar::Trigger;
 use crate::grammar::schema::{self, Types};
 use crate::message::{Continuation, Tool};
 use crate::peg::{Arena, ExprId};
@@ -54,7 +55,7 @@ pub fn build(wanted: &Wanted) -> Format {
     ];
     Format {
         output: output(wanted),
-        constraint: Constraint::of_calls(wanted, CALL_START, wanted.response_schema().is_some()),
+        constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALL_START)]),
         preserved_tokens: preserved.map(str::to_owned).into(),
         // The model may spell the end of the turn in plain text, which ends nothing by itself.
         additional_stops: vec![TURN_END.to_owned()],
