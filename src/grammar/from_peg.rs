@@ -3,7 +3,9 @@
 //! Rules stay rules, schemas speak where they annotate JSON, text up to a marker becomes an automaton of one rule a state, and
 //! look aheads vanish: a grammar cannot say them, so it may allow a little more than the parser does.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+
+use serde_json::Value;
 
 use super::automaton::Automaton;
 use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
@@ -96,12 +98,14 @@ impl<'a> Lowering<'a> {
 
     /// A schema that cannot be used degrades alone: any JSON stands for it, and the report says so.
     fn schema(&mut self, name: &str, schema: &SchemaRef, child: ExprId) -> Rule {
-        match self.rules.add_schema_at(name, &schema.document, &schema.pointer) {
+        let SchemaRef { document, pointer } = schema;
+        let found = document.pointer(pointer).unwrap_or(&Value::Null);
+        match self.rules.add_schema_within(name, found, document) {
             Ok(rule) => Rule::reference(rule),
             Err(error) => {
                 self.rules.note(Fidelity {
                     schema: name.to_owned(),
-                    pointer: format!("#{}", schema.pointer),
+                    pointer: format!("#{pointer}"),
                     kind: FidelityKind::Refused,
                     message: error.message().to_owned(),
                 });

@@ -1,11 +1,14 @@
 //! Grammars for constrained sampling: when they start, and what schemas allow.
 
+mod automaton;
 mod builder;
+mod from_peg;
 mod primitive;
 mod rule;
 pub mod schema;
 
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
+pub use from_peg::from_arena;
 pub use rule::{Bounds, Pad, Rule, spelled};
 
 /// What makes a lazily applied grammar start.
