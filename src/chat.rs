@@ -164,10 +164,10 @@ impl Params {
     /// `thinking_end_tags` for the reasoning.
     pub fn to_json(&self) -> Value {
         let triggers: Vec<Value> = match &self.constraint {
-            Constraint::Lazy(triggers) => {
+            Constraint::Lazy(triggers) | Constraint::Strict(triggers) => {
                 triggers.iter().map(|t| json!({"type": t.kind.name(), "value": t.value})).collect()
             }
-            _ => Vec::new(),
+            Constraint::Free => Vec::new(),
         };
         let delimiters: Vec<Value> =
             self.delimiters.iter().map(|d| json!({"role": d.role, "delimiter": d.delimiter})).collect();

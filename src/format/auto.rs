@@ -82,7 +82,7 @@ fn output(layout: &Layout, wanted: &Wanted, callable: bool) -> Arena {
 fn constraint(layout: &Layout, wanted: &Wanted, callable: bool) -> Constraint {
     let marker = calls_marker(layout);
     if wanted.response_schema().is_some() || callable && wanted.call_required() {
-        return Constraint::Strict;
+        return Constraint::Strict(Vec::new());
     }
     if !callable || marker.is_empty() {
         return Constraint::Free;
