@@ -3,6 +3,8 @@
 
 use std::ops::Deref;
 
+use crate::grammar::schema;
+use crate::message::Tool;
 use crate::peg::{Builder, ExprId};
 
 use super::tag::Tag;
@@ -95,6 +97,24 @@ impl Parts {
     /// An array made of argument values.
     pub fn array(&self, child: ExprId) -> ExprId {
         self.tag(Tag::Array, child)
+    }
+
+    /// Text up to a marker, and the marker. The output may also end without it.
+    pub fn closed(&self, tag: Tag, marker: &str) -> ExprId {
+        let text = self.tag(tag, self.until(marker));
+        let close = self.choice([self.literal(marker), self.end()]);
+        self.excluding(self.sequence([text, close]), vec![marker.to_owned()])
+    }
+
+    /// A call's arguments as a JSON object that follows the tool's parameters.
+    pub fn json_args(&self, tool: &Tool) -> ExprId {
+        let schema = schema::parameters(&tool.parameters);
+        self.tool_args(self.schema(self.json(), format!("tool-{}-schema", tool.name), schema, false))
+    }
+
+    /// One of these tools' calls, each a rule of its own.
+    pub fn any_tool(&self, tools: &[Tool], call: impl Fn(&Tool) -> ExprId) -> ExprId {
+        self.choice(tools.iter().map(|tool| self.rule(format!("tool-{}", tool.name), call(tool))).collect::<Vec<_>>())
     }
 
     /// A marker whose outer white space the model may leave out, character by character.

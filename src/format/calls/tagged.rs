@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::Wanted;
 use super::super::parts::Parts;
-use crate::analysis::{CallIdPosition, Layout, ToolFormat};
+use crate::analysis::{ArgumentsLayout, CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::ExprId;
@@ -53,6 +53,39 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
     if wanted.call_required() { calls } else { p.optional(calls) }
 }
 
+/// A tool's arguments, each in tags of its own, in any order, with white space before each; and whether one of them must be
+/// there.
+pub(in crate::format) fn arguments(p: &Parts, layout: &ArgumentsLayout, tool: &Tool) -> (ExprId, bool) {
+    let root = schema::parameters(&tool.parameters);
+    let is_required = |name: &str| match root.get("required") {
+        Some(Value::Array(names)) => names.iter().any(|required| required == name),
+        _ => false,
+    };
+    let mut required = Vec::new();
+    let mut optional = Vec::new();
+    for (name, schema) in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let rule = format!("tool-{}-arg-{name}", tool.name);
+        let value = argument_value(p, layout, &rule, schema, &root);
+        let open = p.sequence([p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)]);
+        let argument = p.rule(rule, p.sequence([p.atomic(open), p.literal(&*layout.value_prefix), value]));
+        let argument = p.sequence([p.space(), argument]);
+        if is_required(name) { required.push(argument) } else { optional.push(argument) }
+    }
+    let has_required = !required.is_empty();
+    (p.unordered(required, optional), has_required)
+}
+
+/// A value and its end: raw text where the schema allows a string, and else JSON.
+fn argument_value(p: &Parts, layout: &ArgumentsLayout, rule: &str, schema: &Value, root: &Value) -> ExprId {
+    let close = p.arg_close(p.literal(&*layout.value_suffix));
+    if schema::may_be_string(schema, root) {
+        let text = p.arg_text(p.until(&*layout.value_suffix));
+        return p.excluding(p.sequence([text, close]), vec![layout.value_suffix.clone()]);
+    }
+    let value = p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false);
+    p.sequence([p.arg_json(value), close])
+}
+
 /// One tool's call.
 struct Call<'a> {
     p: &'a Parts,
@@ -76,40 +109,12 @@ impl Call<'_> {
     /// `<function=f><parameter=a>1</parameter></function>`: the arguments in any order.
     fn with_tagged_arguments(&self) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
-        let root = schema::parameters(&self.tool.parameters);
-        let is_required = |name: &str| match root.get("required") {
-            Some(Value::Array(names)) => names.iter().any(|required| required == name),
-            _ => false,
-        };
-        let mut required = Vec::new();
-        let mut optional = Vec::new();
-        for (name, schema) in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let argument = p.sequence([p.space(), self.argument(name, schema, &root)]);
-            if is_required(name) { required.push(argument) } else { optional.push(argument) }
-        }
-        let has_required = !required.is_empty();
-        let all = p.unordered(required, optional);
+        let (all, has_required) = self::arguments(p, arguments, self.tool);
         let body = [p.literal(&*arguments.start), all, p.literal(&*arguments.end)];
         let id = self.id().map(|(marked, suffix)| p.optional(p.sequence([marked, suffix])));
         // Only where an argument must follow does its tag prove that the name is whole.
         let sign = (has_required && !arguments.name_prefix.is_empty()).then(|| p.literal(&*arguments.name_prefix));
         self.wrap(id, p.sequence(body), sign)
-    }
-
-    fn argument(&self, name: &str, schema: &Value, root: &Value) -> ExprId {
-        let (p, arguments) = (self.p, &self.layout.arguments);
-        let open =
-            p.sequence([p.literal(&*arguments.name_prefix), p.arg_name(name), p.literal(&*arguments.name_suffix)]);
-        let close = p.arg_close(p.literal(&*arguments.value_suffix));
-        let rule = format!("tool-{}-arg-{name}", self.tool.name);
-        let value = if schema::may_be_string(schema, root) {
-            let text = p.arg_text(p.until(&*arguments.value_suffix));
-            p.excluding(p.sequence([text, close]), vec![arguments.value_suffix.clone()])
-        } else {
-            let value = p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false);
-            p.sequence([p.arg_json(value), close])
-        };
-        p.rule(rule, p.sequence([p.atomic(open), p.literal(&*arguments.value_prefix), value]))
     }
 
     /// The id between name and arguments: its marker and text, and what follows it.
