@@ -12,6 +12,16 @@ pub fn parameters(given: &Value) -> Value {
     }
 }
 
+/// The members that an object's schema names, in its order, and whether each must be there.
+pub fn members(schema: &Value) -> impl Iterator<Item = (&str, &Value, bool)> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    members.map(move |(name, member)| {
+        let must = required.is_some_and(|names| names.iter().any(|one| one == name));
+        (name.as_str(), member, must)
+    })
+}
+
 /// The types that a JSON value may have. A whole number is a number, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Types(u8);

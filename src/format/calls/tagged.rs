@@ -57,19 +57,15 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
 /// there.
 pub(in crate::format) fn arguments(p: &Parts, layout: &ArgumentsLayout, tool: &Tool) -> (ExprId, bool) {
     let root = schema::parameters(&tool.parameters);
-    let is_required = |name: &str| match root.get("required") {
-        Some(Value::Array(names)) => names.iter().any(|required| required == name),
-        _ => false,
-    };
     let mut required = Vec::new();
     let mut optional = Vec::new();
-    for (name, schema) in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
+    for (name, schema, must) in schema::members(&root) {
         let rule = format!("tool-{}-arg-{name}", tool.name);
         let value = argument_value(p, layout, &rule, schema, &root);
         let open = p.sequence([p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)]);
         let argument = p.rule(rule, p.sequence([p.atomic(open), p.literal(&*layout.value_prefix), value]));
         let argument = p.sequence([p.space(), argument]);
-        if is_required(name) { required.push(argument) } else { optional.push(argument) }
+        if must { required.push(argument) } else { optional.push(argument) }
     }
     let has_required = !required.is_empty();
     (p.unordered(required, optional), has_required)
