@@ -69,6 +69,13 @@ impl Parts {
         self.whole(Tag::ArgName, self.literal(name))
     }
 
+    /// An argument's name and what follows it. The name shows on its own unless another one of `names` goes on where it
+    /// ends.
+    pub fn arg_name_before<'n>(&self, name: &str, names: impl IntoIterator<Item = &'n str>, after: &str) -> ExprId {
+        let both = self.sequence([self.arg_name(name), self.literal(after)]);
+        if is_ambiguous(name, names) { self.atomic(both) } else { both }
+    }
+
     /// An argument's value, written as JSON or as a Python literal.
     pub fn arg_json(&self, child: ExprId) -> ExprId {
         self.tag(Tag::ArgJson, child)
@@ -152,4 +159,9 @@ impl Parts {
         }
         self.sequence(all)
     }
+}
+
+/// Whether another one of `names` begins with `name`.
+pub(super) fn is_ambiguous<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> bool {
+    names.into_iter().any(|other| other.len() > name.len() && other.starts_with(name))
 }
