@@ -48,12 +48,12 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "gpt-oss", "", "<|return|>", "messages on channels: reasoning, text before calls, calls, the answer";
     "muse-glimmer", "", "<|eot|>", "messages to recipients: reasoning to itself, calls as tags";
     "functionary-v3.2", "", "<|eot_id|>", "text and calls after >>> and a recipient";
-    "kimi-k2", "", "<|im_end|>", "Kimi K2: a section of calls whose ids hold the names";
-    "kimi-k3", "", "<|end_of_msg|>", "Kimi K3: sections, calls and arguments in tags with attributes";
-    "ling-3", "", "<|role_end|>", "Ling 3: arguments as pairs of tags; reasoning opened by the prompt";
-    "cohere2-moe", "", "<|END_OF_TURN_TOKEN|>", "Cohere2 MoE: reasoning, text and calls each between markers";
-    "lfm2", "", "<|im_end|>", "LFM2: calls as a Python list";
-    "gigachat-3", "", "<|message_sep|>\n\n", "GigaChat 3: one call, as a message of its own";
+    "kimi-k2", "", "<|im_end|>", "a section of calls whose ids hold the names";
+    "kimi-k3", "", "<|end_of_msg|>", "sections, calls and arguments in tags with attributes";
+    "ling-3", "", "<|role_end|>", "arguments as pairs of tags; reasoning opened by the prompt";
+    "cohere2-moe", "", "<|END_OF_TURN_TOKEN|>", "reasoning, text and JSON calls, each between markers";
+    "lfm2", "", "<|im_end|>", "calls as a Python list";
+    "gigachat-3", "", "<|message_sep|>\n\n", "one call, as a message of its own";
 };
 
 /// The built-in template of that name.

@@ -152,12 +152,12 @@ fn what_the_templates_write_comes_back() {
         let body = request(more);
         let params = params(family.name, &body);
         for said in &table {
-            let silent =
-                !said.reasoning.is_empty() && (more["enable_thinking"] == false || family.name == "gigachat-3");
-            let many = said.calls.len() > 1 && family.name == "gigachat-3";
+            let thinks = more["enable_thinking"] != false && family.name != "gigachat-3";
+            let parallel = family.name != "gigachat-3";
+            let writes = (said.reasoning.is_empty() || thinks) && (said.calls.len() < 2 || parallel);
             // Where a call is required, Cohere2 has no room for text.
-            let unasked = said.calls.is_empty() || family.name == "cohere2-moe" && !said.content.is_empty();
-            if !silent && !many && !(unasked && more["tool_choice"] == "required") {
+            let asked = !said.calls.is_empty() && (family.name != "cohere2-moe" || said.content.is_empty());
+            if writes && (asked || more["tool_choice"] != "required") {
                 let output = rendered(family, &params.prompt, &body, said);
                 let what = format!("{}, {more}: {}", family.name, said.what);
                 check(&what, &params, &output, &said.parsed(family), Status::Complete);

@@ -69,7 +69,8 @@ impl Parts {
         self.whole(Tag::ArgName, self.literal(name))
     }
 
-    /// An argument's name and what follows it. The name shows on its own unless another one of `names` goes on where it ends.
+    /// An argument's name and what follows it. The name shows on its own unless another one of `names` goes on where it
+    /// ends.
     pub fn arg_name_before<'n>(&self, name: &str, names: impl IntoIterator<Item = &'n str>, after: &str) -> ExprId {
         let both = self.sequence([self.arg_name(name), self.literal(after)]);
         if is_ambiguous(name, names) { self.atomic(both) } else { both }

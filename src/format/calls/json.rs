@@ -35,10 +35,7 @@ pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) 
 
 /// One call of any tool, without the markers.
 pub(in crate::format) fn any(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) -> ExprId {
-    p.choice(wanted.tools().iter().map(|tool| {
-        let call = Call { p, tools, tool, others: wanted.tools() };
-        p.rule(format!("tool-{}", tool.name), call.expr())
-    }))
+    p.any_tool(wanted.tools(), |tool| Call { p, tools, tool, others: wanted.tools() }.expr())
 }
 
 /// One tool's call.

@@ -9,7 +9,7 @@ use crate::peg::ExprId;
 /// The list of calls, brackets included.
 pub(in crate::format) fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     let value = value(p);
-    let each = p.choice(wanted.tools().iter().map(|tool| p.rule(format!("tool-{}", tool.name), call(p, tool, value))));
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool, value));
     let mut list = each;
     if wanted.parallel() {
         list = p.sequence([each, p.many(p.sequence([comma(p), each]))]);

@@ -13,7 +13,6 @@ use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
 use crate::format::{Format, Thinking, Wanted};
 use crate::grammar::Trigger;
-use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
 
@@ -67,7 +66,7 @@ fn output(wanted: &Wanted) -> Arena {
 
 /// The section of the calls. The model may leave its markers out.
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let each = p.choice(wanted.tools().iter().map(|tool| p.rule(format!("tool-{}", tool.name), call(p, tool))));
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
     let one = p.sequence([p.literal(CALL_START), each, p.space()]);
     let many = p.repeat(one, wanted.call_required().into(), (!wanted.parallel()).then_some(1));
     let to_end = p.sequence([many, p.optional(p.sequence([p.literal(SECTION_END), p.space()]))]);
@@ -80,7 +79,5 @@ fn call(p: &Parts, tool: &Tool) -> ExprId {
     let number = p.some(p.one_of(&[('0', '9')]));
     let id = p.sequence([p.literal("functions."), p.tool_name(&tool.name), p.literal(":"), number]);
     let open = p.tool_open(p.sequence([p.tool_id(id), p.literal(ARGUMENTS)]));
-    let schema = schema::parameters(&tool.parameters);
-    let arguments = p.tool_args(p.schema(p.json(), format!("tool-{}-schema", tool.name), schema, false));
-    p.sequence([open, arguments, p.tool_close(p.optional(p.literal(CALL_END)))])
+    p.sequence([open, p.json_args(tool), p.tool_close(p.optional(p.literal(CALL_END)))])
 }

@@ -21,8 +21,7 @@ use crate::error::Result;
 use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
 use crate::format::{Delimiter, Format, Thinking, Wanted};
-use crate::grammar::Trigger;
-use crate::grammar::schema;
+use crate::grammar::{Trigger, schema};
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
 
@@ -89,7 +88,7 @@ fn output(wanted: &Wanted) -> Arena {
 
 /// The section of the calls. A grammar that begins here must let the message end.
 fn calls(p: &Parts, wanted: &Wanted, ending: ExprId) -> ExprId {
-    let each = p.choice(wanted.tools().iter().map(|tool| p.rule(format!("tool-{}", tool.name), call(p, tool))));
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
     let all = p.some(p.sequence([each, p.space()]));
     p.trigger_rule("tool-call", p.sequence([p.literal(TOOLS_START), p.space(), all, p.literal(TOOLS_END), ending]))
 }

@@ -107,13 +107,12 @@ fn last_text(p: &Parts) -> ExprId {
 /// Calls, and text behind them. What begins like a call but is of no known tool is text.
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     let tools = wanted.tools();
-    let heads: Vec<ExprId> = tools.iter().map(|tool| head(p, tool, tools)).collect();
-    let each = p.choice(tools.iter().zip(&heads).map(|(tool, &head)| {
-        let call = p.sequence([head, arguments(p, tool), p.space(), p.tool_close(p.literal(CALL_END)), p.space()]);
-        p.rule(format!("tool-{}", tool.name), call)
-    }));
+    let each = p.any_tool(tools, |tool| {
+        let close = p.tool_close(p.literal(CALL_END));
+        p.sequence([head(p, tool, tools), arguments(p, tool), p.space(), close, p.space()])
+    });
     // Once a name was shown, the call is not read as text instead.
-    let no_call = p.not(p.choice(heads));
+    let no_call = p.not(p.choice(tools.iter().map(|tool| head(p, tool, tools))));
     let (count, gap) = if wanted.parallel() { (None, no_call) } else { (Some(1), p.empty()) };
     let calls = p.trigger_rule("tool-call", p.sequence([p.repeat(each, 1, count), gap, last_text(p)]));
     if wanted.call_required() { calls } else { p.choice([calls, p.sequence([no_call, last_text(p)])]) }
