@@ -27,10 +27,10 @@ pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
         (false, Some(root)) => lowering.lower(root),
         (false, None) => Rule::Empty,
     };
-    lowering.rules.add_rule("root", root);
+    lowering.rules.add_rule("root", body_of(root));
     while let Some((name, id)) = lowering.pending.pop() {
         let body = lowering.lower(id);
-        lowering.rules.fill(&name, body);
+        lowering.rules.fill(&name, body_of(body));
     }
     lowering.rules.finish()
 }
@@ -172,9 +172,18 @@ impl<'a> Lowering<'a> {
             }
             let more = optional.iter().map(|part| sequence(vec![part.clone(), Rule::reference(name.as_str())]));
             branches.extend(more);
-            self.rules.fill(name, Rule::choice(branches));
+            self.rules.fill(name, body_of(Rule::choice(branches)));
         }
         Rule::reference(sets[sets.len() - 1].as_str())
+    }
+}
+
+/// As the body of a rule, which must not be blank: the next line would count as part of it.
+fn body_of(rule: Rule) -> Rule {
+    match rule {
+        Rule::Empty => Rule::literal(""),
+        Rule::Choice(branches) if branches.iter().all(|branch| *branch == Rule::Empty) => Rule::literal(""),
+        rule => rule,
     }
 }
 
