@@ -3,6 +3,8 @@
 
 use std::ops::Deref;
 
+use serde_json::Value;
+
 use crate::peg::{Builder, ExprId};
 
 use super::tag::Tag;
@@ -97,6 +99,16 @@ impl Parts {
         self.tag(Tag::Array, child)
     }
 
+    /// What stands between two members or items.
+    pub fn separator(&self, child: ExprId) -> ExprId {
+        self.whole(Tag::Separator, child)
+    }
+
+    /// What comes before is markup, also where the output leaves the format right behind it.
+    pub fn markup_ends(&self) -> ExprId {
+        self.content(self.empty())
+    }
+
     /// A marker whose outer white space the model may leave out, character by character.
     pub fn loose(&self, marker: &str) -> ExprId {
         let core = marker.trim_ascii();
@@ -112,6 +124,11 @@ impl Parts {
         self.sequence(parts.collect::<Vec<_>>())
     }
 
+    /// What opens the assistant's turn, where the prompt ends with it.
+    pub fn turn(&self, prefill: &str, opening: &str) -> ExprId {
+        self.literal(if prefill.starts_with(opening) { opening } else { "" })
+    }
+
     /// The part of the generation prompt that is always there: up to the opening of the reasoning, if it has one.
     pub fn prefix(&self, generation_prompt: &str, reasoning_start: &str) -> ExprId {
         let end = match reasoning_start {
@@ -119,6 +136,14 @@ impl Parts {
             start => generation_prompt.find(start),
         };
         self.literal(&generation_prompt[..end.unwrap_or(generation_prompt.len())])
+    }
+
+    /// A response that is one JSON value, in a code block or bare.
+    pub fn response(&self, schema: &Value) -> ExprId {
+        let value = self.content(self.schema(self.json(), "response-format-schema", schema.clone(), false));
+        let value = self.rule("response-format", value);
+        let block = self.spaced([self.literal("```json"), value, self.literal("```")]);
+        self.sequence([self.space(), self.choice([block, value]), self.space()])
     }
 
     /// Sequence with white space between the parts.
