@@ -163,12 +163,11 @@ impl Params {
     /// `format`, `grammar_lazy` and `grammar_triggers` for the constraint and `supports_thinking`, `thinking_start_tag` and
     /// `thinking_end_tags` for the reasoning.
     pub fn to_json(&self) -> Value {
-        let triggers: Vec<Value> = match &self.constraint {
-            Constraint::Lazy(triggers) => {
-                triggers.iter().map(|t| json!({"type": t.kind.name(), "value": t.value})).collect()
-            }
-            _ => Vec::new(),
+        let triggers = match &self.constraint {
+            Constraint::Lazy(triggers) | Constraint::Strict(triggers) => triggers.as_slice(),
+            Constraint::Free => &[],
         };
+        let triggers: Vec<Value> = triggers.iter().map(|t| json!({"type": t.kind.name(), "value": t.value})).collect();
         let delimiters: Vec<Value> =
             self.delimiters.iter().map(|d| json!({"role": d.role, "delimiter": d.delimiter})).collect();
         let thinking = self.thinking.clone().unwrap_or_default();

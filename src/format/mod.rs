@@ -110,10 +110,17 @@ pub enum Constraint {
     /// No grammar.
     #[default]
     Free,
-    /// From the first byte on.
-    Strict,
+    /// From the first byte on. Some hosts ask for the triggers that a lazy grammar would have, all the same.
+    Strict(Vec<Trigger>),
     /// From the first trigger on.
     Lazy(Vec<Trigger>),
+}
+
+impl Constraint {
+    /// A grammar, lazy or not.
+    fn grammar(lazy: bool, triggers: Vec<Trigger>) -> Self {
+        if lazy { Constraint::Lazy(triggers) } else { Constraint::Strict(triggers) }
+    }
 }
 
 /// The markers of reasoning.
@@ -132,4 +139,11 @@ pub struct Delimiter {
     pub role: &'static str,
     /// The text.
     pub delimiter: String,
+}
+
+impl Delimiter {
+    /// A list of roles and texts.
+    fn list(rows: &[(&'static str, &str)]) -> Vec<Delimiter> {
+        rows.iter().map(|&(role, delimiter)| Delimiter { role, delimiter: delimiter.to_owned() }).collect()
+    }
 }
