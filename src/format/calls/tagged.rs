@@ -1,9 +1,8 @@
 //! Calls with the name in a tag: arguments as one JSON object, or one by one in tags of their own.
 
-use serde_json::Value;
-
 use super::super::Wanted;
 use super::super::parts::Parts;
+use super::members::{Member, members};
 use crate::analysis::{CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema;
 use crate::message::Tool;
@@ -77,16 +76,12 @@ impl Call<'_> {
     fn with_tagged_arguments(&self) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
         let root = schema::parameters(&self.tool.parameters);
-        let is_required = |name: &str| match root.get("required") {
-            Some(Value::Array(names)) => names.iter().any(|required| required == name),
-            _ => false,
+        let prefix = format!("tool-{}-arg-", self.tool.name);
+        let (required, optional): (Vec<_>, Vec<_>) = members(&root, &root, &prefix).partition(|member| member.required);
+        let each = |members: Vec<Member>| -> Vec<ExprId> {
+            members.iter().map(|member| p.sequence([p.space(), self.argument(member)])).collect()
         };
-        let mut required = Vec::new();
-        let mut optional = Vec::new();
-        for (name, schema) in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let argument = p.sequence([p.space(), self.argument(name, schema, &root)]);
-            if is_required(name) { required.push(argument) } else { optional.push(argument) }
-        }
+        let (required, optional) = (each(required), each(optional));
         let has_required = !required.is_empty();
         let all = p.unordered(required, optional);
         let body = [p.literal(&*arguments.start), all, p.literal(&*arguments.end)];
@@ -96,20 +91,20 @@ impl Call<'_> {
         self.wrap(id, p.sequence(body), sign)
     }
 
-    fn argument(&self, name: &str, schema: &Value, root: &Value) -> ExprId {
+    fn argument(&self, member: &Member) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
+        let Member { name, schema, root, rule, .. } = member;
         let open =
             p.sequence([p.literal(&*arguments.name_prefix), p.arg_name(name), p.literal(&*arguments.name_suffix)]);
         let close = p.arg_close(p.literal(&*arguments.value_suffix));
-        let rule = format!("tool-{}-arg-{name}", self.tool.name);
         let value = if schema::may_be_string(schema, root) {
             let text = p.arg_text(p.until(&*arguments.value_suffix));
             p.excluding(p.sequence([text, close]), vec![arguments.value_suffix.clone()])
         } else {
-            let value = p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false);
+            let value = p.schema(p.json(), format!("{rule}-schema"), (*schema).clone(), false);
             p.sequence([p.arg_json(value), close])
         };
-        p.rule(rule, p.sequence([p.atomic(open), p.literal(&*arguments.value_prefix), value]))
+        p.rule(&**rule, p.sequence([p.atomic(open), p.literal(&*arguments.value_prefix), value]))
     }
 
     /// The id between name and arguments: its marker and text, and what follows it.
