@@ -53,11 +53,26 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "lfm2", detect: lfm2::detect, prompt: lfm2::prompt, build: None },
     Family { name: "lfm2.5", detect: lfm2::detect_2_5, prompt: lfm2::prompt, build: None },
     Family { name: "gigachat-3", detect: gigachat3::detect, prompt: gigachat3::prompt, build: None },
-    Family { name: "minimax-m3", detect: minimax_m3::detect, prompt: minimax_m3::prompt, build: None },
-    Family { name: "deepseek-v3.2", detect: deepseek_v3_2::detect, prompt: deepseek_v3_2::prompt, build: None },
-    Family { name: "gemma-4", detect: gemma4::detect, prompt: gemma4::prompt, build: None },
-    Family { name: "minicpm5", detect: minicpm5::detect, prompt: minicpm5::prompt, build: None },
-    Family { name: "qwen3-coder", detect: qwen3_coder::detect, prompt: qwen3_coder::prompt, build: None },
+    Family {
+        name: "minimax-m3",
+        detect: minimax_m3::detect,
+        prompt: minimax_m3::prompt,
+        build: Some(minimax_m3::build),
+    },
+    Family {
+        name: "deepseek-v3.2",
+        detect: deepseek_v3_2::detect,
+        prompt: deepseek_v3_2::prompt,
+        build: Some(deepseek_v3_2::build),
+    },
+    Family { name: "gemma-4", detect: gemma4::detect, prompt: gemma4::prompt, build: Some(gemma4::build) },
+    Family { name: "minicpm5", detect: minicpm5::detect, prompt: minicpm5::prompt, build: Some(minicpm5::build) },
+    Family {
+        name: "qwen3-coder",
+        detect: qwen3_coder::detect,
+        prompt: qwen3_coder::prompt,
+        build: Some(qwen3_coder::build),
+    },
 ];
 
 /// The family of a template, if it has one.
