@@ -68,6 +68,11 @@ const STYLES: &[Style] = &[
     Style { template: "tag-invoke", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), ..STYLE },
     Style { template: "tag-parameters", thoughts: Thoughts::BeforeCalls, ..STYLE },
     Style { template: "wrapped-content", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "minimax-m3", thoughts: Thoughts::Sometimes, switch: true, ..STYLE },
+    Style { template: "deepseek-v3.2", thoughts: Thoughts::Opened("<think>", "</think>"), switch: true, ..STYLE },
+    Style { template: "gemma-4", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "minicpm5", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), switch: true, ..STYLE },
+    Style { template: "qwen3-coder", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), switch: true, ..STYLE },
 ];
 
 /// Calls that the analysis does not learn yet: an object inside that holds the name beside the arguments is taken for the
@@ -178,7 +183,7 @@ fn table() -> Vec<(&'static str, Said)> {
         ("content and a call", Said { content: "Let me look.", calls: vec![weather()], ..said() }),
         (
             "a thought, content and two calls",
-            Said { reasoning: "Both.", content: "Both, then:", calls: vec![file(), weather()], ..said() },
+            Said { reasoning: "Both.", content: "Both, then:", calls: vec![file(), weather()] },
         ),
         ("no arguments", Said { calls: vec![("now", json!({}))], ..said() }),
         ("an optional argument less", Said { calls: vec![("get_weather", json!({"city": "Bergen"}))], ..said() }),
