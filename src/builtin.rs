@@ -54,6 +54,11 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "cohere2-moe", "", "<|END_OF_TURN_TOKEN|>", "reasoning, text and JSON calls, each between markers";
     "lfm2", "", "<|im_end|>", "calls as a Python list";
     "gigachat-3", "", "<|message_sep|>\n\n", "one call, as a message of its own";
+    "minimax-m3", "", "[e~[", "MiniMax-M3: every tag after a token, objects and arrays as elements; reasoning now and then";
+    "deepseek-v3.2", "", "<｜end▁of▁sentence｜>", "DeepSeek V3.2: tags with a token in their names; reasoning opened by the prompt";
+    "gemma-4", "", "<turn|>", "Gemma 4: arguments in a notation of their own; reasoning in a channel";
+    "minicpm5", "", "<|im_end|>", "MiniCPM5: names as attributes, texts in CDATA sections; reasoning opened by the prompt";
+    "qwen3-coder", "", "<|im_end|>", "Qwen3-Coder: names in tags, values on lines of their own; reasoning opened by the prompt";
 };
 
 /// The built-in template of that name.

@@ -110,9 +110,9 @@ impl ChatTemplate {
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = self.prompts(request)?;
         let wanted =
             Wanted { request, source: self.source(), opening: &opening, prefill: &generation_prompt, continuation };
-        let format = match self.family.and_then(|family| family.build) {
+        let format = match self.family {
             _ if request.force_pure_content => auto::pure_content(&opening),
-            Some(build) => build(&wanted),
+            Some(family) => (family.build)(&wanted),
             None => auto::build(&self.analysis().layout, &wanted, self.caps().tool_calls),
         };
         let Format { name, output, constraint, preserved_tokens, additional_stops, thinking, delimiters } = format;
@@ -181,12 +181,11 @@ impl Params {
     /// `format`, `grammar_lazy` and `grammar_triggers` for the constraint and `supports_thinking`, `thinking_start_tag` and
     /// `thinking_end_tags` for the reasoning.
     pub fn to_json(&self) -> Value {
-        let triggers: Vec<Value> = match &self.constraint {
-            Constraint::Lazy(triggers) | Constraint::Strict(triggers) => {
-                triggers.iter().map(|t| json!({"type": t.kind.name(), "value": t.value})).collect()
-            }
-            Constraint::Free => Vec::new(),
+        let triggers = match &self.constraint {
+            Constraint::Lazy(triggers) | Constraint::Strict(triggers) => triggers.as_slice(),
+            Constraint::Free => &[],
         };
+        let triggers: Vec<Value> = triggers.iter().map(|t| json!({"type": t.kind.name(), "value": t.value})).collect();
         let delimiters: Vec<Value> =
             self.delimiters.iter().map(|d| json!({"role": d.role, "delimiter": d.delimiter})).collect();
         let thinking = self.thinking.clone().unwrap_or_default();

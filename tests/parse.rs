@@ -70,6 +70,11 @@ const STYLES: &[Style] = &[
     Style { template: "tag-invoke", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), ..STYLE },
     Style { template: "tag-parameters", thoughts: Thoughts::BeforeCalls, ..STYLE },
     Style { template: "wrapped-content", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "minimax-m3", thoughts: Thoughts::Sometimes, switch: true, ..STYLE },
+    Style { template: "deepseek-v3.2", thoughts: Thoughts::Opened("<think>", "</think>"), switch: true, ..STYLE },
+    Style { template: "gemma-4", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "minicpm5", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), switch: true, ..STYLE },
+    Style { template: "qwen3-coder", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), switch: true, ..STYLE },
 ];
 
 impl Style {

@@ -128,6 +128,13 @@ pub enum Constraint {
     Lazy(Vec<Trigger>),
 }
 
+impl Constraint {
+    /// A grammar, lazy or not.
+    fn grammar(lazy: bool, triggers: Vec<Trigger>) -> Self {
+        if lazy { Constraint::Lazy(triggers) } else { Constraint::Strict(triggers) }
+    }
+}
+
 /// The markers of reasoning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Thinking {
@@ -144,4 +151,11 @@ pub struct Delimiter {
     pub role: &'static str,
     /// The text.
     pub delimiter: String,
+}
+
+impl Delimiter {
+    /// A list of roles and texts.
+    fn list(rows: &[(&'static str, &str)]) -> Vec<Delimiter> {
+        rows.iter().map(|&(role, delimiter)| Delimiter { role, delimiter: delimiter.to_owned() }).collect()
+    }
 }

@@ -5,6 +5,8 @@ use std::ops::Deref;
 
 use crate::grammar::schema;
 use crate::message::Tool;
+use serde_json::Value;
+
 use crate::peg::{Builder, ExprId};
 
 use super::tag::Tag;
@@ -124,6 +126,16 @@ impl Parts {
         self.choice(tools.iter().map(|tool| self.rule(format!("tool-{}", tool.name), call(tool))).collect::<Vec<_>>())
     }
 
+    /// What stands between two members or items.
+    pub fn separator(&self, child: ExprId) -> ExprId {
+        self.whole(Tag::Separator, child)
+    }
+
+    /// What comes before is markup, also where the output leaves the format right behind it.
+    pub fn markup_ends(&self) -> ExprId {
+        self.content(self.empty())
+    }
+
     /// A marker whose outer white space the model may leave out, character by character.
     pub fn loose(&self, marker: &str) -> ExprId {
         let core = marker.trim_ascii();
@@ -139,6 +151,11 @@ impl Parts {
         self.sequence(parts.collect::<Vec<_>>())
     }
 
+    /// What opens the assistant's turn, where the prompt ends with it.
+    pub fn turn(&self, prefill: &str, opening: &str) -> ExprId {
+        self.literal(if prefill.starts_with(opening) { opening } else { "" })
+    }
+
     /// The part of the generation prompt that is always there: up to the opening of the reasoning, if it has one.
     pub fn prefix(&self, generation_prompt: &str, reasoning_start: &str) -> ExprId {
         let end = match reasoning_start {
@@ -146,6 +163,14 @@ impl Parts {
             start => generation_prompt.find(start),
         };
         self.literal(&generation_prompt[..end.unwrap_or(generation_prompt.len())])
+    }
+
+    /// A response that is one JSON value, in a code block or bare.
+    pub fn response(&self, schema: &Value) -> ExprId {
+        let value = self.content(self.schema(self.json(), "response-format-schema", schema.clone(), false));
+        let value = self.rule("response-format", value);
+        let block = self.spaced([self.literal("```json"), value, self.literal("```")]);
+        self.sequence([self.space(), self.choice([block, value]), self.space()])
     }
 
     /// Sequence with white space between the parts.

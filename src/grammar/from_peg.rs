@@ -18,7 +18,15 @@ const MAX_SUBSETS: usize = 5;
 
 /// The grammar of a format. `lazy`: of what may follow a trigger only, that is of its trigger rules.
 pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
-    let mut lowering = Lowering { arena, rules: Builder::new(), names: HashMap::new(), pending: Vec::new(), texts: HashMap::new(), schemas: HashMap::new(), orders: 0 };
+    let mut lowering = Lowering {
+        arena,
+        rules: Builder::new(),
+        names: HashMap::new(),
+        pending: Vec::new(),
+        texts: HashMap::new(),
+        schemas: HashMap::new(),
+        orders: 0,
+    };
     let root = match (lazy, arena.root()) {
         (true, _) => {
             let triggers: Vec<&str> = arena.trigger_rules().collect();

@@ -93,8 +93,8 @@ fn types_within(schema: &Value, root: &Value, depth: usize) -> Types {
         return Types::NONE;
     }
     let inner = |schema: &Value| types_within(schema, root, depth + 1);
-    if let Some(target) = schema.get("$ref") {
-        return target_of(target, root).map_or(Types::NONE, inner);
+    if schema.get("$ref").is_some() {
+        return target(schema, root).map_or(Types::NONE, inner);
     }
     if let Some(Value::Array(branches)) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
         return branches.iter().map(inner).fold(Types::NONE, Types::or);
@@ -121,9 +121,9 @@ fn types_within(schema: &Value, root: &Value, depth: usize) -> Types {
     }
 }
 
-/// Where a `$ref` leads.
-fn target_of<'a>(target: &Value, root: &'a Value) -> Option<&'a Value> {
-    target.as_str().and_then(|target| target.strip_prefix('#')).and_then(|path| root.pointer(path))
+/// Where the `$ref` of a schema leads.
+pub fn target<'a>(schema: &Value, root: &'a Value) -> Option<&'a Value> {
+    schema.get("$ref")?.as_str().and_then(|target| target.strip_prefix('#')).and_then(|path| root.pointer(path))
 }
 
 /// Whether a schema has a key that only means something for objects.
@@ -150,8 +150,8 @@ fn allows_string(schema: &Value, root: &Value, depth: usize) -> bool {
     let any = |branches: &Value| {
         branches.as_array().is_some_and(|all| all.iter().any(|branch| allows_string(branch, root, depth + 1)))
     };
-    if let Some(target) = schema.get("$ref") {
-        return target_of(target, root).is_some_and(|target| allows_string(target, root, depth + 1));
+    if schema.get("$ref").is_some() {
+        return target(schema, root).is_some_and(|target| allows_string(target, root, depth + 1));
     }
     if let Some(branches) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
         return any(branches);

@@ -46,6 +46,7 @@ mod expr;
 mod json;
 mod machine;
 mod program;
+mod python;
 mod until;
 mod utf8;
 
