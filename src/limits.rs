@@ -18,6 +18,15 @@ pub const RENDER_DEPTH: usize = 500;
 /// Deepest nesting of JSON that a request or a schema may have.
 pub const JSON_DEPTH: usize = 128;
 
+/// Most parts of one JSON schema, counted as often as they are written out.
+pub const SCHEMA_NODES: usize = 100_000;
+
+/// Most text that the rules of one grammar may have, in bytes. 50,000 properties with short names need 15 MB.
+pub const GRAMMAR_BYTES: usize = 64 << 20;
+
+/// The largest lower bound of a repetition that llama.cpp's grammar reader takes; it reads a larger upper bound as none.
+pub const GBNF_REPETITIONS: u64 = 2_000;
+
 /// Deepest nesting of expressions in a format description.
 pub const EXPR_DEPTH: usize = 512;
 

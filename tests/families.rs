@@ -57,7 +57,7 @@ fn each_family_knows_its_templates() {
         ("ling-3", "<role>ASSISTANT</role><arg_key>"),
         ("cohere2-moe", "<|START_TEXT|><|START_ACTION|>"),
         ("lfm2", "<|tool_list_start|><|tool_list_end|> List of tools: ["),
-        ("lfm2.5", "List of tools: ["),
+        ("lfm2", "List of tools: ["),
         ("gigachat-3", "<|role_sep|><|message_sep|>"),
         ("minimax-m3", "]<]minimax[>[<tool_call><invoke name="),
         ("deepseek-v3.2", "dsml_token DSML tool_calls"),

@@ -56,6 +56,11 @@ pub struct Builder {
     /// Names in the order they came in, for [`Builder::undo`].
     journal: Vec<String>,
     report: Vec<Fidelity>,
+    /// The rules of references: which document they are in, and the pointer.
+    pub(super) references: HashMap<(u64, String), String>,
+    /// Documents that were too deep to be told from others.
+    pub(super) strange: u64,
+    bytes: usize,
 }
 
 /// A rule and its text. The name of a recursive rule is taken before its body is there.
@@ -87,8 +92,8 @@ impl Default for Builder {
 impl Builder {
     /// With the rule `space`, the blanks that may stand between the parts of a JSON value.
     pub fn new() -> Self {
-        let (rules, numbered) = (BTreeMap::new(), HashMap::new());
-        let mut builder = Builder { rules, numbered, journal: Vec::new(), report: Vec::new() };
+        let (rules, numbered, journal, report, references) = Default::default();
+        let mut builder = Builder { rules, numbered, journal, report, references, strange: 0, bytes: 0 };
         builder.add(primitive::SPACE, primitive::space());
         builder
     }
@@ -154,7 +159,7 @@ impl Builder {
         number
     }
 
-    /// Takes a free name like `name`, for a rule that [`Builder::fill`] adds or [`Builder::release`] drops.
+    /// Takes a free name like `name`, for a rule that [`Builder::fill`] adds.
     pub(super) fn reserve(&mut self, name: &str) -> String {
         let name = clean(name);
         let mut free = name.clone();
@@ -170,13 +175,14 @@ impl Builder {
 
     /// Gives a reserved name its body.
     pub(super) fn fill(&mut self, reserved: &str, rule: Rule) {
-        let text = Some(rule.to_string());
-        self.rules.insert(reserved.to_owned(), Entry { rule, text });
+        let text = rule.to_string();
+        self.bytes += reserved.len() + text.len();
+        self.rules.insert(reserved.to_owned(), Entry { rule, text: Some(text) });
     }
 
-    /// Gives a reserved name back.
-    pub(super) fn release(&mut self, reserved: &str) {
-        self.rules.remove(reserved);
+    /// How much text the rules that were ever added have.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Now.
@@ -189,17 +195,19 @@ impl Builder {
         for name in self.journal.drain(mark.rules..) {
             self.rules.remove(&name);
         }
+        self.references.retain(|_, name| self.rules.contains_key(name));
         self.report.truncate(mark.report);
     }
 
     fn insert(&mut self, name: String, rule: Rule, text: String) {
+        self.bytes += name.len() + text.len();
         self.journal.push(name.clone());
         self.rules.insert(name, Entry { rule, text: Some(text) });
     }
 }
 
 /// A name of letters, digits and dashes: whatever else it has becomes a dash, several in a row one.
-fn clean(name: &str) -> String {
+pub(super) fn clean(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut replaced = false;
     for c in name.chars() {

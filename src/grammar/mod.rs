@@ -3,13 +3,41 @@
 mod automaton;
 mod builder;
 mod from_peg;
+mod graph;
+mod json;
+mod keys;
+mod keywords;
+mod lower;
+mod number;
+mod pattern;
 mod primitive;
+mod resolve;
 mod rule;
 pub mod schema;
+mod tool;
 
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
 pub use from_peg::from_arena;
 pub use rule::{Bounds, Pad, Rule, spelled};
+
+use serde_json::Value;
+
+use crate::error::Result;
+
+/// The grammar of the JSON values that a schema allows, compact or pretty, with llama.cpp's text.
+///
+/// ```
+/// let schema = serde_json::json!({"type": "integer", "minimum": 0, "maximum": 23});
+/// let grammar = chatparse::grammar::from_json_schema(&schema)?;
+/// assert!(grammar.text.starts_with("root ::= ([0-9] | ([1] [0-9] | [2] [0-3]))\n"));
+/// assert!(grammar.report.is_empty());
+/// # Ok::<(), chatparse::Error>(())
+/// ```
+pub fn from_json_schema(schema: &Value) -> Result<Grammar> {
+    let mut builder = Builder::new();
+    builder.add_schema("", schema)?;
+    Ok(builder.finish())
+}
 
 /// What makes a lazily applied grammar start.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
 
-use chatparse::{ChatTemplate, DeltaKind, ErrorKind, Message, Params, Request, Status, Stream};
+use chatparse::{ChatTemplate, DeltaKind, ErrorKind, Message, Params, Request, Status, Stream, grammar};
 use serde_json::{Map, Value, json};
 
 use crate::Command;
@@ -24,7 +24,8 @@ JSON line. A scenario has `id`, `template` (a file) or `template_source`, `bos`,
 and `request`, and may have `outputs` (texts, or objects with `text`, `partial` and
 `step`), `timeline: false`, `strict: true` and `want_caps: true`. The answer has the
 `id` and `params`, and `parses` with a message, its status and what each step of the
-output added to it; or `error`.
+output added to it; or `error`. A scenario with a JSON `schema` instead of a template is
+answered with its `grammar`.
 
 example:
   chatparse replay < scenarios.jsonl > results.jsonl
@@ -82,8 +83,9 @@ fn result(line: &str, templates: &mut Templates) -> Value {
 }
 
 fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Value>, String> {
-    if scenario.get("schema").is_some() {
-        return Err("grammars of schemas are not supported by this version".into());
+    if let Some(schema) = scenario.get("schema") {
+        let grammar = grammar::from_json_schema(schema).map_err(|error| error.to_string())?;
+        return Ok(Map::from_iter([("grammar".to_owned(), grammar.text.into())]));
     }
     let template = templates.of(scenario)?;
     let request = Request::from_json(&scenario["request"]).map_err(|error| error.to_string())?;

@@ -21,14 +21,13 @@ const CALLS_END: &str = "<|tool_call_end|>";
 const LIST_START: &str = "<|tool_list_start|>";
 const LIST_END: &str = "<|tool_list_end|>";
 
-/// LFM2: the list of tools stands between markers.
+/// The list of tools stands between markers (LFM2), or in plain text (LFM2.5).
 pub fn detect(source: &str) -> bool {
-    has_all(source, &[LIST_START, LIST_END])
+    marks_list(source) || source.contains("List of tools: [") && !source.contains(LIST_START)
 }
 
-/// LFM2.5: the list of tools stands in plain text.
-pub fn detect_2_5(source: &str) -> bool {
-    source.contains("List of tools: [") && !source.contains(LIST_START)
+fn marks_list(source: &str) -> bool {
+    has_all(source, &[LIST_START, LIST_END])
 }
 
 /// As the template renders it: it looks for reasoning under `thinking`.
@@ -37,19 +36,14 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     Ok(prompt.continued(input, &format!("{OPENING}{THINK_START}"), THINK_END))
 }
 
-/// LFM2's format for one request.
+/// See the picture above.
 pub fn build(wanted: &Wanted) -> Format {
-    let mut format = build_2_5(wanted);
-    format.preserved_tokens.extend([LIST_START, LIST_END].map(str::to_owned));
-    format
-}
-
-/// LFM2.5's format for one request.
-pub fn build_2_5(wanted: &Wanted) -> Format {
+    let list: &[&str] = if marks_list(wanted.source) { &[LIST_START, LIST_END] } else { &[] };
+    let preserved = [CALLS_START, CALLS_END, THINK_START, THINK_END].iter().chain(list);
     Format {
         output: output(wanted),
         constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(CALLS_START)]),
-        preserved_tokens: [CALLS_START, CALLS_END, THINK_START, THINK_END].map(str::to_owned).into(),
+        preserved_tokens: preserved.map(|&token| token.to_owned()).collect(),
         thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
         ..Format::default()
     }

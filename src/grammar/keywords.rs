@@ -1,0 +1,95 @@
+//! Which keywords of a schema its rules leave out.
+
+use serde_json::{Map, Value};
+
+use super::graph::{Format, Node};
+
+const OF_STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
+const OF_NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+const OF_ARRAYS: &[&str] = &["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"];
+const OF_OBJECTS: &[&str] = &[
+    "properties",
+    "required",
+    "additionalProperties",
+    "minProperties",
+    "maxProperties",
+    "patternProperties",
+    "propertyNames",
+    "dependentRequired",
+    "dependentSchemas",
+];
+const CONDITIONS: &[&str] = &["not", "if"];
+const VALUES: &[&str] = &["const", "enum"];
+
+impl Format {
+    /// The format of that name, if it has a rule.
+    pub(super) fn named(name: &str) -> Option<Format> {
+        match name {
+            "date" => Some(Format::Date),
+            "time" => Some(Format::Time),
+            "date-time" => Some(Format::DateTime),
+            "uuid" | "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => Some(Format::Uuid),
+            _ => None,
+        }
+    }
+}
+
+/// Keywords of `fields` that would narrow what `node` allows, were they followed, each with what is done instead.
+pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, String)> {
+    // A `type` with several names is judged name by name.
+    if matches!(node, Node::AnyOf(_)) && !fields.contains_key("anyOf") && !fields.contains_key("oneOf") {
+        return Vec::new();
+    }
+    let unfollowed: &[&[&'static str]] = match node {
+        Node::Ref(_) => &[OF_STRINGS, OF_NUMBERS, OF_ARRAYS, OF_OBJECTS, VALUES, &["oneOf", "anyOf", "allOf"]],
+        Node::AnyOf(_) if fields.contains_key("oneOf") => {
+            &[OF_STRINGS, OF_NUMBERS, OF_ARRAYS, OF_OBJECTS, VALUES, &["anyOf", "allOf"]]
+        }
+        Node::AnyOf(_) => &[OF_STRINGS, OF_NUMBERS, OF_ARRAYS, OF_OBJECTS, VALUES, &["allOf"]],
+        Node::Any => &[OF_NUMBERS, OF_ARRAYS, OF_OBJECTS],
+        Node::AllOf(_) => &[OF_STRINGS, &OF_OBJECTS[3..]],
+        Node::Const(_) | Node::Enum(_) | Node::Null | Node::Boolean => &[],
+        Node::Number => &[OF_NUMBERS, &["allOf"]],
+        Node::Integer(..) => &[&["multipleOf", "allOf"]],
+        Node::String(text) if text.pattern.is_some() => &[&["minLength", "maxLength", "format"]],
+        Node::String(text) if text.format.is_some() => &[&["minLength", "maxLength"]],
+        Node::String(_) => &[&["format"]],
+        Node::Array(..) => &[&["uniqueItems", "contains", "allOf"]],
+        Node::Tuple(_) => &[&["uniqueItems", "contains", "allOf"]],
+        Node::Object(..) => &[&OF_OBJECTS[3..], &["allOf"]],
+    };
+    let keys = unfollowed.iter().copied().flatten().chain(CONDITIONS).copied();
+    let mut lost: Vec<_> =
+        keys.filter(|key| fields.get(*key).is_some_and(|value| narrows(key, value))).map(plain).collect();
+    if let Node::Integer(..) = node {
+        for (first, second) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
+            if fields.contains_key(first) && fields.get(second).is_some_and(|value| narrows(second, value)) {
+                lost.push((second, format!("not followed next to {first}")));
+            }
+        }
+    }
+    if let (Node::Object(properties, Some(_)), Some(Value::Array(names))) = (node, fields.get("required")) {
+        let known = |name: &str| properties.iter().any(|property| property.name == name);
+        // Few names are required of an object that does not describe them.
+        if let Some(name) = names.iter().filter_map(Value::as_str).take(64).find(|name| !known(name)) {
+            lost.push(("required", format!("{name:?} is not among the properties and may be left out")));
+        }
+    }
+    lost
+}
+
+fn plain(key: &'static str) -> (&'static str, String) {
+    (key, "not followed by the grammar".to_owned())
+}
+
+/// Whether a keyword with this value excludes anything.
+fn narrows(key: &str, value: &Value) -> bool {
+    match (key, value) {
+        (_, Value::Bool(true)) if key == "additionalProperties" || key == "items" => false,
+        (_, Value::Bool(value)) => *value,
+        ("minProperties" | "minItems" | "minLength", value) => value.as_u64() != Some(0),
+        (_, Value::Array(items)) => !items.is_empty(),
+        (_, Value::Object(fields)) => !fields.is_empty() || key == "not",
+        _ => true,
+    }
+}

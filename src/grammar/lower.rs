@@ -1,0 +1,479 @@
+//! Schemas to rules, with llama.cpp's names and text.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use serde_json::Value;
+
+use super::builder::{Builder, Fidelity, FidelityKind};
+use super::graph::{Count, Format, Graph, Node, NodeId, Text};
+use super::pattern::{self, Pattern};
+use super::primitive::{self, quoted};
+use super::rule::{Pad, Rule};
+use super::{json, keys, number};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
+
+/// Turns one graph into rules of a builder.
+pub(super) struct Lowering<'b, 'g, 'a> {
+    builder: &'b mut Builder,
+    graph: &'g Graph<'a>,
+    /// What reports call the schema.
+    schema: &'b str,
+    /// Whose references these are.
+    document: u64,
+    /// The `allOf`s that contain themselves. Others are written out wherever they stand.
+    circular: Vec<bool>,
+    /// The names of the circular ones that were met.
+    named: HashMap<NodeId, String>,
+    /// Rules that have their names but not their bodies yet.
+    waiting: VecDeque<(NodeId, String)>,
+    steps: usize,
+    pub notes: Vec<Fidelity>,
+}
+
+/// What a schema became.
+enum Lowered {
+    /// The body of a rule of its own.
+    Body(Rule),
+    /// A rule that is there already.
+    Named(String),
+}
+
+impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
+    pub fn new(builder: &'b mut Builder, graph: &'g Graph<'a>, schema: &'b str, document: u64) -> Self {
+        let circular = graph.cyclic(|id| written_out(graph, id));
+        let (named, waiting, notes) = Default::default();
+        Lowering { builder, graph, schema, document, circular, named, waiting, steps: 0, notes }
+    }
+
+    /// Adds a node as the rule `name` (`""`: the top), with all that it needs, and returns the rule to refer to.
+    pub fn all(&mut self, first: NodeId, name: &str) -> Result<String> {
+        for (id, key, message) in &self.graph.lost {
+            self.note(*id, key, FidelityKind::Widened, message.clone());
+        }
+        let added = self.visit(first, name, 0)?;
+        while let Some((id, name)) = self.waiting.pop_front() {
+            let body = match self.lower(id, &name, &name, 0)? {
+                Lowered::Body(body) => body,
+                Lowered::Named(other) => Rule::Reference(other),
+            };
+            self.builder.fill(&name, body);
+        }
+        Ok(added)
+    }
+
+    /// The rule of a node. Every rule below it has a name that begins with `name`.
+    fn visit(&mut self, id: NodeId, name: &str, depth: usize) -> Result<String> {
+        self.steps += 1;
+        if self.steps > limits::SCHEMA_NODES || self.builder.bytes() > limits::GRAMMAR_BYTES {
+            let message = format!("the grammar of a JSON schema is too large (at {})", self.graph.pointer(id));
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        let rule_name = match name {
+            "" => "root".to_owned(),
+            name if primitive::is_reserved(&super::builder::clean(name)) => format!("{name}-"),
+            name => name.to_owned(),
+        };
+        // What waits needs no stack.
+        if depth > limits::JSON_DEPTH && shared(self.graph, id).is_none() {
+            return Ok(self.later(id, &rule_name));
+        }
+        Ok(match self.lower(id, name, &rule_name, depth)? {
+            Lowered::Body(body) => self.builder.add(&rule_name, body),
+            Lowered::Named(known) => known,
+        })
+    }
+
+    /// Takes a name for a node whose body comes later.
+    fn later(&mut self, id: NodeId, name: &str) -> String {
+        let name = self.builder.reserve(name);
+        self.waiting.push_back((id, name.clone()));
+        name
+    }
+
+    fn lower(&mut self, id: NodeId, name: &str, rule_name: &str, depth: usize) -> Result<Lowered> {
+        if let Some(shared) = shared(self.graph, id) {
+            return Ok(if name.is_empty() {
+                Lowered::Body(self.builder.unshared(shared))
+            } else {
+                Lowered::Named(self.builder.share(shared))
+            });
+        }
+        let graph = self.graph;
+        Ok(Lowered::Body(match graph.node(id) {
+            Node::Ref(pointer) => Rule::Reference(self.reference(pointer)),
+            Node::AnyOf(branches) => {
+                let mut choice = Vec::with_capacity(branches.len());
+                for (i, branch) in branches.iter().enumerate() {
+                    let name = if name.is_empty() { format!("alternative-{i}") } else { format!("{name}-{i}") };
+                    choice.push(Rule::Reference(self.visit(*branch, &name, depth + 1)?));
+                }
+                Rule::Choice(choice)
+            }
+            Node::AllOf(_) if self.circular[id.index()] && self.named.get(&id).is_none_or(|own| own != rule_name) => {
+                let name = match self.named.get(&id) {
+                    Some(name) => name.clone(),
+                    None => {
+                        let name = self.later(id, rule_name);
+                        self.named.insert(id, name.clone());
+                        name
+                    }
+                };
+                return Ok(Lowered::Named(name));
+            }
+            Node::AllOf(parts) => self.all_of(id, parts, name, depth)?,
+            Node::Const(value) => self.constant(id, value)?,
+            Node::Enum(values) => {
+                let values: Result<Vec<Rule>> = values.iter().map(|value| self.constant(id, value)).collect();
+                Rule::Choice(values?).group()
+            }
+            Node::Object(properties, additional) => {
+                if let (true, Some(any)) = (properties.is_empty(), additional)
+                    && matches!(graph.node(*any), Node::Any)
+                {
+                    return Ok(Lowered::Body(Rule::Reference(self.builder.share("object"))));
+                }
+                let required = properties.iter().filter(|property| property.required).map(|property| property.name);
+                let required = required.collect();
+                let properties: Vec<_> = properties.iter().map(|property| (property.name, property.schema)).collect();
+                self.object(id, &properties, &required, *additional, name, depth)?
+            }
+            Node::Tuple(items) => {
+                let mut parts = Vec::new();
+                for (i, item) in items.iter().enumerate() {
+                    if i > 0 {
+                        parts.push(comma());
+                    }
+                    let name = below(name, &format!("tuple-{i}"));
+                    parts.push(Rule::Reference(self.visit(*item, &name, depth + 1)?));
+                }
+                bracketed("[", or_empty(parts), "]")
+            }
+            Node::Array(item, count) => {
+                let item = Rule::Reference(self.visit(*item, &below(name, "item"), depth + 1)?);
+                let count = self.bounded(id, *count, "minItems", "maxItems");
+                bracketed("[", listed(item, count), "]")
+            }
+            Node::String(text) => self.string(id, text, rule_name)?,
+            Node::Integer(min, max) => {
+                let (range, widened) = number::range(*min, *max);
+                if let Some(message) = widened {
+                    self.note(id, "", FidelityKind::Widened, message.to_owned());
+                }
+                range.group()
+            }
+            // Of these, all but the first are shared rules.
+            Node::Any | Node::Null | Node::Boolean | Node::Number => Rule::Reference(self.builder.share("value")),
+        }))
+    }
+
+    fn reference(&mut self, pointer: &str) -> String {
+        let key = (self.document, pointer.to_owned());
+        if let Some(name) = self.builder.references.get(&key) {
+            return name.clone();
+        }
+        let target = self.graph.target(pointer);
+        let name = match shared(self.graph, target) {
+            Some(shared) => self.builder.share(shared),
+            None => self.later(target, &format!("ref{}", pointer.trim_start_matches('#'))),
+        };
+        self.builder.references.insert(key, name.clone());
+        name
+    }
+
+    fn constant(&self, id: NodeId, value: &Value) -> Result<Rule> {
+        match json::print(value) {
+            Some(text) => Ok(Rule::Literal(text)),
+            None => Err(super::resolve::refused(&self.graph.pointer(id), "a constant is nested too deeply")),
+        }
+    }
+
+    /// The rule of an `allOf`: one object with the properties of all parts. Those of the alternatives of an `anyOf` among the
+    /// parts are optional. Where parts are enums, what they have in common instead.
+    fn all_of(&mut self, id: NodeId, parts: &[NodeId], name: &str, depth: usize) -> Result<Rule> {
+        let graph = self.graph;
+        let mut properties = Vec::new();
+        let mut required = HashSet::new();
+        let mut enums: BTreeMap<String, (Rule, usize)> = BTreeMap::new();
+        let mut ignored = Vec::new();
+        for part in parts {
+            let (components, is_required) = match graph.node(*part) {
+                Node::AnyOf(branches) => (&**branches, false),
+                _ => (std::slice::from_ref(part), true),
+            };
+            for component in components {
+                match graph.node(behind(graph, *component)) {
+                    Node::Object(own, _) => {
+                        properties.extend(own.iter().map(|property| (property.name, property.schema)));
+                        if is_required {
+                            required.extend(own.iter().map(|property| property.name));
+                        }
+                    }
+                    Node::Enum(values) => {
+                        for value in *values {
+                            let rule = self.constant(*component, value)?;
+                            enums.entry(rule.to_string()).or_insert((rule, 0)).1 += 1;
+                        }
+                    }
+                    Node::Any => {}
+                    _ => ignored.push(*component),
+                }
+            }
+        }
+        let had_enums = !enums.is_empty();
+        let common: Vec<Rule> =
+            enums.into_values().filter(|(_, count)| *count == parts.len()).map(|(rule, _)| rule).collect();
+        for part in ignored {
+            let message = "allOf merges objects and enums; this part is left out";
+            self.note(part, "", FidelityKind::Refused, message.to_owned());
+        }
+        if !common.is_empty() {
+            return Ok(Rule::Choice(common).group());
+        }
+        if had_enums {
+            let message = "the enums in allOf have no value in common and are left out";
+            self.note(id, "", FidelityKind::Refused, message.to_owned());
+        }
+        self.object(id, &properties, &required, None, name, depth)
+    }
+
+    /// The required properties in their order, then any of the others, in their order.
+    fn object(
+        &mut self,
+        id: NodeId,
+        properties: &[(&'a str, NodeId)],
+        required: &HashSet<&'a str>,
+        additional: Option<NodeId>,
+        name: &str,
+        depth: usize,
+    ) -> Result<Rule> {
+        let mut pairs: HashMap<&str, String> = HashMap::new();
+        for (property, schema) in properties {
+            let name = below(name, property);
+            let value = self.visit(*schema, &name, depth + 1)?;
+            let key = Rule::Literal(json::quoted(property));
+            let pair = [key, space(), Rule::literal(":"), space(), Rule::Reference(value)];
+            pairs.insert(property, self.builder.add(&format!("{name}-kv"), Rule::sequence(pair)));
+        }
+        let (first, rest): (Vec<&str>, Vec<&str>) =
+            properties.iter().map(|(property, _)| *property).partition(|property| required.contains(property));
+        // Name, rule, and whether it may come again.
+        let mut optional: Vec<(&str, &str, bool)> =
+            rest.iter().map(|property| (*property, &*pairs[property], false)).collect();
+        let others = match additional {
+            Some(schema) => Some(self.additional(id, schema, properties, name, depth)?),
+            None => None,
+        };
+        optional.extend(others.as_deref().map(|others| ("*", others, true)));
+
+        let mut parts = vec![Rule::literal("{"), space()];
+        if first.is_empty() && optional.is_empty() {
+            parts.push(Rule::literal("}"));
+            return Ok(Rule::Sequence(parts));
+        }
+        let mut required_parts = Vec::new();
+        for property in &first {
+            if !required_parts.is_empty() {
+                required_parts.push(comma());
+            }
+            required_parts.push(Rule::reference(&*pairs[property]));
+        }
+        parts.push(or_empty(required_parts));
+        if !optional.is_empty() {
+            let choice = Rule::Choice(self.subsets(&optional, name));
+            parts.push(if first.is_empty() {
+                choice.padded(Pad::After).optional()
+            } else {
+                Rule::sequence([comma(), choice.padded(Pad::Both)]).padded(Pad::Both).optional()
+            });
+        }
+        parts.extend([space(), Rule::literal("}")]);
+        Ok(Rule::Sequence(parts))
+    }
+
+    /// What begins with each of these, followed by any of those after it. Each tail has a rule, so the size stays linear.
+    fn subsets(&mut self, optional: &[(&str, &str, bool)], name: &str) -> Vec<Rule> {
+        let again = |pair: &str| Rule::sequence([comma(), Rule::reference(pair)]).padded(Pad::Both);
+        let mut branches = Vec::with_capacity(optional.len());
+        let mut tail: Option<Rule> = None;
+        for (i, (property, pair, repeats)) in optional.iter().enumerate().rev() {
+            let rest = tail.take().map(|tail| {
+                let rest = self.builder.add(&below(name, &format!("{property}-rest")), tail);
+                Rule::Reference(rest)
+            });
+            let mut branch = vec![Rule::reference(*pair)];
+            branch.extend(repeats.then(|| again(pair).repeat(0, None)));
+            branch.extend(rest.clone());
+            branches.push(Rule::Sequence(branch));
+            if i > 0 {
+                let once = if *repeats { again(pair).repeat(0, None) } else { again(pair).optional() };
+                tail = Some(Rule::sequence([once].into_iter().chain(rest)));
+            }
+        }
+        branches.reverse();
+        branches
+    }
+
+    /// The rule of a property that has no description of its own.
+    fn additional(
+        &mut self,
+        id: NodeId,
+        schema: NodeId,
+        properties: &[(&str, NodeId)],
+        name: &str,
+        depth: usize,
+    ) -> Result<String> {
+        let name = below(name, "additional");
+        let value = match self.graph.node(schema) {
+            Node::Any => self.builder.share("value"),
+            _ => self.visit(schema, &format!("{name}-value"), depth + 1)?,
+        };
+        let key = if properties.is_empty() {
+            self.builder.share("string")
+        } else {
+            let chars = self.builder.share("char");
+            let (rule, complete) = keys::none_of(properties.iter().map(|(property, _)| *property), &chars);
+            if !complete {
+                let message = "names that are long or need escapes may also come as additional properties";
+                self.note(id, "additionalProperties", FidelityKind::Widened, message.to_owned());
+            }
+            self.builder.add(&format!("{name}-k"), rule)
+        };
+        let pair = [Rule::Reference(key), Rule::literal(":"), space(), Rule::Reference(value)];
+        Ok(self.builder.add(&format!("{name}-kv"), Rule::sequence(pair)))
+    }
+
+    fn string(&mut self, id: NodeId, text: &Text, rule_name: &str) -> Result<Rule> {
+        if let Some(source) = text.pattern {
+            return self.pattern(id, source, rule_name);
+        }
+        let format = match text.format {
+            None => {
+                let char = Rule::Reference(self.builder.share("char"));
+                let length = self.bounded(id, text.length, "minLength", "maxLength");
+                return Ok(quoted(repeated(char, length)));
+            }
+            Some(Format::Uuid) => "uuid",
+            Some(Format::Date) => "date-string",
+            Some(Format::Time) => "time-string",
+            Some(Format::DateTime) => "date-time-string",
+        };
+        Ok(Rule::Reference(self.builder.share(format)))
+    }
+
+    fn pattern(&mut self, id: NodeId, source: &str, rule_name: &str) -> Result<Rule> {
+        let pattern = match Pattern::parse(source) {
+            Ok(pattern) => pattern,
+            Err(pattern::Problem::Unsupported(why)) => {
+                let message = format!("pattern {source:?} is not supported ({why}); any string is allowed");
+                self.note(id, "pattern", FidelityKind::Widened, message);
+                return Ok(Rule::Reference(self.builder.share("string")));
+            }
+            Err(pattern::Problem::Invalid(why)) => {
+                let message = format!("pattern {source:?} is no regular expression: {why}");
+                return Err(super::resolve::refused(&self.graph.pointer(id), &message));
+            }
+        };
+        for message in pattern.widened() {
+            self.note(id, "pattern", FidelityKind::Widened, message.to_owned());
+        }
+        Ok(quoted(pattern.rule(self.builder, rule_name).group()))
+    }
+
+    /// Bounds that llama.cpp's reader takes. It gives up over a large lower bound, and reads a large upper one as none.
+    fn bounded(&mut self, id: NodeId, count: Count, min: &'static str, max: &'static str) -> Count {
+        let most = limits::GBNF_REPETITIONS;
+        if count.min > most {
+            self.note(id, min, FidelityKind::Widened, format!("lowered to {most}, the most that llama.cpp reads"));
+        }
+        if count.max.is_some_and(|max| max > most) {
+            let message = format!("llama.cpp reads a bound over {most} as no bound");
+            self.note(id, max, FidelityKind::Widened, message);
+        }
+        Count { min: count.min.min(most), max: count.max }
+    }
+
+    fn note(&mut self, id: NodeId, key: &str, kind: FidelityKind, message: String) {
+        let pointer = self.graph.pointer(id);
+        let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
+        self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
+    }
+}
+
+/// The shared rule that a node is nothing more than.
+fn shared(graph: &Graph, id: NodeId) -> Option<&'static str> {
+    match graph.node(id) {
+        Node::Null => Some("null"),
+        Node::Boolean => Some("boolean"),
+        Node::Number => Some("number"),
+        Node::Integer(None, None) => Some("integer"),
+        Node::String(Text { pattern: None, format: None, length: Count::ANY }) => Some("string"),
+        Node::String(Text { pattern: None, format: Some(Format::Uuid), .. }) => Some("uuid"),
+        Node::Array(item, Count::ANY) if matches!(graph.node(*item), Node::Any) => Some("array"),
+        _ => None,
+    }
+}
+
+/// What is written into the rules of a node instead of being referred to.
+fn written_out(graph: &Graph, id: NodeId) -> Vec<NodeId> {
+    match graph.node(id) {
+        Node::AnyOf(branches) | Node::Tuple(branches) => branches.clone(),
+        Node::Array(item, _) => vec![*item],
+        Node::Object(properties, additional) => {
+            properties.iter().map(|property| property.schema).chain(*additional).collect()
+        }
+        Node::AllOf(parts) => {
+            let components = parts.iter().flat_map(|part| match graph.node(*part) {
+                Node::AnyOf(branches) => branches.clone(),
+                _ => vec![*part],
+            });
+            components.map(|component| behind(graph, component)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The node that references lead to, in the end.
+fn behind(graph: &Graph, mut id: NodeId) -> NodeId {
+    while let Node::Ref(pointer) = graph.node(id) {
+        id = graph.target(pointer);
+    }
+    id
+}
+
+fn below(name: &str, part: &str) -> String {
+    if name.is_empty() { part.to_owned() } else { format!("{name}-{part}") }
+}
+
+fn space() -> Rule {
+    Rule::reference(primitive::SPACE)
+}
+
+fn comma() -> Rule {
+    Rule::sequence([Rule::literal(","), space()])
+}
+
+fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
+    Rule::sequence([Rule::literal(open), space(), inside, space(), Rule::literal(close)])
+}
+
+fn or_empty(parts: Vec<Rule>) -> Rule {
+    if parts.is_empty() { Rule::Empty } else { Rule::Sequence(parts) }
+}
+
+/// A rule as often as `count` says. Never is written as nothing.
+pub(super) fn repeated(item: Rule, count: Count) -> Rule {
+    if count.max == Some(0) { Rule::Empty } else { item.repeat(count.min, count.max) }
+}
+
+/// The same with commas between.
+fn listed(item: Rule, count: Count) -> Rule {
+    let Count { min, max } = count;
+    if min == 0 && max.is_some_and(|max| max <= 1) {
+        return repeated(item, count);
+    }
+    let more = Count { min: min.saturating_sub(1), max: max.map(|max| max.saturating_sub(1)) };
+    let more = repeated(Rule::sequence([comma(), item.clone()]).group(), more);
+    let items = Rule::sequence([item, more]);
+    if min == 0 { items.group().optional() } else { items }
+}

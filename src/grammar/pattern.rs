@@ -1,0 +1,347 @@
+//! Regular expressions of schemas (ECMAScript's, anchored at both ends) as rules.
+//!
+//! The subset is llama.cpp's: literals, `.`, classes of plain characters, groups, `|`, quantifiers. The rule matches the
+//! characters of the string as the pattern has them, without JSON's escapes.
+
+use std::collections::HashMap;
+
+use super::builder::Builder;
+use super::graph::Count;
+use super::lower::repeated;
+use super::rule::{Rule, spelled};
+use crate::limits;
+
+/// Deepest nesting of groups.
+const DEPTH: usize = 100;
+
+/// Characters that mean something outside of classes, and that a backslash makes plain.
+const SPECIAL: &str = "|.()[]{}*+?^$";
+
+/// Why a pattern has no rule.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// It is beyond the subset.
+    Unsupported(String),
+    /// It is no regular expression.
+    Invalid(String),
+}
+
+use Problem::{Invalid, Unsupported};
+
+type Parsed<T> = Result<T, Problem>;
+
+/// A pattern in parts, without its anchors.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    body: Part,
+    bare: bool,
+    large: bool,
+}
+
+#[derive(Debug)]
+enum Part {
+    Empty,
+    /// One character, as a GBNF literal has it.
+    Char(String),
+    Dot,
+    /// As a GBNF class.
+    Class(String),
+    Group(Box<Part>),
+    Sequence(Vec<Part>),
+    Choice(Vec<Part>),
+    /// With `*`, `+` or `?`.
+    Sign(Box<Part>, Count),
+    /// With braces.
+    Braces(Box<Part>, Count),
+}
+
+impl Pattern {
+    pub fn parse(source: &str) -> Parsed<Pattern> {
+        let inside = source.strip_prefix('^').and_then(|rest| rest.strip_suffix('$'));
+        let Some(inside) = inside else { return Err(Unsupported("it is not anchored with ^ and $".into())) };
+        let mut parser = Parser { rest: inside, depth: 0, bare: false, large: false };
+        let body = parser.choice()?;
+        match parser.rest {
+            "" => Ok(Pattern { body, bare: parser.bare, large: parser.large }),
+            _ => Err(Invalid("a ) closes nothing".into())),
+        }
+    }
+
+    /// In which ways the rule allows more than the pattern.
+    pub fn widened(&self) -> impl Iterator<Item = &'static str> {
+        let bare = "characters that JSON strings must escape are allowed as they are";
+        let large = "a count is larger than llama.cpp reads";
+        [(self.bare, bare), (self.large, large)].into_iter().filter_map(|(so, message)| so.then_some(message))
+    }
+
+    /// The rule. What is counted with braces gets rules of its own, named after `name`.
+    pub fn rule(&self, builder: &mut Builder, name: &str) -> Rule {
+        Writer { builder, name, counted: HashMap::new() }.rule(&self.body)
+    }
+}
+
+struct Parser<'a> {
+    rest: &'a str,
+    depth: usize,
+    bare: bool,
+    large: bool,
+}
+
+impl<'a> Parser<'a> {
+    fn take(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = &self.rest[c.len_utf8()..];
+        Some(c)
+    }
+
+    fn skip(&mut self, text: &str) -> bool {
+        match self.rest.strip_prefix(text) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Branches up to the end or a closing parenthesis.
+    fn choice(&mut self) -> Parsed<Part> {
+        let mut branches = vec![self.sequence()?];
+        while self.skip("|") {
+            branches.push(self.sequence()?);
+        }
+        Ok(if branches.len() == 1 { branches.remove(0) } else { Part::Choice(branches) })
+    }
+
+    fn sequence(&mut self) -> Parsed<Part> {
+        let mut parts = Vec::new();
+        while !self.rest.is_empty() && !self.rest.starts_with(['|', ')']) {
+            let part = self.atom()?;
+            parts.push(self.quantified(part)?);
+        }
+        Ok(if parts.is_empty() { Part::Empty } else { Part::Sequence(parts) })
+    }
+
+    fn atom(&mut self) -> Parsed<Part> {
+        match self.take().unwrap_or_default() {
+            '.' => {
+                self.bare = true;
+                Ok(Part::Dot)
+            }
+            '(' => {
+                if self.rest.starts_with('?') && !self.skip("?:") {
+                    return Err(Unsupported("its groups look around, have names or set flags".into()));
+                }
+                self.depth += 1;
+                if self.depth > DEPTH {
+                    return Err(Unsupported("its groups are nested too deeply".into()));
+                }
+                let body = self.choice()?;
+                if !self.skip(")") {
+                    return Err(Invalid("a ( is not closed".into()));
+                }
+                self.depth -= 1;
+                Ok(Part::Group(Box::new(body)))
+            }
+            '[' => self.class(),
+            '^' | '$' => Err(Unsupported("it has an anchor inside".into())),
+            '*' | '+' | '?' => Err(Invalid("there is nothing to repeat".into())),
+            '{' if self.rest.contains('}') => Err(Invalid("there is nothing to repeat".into())),
+            c @ ('{' | '}' | ']') => Err(Unsupported(format!("a lone {c}"))),
+            '\\' => match self.rest.chars().next() {
+                None => Err(Invalid("it ends in a backslash".into())),
+                Some(c) if SPECIAL.contains(c) => {
+                    self.take();
+                    Ok(Part::Char(c.into()))
+                }
+                Some(_) => {
+                    let (c, text) = self.escape()?;
+                    self.bare |= must_be_escaped(c);
+                    Ok(Part::Char(text))
+                }
+            },
+            c => {
+                self.bare |= must_be_escaped(c);
+                // Only these need another spelling in GBNF; a line break may stand as it is.
+                Ok(Part::Char(if matches!(c, '"' | '\0') { spelled(c.encode_utf8(&mut [0; 4])) } else { c.into() }))
+            }
+        }
+    }
+
+    /// An escape that GBNF knows, after its backslash: the character, and how it was written.
+    fn escape(&mut self) -> Parsed<(char, String)> {
+        let before = self.rest;
+        let kind = self.take();
+        let digits = match kind {
+            Some('x') => 2,
+            Some('u') => 4,
+            Some('U') => 8,
+            _ => 0,
+        };
+        let known = match kind {
+            Some('t') => Some('\t'),
+            Some('r') => Some('\r'),
+            Some('n') => Some('\n'),
+            Some(c @ ('\\' | '"' | '[' | ']' | '-')) => Some(c),
+            _ if digits > 0 => {
+                let hex = self.rest.get(..digits).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+                hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32)
+            }
+            _ => None,
+        };
+        match known {
+            Some(c) => {
+                self.rest = &self.rest[digits..];
+                Ok((c, format!("\\{}", &before[..before.len() - self.rest.len()])))
+            }
+            None => Err(Unsupported(format!("the escape \\{}", kind.unwrap_or_default()))),
+        }
+    }
+
+    fn class(&mut self) -> Parsed<Part> {
+        let negated = self.skip("^");
+        let mut text = String::from(if negated { "[^" } else { "[" });
+        let mut low = None;
+        let mut has_range = false;
+        let mut ranges: Vec<(char, char)> = Vec::new();
+        loop {
+            let (c, written) = match self.take() {
+                None => return Err(Invalid("a [ is not closed".into())),
+                Some(']') => break,
+                Some('\\') if self.rest.is_empty() => return Err(Invalid("a [ is not closed".into())),
+                Some('\\') => self.escape()?,
+                Some('\0') => ('\0', "\\x00".to_owned()),
+                Some(c) => (c, c.to_string()),
+            };
+            text.push_str(&written);
+            // A dash between two characters makes a range of them.
+            if let (true, Some(low)) = (has_range, low) {
+                if c < low {
+                    return Err(Invalid(format!("the range {low}-{c} is reversed")));
+                }
+                ranges.pop();
+                ranges.push((low, c));
+                has_range = false;
+                continue;
+            }
+            ranges.push((c, c));
+            low = Some(c);
+            if self.rest.starts_with('-') && !self.rest.starts_with("-]") && self.rest.len() > 1 {
+                self.take();
+                text.push('-');
+                has_range = true;
+            }
+        }
+        if ranges.is_empty() {
+            return Err(Unsupported("it has an empty class".into()));
+        }
+        text.push(']');
+        let has = |c: char| ranges.iter().any(|(low, high)| *low <= c && c <= *high) != negated;
+        self.bare |= ('\0'..='\x1F').chain(['"', '\\']).any(has);
+        Ok(Part::Class(text))
+    }
+
+    /// A part with the quantifier that follows it, if one does.
+    fn quantified(&mut self, part: Part) -> Parsed<Part> {
+        let sign = |min, max| Count { min, max };
+        let (count, braces) = match self.rest.chars().next() {
+            Some('*') => (sign(0, None), false),
+            Some('+') => (sign(1, None), false),
+            Some('?') => (sign(0, Some(1)), false),
+            Some('{') => (self.braces()?, true),
+            _ => return Ok(part),
+        };
+        if !braces {
+            self.take();
+        }
+        let part = Box::new(part);
+        let mut part = if braces { Part::Braces(part, count) } else { Part::Sign(part, count) };
+        // Being lazy changes nothing about what matches.
+        if self.skip("?") && count.min == 0 {
+            part = Part::Sign(Box::new(part), sign(0, Some(1)));
+        }
+        match self.rest.chars().next() {
+            Some('*' | '+' | '?') => Err(Invalid("there is nothing to repeat".into())),
+            _ => Ok(part),
+        }
+    }
+
+    fn braces(&mut self) -> Parsed<Count> {
+        let Some((inside, rest)) = self.rest[1..].split_once('}') else {
+            return Err(Unsupported("a { is not closed".into()));
+        };
+        let number = |text: &str| -> Parsed<u64> {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let value = if digits { text.parse().ok() } else { None };
+            value.ok_or_else(|| Unsupported("what is in braces is no count".into()))
+        };
+        let mut count = match inside.split_once(',') {
+            None => {
+                let exactly = number(inside)?;
+                Count { min: exactly, max: Some(exactly) }
+            }
+            Some((min, max)) => {
+                let min = if min.is_empty() { 0 } else { number(min)? };
+                Count { min, max: if max.is_empty() { None } else { Some(number(max)?) } }
+            }
+        };
+        if count.max.is_some_and(|max| max < count.min) {
+            return Err(Invalid("a lower bound is above the upper one".into()));
+        }
+        let most = limits::GBNF_REPETITIONS;
+        self.large |= count.min > most || count.max.is_some_and(|max| max > most);
+        count.min = count.min.min(most);
+        self.rest = rest;
+        Ok(count)
+    }
+}
+
+/// Whether a JSON string cannot have the character as it is.
+fn must_be_escaped(c: char) -> bool {
+    c == '"' || c == '\\' || c < ' '
+}
+
+struct Writer<'b> {
+    builder: &'b mut Builder,
+    name: &'b str,
+    /// Rules of what is counted, by their text.
+    counted: HashMap<String, String>,
+}
+
+impl Writer<'_> {
+    fn rule(&mut self, part: &Part) -> Rule {
+        match part {
+            Part::Empty => Rule::Empty,
+            Part::Char(text) => Rule::Spelled(text.clone()),
+            Part::Dot => Rule::Reference(self.builder.add("dot", Rule::class("[^\\x0A\\x0D]"))),
+            Part::Class(text) => Rule::class(text),
+            Part::Group(body) => self.rule(body).group(),
+            Part::Choice(branches) => Rule::Choice(branches.iter().map(|branch| self.rule(branch)).collect()),
+            Part::Sequence(parts) => {
+                let mut rules: Vec<Rule> = Vec::new();
+                for part in parts {
+                    match (rules.last_mut(), self.rule(part)) {
+                        (Some(Rule::Spelled(before)), Rule::Spelled(text)) => before.push_str(&text),
+                        (_, rule) => rules.push(rule),
+                    }
+                }
+                Rule::Sequence(rules)
+            }
+            Part::Sign(body, count) => self.rule(body).repeat(count.min, count.max),
+            Part::Braces(body, count) => {
+                let mut rule = self.rule(body);
+                if !matches!(rule, Rule::Spelled(_)) {
+                    let text = rule.to_string();
+                    let number = self.counted.len() + 1;
+                    let name = match self.counted.get(&text) {
+                        Some(name) => name.clone(),
+                        None => self.builder.add(&format!("{}-{number}", self.name), rule),
+                    };
+                    self.counted.insert(text, name.clone());
+                    rule = Rule::Reference(name);
+                }
+                repeated(rule, *count)
+            }
+        }
+    }
+}

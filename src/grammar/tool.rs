@@ -1,0 +1,125 @@
+//! Schemas into a builder: of a whole response, of a tool's parameters, of one argument.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::Value;
+
+use super::builder::{Builder, Fidelity, FidelityKind};
+use super::lower::Lowering;
+use super::rule::Rule;
+use super::{primitive, resolve, schema};
+use crate::error::Result;
+use crate::limits;
+
+impl Builder {
+    /// Adds the rules of a JSON schema and returns the name of the one to refer to. `name` `""` or `"root"` makes it the top.
+    /// Schemas may be added under one name and have equal `$ref`s; each gets rules of its own.
+    pub fn add_schema(&mut self, name: &str, schema: &Value) -> Result<String> {
+        self.add_schema_within(name, schema, schema)
+    }
+
+    /// [`Builder::add_schema`] for a part of a larger schema: its `$ref`s lead into `root`.
+    pub fn add_schema_within(&mut self, name: &str, schema: &Value, root: &Value) -> Result<String> {
+        let mark = self.mark();
+        let added = self.try_schema(name, schema, root);
+        if added.is_err() {
+            self.undo(mark);
+        }
+        added
+    }
+
+    /// Adds the rules of a tool's parameters. A tool may have none, or `null`, a boolean or `{}` in their place: it takes no
+    /// arguments. A schema that cannot be used is reported and any object allowed, so that one tool does not spoil the others.
+    pub fn add_parameters(&mut self, name: &str, given: &Value) -> String {
+        if !given.is_null() && !given.is_object() {
+            let kind = if given.is_boolean() { "a boolean" } else { "no schema" };
+            self.refuse(name, format!("the parameters are {kind}; the tool is taken to have none"));
+        }
+        match self.add_schema(name, &schema::parameters(given)) {
+            Ok(added) => added,
+            Err(error) => {
+                self.refuse(name, format!("{error}; any object is allowed"));
+                self.share("object")
+            }
+        }
+    }
+
+    /// The shared rule of that name, with all that it needs.
+    pub(super) fn share(&mut self, name: &str) -> String {
+        if !self.has_rule(name)
+            && let Some(shared) = primitive::find(name)
+        {
+            self.add(name, (shared.body)());
+            self.share_all(shared.needs);
+        }
+        name.to_owned()
+    }
+
+    /// The body of a shared rule, for a rule of another name.
+    pub(super) fn unshared(&mut self, name: &str) -> Rule {
+        match primitive::find(name) {
+            Some(shared) => {
+                self.share_all(shared.needs);
+                (shared.body)()
+            }
+            None => Rule::reference(name),
+        }
+    }
+
+    fn share_all(&mut self, names: &[&str]) {
+        for name in names {
+            self.share(name);
+        }
+    }
+
+    fn refuse(&mut self, name: &str, message: String) {
+        self.note(Fidelity { schema: name.to_owned(), pointer: "#".to_owned(), kind: FidelityKind::Refused, message });
+    }
+
+    fn try_schema(&mut self, name: &str, schema: &Value, root: &Value) -> Result<String> {
+        let name = if name == "root" { "" } else { name };
+        let (graph, first) = resolve::resolve(schema, root)?;
+        let document = self.document(root);
+        let mut lowering = Lowering::new(self, &graph, name, document);
+        let added = lowering.all(first, name)?;
+        let notes = lowering.notes;
+        for note in notes {
+            self.note(note);
+        }
+        Ok(added)
+    }
+
+    /// Tells documents apart: references with equal pointers lead to different schemas in different ones.
+    fn document(&mut self, root: &Value) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        if fingerprint(root, 0, &mut hasher).is_none() {
+            self.strange += 1;
+            self.strange.hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+/// `None` where the value is nested too deeply. The order of fields counts: it is the order of properties.
+fn fingerprint(value: &Value, depth: usize, hasher: &mut impl Hasher) -> Option<()> {
+    if depth > limits::JSON_DEPTH {
+        return None;
+    }
+    match value {
+        Value::Array(items) => {
+            (0_u8, items.len()).hash(hasher);
+            items.iter().try_for_each(|item| fingerprint(item, depth + 1, hasher))
+        }
+        Value::Object(fields) => {
+            (1_u8, fields.len()).hash(hasher);
+            fields.iter().try_for_each(|(name, field)| {
+                name.hash(hasher);
+                fingerprint(field, depth + 1, hasher)
+            })
+        }
+        scalar => {
+            (2_u8, scalar).hash(hasher);
+            Some(())
+        }
+    }
+}
