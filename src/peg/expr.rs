@@ -49,10 +49,20 @@ impl From<Value> for SchemaRef {
 }
 
 impl SchemaRef {
+    /// The schema itself; `null` where the pointer leads nowhere.
+    pub fn get(&self) -> &Value {
+        self.document.pointer(&self.pointer).unwrap_or(&Value::Null)
+    }
+
+    /// What stands in it behind these keys and indices.
+    pub fn within(&self, path: &[&str]) -> Self {
+        let steps = path.iter().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1")));
+        SchemaRef { document: Arc::clone(&self.document), pointer: self.pointer.clone() + &steps.collect::<String>() }
+    }
+
     /// The schema of a property of an object schema.
     pub fn property(document: &Arc<Value>, name: &str) -> Self {
-        let name = name.replace('~', "~0").replace('/', "~1");
-        SchemaRef { document: Arc::clone(document), pointer: format!("/properties/{name}") }
+        SchemaRef { document: Arc::clone(document), pointer: String::new() }.within(&["properties", name])
     }
 }
 

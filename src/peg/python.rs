@@ -23,7 +23,7 @@ impl Builder {
     }
 
     /// A string in double or single quotes.
-    fn python_string(&self) -> ExprId {
+    pub fn python_string(&self) -> ExprId {
         let quoted = |quote: &str| {
             self.sequence([self.literal(quote), self.string_body(quote.as_bytes()[0]), self.literal(quote)])
         };

@@ -1,19 +1,15 @@
 //! Members of an object that are written one by one: a call's arguments, and objects inside them.
 
-use serde_json::Value;
-
 use super::super::parts::Parts;
 use crate::grammar::schema::{self, Types};
 use crate::message::Tool;
-use crate::peg::ExprId;
+use crate::peg::{ExprId, SchemaRef};
 
 /// A property of an object schema.
 pub(in crate::format) struct Member<'a> {
     pub name: &'a str,
-    pub schema: &'a Value,
-    /// Where references in the schema point into.
-    pub root: &'a Value,
-    pub required: bool,
+    pub schema: SchemaRef,
+    required: bool,
     /// Names the rules of its value.
     pub rule: String,
 }
@@ -21,34 +17,24 @@ pub(in crate::format) struct Member<'a> {
 impl Member<'_> {
     /// The types its value may have.
     pub fn types(&self) -> Types {
-        schema::types(self.schema, self.root)
+        schema::types(self.schema.get(), &self.schema.document)
     }
 }
 
-/// The properties of `object`, a schema within `root`, in its order. Their rules begin with `prefix`.
-pub(in crate::format) fn members<'a>(
-    object: &'a Value,
-    root: &'a Value,
-    prefix: &str,
-) -> impl Iterator<Item = Member<'a>> {
-    let is_required = |name: &str| match object.get("required") {
-        Some(Value::Array(names)) => names.iter().any(|required| required == name),
-        _ => false,
-    };
-    let properties = object.get("properties").and_then(Value::as_object).into_iter().flatten();
-    properties.map(move |(name, schema)| Member {
+/// The properties of an object schema, in its order. Their rules begin with `prefix`.
+pub(in crate::format) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<Item = Member<'a>> {
+    schema::members(object.get()).map(move |(name, _, required)| Member {
         name,
-        schema,
-        root,
-        required: is_required(name),
+        schema: object.within(&["properties", name]),
+        required,
         rule: format!("{prefix}{name}"),
     })
 }
 
 /// All arguments of a call in any order, with white space before each.
 pub(in crate::format) fn arguments(p: &Parts, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
-    let root = schema::parameters(&tool.parameters);
-    in_any_order(p, members(&root, &root, &format!("tool-{}-arg-", tool.name)), one)
+    let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
+    in_any_order(p, members(&parameters, &format!("tool-{}-arg-", tool.name)), one)
 }
 
 /// Members in any order, with white space before each.

@@ -22,6 +22,7 @@ use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain, render};
 use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
 use crate::grammar::Trigger;
+use crate::grammar::schema::Types;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
 use crate::template::Conversation;
@@ -168,7 +169,7 @@ fn before_calls(p: &Parts, block: &[String; 2], others: &[&str]) -> ExprId {
 }
 
 fn calls(p: &Parts, wanted: &Wanted, block: &[String; 2]) -> ExprId {
-    let each = p.choice(wanted.tools().iter().map(|tool| p.rule(format!("tool-{}", tool.name), call(p, tool))));
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
     let more = if wanted.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let end = p.choice([p.literal(&*block[1]), p.end()]);
     let end = p.sequence([end, p.markup_ends()]);
@@ -189,8 +190,13 @@ fn argument(p: &Parts, member: &Member) -> ExprId {
         let attribute = format!("\" string=\"{is_text}\">");
         p.atomic(p.sequence([p.literal(PARAMETER[0]), p.arg_name(member.name), p.literal(attribute)]))
     };
-    let text = p.arg_text(schema(p.until(PARAMETER[1]), "text", true));
-    let json = p.arg_json(schema(p.json(), "schema", false));
     let close = p.arg_close(p.literal(PARAMETER[1]));
-    p.sequence([p.choice([p.sequence([open(true), text]), p.sequence([open(false), json, p.space()])]), close])
+    let text = p.until(PARAMETER[1]);
+    let text = if member.types().has(Types::STRING) {
+        p.excluding(p.sequence([p.arg_text(text), close]), vec![PARAMETER[1].to_owned()])
+    } else {
+        p.sequence([p.arg_text(schema(text, "text", true)), close])
+    };
+    let json = p.sequence([p.arg_json(schema(p.json(), "schema", false)), p.space(), close]);
+    p.choice([p.sequence([open(true), text]), p.sequence([open(false), json])])
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Result;
 use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain, render};
-use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
 use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
@@ -114,17 +114,10 @@ const QUOTE: &str = "<|\"|>";
 
 /// The format for one request.
 pub fn build(wanted: &Wanted) -> Format {
-    let responds = wanted.response_object().is_some();
-    let constraint = if responds || !wanted.tools().is_empty() {
-        let strict = responds || !wanted.request.tools.is_empty() && wanted.call_required();
-        Constraint::grammar(!strict, vec![Trigger::word(CALL[0])])
-    } else {
-        Constraint::Free
-    };
     let tokens = [CHANNEL[0], CHANNEL[1], CALL[0], CALL[1], "<|turn>"];
     Format {
         name: "peg-gemma4",
-        constraint,
+        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(CALL[0])]),
         preserved_tokens: tokens.map(str::to_owned).to_vec(),
         thinking: Some(Thinking { start: THOUGHT.to_owned(), ends: vec![CHANNEL[1].to_owned()] }),
         delimiters: Delimiter::list(&[("user", "<|turn>user"), ("assistant", "<|turn>model")]),
@@ -162,7 +155,7 @@ fn output(wanted: &Wanted) -> Arena {
 
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     notation(p);
-    let each = p.choice(wanted.tools().iter().map(|tool| p.rule(format!("tool-{}", tool.name), call(p, tool))));
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
     let end = p.choice([p.literal(CALL[1]), p.end()]);
     let one = p.sequence([p.literal(format!("{}call:", CALL[0])), each, end, p.markup_ends()]);
     let most = if wanted.parallel() { None } else { Some(1) };

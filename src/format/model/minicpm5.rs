@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::format::calls::members::{self, Member};
 use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
 use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
@@ -37,16 +37,9 @@ const CDATA: &str = "<![CDATA[";
 
 /// The format for one request.
 pub fn build(wanted: &Wanted) -> Format {
-    let responds = wanted.response_schema().is_some();
-    let constraint = if responds || !wanted.tools().is_empty() {
-        let strict = responds || !wanted.request.tools.is_empty() && wanted.call_required();
-        Constraint::grammar(!strict, vec![Trigger::word(CALL)])
-    } else {
-        Constraint::Free
-    };
     let tokens = [CALL, "<param", "</function>", END, "<think>", "</think>"];
     Format {
-        constraint,
+        constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALL)]),
         preserved_tokens: tokens.map(str::to_owned).to_vec(),
         thinking: Some(Thinking { start: "<think>".to_owned(), ends: vec!["</think>".to_owned()] }),
         delimiters: Delimiter::list(&[
@@ -80,7 +73,7 @@ fn output(wanted: &Wanted) -> Arena {
 }
 
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let each = p.choice(wanted.tools().iter().map(|tool| p.rule(format!("tool-{}", tool.name), call(p, tool))));
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
     let most = if wanted.parallel() { None } else { Some(1) };
     let calls = p.trigger_rule("tool-call", p.repeat(p.sequence([each, p.space()]), 1, most));
     if wanted.call_required() { calls } else { p.optional(calls) }

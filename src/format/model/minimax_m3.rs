@@ -7,6 +7,8 @@
 //! ]<]minimax[>[</tool_call>
 //! ```
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::has_all;
@@ -14,11 +16,11 @@ use crate::error::Result;
 use crate::format::calls::members::{self, Member};
 use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
 use crate::grammar::Trigger;
 use crate::grammar::schema::{self, Types};
 use crate::message::Tool;
-use crate::peg::{Arena, ExprId};
+use crate::peg::{Arena, ExprId, SchemaRef};
 
 /// The namespace token and the tags of a call.
 pub fn detect(source: &str) -> bool {
@@ -43,17 +45,10 @@ const REFERENCES: usize = 4;
 
 /// The format for one request.
 pub fn build(wanted: &Wanted) -> Format {
-    let responds = wanted.response_object().is_some();
-    let constraint = if responds || !wanted.tools().is_empty() {
-        let strict = responds || !wanted.request.tools.is_empty() && wanted.call_required();
-        Constraint::grammar(!strict, vec![Trigger::word(tag("tool_call"))])
-    } else {
-        Constraint::Free
-    };
     let tokens = [NS, "<tool_call>", "</tool_call>", THINK[0], THINK[1]];
     Format {
         name: "peg-minimax-m3",
-        constraint,
+        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(tag("tool_call"))]),
         preserved_tokens: tokens.map(str::to_owned).to_vec(),
         thinking: Some(Thinking { start: THINK[0].to_owned(), ends: vec![THINK[1].to_owned()] }),
         delimiters: Delimiter::list(&[
@@ -97,7 +92,7 @@ fn output(wanted: &Wanted) -> Arena {
 
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     undescribed(p);
-    let each = p.choice(wanted.tools().iter().map(|tool| p.rule(format!("tool-{}", tool.name), call(p, tool))));
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
     let more = if wanted.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let end = p.choice([p.literal(tag("/tool_call")), p.end()]);
     let end = p.sequence([end, p.markup_ends()]);
@@ -114,12 +109,12 @@ fn call(p: &Parts, tool: &Tool) -> ExprId {
 fn element(p: &Parts, member: &Member, refs: usize) -> ExprId {
     let open = p.sequence([p.literal(format!("{NS}<")), p.arg_name(member.name), p.literal(">")]);
     let close = tag(&format!("/{}", member.name));
-    p.sequence([p.atomic(open), value(p, member.schema, member.root, &member.rule, &close, refs)])
+    p.sequence([p.atomic(open), value(p, &member.schema, &member.rule, &close, refs)])
 }
 
 /// A value and its closing tag.
-fn value(p: &Parts, schema: &Value, root: &Value, rule: &str, close: &str, refs: usize) -> ExprId {
-    let mut ways = Ways { p, root, close, plain: Types::NONE, described: Types::NONE, nested: Vec::new(), text: false };
+fn value(p: &Parts, schema: &SchemaRef, rule: &str, close: &str, refs: usize) -> ExprId {
+    let mut ways = Ways { p, close, plain: Types::NONE, described: Types::NONE, nested: Vec::new(), text: false };
     ways.add(schema, rule, refs);
     if ways.is_empty() {
         ways.add_any();
@@ -130,7 +125,6 @@ fn value(p: &Parts, schema: &Value, root: &Value, rule: &str, close: &str, refs:
 /// The ways in which a value may be written.
 struct Ways<'a> {
     p: &'a Parts,
-    root: &'a Value,
     close: &'a str,
     /// Types that are written as JSON.
     plain: Types,
@@ -141,26 +135,35 @@ struct Ways<'a> {
     text: bool,
 }
 
+/// Where the reference that a schema is leads.
+fn target(schema: &SchemaRef) -> Option<SchemaRef> {
+    let pointer = schema.get()["$ref"].as_str()?.strip_prefix('#')?.to_owned();
+    schema.document.pointer(&pointer)?;
+    Some(SchemaRef { document: Arc::clone(&schema.document), pointer })
+}
+
 impl Ways<'_> {
     fn is_empty(&self) -> bool {
         !self.text && self.plain == Types::NONE && self.nested.is_empty()
     }
 
     /// Adds what a schema, or a branch of it, allows.
-    fn add(&mut self, schema: &Value, rule: &str, refs: usize) {
-        if schema.get("$ref").is_some() {
-            return match schema::target(schema, self.root).filter(|_| refs < REFERENCES) {
-                Some(target) => self.add(target, rule, refs + 1),
+    fn add(&mut self, schema: &SchemaRef, rule: &str, refs: usize) {
+        if schema.get().get("$ref").is_some() {
+            return match target(schema).filter(|_| refs < REFERENCES) {
+                Some(target) => self.add(&target, rule, refs + 1),
                 None => self.add_any(),
             };
         }
-        if let Some(Value::Array(branches)) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
-            for (index, branch) in branches.iter().enumerate() {
-                self.add(branch, &format!("{rule}|{index}"), refs);
+        for key in ["oneOf", "anyOf"] {
+            if let Some(Value::Array(branches)) = schema.get().get(key) {
+                for index in (0..branches.len()).map(|index| index.to_string()) {
+                    self.add(&schema.within(&[key, &index]), &format!("{rule}|{index}"), refs);
+                }
+                return;
             }
-            return;
         }
-        let types = schema::types(schema, self.root);
+        let types = schema::types(schema.get(), &schema.document);
         if types == Types::ALL {
             return self.add_any();
         }
@@ -175,10 +178,10 @@ impl Ways<'_> {
         }
     }
 
-    fn add_object(&mut self, schema: &Value, rule: &str, refs: usize) {
+    fn add_object(&mut self, schema: &SchemaRef, rule: &str, refs: usize) {
         let p = self.p;
         let prefix = format!("{rule}/");
-        let mut known = members::members(schema, self.root, &prefix).peekable();
+        let mut known = members::members(schema, &prefix).peekable();
         let inside = if known.peek().is_some() {
             self.described = self.described.or(Types::OBJECT);
             members::in_any_order(p, known, |member| element(p, member, refs))
@@ -189,13 +192,13 @@ impl Ways<'_> {
         self.nested.push(p.object(self.closed(inside)));
     }
 
-    fn add_array(&mut self, schema: &Value, rule: &str, refs: usize) {
+    fn add_array(&mut self, schema: &SchemaRef, rule: &str, refs: usize) {
         let p = self.p;
         self.described = self.described.or(Types::ARRAY);
         let rule = format!("{rule}[]");
-        let item = match schema.get("items") {
-            Some(items) => {
-                let value = value(p, items, self.root, &rule, &tag("/item"), refs);
+        let item = match schema.get().get("items") {
+            Some(_) => {
+                let value = value(p, &schema.within(&["items"]), &rule, &tag("/item"), refs);
                 p.rule(rule, p.sequence([p.literal(tag("item")), value]))
             }
             None => p.reference(ANY_ITEM),
@@ -218,7 +221,7 @@ impl Ways<'_> {
 
     /// JSON is told by its first character. Of objects and arrays all but the last count only as a whole, and where there
     /// may be a text, so does everything but the text. Where a schema speaks of texts and of elements, these are text, too.
-    fn choice(self, schema: &Value, rule: &str) -> ExprId {
+    fn choice(self, schema: &SchemaRef, rule: &str) -> ExprId {
         let p = self.p;
         let end = p.arg_close(p.literal(self.close));
         let json = |types| {
