@@ -293,7 +293,8 @@ impl Drop for Report {
 fn every_learnt_template_has_a_style() {
     let styles: Vec<&str> = STYLES.iter().map(|style| style.template).collect();
     let learnt = builtin::BUILTINS.iter().filter(|builtin| family_of(builtin.source).is_none());
-    assert_eq!(styles, learnt.map(|builtin| builtin.name).collect::<Vec<_>>());
+    let without: Vec<&str> = learnt.map(|builtin| builtin.name).filter(|name| !styles.contains(name)).collect();
+    assert!(without.is_empty(), "{without:?}");
 }
 
 /// Renders and parses every message of the table that a style can write, with `more` in the request.
