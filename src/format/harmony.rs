@@ -208,7 +208,11 @@ impl Harmony<'_> {
         let call = p.any_tool(self.wanted.tools(), |tool| self.call(tool));
         let end = p.choice([p.literal(END), p.literal(CALL)]);
         let next = p.sequence([p.space(), end, start, call]);
-        p.trigger_rule("tool-call", if self.wanted.parallel() { p.sequence([call, p.many(next)]) } else { call })
+        let more = match self.dialect {
+            Dialect::LlmJp => p.many(next),
+            _ => p.tolerated(p.many(next)),
+        };
+        p.trigger_rule("tool-call", if self.wanted.parallel() { p.sequence([call, more]) } else { call })
     }
 
     /// The recipient stands before the channel or after it.

@@ -62,7 +62,7 @@ impl<'a> Lowering<'a> {
     fn lower(&mut self, id: ExprId) -> Rule {
         let arena = self.arena;
         match arena.get(id) {
-            Expr::Empty | Expr::End | Expr::And(_) | Expr::Not(_) => Rule::Empty,
+            Expr::Empty | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => Rule::Empty,
             Expr::Literal(text) if text.is_empty() => Rule::Empty,
             Expr::Literal(text) => Rule::literal(text.as_str()),
             Expr::Sequence(children) => {
