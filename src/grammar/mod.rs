@@ -1,6 +1,9 @@
 //! Grammars for constrained sampling: when they start, and what schemas allow.
 
 mod builder;
+mod check;
+mod fit;
+mod gbnf;
 mod graph;
 mod json;
 mod keys;
@@ -13,9 +16,12 @@ mod resolve;
 mod rule;
 pub mod schema;
 mod tool;
+mod walk;
 
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
+pub use check::Recogniser;
 pub use rule::{Bounds, Pad, Rule, spelled};
+pub use walk::Walk;
 
 use serde_json::Value;
 
