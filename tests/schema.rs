@@ -171,7 +171,19 @@ fn refusals_name_the_place() {
 #[test]
 fn what_is_not_followed_is_reported() {
     reported(json!({"type": "string"}), &[]);
-    for pattern in ["abc", "^\\d+$", "^(?=a)b$", "^[\\w]$", "^a\\b$", "^a]$", "^[^]$", "^a{x}$", "^\\1$"] {
+    for pattern in [
+        "abc",
+        "^\\d+$",
+        "^(?=a)b$",
+        "^[\\w]$",
+        "^a\\b$",
+        "^a]$",
+        "^[^]$",
+        "^a{x}$",
+        "^\\1$",
+        "^(a?)*$",
+        "^(a|b*){2,}$",
+    ] {
         reported(json!({"pattern": pattern}), &[("#/pattern", WIDENED)]);
         allows(json!({"pattern": pattern}), &["\"anything\""], &["1"]);
     }
@@ -184,7 +196,7 @@ fn what_is_not_followed_is_reported() {
     reported(json!({"items": {"type": "null"}, "uniqueItems": false}), &[]);
     reported(json!({"anyOf": [{"required": ["a"]}]}), &[("#/anyOf/0/required", WIDENED)]);
     reported(json!({"allOf": [{"type": "string"}]}), &[("#/allOf/0", REFUSED)]);
-    reported(json!({"type": "integer", "minimum": 100}), &[("#", WIDENED)]);
+    reported(json!({"type": "integer", "maximum": -100}), &[("#", WIDENED)]);
     reported(json!({"minLength": 5000, "maxLength": 9000}), &[("#/minLength", WIDENED), ("#/maxLength", WIDENED)]);
 }
 
@@ -200,7 +212,7 @@ fn repetitions_can_always_be_read() {
         json!({"items": {}, "minItems": 2001}),
         json!({"pattern": "^((a{0,100}){0,100}){0,100}$"}),
         json!({"pattern": "^([0-9]{1,2000})?$"}),
-        json!({"pattern": "^((a?b?c?){700})*$"}),
+        json!({"pattern": "^(d(a?b?c?){700})*$"}),
     ] {
         let grammar = grammar(&schema);
         assert!(Recogniser::new(&grammar.text).is_ok(), "{schema}\n{}", grammar.text);
@@ -261,6 +273,10 @@ fn a_part_of_a_schema_keeps_its_references() {
     assert!(Recogniser::new(&builder.finish().text).unwrap().accepts("7"));
 }
 
+fn deep(depth: usize) -> Value {
+    (0..depth).fold(json!({"type": "null"}), |inner, _| Value::Object(Map::from_iter([("items".to_owned(), inner)])))
+}
+
 /// Runs on a stack as small as hosts' threads may have.
 fn on_a_small_stack(run: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap().join().unwrap();
@@ -268,25 +284,19 @@ fn on_a_small_stack(run: impl FnOnce() + Send + 'static) {
 
 #[test]
 fn hostile_schemas_end() {
-    let deep = |depth: usize| (0..depth).fold(json!({"type": "null"}), |inner, _| json!({"items": inner}));
-    let very_deep = deep(10_000);
-    let reader = std::thread::Builder::new().stack_size(64 << 20);
-    // The value itself needs more stack than that to be dropped, so it is kept out of the small thread.
-    reader
-        .spawn(move || {
-            std::thread::scope(|scope| {
-                let small = std::thread::Builder::new().stack_size(1 << 20);
-                let small = small.spawn_scoped(scope, || {
-                    assert!(from_json_schema(&very_deep).unwrap_err().message().contains("nested"));
-                    let constant = json!({"const": 1});
-                    assert!(Builder::new().add_schema_within("a", &constant, &very_deep).is_ok());
-                });
-                small.unwrap().join().unwrap();
+    // Values that are nested so deeply need more stack than that to be dropped.
+    let reader = std::thread::Builder::new().stack_size(64 << 20).spawn(|| {
+        let very_deep = deep(10_000);
+        std::thread::scope(|scope| {
+            let small = std::thread::Builder::new().stack_size(1 << 20);
+            let small = small.spawn_scoped(scope, || {
+                assert!(from_json_schema(&very_deep).unwrap_err().message().contains("nested"));
+                assert!(Builder::new().add_schema_within("a", &json!({"const": 1}), &very_deep).is_ok());
             });
-        })
-        .unwrap()
-        .join()
-        .unwrap();
+            small.unwrap().join().unwrap();
+        });
+    });
+    reader.unwrap().join().unwrap();
     on_a_small_stack(move || {
         assert!(Recogniser::new(&grammar(&deep(128)).text).unwrap().accepts("[[[]]]"));
 
