@@ -1,5 +1,6 @@
-//! Templates of our own, by name: one for each way to write calls and reasoning. They are what a caller without a template
-//! uses, and what the demo and the tests run on.
+//! Templates of our own, by name: one for each way to write calls and reasoning, and one for each family of templates with
+//! a dedicated format, under the family's name. They are what a caller without a template uses,
+//! and what the demo and the tests run on.
 
 /// A built-in template.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,22 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "tag-invoke", "", "<|end|>", "names as attributes of tags; reasoning opened by the prompt";
     "tag-parameters", "", "<|im_end|>", "names in tags, values on lines of their own; reasoning only before calls";
     "wrapped-content", "", "<|end|>", "content between tags, too; a JSON array of calls";
+    "ministral-3", "<s>", "</s>", "name and JSON arguments after tokens; reasoning as a part of the content";
+    "llm-jp-harmony", "<s>", "<|return|>", "gpt-oss with spaces after special tokens; several calls";
+    "gpt-oss", "", "<|return|>", "messages on channels: reasoning, text before calls, calls, the answer";
+    "muse-glimmer", "", "<|eot|>", "messages to recipients: reasoning to itself, calls as tags";
+    "functionary-v3.2", "", "<|eot_id|>", "text and calls after >>> and a recipient";
+    "kimi-k2", "", "<|im_end|>", "a section of calls whose ids hold the names";
+    "kimi-k3", "", "<|end_of_msg|>", "sections, calls and arguments in tags with attributes";
+    "ling-3", "", "<|role_end|>", "arguments as pairs of tags; reasoning opened by the prompt";
+    "cohere2-moe", "", "<|END_OF_TURN_TOKEN|>", "reasoning, text and JSON calls, each between markers";
+    "lfm2", "", "<|im_end|>", "calls as a Python list";
+    "gigachat-3", "", "<|message_sep|>\n\n", "one call, as a message of its own";
+    "minimax-m3", "", "[e~[", "MiniMax-M3: every tag after a token, objects and arrays as elements; reasoning now and then";
+    "deepseek-v3.2", "", "<｜end▁of▁sentence｜>", "DeepSeek V3.2: tags with a token in their names; reasoning opened by the prompt";
+    "gemma-4", "", "<turn|>", "Gemma 4: arguments in a notation of their own; reasoning in a channel";
+    "minicpm5", "", "<|im_end|>", "MiniCPM5: names as attributes, texts in CDATA sections; reasoning opened by the prompt";
+    "qwen3-coder", "", "<|im_end|>", "Qwen3-Coder: names in tags, values on lines of their own; reasoning opened by the prompt";
 };
 
 /// The built-in template of that name.

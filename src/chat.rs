@@ -9,8 +9,9 @@ use crate::error::Result;
 use crate::format::{
     Constraint, Delimiter, Family, Format, Prompt, PromptInput, Thinking, Wanted, auto, family_of, prompt,
 };
+use crate::grammar::{self, Grammar};
 use crate::message::{Continuation, Request};
-use crate::peg;
+use crate::peg::{self, Arena};
 use crate::stream::Parser;
 use crate::template::{Caps, Template, prepare};
 
@@ -55,6 +56,9 @@ pub struct Params {
     pub delimiters: Vec<Delimiter>,
     /// Parses the output.
     pub parser: Parser,
+    /// What the output may look like, for the grammar.
+    output: Arc<Arena>,
+    grammar: OnceLock<Arc<Grammar>>,
 }
 
 impl ChatTemplate {
@@ -106,9 +110,9 @@ impl ChatTemplate {
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = self.prompts(request)?;
         let wanted =
             Wanted { request, source: self.source(), opening: &opening, prefill: &generation_prompt, continuation };
-        let format = match self.family.and_then(|family| family.build) {
+        let format = match self.family {
             _ if request.force_pure_content => auto::pure_content(&opening),
-            Some(build) => build(&wanted),
+            Some(family) => (family.build)(&wanted),
             None => auto::build(&self.analysis().layout, &wanted, self.caps().tool_calls),
         };
         let Format { name, output, constraint, preserved_tokens, additional_stops, thinking, delimiters } = format;
@@ -124,6 +128,8 @@ impl ChatTemplate {
             thinking,
             delimiters,
             parser,
+            output: Arc::new(output),
+            grammar: OnceLock::new(),
         })
     }
 
@@ -159,16 +165,27 @@ struct Prompts {
 }
 
 impl Params {
+    /// The grammar that constrains the output, as GBNF, and where it is not exactly what the schemas ask for. Empty text where
+    /// nothing constrains it. Lazy ([`Constraint::Lazy`]) ones are about the text from a trigger on, others about the
+    /// generation prompt with the output. Made by the first call.
+    pub fn grammar(&self) -> &Grammar {
+        self.grammar.get_or_init(|| {
+            Arc::new(match &self.constraint {
+                Constraint::Free => Grammar::default(),
+                constraint => grammar::from_arena(&self.output, matches!(constraint, Constraint::Lazy(_))),
+            })
+        })
+    }
+
     /// All of it as JSON, for hosts that read it as one text: strings, arrays and objects as the fields are named, with
     /// `format`, `grammar_lazy` and `grammar_triggers` for the constraint and `supports_thinking`, `thinking_start_tag` and
     /// `thinking_end_tags` for the reasoning.
     pub fn to_json(&self) -> Value {
-        let triggers: Vec<Value> = match &self.constraint {
-            Constraint::Lazy(triggers) => {
-                triggers.iter().map(|t| json!({"type": t.kind.name(), "value": t.value})).collect()
-            }
-            _ => Vec::new(),
+        let triggers = match &self.constraint {
+            Constraint::Lazy(triggers) | Constraint::Strict(triggers) => triggers.as_slice(),
+            Constraint::Free => &[],
         };
+        let triggers: Vec<Value> = triggers.iter().map(|t| json!({"type": t.kind.name(), "value": t.value})).collect();
         let delimiters: Vec<Value> =
             self.delimiters.iter().map(|d| json!({"role": d.role, "delimiter": d.delimiter})).collect();
         let thinking = self.thinking.clone().unwrap_or_default();
@@ -176,6 +193,7 @@ impl Params {
             "prompt": self.prompt,
             "generation_prompt": self.generation_prompt,
             "format": self.format,
+            "grammar": self.grammar().text,
             "grammar_lazy": matches!(self.constraint, Constraint::Lazy(_)),
             "grammar_triggers": triggers,
             "preserved_tokens": self.preserved_tokens,

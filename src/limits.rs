@@ -12,8 +12,8 @@ pub const RENDER_FUEL: u64 = 20_000_000;
 /// Bytes that one render may build, counting every intermediate text: bounds memory where the output is still short.
 pub const RENDER_BYTES: usize = 512 << 20;
 
-/// Deepest nesting of calls, macros and includes in one render.
-pub const RENDER_DEPTH: usize = 128;
+/// Deepest nesting of one render: a loop or condition takes one step of it, a call of a macro about six.
+pub const RENDER_DEPTH: usize = 500;
 
 /// Deepest nesting of JSON that a request or a schema may have.
 pub const JSON_DEPTH: usize = 128;

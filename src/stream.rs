@@ -96,7 +96,7 @@ impl Stream {
         self.begin();
         let mut status = Status::Recovered;
         if self.spilt.is_none() {
-            if !cut_off && self.machine.finish(self.assembler.captures_read()) {
+            if !cut_off && self.machine.finish(self.assembler.captures_read(), self.prefill) {
                 status = Status::Complete;
             } else if self.machine.cut() {
                 status = Status::Partial;

@@ -1,10 +1,12 @@
-//! What a template writes is read back, however it comes: each built-in template renders each message of a table that it
-//! can write, and the output is parsed in one piece, byte by byte and cut in all other ways.
+//! What a template writes is read back, however it comes: each built-in template without a dedicated
+//! format renders each message of a table that it can write, and the output is parsed in one piece, byte by byte and cut in
+//! all other ways.
 
 mod support;
 
 use std::sync::LazyLock;
 
+use chatparse::format::family_of;
 use chatparse::{ChatTemplate, Params, Parser, Request, Status, builtin};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -68,6 +70,11 @@ const STYLES: &[Style] = &[
     Style { template: "tag-invoke", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), ..STYLE },
     Style { template: "tag-parameters", thoughts: Thoughts::BeforeCalls, ..STYLE },
     Style { template: "wrapped-content", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "minimax-m3", thoughts: Thoughts::Sometimes, switch: true, ..STYLE },
+    Style { template: "deepseek-v3.2", thoughts: Thoughts::Opened("<think>", "</think>"), switch: true, ..STYLE },
+    Style { template: "gemma-4", thoughts: Thoughts::Sometimes, ..STYLE },
+    Style { template: "minicpm5", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), switch: true, ..STYLE },
+    Style { template: "qwen3-coder", thoughts: Thoughts::Opened("<think>\n", "</think>\n\n"), switch: true, ..STYLE },
 ];
 
 impl Style {
@@ -283,9 +290,11 @@ impl Drop for Report {
 }
 
 #[test]
-fn every_template_has_a_style() {
+fn every_learnt_template_has_a_style() {
     let styles: Vec<&str> = STYLES.iter().map(|style| style.template).collect();
-    assert_eq!(styles, builtin::names().collect::<Vec<_>>());
+    let learnt = builtin::BUILTINS.iter().filter(|builtin| family_of(builtin.source).is_none());
+    let without: Vec<&str> = learnt.map(|builtin| builtin.name).filter(|name| !styles.contains(name)).collect();
+    assert!(without.is_empty(), "{without:?}");
 }
 
 /// Renders and parses every message of the table that a style can write, with `more` in the request.
@@ -462,15 +471,15 @@ fn broken_outputs_are_the_same_however_they_come() {
         b"<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"\xff\xe4\xb8\"}}\n</tool_call>",
     ];
     let mut failures = Vec::new();
-    for style in STYLES {
-        let template = style.template();
+    for name in builtin::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
         for required in [false, true] {
             let choice = if required { "required" } else { "auto" };
             let params = params(&template, &body(json!({"tools": tools(), "tool_choice": choice})));
             for output in outputs {
                 let text = String::from_utf8_lossy(output);
                 let wrong = check_streaming(&params.parser, output, false);
-                failures.extend(wrong.iter().map(|wrong| format!("{}, {choice}: {text:?}\n  {wrong}", style.template)));
+                failures.extend(wrong.iter().map(|wrong| format!("{name}, {choice}: {text:?}\n  {wrong}")));
             }
         }
     }
@@ -526,15 +535,31 @@ const SCRAPS: &[&str] = &[
     "<tool_calls>[",
     "]</tool_calls>",
     "<",
+    "<|tool_calls_section_begin|>",
+    "<|tool_call_begin|>functions.now:0",
+    "<|tool_call_argument_begin|>",
+    "<|tool_call_end|>",
+    "<|open|>tools<|sep|>",
+    "<|open|>call tool=\"get_weather\"<|sep|>",
+    "<|open|>argument key=\"city\"<|sep|>",
+    "<|close|>argument<|sep|>",
+    "<|close|>call<|sep|>",
+    "<|START_TEXT|>",
+    "<|START_ACTION|>[{\"tool_name\": \"",
+    "<|tool_call_start|>[get_weather(city='",
+    "'",
+    ")]<|tool_call_end|>",
+    "<|message_sep|>\n\nfunction call<|role_sep|>\n",
     "word",
     "é🌧",
     "1",
 ];
 
-/// A parser with tools for each style.
+/// A parser with tools for each built-in template.
 static PARSERS: LazyLock<Vec<(&str, Parser)>> = LazyLock::new(|| {
     let body = body(json!({"tools": tools()}));
-    STYLES.iter().map(|style| (style.template, params(&style.template(), &body).parser)).collect()
+    let parser = |name| params(&ChatTemplate::builtin(name).unwrap(), &body).parser;
+    builtin::names().map(|name| (name, parser(name))).collect()
 });
 
 proptest! {
@@ -542,7 +567,7 @@ proptest! {
 
     #[test]
     fn any_output_is_the_same_however_it_comes(
-        style in 0..STYLES.len(),
+        template in 0..PARSERS.len(),
         scraps in prop::collection::vec(prop::sample::select(SCRAPS), 1..16),
         broken in prop::option::weighted(0.2, (any::<prop::sample::Index>(), any::<u8>())),
     ) {
@@ -551,7 +576,7 @@ proptest! {
             let at = at.index(output.len());
             output[at] = byte;
         }
-        let (template, parser) = &PARSERS[style];
+        let (template, parser) = &PARSERS[template];
         let wrong = check_streaming(parser, &output, false);
         prop_assert!(wrong.is_empty(), "{template}: {:?}\n  {}", String::from_utf8_lossy(&output), wrong.join("\n  "));
     }

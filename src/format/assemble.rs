@@ -39,6 +39,8 @@ struct CallState {
     /// The objects and arrays that are open, outermost first, each with its number of members; the first is the object of
     /// all arguments.
     containers: Vec<(Container, usize)>,
+    /// The comma before the next member or item is written.
+    separated: bool,
     /// A string is open.
     quoted: bool,
     /// A JSON value has begun that has no text yet.
@@ -174,6 +176,8 @@ impl Assembler {
             }
             Tag::ToolClose => self.close_call(pos),
             Tag::ArgClose => self.close_text(pos),
+            // A text in several regions is one value.
+            Tag::ArgText if self.call.quoted => {}
             Tag::ArgText => {
                 self.begin_value(pos);
                 self.begin_text(pos);
@@ -215,6 +219,9 @@ impl Assembler {
             *count += 1;
             *count == 1
         });
+        if std::mem::take(&mut self.call.separated) {
+            return;
+        }
         let brace = if !self.call.named && self.call.early.is_empty() { "{" } else { "" };
         self.arguments(if first { brace } else { "," }, pos, pos);
     }
@@ -223,7 +230,8 @@ impl Assembler {
     fn begin_value(&mut self, pos: usize) {
         if let Some((Container::Array, count)) = self.call.containers.last_mut() {
             *count += 1;
-            let comma = if *count > 1 { "," } else { "" };
+            let comma = if *count > 1 && !self.call.separated { "," } else { "" };
+            self.call.separated = false;
             self.arguments(comma, pos, pos);
         }
     }
@@ -276,6 +284,10 @@ impl Assembler {
                 let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
                 self.begin_member(from);
                 self.arguments(&format!("{}:", Value::from(name)), from, to);
+            }
+            Tag::Separator => {
+                self.arguments(",", from, to);
+                self.call.separated = true;
             }
             _ => {}
         }

@@ -1,7 +1,5 @@
 //! Formats from a learnt layout: a turn is reasoning, then content, then calls, each by the markers that the analysis found.
 
-use serde_json::Value;
-
 use super::calls::{json, tagged};
 use super::parts::Parts;
 use super::{Constraint, Delimiter, Format, Thinking, Wanted};
@@ -65,7 +63,7 @@ fn output(layout: &Layout, wanted: &Wanted, callable: bool) -> Arena {
     let mut plain = layout.reasoning.mode == ReasoningMode::None;
     let body = if let Some(schema) = wanted.response_schema() {
         plain = false;
-        response(&p, reasoning, schema)
+        p.sequence([reasoning, p.response(schema), p.end()])
     } else if callable {
         plain = false;
         let calls = match layout.tools.format {
@@ -85,7 +83,7 @@ fn output(layout: &Layout, wanted: &Wanted, callable: bool) -> Arena {
 fn constraint(layout: &Layout, wanted: &Wanted, callable: bool) -> Constraint {
     let marker = calls_marker(layout);
     if wanted.response_schema().is_some() || callable && wanted.call_required() {
-        return Constraint::Strict;
+        return Constraint::Strict(Vec::new());
     }
     if !callable || marker.is_empty() {
         return Constraint::Free;
@@ -149,13 +147,4 @@ fn before_calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
         marker => marker,
     };
     if marker.is_empty() { p.empty() } else { p.optional(p.content(p.until(marker))) }
-}
-
-/// A response that is one JSON value, in a code block or bare.
-fn response(p: &Parts, reasoning: ExprId, schema: &Value) -> ExprId {
-    let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
-    let value = p.rule("response-format", value);
-    let block = p.spaced([p.literal("```json"), value, p.literal("```")]);
-    let bare = p.sequence([p.space(), value, p.space()]);
-    p.sequence([reasoning, p.space(), p.choice([block, bare]), p.end()])
 }

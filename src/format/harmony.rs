@@ -2,8 +2,31 @@
 
 use serde_json::Value;
 
+use super::parts::Parts;
 use super::prompt::{Prompt, PromptInput, render_messages, with_thinking};
+use super::tag::Tag;
+use super::{Delimiter, Format, Thinking, Wanted};
 use crate::error::Result;
+use crate::grammar::Trigger;
+use crate::message::Tool;
+use crate::peg::{Arena, ExprId};
+
+/// Who writes the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// No spaces. Now and then a message has two headers, or is for a tool that the model was not given.
+    GptOss,
+    /// A space after every special token.
+    LlmJp,
+}
+
+const CHANNEL: &str = "<|channel|>";
+const MESSAGE: &str = "<|message|>";
+const CONSTRAIN: &str = "<|constrain|>";
+const START: &str = "<|start|>";
+const END: &str = "<|end|>";
+/// Ends a call that is the turn's last message.
+const CALL: &str = "<|call|>";
 
 /// The template looks for reasoning under `thinking`, and takes it or content, not both, next to calls. A prompt that ends
 /// with a whole turn ends it as a turn within a conversation, not as the model's last word.
@@ -24,4 +47,182 @@ pub(crate) fn prompt(input: &PromptInput) -> Result<Prompt> {
     }
     let opening = "<|start|>assistant<|channel|>analysis<|message|>";
     Ok(prompt.continued(input, opening, "<|end|><|start|>assistant<|channel|>final<|message|>"))
+}
+
+/// The format of a dialect, for one request.
+pub(crate) fn build(wanted: &Wanted, dialect: Dialect) -> Format {
+    let turns = [
+        ("assistant", "<|start|>assistant"),
+        ("user", "<|start|>user"),
+        ("system", "<|start|>developer"),
+        ("system", "<|start|>system"),
+        ("tool", "<|start|>functions"),
+    ];
+    Format {
+        output: Harmony { p: &Parts::default(), wanted, dialect }.output(),
+        constraint: wanted.constraint(wanted.response_object().is_some(), triggers(dialect)),
+        preserved_tokens: [CHANNEL, CONSTRAIN, MESSAGE, START, END].map(str::to_owned).into(),
+        thinking: Some(Thinking { start: format!("{CHANNEL}analysis{MESSAGE}"), ends: vec![END.to_owned()] }),
+        delimiters: turns.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).into(),
+        ..Format::default()
+    }
+}
+
+/// A recipient in the header of the turn's first message or of a later one, before or after the channel.
+fn triggers(dialect: Dialect) -> [Trigger; 4] {
+    let gap = if dialect == Dialect::LlmJp { r"\s*" } else { "" };
+    let channel = format!(r"<\|channel\|>{gap}(?:commentary|analysis)\s+to");
+    let later = format!(r"<\|start\|>{gap}assistant");
+    [r"^\s+to$".to_owned(), format!("^{channel}=functions$"), format!(r"{later}(\s+to)"), format!("{later}({channel})")]
+        .map(Trigger::pattern)
+}
+
+struct Harmony<'a> {
+    p: &'a Parts,
+    wanted: &'a Wanted<'a>,
+    dialect: Dialect,
+}
+
+impl Harmony<'_> {
+    fn output(&self) -> Arena {
+        let (p, wanted) = (self.p, self.wanted);
+        let start = p.rule("start", p.sequence([self.token(START), p.literal("assistant")]));
+        let analysis = p.rule("analysis", self.analysis());
+        let commentary = p.sequence([self.token(CHANNEL), p.literal("commentary"), self.message()]);
+        let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END)]));
+        let any = [preamble, analysis];
+
+        let (first, last, must) = if let Some(schema) = wanted.response_object() {
+            let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
+            let response = p.rule("response-format", p.sequence([self.final_header(), value]));
+            (analysis, self.ended(response, &[END]), true)
+        } else if wanted.tools().is_empty() {
+            let unsolicited = (self.dialect == Dialect::GptOss).then(|| self.unsolicited());
+            (p.rule("any", p.choice(any.into_iter().chain(unsolicited))), self.final_message(), false)
+        } else {
+            let calls = self.ended(self.calls(start), &[CALL, END]);
+            let must = wanted.call_required();
+            let last = if must { calls } else { p.choice([calls, self.final_message()]) };
+            (p.rule("any", p.choice(any)), last, must)
+        };
+        let last = p.sequence([start, last]);
+        // A turn that owes neither a call nor a structured response may end with any message.
+        let last = if must { last } else { p.choice([last, p.end()]) };
+        let root = p.sequence([p.many(p.sequence([start, first])), last]);
+        p.finish(root)
+    }
+
+    /// A special token, with the spaces after it.
+    fn token(&self, token: &str) -> ExprId {
+        let p = self.p;
+        match self.dialect {
+            Dialect::GptOss => p.literal(token),
+            Dialect::LlmJp => p.sequence([p.literal(token), p.many(p.one_of(&[(' ', ' ')]))]),
+        }
+    }
+
+    /// The end of a header.
+    fn message(&self) -> ExprId {
+        self.p.sequence([self.p.literal(MESSAGE), self.gap()])
+    }
+
+    /// The space between header and text. A second one belongs to the text.
+    fn gap(&self) -> ExprId {
+        let p = self.p;
+        match self.dialect {
+            Dialect::GptOss => p.empty(),
+            Dialect::LlmJp => p.optional(p.literal(" ")),
+        }
+    }
+
+    /// The first of two headers.
+    fn stray_header(&self) -> ExprId {
+        let p = self.p;
+        match self.dialect {
+            Dialect::GptOss => {
+                let header = p.sequence([p.literal("<|channel|>commentary"), p.optional(p.literal(" to=assistant"))]);
+                p.optional(header)
+            }
+            Dialect::LlmJp => p.empty(),
+        }
+    }
+
+    /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
+    fn content_type(&self) -> ExprId {
+        let p = self.p;
+        let word = p.some(p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]));
+        p.optional(p.sequence([p.space(), p.optional(self.token(CONSTRAIN)), word]))
+    }
+
+    /// Reasoning; where it is not told from content, with its markers.
+    fn analysis(&self) -> ExprId {
+        let p = self.p;
+        let header = p.sequence([self.stray_header(), self.token(CHANNEL), p.literal("analysis"), self.message()]);
+        if self.wanted.extract_reasoning() {
+            return p.sequence([header, p.closed(Tag::Reasoning, END)]);
+        }
+        // The header shows once it is certain that it is not a call's.
+        let text = p.content(p.until(END));
+        let close = p.choice([p.content(p.literal(END)), p.end()]);
+        let body = p.excluding(p.sequence([text, close]), vec![END.to_owned()]);
+        p.sequence([p.atomic(p.content(header)), body])
+    }
+
+    fn final_header(&self) -> ExprId {
+        let p = self.p;
+        p.sequence([self.token(CHANNEL), p.literal("final"), self.content_type(), self.message()])
+    }
+
+    fn final_message(&self) -> ExprId {
+        let p = self.p;
+        let message = p.sequence([self.stray_header(), self.final_header(), p.content(p.until(END))]);
+        self.ended(p.rule("final", message), &[END])
+    }
+
+    /// The turn's last message, with or without what ends it.
+    fn ended(&self, message: ExprId, ends: &[&str]) -> ExprId {
+        let p = self.p;
+        let end = p.choice(ends.iter().map(|end| p.literal(*end)));
+        p.spaced([message, p.optional(end), p.end()])
+    }
+
+    /// A call of something that the model was not given, such as a tool it knows from its training. It is not for the user.
+    fn unsolicited(&self) -> ExprId {
+        let p = self.p;
+        let close = p.choice([p.literal(END), p.end()]);
+        // To itself is the first of two headers.
+        let recipient = p.sequence([p.literal(" to="), p.not(p.literal("assistant<|channel|>"))]);
+        let message = p.sequence([p.optional(self.work_channel()), recipient, p.until(END), close]);
+        p.rule("unsolicited", message)
+    }
+
+    /// A channel of calls.
+    fn work_channel(&self) -> ExprId {
+        let p = self.p;
+        p.sequence([self.token(CHANNEL), p.choice([p.literal("commentary"), p.literal("analysis")])])
+    }
+
+    /// One call, or several that are messages of their own.
+    fn calls(&self, start: ExprId) -> ExprId {
+        let p = self.p;
+        let call = p.any_tool(self.wanted.tools(), |tool| self.call(tool));
+        let end = p.choice([p.literal(END), p.literal(CALL)]);
+        let next = p.sequence([p.space(), end, start, call]);
+        let more = match self.dialect {
+            Dialect::LlmJp => p.many(next),
+            _ => p.tolerated(p.many(next)),
+        };
+        p.trigger_rule("tool-call", if self.wanted.parallel() { p.sequence([call, more]) } else { call })
+    }
+
+    /// The recipient stands before the channel or after it.
+    fn call(&self, tool: &Tool) -> ExprId {
+        let p = self.p;
+        let more = p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
+        let to = p.sequence([p.literal(" to=functions."), p.tool_name(&tool.name), p.not(more)]);
+        let channel = self.work_channel();
+        let recipient = p.choice([p.sequence([to, channel]), p.sequence([channel, to])]);
+        let header = p.tool_open(p.sequence([recipient, self.content_type(), p.literal(MESSAGE)]));
+        p.sequence([header, self.gap(), p.json_args(tool), p.tool_close(p.empty())])
+    }
 }

@@ -1,5 +1,7 @@
-//! JSON and Python literals to JSON, as they come: quotes become double quotes, `True`, `False` and `None` become JSON's
-//! words. JSON comes out as it went in.
+//! JSON and Python literals to JSON, as they come: quotes become double quotes, line breaks in them escapes, `True`,
+//! `False` and `None` JSON's words. JSON comes out as it went in.
+
+use serde_json::Value;
 
 /// What is remembered between two pieces of a value.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +46,8 @@ impl Literal {
                 json.push('"');
             }
             '"' => json.push_str("\\\""),
+            // Models break lines inside quotes; JSON does not.
+            '\0'..' ' => json.push_str(Value::from(c.to_string()).to_string().trim_matches('"')),
             _ => json.push(c),
         }
     }
@@ -85,6 +89,7 @@ mod tests {
             (r#"'it\'s "so"\n'"#, r#""it's \"so\"\n""#),
             (r#"{"a": "True \" 'x'", "b": 1.5e3}"#, r#"{"a": "True \" 'x'", "b": 1.5e3}"#),
             ("[true, null, xTrue]", "[true, null, xTrue]"),
+            ("['a\n\tb',\n1]", "[\"a\\n\\tb\",\n1]"),
         ] {
             assert_eq!(Literal::default().feed(python), json);
             let mut literal = Literal::default();

@@ -69,6 +69,18 @@ impl<'a> Wanted<'a> {
     pub fn response_object(&self) -> Option<&'a Value> {
         Some(&self.request.json_schema).filter(|schema| schema.is_object())
     }
+
+    /// The constraint of a format with these triggers. `structured`: the response follows a schema.
+    fn constraint(&self, structured: bool, triggers: impl IntoIterator<Item = Trigger>) -> Constraint {
+        let callable = !self.tools().is_empty();
+        if structured || callable && self.call_required() {
+            Constraint::Strict(triggers.into_iter().collect())
+        } else if callable {
+            Constraint::Lazy(triggers.into_iter().collect())
+        } else {
+            Constraint::Free
+        }
+    }
 }
 
 /// The one description of an output, and what goes with it.
@@ -110,10 +122,17 @@ pub enum Constraint {
     /// No grammar.
     #[default]
     Free,
-    /// From the first byte on.
-    Strict,
+    /// From the first byte on. The triggers are for hosts that want to know them all the same.
+    Strict(Vec<Trigger>),
     /// From the first trigger on.
     Lazy(Vec<Trigger>),
+}
+
+impl Constraint {
+    /// A grammar, lazy or not.
+    fn grammar(lazy: bool, triggers: Vec<Trigger>) -> Self {
+        if lazy { Constraint::Lazy(triggers) } else { Constraint::Strict(triggers) }
+    }
 }
 
 /// The markers of reasoning.
@@ -132,4 +151,11 @@ pub struct Delimiter {
     pub role: &'static str,
     /// The text.
     pub delimiter: String,
+}
+
+impl Delimiter {
+    /// A list of roles and texts.
+    fn list(rows: &[(&'static str, &str)]) -> Vec<Delimiter> {
+        rows.iter().map(|&(role, delimiter)| Delimiter { role, delimiter: delimiter.to_owned() }).collect()
+    }
 }

@@ -3,6 +3,10 @@
 
 use std::ops::Deref;
 
+use crate::grammar::schema;
+use crate::message::Tool;
+use serde_json::Value;
+
 use crate::peg::{Builder, ExprId};
 
 use super::tag::Tag;
@@ -67,6 +71,13 @@ impl Parts {
         self.whole(Tag::ArgName, self.literal(name))
     }
 
+    /// An argument's name and what follows it. The name shows on its own unless another one of `names` goes on where it
+    /// ends.
+    pub fn arg_name_before<'n>(&self, name: &str, names: impl IntoIterator<Item = &'n str>, after: &str) -> ExprId {
+        let both = self.sequence([self.arg_name(name), self.literal(after)]);
+        if is_ambiguous(name, names) { self.atomic(both) } else { both }
+    }
+
     /// An argument's value, written as JSON or as a Python literal.
     pub fn arg_json(&self, child: ExprId) -> ExprId {
         self.tag(Tag::ArgJson, child)
@@ -97,6 +108,34 @@ impl Parts {
         self.tag(Tag::Array, child)
     }
 
+    /// Text up to a marker, and the marker. The output may also end without it.
+    pub fn closed(&self, tag: Tag, marker: &str) -> ExprId {
+        let text = self.tag(tag, self.until(marker));
+        let close = self.choice([self.literal(marker), self.end()]);
+        self.excluding(self.sequence([text, close]), vec![marker.to_owned()])
+    }
+
+    /// A call's arguments as a JSON object that follows the tool's parameters.
+    pub fn json_args(&self, tool: &Tool) -> ExprId {
+        let schema = schema::parameters(&tool.parameters);
+        self.tool_args(self.schema(self.json(), format!("tool-{}-schema", tool.name), schema, false))
+    }
+
+    /// One of these tools' calls, each a rule of its own.
+    pub fn any_tool(&self, tools: &[Tool], call: impl Fn(&Tool) -> ExprId) -> ExprId {
+        self.choice(tools.iter().map(|tool| self.rule(format!("tool-{}", tool.name), call(tool))).collect::<Vec<_>>())
+    }
+
+    /// What stands between two members or items.
+    pub fn separator(&self, child: ExprId) -> ExprId {
+        self.whole(Tag::Separator, child)
+    }
+
+    /// What comes before is markup, also where the output leaves the format right behind it.
+    pub fn markup_ends(&self) -> ExprId {
+        self.content(self.empty())
+    }
+
     /// A marker whose outer white space the model may leave out, character by character.
     pub fn loose(&self, marker: &str) -> ExprId {
         let core = marker.trim_ascii();
@@ -112,6 +151,11 @@ impl Parts {
         self.sequence(parts.collect::<Vec<_>>())
     }
 
+    /// What opens the assistant's turn, where the prompt ends with it.
+    pub fn turn(&self, prefill: &str, opening: &str) -> ExprId {
+        self.literal(if prefill.starts_with(opening) { opening } else { "" })
+    }
+
     /// The part of the generation prompt that is always there: up to the opening of the reasoning, if it has one.
     pub fn prefix(&self, generation_prompt: &str, reasoning_start: &str) -> ExprId {
         let end = match reasoning_start {
@@ -119,6 +163,14 @@ impl Parts {
             start => generation_prompt.find(start),
         };
         self.literal(&generation_prompt[..end.unwrap_or(generation_prompt.len())])
+    }
+
+    /// A response that is one JSON value, in a code block or bare.
+    pub fn response(&self, schema: &Value) -> ExprId {
+        let value = self.content(self.schema(self.json(), "response-format-schema", schema.clone(), false));
+        let value = self.rule("response-format", value);
+        let block = self.spaced([self.literal("```json"), value, self.literal("```")]);
+        self.sequence([self.space(), self.choice([block, value]), self.space()])
     }
 
     /// Sequence with white space between the parts.
@@ -132,4 +184,9 @@ impl Parts {
         }
         self.sequence(all)
     }
+}
+
+/// Whether another one of `names` begins with `name`.
+pub(super) fn is_ambiguous<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> bool {
+    names.into_iter().any(|other| other.len() > name.len() && other.starts_with(name))
 }

@@ -34,10 +34,12 @@ pub enum Tag {
     Object,
     /// An array whose items are argument values.
     Array,
+    /// What stands between two members or items, where the comma is to show before the second begins.
+    Separator,
 }
 
 impl Tag {
-    const ALL: [Tag; 14] = [
+    const ALL: [Tag; 15] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -52,6 +54,7 @@ impl Tag {
         Tag::Key,
         Tag::Object,
         Tag::Array,
+        Tag::Separator,
     ];
 
     /// The tag behind an id of a format's arena.

@@ -12,6 +12,16 @@ pub fn parameters(given: &Value) -> Value {
     }
 }
 
+/// The members that an object's schema names, in its order, and whether each must be there.
+pub fn members(schema: &Value) -> impl Iterator<Item = (&str, &Value, bool)> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    members.map(move |(name, member)| {
+        let must = required.is_some_and(|names| names.iter().any(|one| one == name));
+        (name.as_str(), member, must)
+    })
+}
+
 /// The types that a JSON value may have. A whole number is a number, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Types(u8);
@@ -83,8 +93,8 @@ fn types_within(schema: &Value, root: &Value, depth: usize) -> Types {
         return Types::NONE;
     }
     let inner = |schema: &Value| types_within(schema, root, depth + 1);
-    if let Some(target) = schema.get("$ref") {
-        return target_of(target, root).map_or(Types::NONE, inner);
+    if schema.get("$ref").is_some() {
+        return target(schema, root).map_or(Types::NONE, inner);
     }
     if let Some(Value::Array(branches)) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
         return branches.iter().map(inner).fold(Types::NONE, Types::or);
@@ -111,9 +121,9 @@ fn types_within(schema: &Value, root: &Value, depth: usize) -> Types {
     }
 }
 
-/// Where a `$ref` leads.
-fn target_of<'a>(target: &Value, root: &'a Value) -> Option<&'a Value> {
-    target.as_str().and_then(|target| target.strip_prefix('#')).and_then(|path| root.pointer(path))
+/// Where the `$ref` of a schema leads.
+pub fn target<'a>(schema: &Value, root: &'a Value) -> Option<&'a Value> {
+    schema.get("$ref")?.as_str().and_then(|target| target.strip_prefix('#')).and_then(|path| root.pointer(path))
 }
 
 /// Whether a schema has a key that only means something for objects.
@@ -140,8 +150,8 @@ fn allows_string(schema: &Value, root: &Value, depth: usize) -> bool {
     let any = |branches: &Value| {
         branches.as_array().is_some_and(|all| all.iter().any(|branch| allows_string(branch, root, depth + 1)))
     };
-    if let Some(target) = schema.get("$ref") {
-        return target_of(target, root).is_some_and(|target| allows_string(target, root, depth + 1));
+    if schema.get("$ref").is_some() {
+        return target(schema, root).is_some_and(|target| allows_string(target, root, depth + 1));
     }
     if let Some(branches) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
         return any(branches);

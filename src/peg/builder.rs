@@ -2,9 +2,7 @@
 
 use std::cell::RefCell;
 
-use serde_json::Value;
-
-use super::expr::{Arena, CharSet, Expr, ExprId, TagId};
+use super::expr::{Arena, CharSet, Expr, ExprId, SchemaRef, TagId};
 
 /// Builds an arena.
 ///
@@ -149,9 +147,14 @@ impl Builder {
         self.add(Expr::Atomic(child))
     }
 
+    /// [`Expr::Tolerated`].
+    pub fn tolerated(&self, child: ExprId) -> ExprId {
+        self.add(Expr::Tolerated(child))
+    }
+
     /// [`Expr::Schema`].
-    pub fn schema(&self, child: ExprId, name: impl Into<String>, schema: Value, raw: bool) -> ExprId {
-        self.add(Expr::Schema { child, name: name.into(), schema, raw })
+    pub fn schema(&self, child: ExprId, name: impl Into<String>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
+        self.add(Expr::Schema { child, name: name.into(), schema: schema.into(), raw })
     }
 
     /// [`Expr::Excluding`].

@@ -5,6 +5,7 @@
 //! nodes that the other passes through.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -29,6 +30,39 @@ impl CharSet {
     /// Whether `c` is in the set.
     pub fn contains(&self, c: char) -> bool {
         self.ranges.iter().any(|&(low, high)| low <= c && c <= high) != self.negated
+    }
+}
+
+/// A JSON schema inside a document, which its `$ref`s point into.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemaRef {
+    /// The document.
+    pub document: Arc<Value>,
+    /// Where in it the schema stands, as a JSON pointer; empty for all of it.
+    pub pointer: String,
+}
+
+impl From<Value> for SchemaRef {
+    fn from(schema: Value) -> Self {
+        SchemaRef { document: Arc::new(schema), pointer: String::new() }
+    }
+}
+
+impl SchemaRef {
+    /// The schema itself; `null` where the pointer leads nowhere.
+    pub fn get(&self) -> &Value {
+        self.document.pointer(&self.pointer).unwrap_or(&Value::Null)
+    }
+
+    /// What stands in it behind these keys and indices.
+    pub fn within(&self, path: &[&str]) -> Self {
+        let steps = path.iter().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1")));
+        SchemaRef { document: Arc::clone(&self.document), pointer: self.pointer.clone() + &steps.collect::<String>() }
+    }
+
+    /// The schema of a property of an object schema.
+    pub fn property(document: &Arc<Value>, name: &str) -> Self {
+        SchemaRef { document: Arc::clone(document), pointer: String::new() }.within(&["properties", name])
     }
 }
 
@@ -68,6 +102,8 @@ pub enum Expr {
     Tag(TagId, ExprId),
     /// Captures inside show only once the whole child has matched.
     Atomic(ExprId),
+    /// Parses where models write it, though a grammar does not let them.
+    Tolerated(ExprId),
     /// A named rule, referred to by [`Expr::Ref`].
     Rule {
         /// The rule's name, unique in the arena.
@@ -86,7 +122,7 @@ pub enum Expr {
         /// Names the grammar's rule.
         name: String,
         /// The JSON schema.
-        schema: Value,
+        schema: SchemaRef,
         /// True where the value is written as raw text instead of JSON.
         raw: bool,
     },
@@ -111,6 +147,15 @@ impl Arena {
     /// The expression of a rule, as an [`Expr::Rule`] node.
     pub fn rule_named(&self, name: &str) -> Option<ExprId> {
         self.rules.get(name).copied()
+    }
+
+    /// The names of the rules at which a lazily applied grammar may start, sorted.
+    pub fn trigger_rules(&self) -> impl Iterator<Item = &str> {
+        let is_trigger = |id: &ExprId| matches!(self.get(*id), Expr::Rule { trigger: true, .. });
+        let mut names: Vec<&str> =
+            self.rules.iter().filter(|(_, id)| is_trigger(id)).map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names.into_iter()
     }
 
     /// Where parsing starts; unset in a new arena.

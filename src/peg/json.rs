@@ -63,7 +63,7 @@ impl Builder {
     }
 
     /// An object or an array, by its brackets and what stands between its commas.
-    fn json_container(&self, name: &str, brackets: [&str; 2], item: ExprId) -> ExprId {
+    pub(super) fn json_container(&self, name: &str, brackets: [&str; 2], item: ExprId) -> ExprId {
         let [open, close] = brackets.map(|bracket| self.literal(bracket));
         let next = self.sequence([self.space(), self.literal(","), self.space(), item]);
         let items = self.sequence([item, self.many(next), self.space(), close]);

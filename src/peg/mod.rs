@@ -46,13 +46,14 @@ mod expr;
 mod json;
 mod machine;
 mod program;
+mod python;
 mod until;
 mod utf8;
 
 pub use builder::Builder;
 pub use capture::{Capture, Visible};
 pub use compile::compile;
-pub use expr::{Arena, CharSet, Expr, ExprId, TagId};
+pub use expr::{Arena, CharSet, Expr, ExprId, SchemaRef, TagId};
 pub use machine::{Machine, State};
 pub use program::Program;
 pub use utf8::incomplete_tail;

@@ -3,6 +3,8 @@
 //! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps. All else is copied, white
 //! space and line breaks included. The grammar is Jinja's, in the engine's order of precedence.
 
+use super::token::{self, Token};
+
 /// Why an expression was not rewritten.
 #[derive(Debug, PartialEq)]
 pub(super) enum Stop {
@@ -12,19 +14,19 @@ pub(super) enum Stop {
     Depth,
 }
 
-/// Deepest nesting of brackets and unary operators.
+/// Deepest nesting of brackets.
 const MAX_DEPTH: usize = 100;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Token<'s> {
-    Name(&'s str),
-    /// A string or a number.
-    Literal,
-    Sign(&'s str),
-    /// What ends the tag, with its white-space mark.
-    End(&'s str),
-    /// The end of the source, or a character that is no token.
-    None,
+/// Highest tree that the engine has to walk, with its own stack: a chain of operators is as high as it is long.
+const MAX_HEIGHT: usize = 250;
+
+/// How high the tree of an expression is.
+type Height = Result<usize, Stop>;
+
+/// One level above the higher of two trees.
+fn above(left: usize, right: usize) -> Height {
+    let height = left.max(right) + 1;
+    if height > MAX_HEIGHT { Err(Stop::Depth) } else { Ok(height) }
 }
 
 /// Reads a tag's inside and writes its rewritten form.
@@ -35,13 +37,15 @@ pub(super) struct Rewriter<'s> {
     /// Open brackets: in them `}}` closes two maps, not the tag.
     open: usize,
     depth: usize,
+    /// Tokens that were copied without a look at what they mean.
+    unread: usize,
     pub(super) out: String,
 }
 
 impl<'s> Rewriter<'s> {
     /// Starts at `pos` of `source`, in a tag that `end` (`}}` or `%}`) closes.
     pub(super) fn new(source: &'s str, pos: usize, end: &'static str) -> Self {
-        Rewriter { source, pos, end, open: 0, depth: 0, out: String::new() }
+        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, out: String::new() }
     }
 
     /// Where in the source the next token is looked for.
@@ -49,45 +53,8 @@ impl<'s> Rewriter<'s> {
         self.pos
     }
 
-    /// The next token and where it lies.
     fn lex(&self) -> (Token<'s>, usize, usize) {
-        let rest = &self.source[self.pos..];
-        let start = self.pos + (rest.len() - rest.trim_start().len());
-        let rest = &self.source[start..];
-        let found = |token, len: usize| (token, start, start + len);
-        if self.open == 0 {
-            let marked = usize::from(rest.starts_with(['-', '+']));
-            if rest[marked..].starts_with(self.end) {
-                let len = marked + self.end.len();
-                return found(Token::End(&rest[..len]), len);
-            }
-        }
-        let Some(first) = rest.chars().next() else { return found(Token::None, 0) };
-        if first.is_alphabetic() || first == '_' {
-            let len = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            return found(Token::Name(&rest[..len]), len);
-        }
-        if first.is_ascii_digit() {
-            return found(Token::Literal, number_len(rest));
-        }
-        if first == '"' || first == '\'' {
-            let mut escaped = false;
-            for (at, c) in rest.char_indices().skip(1) {
-                match c {
-                    _ if escaped => escaped = false,
-                    '\\' => escaped = true,
-                    c if c == first => return found(Token::Literal, at + 1),
-                    _ => {}
-                }
-            }
-            return found(Token::None, 0);
-        }
-        let long = ["**", "//", "==", "!=", "<=", ">="].into_iter().find(|sign| rest.starts_with(sign));
-        if long.is_none() && !"+-*/%~<>=()[]{}.,:|".contains(first) {
-            return found(Token::None, 0);
-        }
-        let len = long.map_or(1, str::len);
-        found(Token::Sign(&rest[..len]), len)
+        token::next(self.source, self.pos, self.end, self.open > 0)
     }
 
     pub(super) fn peek(&self) -> Token<'s> {
@@ -135,15 +102,22 @@ impl<'s> Rewriter<'s> {
         if self.copy_if(Token::Sign(sign)) { Ok(()) } else { Err(Stop::Syntax) }
     }
 
+    /// Copies a token without looking at what it means. What the engine then reads must not be high either.
+    pub(super) fn copy_unread(&mut self) -> Result<Token<'s>, Stop> {
+        self.unread += 1;
+        match self.peek() {
+            Token::None => Err(Stop::Syntax),
+            _ if self.unread > MAX_HEIGHT => Err(Stop::Depth),
+            _ => Ok(self.copy()),
+        }
+    }
+
     /// Copies everything up to the tag's end.
     pub(super) fn copy_to_end(&mut self) -> Result<(), Stop> {
-        loop {
-            match self.peek() {
-                Token::End(_) => return Ok(()),
-                Token::None => return Err(Stop::Syntax),
-                _ => self.copy(),
-            };
+        while !matches!(self.peek(), Token::End(_)) {
+            self.copy_unread()?;
         }
+        Ok(())
     }
 
     fn wrap(&mut self, start: usize, before: &str, after: &str) {
@@ -152,59 +126,64 @@ impl<'s> Rewriter<'s> {
     }
 
     /// A whole expression, with its ternaries.
-    pub(super) fn expression(&mut self) -> Result<(), Stop> {
+    pub(super) fn expression(&mut self) -> Height {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(Stop::Depth);
         }
-        self.condition()?;
+        let mut height = self.condition()?;
         while self.copy_if(Token::Name("if")) {
-            self.condition()?;
+            height = above(height, self.condition()?)?;
             if self.copy_if(Token::Name("else")) {
-                self.expression()?;
+                height = above(height, self.expression()?)?;
             }
         }
         self.depth -= 1;
-        Ok(())
+        Ok(height)
     }
 
     /// An expression without ternaries: what a loop goes over.
-    pub(super) fn condition(&mut self) -> Result<(), Stop> {
+    pub(super) fn condition(&mut self) -> Height {
+        let mut height = 0;
         loop {
-            while self.copy_if(Token::Name("not")) {}
-            self.comparison()?;
+            let mut negations = 0;
+            while self.copy_if(Token::Name("not")) {
+                negations = above(negations, 0)?;
+            }
+            height = above(height, self.comparison()? + negations)?;
             if !self.copy_if(Token::Name("and")) && !self.copy_if(Token::Name("or")) {
-                return Ok(());
+                return Ok(height);
             }
         }
     }
 
-    fn comparison(&mut self) -> Result<(), Stop> {
+    fn comparison(&mut self) -> Height {
         let start = self.out.len();
-        self.sum()?;
+        let mut height = self.sum()?;
         let mut first = true;
         loop {
-            match self.peek() {
+            let right = match self.peek() {
                 Token::Sign("==" | "!=" | "<" | "<=" | ">" | ">=") => {
                     self.copy();
-                    self.sum()?;
+                    self.sum()?
                 }
                 Token::Name(name @ ("in" | "not")) => self.membership(start, name == "not", first)?,
-                _ => return Ok(()),
-            }
+                _ => return Ok(height),
+            };
+            height = above(height, right)?;
             first = false;
         }
     }
 
     /// `in` or `not in` and its right side; in a chain of comparisons it stays what it is.
-    fn membership(&mut self, start: usize, negated: bool, first: bool) -> Result<(), Stop> {
+    fn membership(&mut self, start: usize, negated: bool, first: bool) -> Height {
         let left = self.out[start..].to_owned();
         self.copy();
         if negated && self.copy() != Token::Name("in") {
             return Err(Stop::Syntax);
         }
         let right = self.out.len();
-        self.sum()?;
+        let height = self.sum()?;
         let chained =
             matches!(self.peek(), Token::Sign("==" | "!=" | "<" | "<=" | ">" | ">=") | Token::Name("in" | "not"));
         if first && !chained {
@@ -213,29 +192,41 @@ impl<'s> Rewriter<'s> {
             let not = if negated { "not " } else { "" };
             self.out.push_str(&format!("({not}({right})|op.in({left}))"));
         }
-        Ok(())
+        Ok(height)
     }
 
-    fn sum(&mut self) -> Result<(), Stop> {
+    fn sum(&mut self) -> Height {
         let start = self.out.len();
-        self.concatenation()?;
+        let mut height = self.concatenation()?;
+        // Terms with `+` between them are arguments of one filter: long sums stay flat.
+        let mut open = false;
         loop {
             if self.next_is("+") {
                 self.skip();
-                self.wrap(start, "(", ")|op.add(");
-                self.concatenation()?;
-                self.out.push(')');
-            } else if self.copy_if(Token::Sign("-")) {
-                self.concatenation()?;
-            } else {
-                return Ok(());
+                if open {
+                    self.out.push_str(", ");
+                } else {
+                    self.wrap(start, "(", ")|op.add(");
+                    height = above(height, 0)?;
+                }
+                height = height.max(above(self.concatenation()?, 0)?);
+                open = true;
+                continue;
             }
+            if open {
+                self.out.push(')');
+                open = false;
+            }
+            if !self.copy_if(Token::Sign("-")) {
+                return Ok(height);
+            }
+            height = above(height, self.concatenation()?)?;
         }
     }
 
-    fn concatenation(&mut self) -> Result<(), Stop> {
+    fn concatenation(&mut self) -> Height {
         let start = self.out.len();
-        self.product()?;
+        let mut height = self.product()?;
         let mut many = false;
         while self.next_is("~") {
             self.skip();
@@ -243,64 +234,82 @@ impl<'s> Rewriter<'s> {
                 self.out.push_str(", ");
             } else {
                 self.wrap(start, "(", ")|op.cat(");
+                height = above(height, 0)?;
             }
-            self.product()?;
+            height = height.max(above(self.product()?, 0)?);
             many = true;
         }
         if many {
             self.out.push(')');
         }
-        Ok(())
+        Ok(height)
     }
 
-    fn product(&mut self) -> Result<(), Stop> {
+    fn product(&mut self) -> Height {
         let start = self.out.len();
-        self.power()?;
+        let mut height = self.power()?;
         loop {
-            if self.next_is("*") {
+            let times = self.next_is("*");
+            if times {
                 self.skip();
                 self.wrap(start, "(", ")|op.mul(");
-                self.power()?;
-                self.out.push(')');
             } else if matches!(self.peek(), Token::Sign("/" | "//" | "%")) {
                 self.copy();
-                self.power()?;
             } else {
-                return Ok(());
+                return Ok(height);
+            }
+            height = above(height, self.power()?)?;
+            if times {
+                self.out.push(')');
             }
         }
     }
 
-    fn power(&mut self) -> Result<(), Stop> {
-        self.unary()?;
+    fn power(&mut self) -> Height {
+        let mut height = self.unary()?;
         while self.copy_if(Token::Sign("**")) {
-            self.unary()?;
+            height = above(height, self.unary()?)?;
         }
-        Ok(())
+        Ok(height)
     }
 
     /// An operand with its filters and tests.
-    fn unary(&mut self) -> Result<(), Stop> {
-        self.operand()?;
+    fn unary(&mut self) -> Height {
+        let height = self.operand()?;
+        self.filters(height)
+    }
+
+    /// Filters and tests of an operand.
+    fn filters(&mut self, mut height: usize) -> Height {
         loop {
             if self.copy_if(Token::Sign("|")) {
-                self.filter_name()?;
-                if self.next_is("(") {
-                    self.arguments()?;
-                }
+                height = above(height, self.filter()?)?;
             } else if self.copy_if(Token::Name("is")) {
                 self.copy_if(Token::Name("not"));
                 self.filter_name()?;
-                match self.peek() {
+                let arguments = match self.peek() {
                     Token::Sign("(") => self.arguments()?,
-                    Token::Name("and" | "or" | "else" | "is" | "if" | "in" | "not") => {}
+                    Token::Name("and" | "or" | "else" | "is" | "if" | "in" | "not") => 0,
                     Token::Name(_) | Token::Literal | Token::Sign("-" | "[" | "{") => self.operand()?,
-                    _ => {}
-                }
+                    _ => 0,
+                };
+                height = above(above(height, arguments)?, 0)?;
             } else {
-                return Ok(());
+                return Ok(height);
             }
         }
+    }
+
+    /// A filter's name and arguments.
+    fn filter(&mut self) -> Height {
+        self.filter_name()?;
+        if self.next_is("(") { self.arguments() } else { Ok(0) }
+    }
+
+    /// Filters with `|` between them: what a block is passed through.
+    pub(super) fn filter_chain(&mut self) -> Height {
+        let height = self.filter()?;
+        self.filters(height)
     }
 
     fn filter_name(&mut self) -> Result<(), Stop> {
@@ -313,30 +322,34 @@ impl<'s> Rewriter<'s> {
     }
 
     /// A value with what follows it: attributes, subscripts and calls. A minus applies to all of that.
-    fn operand(&mut self) -> Result<(), Stop> {
-        while self.copy_if(Token::Sign("-")) {}
+    fn operand(&mut self) -> Height {
+        let mut signs = 0;
+        while self.copy_if(Token::Sign("-")) {
+            signs = above(signs, 0)?;
+        }
         let start = self.out.len();
-        self.primary()?;
+        let mut height = self.primary()?;
         loop {
-            match self.peek() {
+            height = match self.peek() {
                 Token::Sign(".") => {
                     self.copy();
                     if !matches!(self.copy(), Token::Name(_) | Token::Literal) {
                         return Err(Stop::Syntax);
                     }
+                    above(height, 0)?
                 }
-                Token::Sign("[") => self.subscript(start)?,
-                Token::Sign("(") => self.arguments()?,
-                _ => return Ok(()),
+                Token::Sign("[") => above(height, self.subscript(start)?)?,
+                Token::Sign("(") => above(height, self.arguments()?)?,
+                _ => return above(height + signs, 0),
             }
         }
     }
 
-    fn subscript(&mut self, start: usize) -> Result<(), Stop> {
+    fn subscript(&mut self, start: usize) -> Height {
         let bracket = self.out.len();
         self.copy();
         let mut bounds = [const { String::new() }; 3];
-        let mut index = 0;
+        let (mut index, mut height) = (0, 0);
         loop {
             match self.peek() {
                 Token::Sign("]") => break,
@@ -344,46 +357,51 @@ impl<'s> Rewriter<'s> {
                     self.skip();
                     index += 1;
                 }
-                _ => {
+                _ if bounds[index].is_empty() => {
                     let from = self.out.len();
-                    self.expression()?;
+                    height = height.max(self.expression()?);
                     bounds[index] = self.out[from..].to_owned();
                 }
+                _ => return Err(Stop::Syntax),
             }
         }
         if index == 0 {
             self.copy();
-            return Ok(());
+            return Ok(height);
         }
         self.skip();
         self.out.truncate(bracket);
         let [from, to, step] = bounds.map(|bound| if bound.is_empty() { "none".to_owned() } else { bound });
         self.wrap(start, "((", &format!(")|op.slice({from}, {to}, {step}))"));
-        Ok(())
+        Ok(height)
     }
 
-    fn primary(&mut self) -> Result<(), Stop> {
+    fn primary(&mut self) -> Height {
         match self.peek() {
             Token::Name(_) => {
                 self.copy();
+                Ok(1)
             }
             // Strings that follow each other are one.
-            Token::Literal => while self.copy_if(Token::Literal) {},
-            Token::Sign("(") => self.parenthesis()?,
-            Token::Sign("[") => self.collection("]", "list", false)?,
-            Token::Sign("{") => self.collection("}", "dict", true)?,
-            _ => return Err(Stop::Syntax),
+            Token::Literal => {
+                while self.copy_if(Token::Literal) {}
+                Ok(1)
+            }
+            Token::Sign("(") => self.parenthesis(),
+            Token::Sign("[") => self.collection("]", "list", false),
+            Token::Sign("{") => self.collection("}", "dict", true),
+            _ => Err(Stop::Syntax),
         }
-        Ok(())
     }
 
     /// One expression in parentheses, or a tuple.
-    fn parenthesis(&mut self) -> Result<(), Stop> {
+    fn parenthesis(&mut self) -> Height {
         let start = self.out.len();
         self.copy();
         let mut tuple = self.next_is(")");
+        let mut height = 0;
         while !self.next_is(")") {
-            self.expression()?;
+            height = height.max(self.expression()?);
             if !self.next_is(",") {
                 break;
             }
@@ -394,22 +412,23 @@ impl<'s> Rewriter<'s> {
         if tuple {
             self.wrap(start, "(", "|op.tuple)");
         }
-        Ok(())
+        above(above(height, 0)?, 0)
     }
 
     /// A list or a map, as a tuple that a filter makes into one.
-    fn collection(&mut self, close: &str, filter: &str, map: bool) -> Result<(), Stop> {
+    fn collection(&mut self, close: &str, filter: &str, map: bool) -> Height {
         self.skip();
         self.out.push_str("((");
+        let mut height = 0;
         while !self.next_is(close) {
-            self.expression()?;
+            height = height.max(self.expression()?);
             self.out.push(',');
             if map {
                 if !self.next_is(":") {
                     return Err(Stop::Syntax);
                 }
                 self.skip();
-                self.expression()?;
+                height = height.max(self.expression()?);
                 self.out.push(',');
             }
             if !self.next_is(",") {
@@ -422,38 +441,33 @@ impl<'s> Rewriter<'s> {
         }
         self.skip();
         self.out.push_str(&format!(")|op.{filter})"));
-        Ok(())
+        above(above(height, 0)?, 0)
     }
 
-    fn arguments(&mut self) -> Result<(), Stop> {
+    fn arguments(&mut self) -> Height {
         self.expect("(")?;
+        let mut height = 0;
         while !self.next_is(")") {
             if !self.copy_if(Token::Sign("**")) {
                 self.copy_if(Token::Sign("*"));
             }
-            self.expression()?;
+            height = height.max(self.expression()?);
             if self.copy_if(Token::Sign("=")) {
-                self.expression()?;
+                height = height.max(self.expression()?);
             }
             if !self.copy_if(Token::Sign(",")) {
                 break;
             }
         }
-        self.expect(")")
+        self.expect(")")?;
+        above(height, 0)
     }
-}
 
-/// The bytes of the number at the start of `text`.
-fn number_len(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-    let mut len = digits(0);
-    if bytes.get(len) == Some(&b'.') && bytes.get(len + 1).is_some_and(u8::is_ascii_digit) {
-        len += 1 + digits(len + 1);
+    /// A call's parameters in parentheses, copied as they are.
+    pub(super) fn parameters(&mut self) -> Result<(), Stop> {
+        if self.next_is("(") {
+            while self.copy_unread()? != Token::Sign(")") {}
+        }
+        Ok(())
     }
-    let radix = bytes.len() > 1 && matches!(bytes[1], b'x' | b'X');
-    if !radix && matches!(bytes[len - 1], b'e' | b'E') && matches!(bytes.get(len), Some(b'+' | b'-')) {
-        len += 1 + digits(len + 1);
-    }
-    len
 }

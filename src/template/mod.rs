@@ -18,6 +18,7 @@ mod sequences;
 mod source;
 mod tests;
 mod text;
+mod token;
 mod trace;
 mod value;
 

@@ -21,9 +21,13 @@ pub(super) fn concat(state: &mut State, args: &[Value]) -> Result<Value, Error> 
     Ok(Value::from(out))
 }
 
-/// `a + b`. Next to a text, anything becomes text and what is missing becomes nothing: templates rely on both.
+/// `a + b + c`. Next to a text, anything becomes text and what is missing becomes nothing: templates rely on both.
 pub(super) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let (left, right) = two(args)?;
+    let (first, rest) = args.split_first().ok_or(ErrorKind::MissingArgument)?;
+    rest.iter().try_fold(first.clone(), |sum, term| add_two(state, &sum, term))
+}
+
+fn add_two(state: &mut State, left: &Value, right: &Value) -> Result<Value, Error> {
     if as_text(left).is_some() || as_text(right).is_some() {
         let part = |value: &Value| if value.is_none() { String::new() } else { text(value) };
         let sum = match (as_text(left), as_text(right)) {

@@ -1,7 +1,8 @@
 //! The pass over a template's source before the engine compiles it: line ends, patches for single templates, tags that the
 //! engine does not know, operators and literals (see `expr`), and accounts of text that goes into captures.
 
-use super::expr::{Rewriter, Stop, Token};
+use super::expr::{Rewriter, Stop};
+use super::token::Token;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The source as hosts see it: line feeds only, without the last one, and patched.
@@ -39,7 +40,7 @@ const PATCHES: &[Patch] = &[
 
 /// The source as the engine compiles it. Lines stay where they are.
 pub(super) fn rewrite(source: &str) -> Result<String> {
-    let mut pass = Pass { source, out: String::with_capacity(source.len() * 2), blocks: Vec::new() };
+    let mut pass = Pass { source, out: String::with_capacity(source.len() * 2), blocks: Vec::new(), elifs: Vec::new() };
     let mut pos = 0;
     while let Some(next) = find_tag(source, pos) {
         pass.text(&source[pos..next]);
@@ -67,6 +68,8 @@ struct Block {
     bytes: usize,
 }
 
+const TOO_DEEP: &str = "an expression is nested too deeply";
+
 /// Width of the place that is kept for a number of bytes.
 const DIGITS: usize = 8;
 
@@ -74,7 +77,12 @@ struct Pass<'s> {
     source: &'s str,
     out: String,
     blocks: Vec<Block>,
+    /// For each open `if`, its `elif`s: the engine nests each in the one before.
+    elifs: Vec<usize>,
 }
+
+/// Most `elif`s of all open `if`s together.
+const MAX_ELIFS: usize = 100;
 
 impl<'s> Pass<'s> {
     fn text(&mut self, text: &str) {
@@ -95,28 +103,38 @@ impl<'s> Pass<'s> {
         let inside = start + 2 + marked;
         self.out.push_str(&self.source[start..inside]);
         let mut rewriter = Rewriter::new(self.source, inside, end);
-        let kind = if end == "}}" { rewriter.expression().map(|()| Kind::Plain) } else { statement(&mut rewriter) };
+        let kind = if end == "}}" { rewriter.expression().map(|_| Kind::Plain) } else { statement(&mut rewriter) };
         match (kind, rewriter.peek()) {
-            (Err(Stop::Depth), _) => {
-                let line = self.source[..start].matches('\n').count() + 1;
-                Err(Error::new(ErrorKind::Limit, format!("template line {line}: an expression is nested too deeply")))
-            }
             (Ok(kind), Token::End(mark)) => {
                 rewriter.copy();
                 self.out.push_str(&rewriter.out);
                 self.finish(kind, mark);
+                if self.elifs.iter().sum::<usize>() > MAX_ELIFS {
+                    return Err(self.failure(start, ErrorKind::Limit, "too many branches of conditions"));
+                }
                 Ok(if let Kind::Raw = kind { self.raw(rewriter.pos()) } else { rewriter.pos() })
             }
             // Not Jinja as we know it: the engine judges it as it is.
-            _ => {
+            (Ok(_) | Err(Stop::Syntax), _) => {
                 let mut rewriter = Rewriter::new(self.source, inside, end);
-                let known_end = rewriter.copy_to_end().is_ok();
-                if known_end {
-                    rewriter.copy();
+                match rewriter.copy_to_end() {
+                    Ok(()) => {
+                        rewriter.copy();
+                        Ok(self.verbatim(inside, rewriter.pos()))
+                    }
+                    Err(Stop::Syntax) => {
+                        Err(self.failure(start, ErrorKind::Template, "syntax error: the tag has no end"))
+                    }
+                    Err(Stop::Depth) => Err(self.failure(start, ErrorKind::Limit, TOO_DEEP)),
                 }
-                Ok(self.verbatim(inside, if known_end { rewriter.pos() } else { self.source.len() }))
             }
+            (Err(Stop::Depth), _) => Err(self.failure(start, ErrorKind::Limit, TOO_DEEP)),
         }
+    }
+
+    fn failure(&self, at: usize, kind: ErrorKind, what: &str) -> Error {
+        let line = self.source[..at].matches('\n').count() + 1;
+        Error::new(kind, format!("template line {line}: {what}"))
     }
 
     fn raw(&mut self, from: usize) -> usize {
@@ -152,6 +170,11 @@ impl<'s> Pass<'s> {
                     self.out.replace_range(account..account + DIGITS, &format!("{:DIGITS$}", block.bytes));
                 }
             }
+            Kind::If => self.elifs.push(0),
+            Kind::Elif => self.elifs.last_mut().into_iter().for_each(|count| *count += 1),
+            Kind::EndIf => {
+                self.elifs.pop();
+            }
             // The engine trims a new line here, Jinja does not.
             Kind::Raw if mark == "%}" => {
                 self.out.truncate(self.out.len() - mark.len());
@@ -167,6 +190,9 @@ impl<'s> Pass<'s> {
 enum Kind {
     Plain,
     Raw,
+    If,
+    Elif,
+    EndIf,
     Open(&'static str),
     Close(&'static str),
 }
@@ -176,8 +202,8 @@ fn statement(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
     let Token::Name(name) = tag.peek() else { return Err(Stop::Syntax) };
     match name {
         // Marks what the model wrote, for training; a block that always renders keeps its white-space marks.
-        "generation" => replace(tag, " if true"),
-        "endgeneration" => replace(tag, " endif"),
+        "generation" => Ok(replace(tag, " if true", Kind::If)),
+        "endgeneration" => Ok(replace(tag, " endif", Kind::EndIf)),
         "raw" => {
             tag.copy_to_end()?;
             Ok(Kind::Raw)
@@ -185,14 +211,20 @@ fn statement(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
         "if" | "elif" | "do" => {
             tag.copy();
             tag.expression()?;
-            Ok(Kind::Plain)
+            Ok(match name {
+                "if" => Kind::If,
+                "elif" => Kind::Elif,
+                _ => Kind::Plain,
+            })
         }
         "for" => {
-            while tag.copy() != Token::Name("in") {
-                if matches!(tag.peek(), Token::None | Token::End(_)) {
+            while tag.peek() != Token::Name("in") {
+                if let Token::End(_) = tag.peek() {
                     return Err(Stop::Syntax);
                 }
+                tag.copy_unread()?;
             }
+            tag.copy();
             let start = tag.out.len();
             tag.condition()?;
             tag.out.insert(start, '(');
@@ -209,9 +241,20 @@ fn statement(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
             defaults(tag)?;
             Ok(if name == "macro" { Kind::Open("macro") } else { Kind::Plain })
         }
-        "call" | "filter" => {
-            tag.copy_to_end()?;
-            Ok(Kind::Open(if name == "call" { "call" } else { "filter" }))
+        "call" => {
+            tag.copy();
+            tag.parameters()?;
+            tag.expression()?;
+            Ok(Kind::Open("call"))
+        }
+        "filter" => {
+            tag.copy();
+            tag.filter_chain()?;
+            Ok(Kind::Open("filter"))
+        }
+        "endif" => {
+            tag.copy();
+            Ok(Kind::EndIf)
         }
         _ => {
             tag.copy_to_end()?;
@@ -223,11 +266,11 @@ fn statement(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
     }
 }
 
-fn replace(tag: &mut Rewriter, text: &str) -> std::result::Result<Kind, Stop> {
+fn replace(tag: &mut Rewriter, text: &str, kind: Kind) -> Kind {
     tag.skip();
     tag.out.push_str(text);
     tag.out.push(' ');
-    Ok(Kind::Plain)
+    kind
 }
 
 /// `set a = value`, `set a.b = value`, `set a, b = values`, or the opening of a block whose output is kept.
@@ -236,14 +279,15 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
     loop {
         match tag.peek() {
             Token::Sign("=") => break,
-            Token::Sign("|") | Token::End(_) => {
-                tag.copy_to_end()?;
+            Token::Sign("|") => {
+                tag.copy();
+                tag.filter_chain()?;
                 return Ok(Kind::Open("set"));
             }
-            Token::None => return Err(Stop::Syntax),
+            Token::End(_) => return Ok(Kind::Open("set")),
             token => attribute |= token == Token::Sign("."),
         }
-        tag.copy();
+        tag.copy_unread()?;
     }
     tag.copy();
     let start = tag.out.len();
@@ -267,13 +311,12 @@ fn defaults(tag: &mut Rewriter) -> std::result::Result<(), Stop> {
     loop {
         match tag.peek() {
             Token::End(_) => return Ok(()),
-            Token::None => return Err(Stop::Syntax),
             Token::Sign("=") => {
                 tag.copy();
                 tag.expression()?;
             }
             _ => {
-                tag.copy();
+                tag.copy_unread()?;
             }
         }
     }

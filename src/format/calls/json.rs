@@ -11,10 +11,7 @@ use crate::peg::ExprId;
 
 /// All calls of a message, with the markers around them.
 pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) -> ExprId {
-    let each = p.choice(wanted.tools().iter().map(|tool| {
-        let call = Call { p, tools, tool, others: wanted.tools() };
-        p.rule(format!("tool-{}", tool.name), call.expr())
-    }));
+    let each = any(p, tools, wanted);
     let per_call = tools.section_start.is_empty() && !tools.per_call_start.is_empty();
     let (start, end) = match per_call {
         true => (&tools.per_call_start, &tools.per_call_end),
@@ -34,6 +31,11 @@ pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) 
         return p.trigger_rule("tool-calls", sections);
     }
     if wanted.call_required() { section } else { p.optional(section) }
+}
+
+/// One call of any tool, without the markers.
+pub(in crate::format) fn any(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) -> ExprId {
+    p.any_tool(wanted.tools(), |tool| Call { p, tools, tool, others: wanted.tools() }.expr())
 }
 
 /// One tool's call.

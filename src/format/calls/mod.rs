@@ -1,4 +1,6 @@
 //! Ways to write calls that more than one format shares.
 
 pub(super) mod json;
+pub(super) mod members;
+pub(super) mod pythonic;
 pub(super) mod tagged;

@@ -1,13 +1,13 @@
 //! Calls with the name in a tag: arguments as one JSON object, or one by one in tags of their own.
 
-use serde_json::Value;
+use std::sync::Arc;
 
 use super::super::Wanted;
 use super::super::parts::Parts;
-use crate::analysis::{CallIdPosition, Layout, ToolFormat};
+use crate::analysis::{ArgumentsLayout, CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema;
 use crate::message::Tool;
-use crate::peg::ExprId;
+use crate::peg::{ExprId, SchemaRef};
 
 /// Between calls where nothing else separates them.
 const SEPARATOR: &str = ", ";
@@ -53,6 +53,40 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
     if wanted.call_required() { calls } else { p.optional(calls) }
 }
 
+/// A tool's arguments, each in tags of its own, in any order, with white space before each; and whether one of them must be
+/// there.
+pub(in crate::format) fn arguments(p: &Parts, layout: &ArgumentsLayout, tool: &Tool) -> (ExprId, bool) {
+    let root = Arc::new(schema::parameters(&tool.parameters));
+    let mut required = Vec::new();
+    let mut optional = Vec::new();
+    for (name, schema, must) in schema::members(&root) {
+        let rule = format!("tool-{}-arg-{name}", tool.name);
+        let value = match schema::may_be_string(schema, &root) {
+            true => text_value(p, layout),
+            false => json_value(p, layout, &rule, SchemaRef::property(&root, name)),
+        };
+        let open = p.sequence([p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)]);
+        let argument = p.rule(rule, p.sequence([p.atomic(open), p.literal(&*layout.value_prefix), value]));
+        let argument = p.sequence([p.space(), argument]);
+        if must { required.push(argument) } else { optional.push(argument) }
+    }
+    let has_required = !required.is_empty();
+    (p.unordered(required, optional), has_required)
+}
+
+/// A value that is raw text, and its end.
+fn text_value(p: &Parts, layout: &ArgumentsLayout) -> ExprId {
+    let text = p.arg_text(p.until(&*layout.value_suffix));
+    let close = p.arg_close(p.literal(&*layout.value_suffix));
+    p.excluding(p.sequence([text, close]), vec![layout.value_suffix.clone()])
+}
+
+/// A value that is JSON, and its end.
+fn json_value(p: &Parts, layout: &ArgumentsLayout, rule: &str, schema: SchemaRef) -> ExprId {
+    let value = p.arg_json(p.schema(p.json(), format!("{rule}-schema"), schema, false));
+    p.sequence([value, p.arg_close(p.literal(&*layout.value_suffix))])
+}
+
 /// One tool's call.
 struct Call<'a> {
     p: &'a Parts,
@@ -76,40 +110,12 @@ impl Call<'_> {
     /// `<function=f><parameter=a>1</parameter></function>`: the arguments in any order.
     fn with_tagged_arguments(&self) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
-        let root = schema::parameters(&self.tool.parameters);
-        let is_required = |name: &str| match root.get("required") {
-            Some(Value::Array(names)) => names.iter().any(|required| required == name),
-            _ => false,
-        };
-        let mut required = Vec::new();
-        let mut optional = Vec::new();
-        for (name, schema) in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let argument = p.sequence([p.space(), self.argument(name, schema, &root)]);
-            if is_required(name) { required.push(argument) } else { optional.push(argument) }
-        }
-        let has_required = !required.is_empty();
-        let all = p.unordered(required, optional);
+        let (all, has_required) = self::arguments(p, arguments, self.tool);
         let body = [p.literal(&*arguments.start), all, p.literal(&*arguments.end)];
         let id = self.id().map(|(marked, suffix)| p.optional(p.sequence([marked, suffix])));
         // Only where an argument must follow does its tag prove that the name is whole.
         let sign = (has_required && !arguments.name_prefix.is_empty()).then(|| p.literal(&*arguments.name_prefix));
         self.wrap(id, p.sequence(body), sign)
-    }
-
-    fn argument(&self, name: &str, schema: &Value, root: &Value) -> ExprId {
-        let (p, arguments) = (self.p, &self.layout.arguments);
-        let open =
-            p.sequence([p.literal(&*arguments.name_prefix), p.arg_name(name), p.literal(&*arguments.name_suffix)]);
-        let close = p.arg_close(p.literal(&*arguments.value_suffix));
-        let rule = format!("tool-{}-arg-{name}", self.tool.name);
-        let value = if schema::may_be_string(schema, root) {
-            let text = p.arg_text(p.until(&*arguments.value_suffix));
-            p.excluding(p.sequence([text, close]), vec![arguments.value_suffix.clone()])
-        } else {
-            let value = p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false);
-            p.sequence([p.arg_json(value), close])
-        };
-        p.rule(rule, p.sequence([p.atomic(open), p.literal(&*arguments.value_prefix), value]))
     }
 
     /// The id between name and arguments: its marker and text, and what follows it.

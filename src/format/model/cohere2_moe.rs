@@ -1,19 +1,112 @@
 //! Cohere2 MoE: reasoning, text and calls each between markers of their own.
+//!
+//! ```text
+//! <|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>
+//!     <|START_THINKING|>why<|END_THINKING|>
+//!     <|START_TEXT|>text<|END_TEXT|>
+//!     <|START_ACTION|>[{"tool_call_id": "0", "tool_name": "f", "parameters": {"x": 1}}, ...]<|END_ACTION|>
+//! <|END_OF_TURN_TOKEN|>
+//! ```
+//! (On one line.) The prompt opens the reasoning. The template writes text or calls, not both; both are read.
 
 use super::has_all;
+use crate::analysis::ToolsLayout;
 use crate::error::Result;
+use crate::format::calls::json;
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::peg::{Arena, ExprId};
+
+const OPENING: &str = "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>";
+const TURN_END: &str = "<|END_OF_TURN_TOKEN|>";
+const THINK_START: &str = "<|START_THINKING|>";
+const THINK_END: &str = "<|END_THINKING|>";
+const TEXT_START: &str = "<|START_TEXT|>";
+const TEXT_END: &str = "<|END_TEXT|>";
+const CALLS_START: &str = "<|START_ACTION|>";
+const CALLS_END: &str = "<|END_ACTION|>";
 
 /// Older Cohere templates have no marker for text.
 pub fn detect(source: &str) -> bool {
-    has_all(source, &["<|START_TEXT|>", "<|START_ACTION|>"])
+    has_all(source, &[TEXT_START, CALLS_START])
 }
 
 /// As the template renders it.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    Ok(plain(input)?.continued(
-        input,
-        "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|><|START_THINKING|>",
-        "<|END_THINKING|><|START_TEXT|>",
-    ))
+    let between = format!("{THINK_END}{TEXT_START}");
+    Ok(plain(input)?.continued(input, &format!("{OPENING}{THINK_START}"), &between))
+}
+
+/// The format for one request.
+pub fn build(wanted: &Wanted) -> Format {
+    let roles = ["<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<|USER_TOKEN|>", "<|SYSTEM_TOKEN|>"];
+    let parts = [TURN_END, THINK_START, THINK_END, TEXT_START, TEXT_END, CALLS_START, CALLS_END];
+    let results = ["<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>"];
+    let delimiters = [
+        ("assistant", OPENING),
+        ("user", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
+        // In front of the one for the system, which it begins with.
+        ("tool", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|><|START_TOOL_RESULT|>"),
+        ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
+    ];
+    Format {
+        output: output(wanted),
+        constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALLS_START)]),
+        preserved_tokens: roles.into_iter().chain(parts).chain(results).map(str::to_owned).collect(),
+        thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
+        delimiters: delimiters.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).into(),
+        ..Format::default()
+    }
+}
+
+fn output(wanted: &Wanted) -> Arena {
+    let p = Parts::default();
+    let mut turn = vec![p.literal(OPENING), p.optional(reasoning(&p, wanted)), p.space()];
+    let text = text(&p, wanted);
+    if wanted.tools().is_empty() {
+        turn.push(text);
+    } else {
+        if !wanted.call_required() {
+            turn.extend([p.optional(text), p.space()]);
+        }
+        turn.push(json::calls(&p, &layout(), wanted));
+    }
+    turn.extend([p.space(), p.optional(p.literal(TURN_END)), p.end()]);
+    p.finish(p.sequence(turn))
+}
+
+/// Reasoning up to its end, or to whatever the model goes on with instead. Where it is not told from the content it stays
+/// there, markers and all.
+fn reasoning(p: &Parts, wanted: &Wanted) -> ExprId {
+    let start = p.literal(THINK_START);
+    let thought = p.until_any([THINK_END, TEXT_START, CALLS_START]);
+    let end = p.optional(p.literal(THINK_END));
+    if wanted.extract_reasoning() {
+        p.sequence([start, p.reasoning(thought), end])
+    } else {
+        p.content(p.sequence([start, thought, end]))
+    }
+}
+
+fn text(p: &Parts, wanted: &Wanted) -> ExprId {
+    let text = match wanted.response_schema() {
+        Some(schema) => p.schema(p.json(), "response-format-schema", schema.clone(), false),
+        None => p.until(TEXT_END),
+    };
+    p.sequence([p.literal(TEXT_START), p.content(text), p.optional(p.literal(TEXT_END))])
+}
+
+fn layout() -> ToolsLayout {
+    ToolsLayout {
+        section_start: CALLS_START.to_owned(),
+        section_end: CALLS_END.to_owned(),
+        array_wrapped: true,
+        name_field: "tool_name".to_owned(),
+        args_field: "parameters".to_owned(),
+        gen_id_field: "tool_call_id".to_owned(),
+        field_order: ["tool_call_id", "tool_name", "parameters"].map(str::to_owned).into(),
+        ..ToolsLayout::default()
+    }
 }

@@ -1,4 +1,15 @@
-//! DeepSeek V3.2 and V4: calls as XML whose tags carry the DSML token.
+//! DeepSeek V3.2 and V4: calls as XML whose tags carry the DSML token. Each argument says whether it is a text.
+//!
+//! ```text
+//! <think>reasoning</think>content
+//!
+//! <｜DSML｜function_calls>
+//! <｜DSML｜invoke name="f">
+//! <｜DSML｜parameter name="x" string="true">text</｜DSML｜parameter>
+//! <｜DSML｜parameter name="n" string="false">[1, 2]</｜DSML｜parameter>
+//! </｜DSML｜invoke>
+//! </｜DSML｜function_calls>
+//! ```
 
 use std::collections::HashMap;
 
@@ -6,7 +17,14 @@ use serde_json::Value;
 
 use super::has_all;
 use crate::error::Result;
+use crate::format::calls::members::{Member, arguments};
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain, render};
+use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::grammar::schema::Types;
+use crate::message::Tool;
+use crate::peg::{Arena, ExprId};
 use crate::template::Conversation;
 
 /// The token, kept in a variable, and either name of the block of calls.
@@ -72,4 +90,113 @@ fn order_results(messages: &mut [Value]) {
 fn calls_of(message: &Value) -> Option<&Vec<Value>> {
     let calls = message.get("tool_calls").filter(|_| message["role"] == "assistant")?.as_array()?;
     (!calls.is_empty()).then_some(calls)
+}
+
+const TURN: &str = "<｜Assistant｜>";
+const THINK: [&str; 2] = ["<think>", "</think>"];
+const INVOKE: [&str; 2] = ["<｜DSML｜invoke name=\"", "</｜DSML｜invoke>"];
+const PARAMETER: [&str; 2] = ["<｜DSML｜parameter name=\"", "</｜DSML｜parameter>"];
+
+/// What stands around all calls.
+fn block(source: &str) -> [String; 2] {
+    let name = if is_v4(source) { "tool_calls" } else { "function_calls" };
+    [format!("<｜DSML｜{name}>"), format!("</｜DSML｜{name}>")]
+}
+
+/// The format for one request.
+pub fn build(wanted: &Wanted) -> Format {
+    let calls = block(wanted.source);
+    let constraint = if wanted.response_object().is_some() || !wanted.tools().is_empty() {
+        let lazy = !wanted.request.tools.is_empty() && !wanted.call_required();
+        Constraint::grammar(lazy, vec![Trigger::word(&*calls[0])])
+    } else {
+        Constraint::Free
+    };
+    Format {
+        constraint,
+        preserved_tokens: ["｜DSML｜", THINK[0], THINK[1]].map(str::to_owned).to_vec(),
+        thinking: Some(Thinking { start: THINK[0].to_owned(), ends: vec![THINK[1].to_owned(), calls[0].clone()] }),
+        delimiters: Delimiter::list(&[("assistant", TURN), ("user", "<｜User｜>")]),
+        output: output(wanted, &calls),
+        ..Format::default()
+    }
+}
+
+fn output(wanted: &Wanted, block: &[String; 2]) -> Arena {
+    let p = Parts::default();
+    let turn = p.turn(wanted.prefill, TURN);
+    let [think, thought] = THINK.map(|tag| p.literal(tag));
+    let until_thought = || p.reasoning(p.until(THINK[1]));
+    let callable = wanted.response_object().is_none() && !wanted.tools().is_empty();
+    let extract = wanted.extract_reasoning();
+
+    let answer = if let Some(schema) = wanted.response_object() {
+        p.response(schema)
+    } else if callable {
+        // Reasoning that does not end is no content.
+        let guard = if extract { p.not(think) } else { p.empty() };
+        let calls = calls(&p, wanted, block);
+        let calls = if wanted.call_required() { calls } else { p.optional(calls) };
+        p.sequence([guard, p.content(before_calls(&p, block, &[])), p.space(), calls])
+    } else {
+        p.content(p.rest())
+    };
+    let answer = p.rule("answer", p.sequence([answer, p.end()]));
+    if !extract {
+        return p.finish(p.sequence([turn, answer]));
+    }
+    let plain = p.sequence([until_thought(), thought, answer]);
+    let reasoned = if callable && wanted.request.enable_thinking {
+        // The calls may come where the reasoning has not been closed. Reasoning may speak of them, too: they are calls once
+        // one of the tools is named.
+        let names = wanted.tools().iter().map(|tool| p.literal(format!("{}{}\">", INVOKE[0], tool.name)));
+        let calling = p.spaced([p.empty(), p.literal(&*block[0]), p.choice(names)]);
+        let closed = p.sequence([thought, answer]);
+        let called = p.sequence([p.and(calling), p.space(), calls(&p, wanted, block), p.end()]);
+        let text = p.reasoning(before_calls(&p, block, &[THINK[1]]));
+        p.sequence([text, p.choice([closed, called, p.sequence([p.not(calling), plain])])])
+    } else {
+        plain
+    };
+    let unreasoned = p.sequence([p.optional(thought), answer]);
+    p.finish(p.sequence([turn, p.choice([p.sequence([think, reasoned]), unreasoned])]))
+}
+
+/// Text up to the calls, less the line breaks in front of them, or up to any of `others`.
+fn before_calls(p: &Parts, block: &[String; 2], others: &[&str]) -> ExprId {
+    let calls = [format!("\n\n{}", block[0]), block[0].clone()];
+    p.until_any(calls.into_iter().chain(others.iter().map(|&other| other.to_owned())))
+}
+
+fn calls(p: &Parts, wanted: &Wanted, block: &[String; 2]) -> ExprId {
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let more = if wanted.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
+    let end = p.choice([p.literal(&*block[1]), p.end()]);
+    let end = p.sequence([end, p.markup_ends()]);
+    p.trigger_rule("tool-call", p.spaced([p.literal(&*block[0]), p.sequence([each, more]), end]))
+}
+
+fn call(p: &Parts, tool: &Tool) -> ExprId {
+    let open = [p.literal(INVOKE[0]), p.tool_name(&tool.name), p.literal("\">"), p.optional(p.literal("\n"))];
+    let close = p.tool_close(p.literal(INVOKE[1]));
+    p.sequence([p.tool_open(p.sequence(open)), arguments(p, tool, |member| argument(p, member)), p.space(), close])
+}
+
+/// The attribute says how the value is written, whatever the schema would have it be.
+fn argument(p: &Parts, member: &Member) -> ExprId {
+    let schema =
+        |value, kind: &str, raw| p.schema(value, format!("{}-{kind}", member.rule), member.schema.clone(), raw);
+    let open = |is_text: bool| {
+        let attribute = format!("\" string=\"{is_text}\">");
+        p.atomic(p.sequence([p.literal(PARAMETER[0]), p.arg_name(member.name), p.literal(attribute)]))
+    };
+    let close = p.arg_close(p.literal(PARAMETER[1]));
+    let text = p.until(PARAMETER[1]);
+    let text = if member.types().has(Types::STRING) {
+        p.excluding(p.sequence([p.arg_text(text), close]), vec![PARAMETER[1].to_owned()])
+    } else {
+        p.sequence([p.arg_text(schema(text, "text", true)), close])
+    };
+    let json = p.sequence([p.arg_json(schema(p.json(), "schema", false)), p.space(), close]);
+    p.choice([p.sequence([open(true), text]), p.sequence([open(false), json])])
 }

@@ -1,8 +1,26 @@
 //! Functionary 3.2: `>>>`, a recipient on the rest of the line, then what is for it: `all` or a tool.
+//!
+//! ```text
+//! >>>all
+//! text>>>f
+//! {"a": 1}>>>g
+//! {}
+//! ```
+//! The first `>>>` is the prompt's. In the text, only `>>>` with a tool's name and the end of the line is a recipient: other
+//! lines may begin with it, as in an interpreter's session.
 
 use super::has_all;
 use crate::error::Result;
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
+use crate::format::{Format, Wanted};
+use crate::grammar::Trigger;
+use crate::peg::ExprId;
+
+/// What opens the turn.
+const TURN: &str = "<|start_header_id|>assistant<|end_header_id|>\n\n";
+/// What stands before a recipient.
+const TO: &str = ">>>";
 
 /// The recipient for text, and the example in the instructions.
 pub fn detect(source: &str) -> bool {
@@ -11,7 +29,39 @@ pub fn detect(source: &str) -> bool {
 
 /// As the template renders it. The format has no reasoning: content alone is continued.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    Ok(plain(input)?.continued_with(input, |message, _| {
-        format!("<|start_header_id|>assistant<|end_header_id|>\n\n>>>all\n{}", message.text())
-    }))
+    Ok(plain(input)?.continued_with(input, |message, _| format!("{TURN}{TO}all\n{}", message.text())))
+}
+
+/// See the picture above.
+pub fn build(wanted: &Wanted) -> Format {
+    let p = Parts::default();
+    let begin = p.literal(format!("{TURN}{TO}"));
+    let to_all = p.literal("all\n");
+    let body = if wanted.tools().is_empty() {
+        p.sequence([to_all, p.content(p.rest())])
+    } else {
+        let recipients = wanted.tools().iter().map(|tool| format!("{TO}{}\n", tool.name));
+        let text = p.sequence([to_all, p.content(p.until_any(recipients))]);
+        let calls = calls(&p, wanted);
+        let after_text = if wanted.call_required() { calls } else { p.optional(calls) };
+        p.sequence([p.choice([p.sequence([text, after_text]), calls]), p.space()])
+    };
+    let root = p.sequence([begin, body, p.end()]);
+    Format {
+        output: p.finish(root),
+        constraint: wanted.constraint(false, [Trigger::pattern(">>>(?!all)")]),
+        preserved_tokens: vec![format!("{TO}all")],
+        ..Format::default()
+    }
+}
+
+/// The first call may stand without `>>>`, where the prompt has it.
+fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
+    let call = p.any_tool(wanted.tools(), |tool| {
+        let name = p.tool_open(p.sequence([p.tool_name(&tool.name), p.literal("\n")]));
+        p.sequence([name, p.json_args(tool), p.tool_close(p.empty())])
+    });
+    let call = p.sequence([p.optional(p.literal(TO)), call]);
+    let next = p.sequence([p.space(), call]);
+    p.trigger_rule("tools", if wanted.parallel() { p.sequence([call, p.many(next)]) } else { call })
 }

@@ -1,9 +1,21 @@
 //! Gemma 4: calls in a notation of its own, and tool results as a part of the assistant's turn.
+//!
+//! ```text
+//! <|channel>thought
+//! reasoning<channel|>content<|tool_call>call:f{x:<|"|>text<|"|>,n:[1,{k:true}]}<tool_call|>
+//! ```
+//!
+//! Models write markers of channels that open or close nothing; those count for nothing.
 
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain, render};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::message::Tool;
+use crate::peg::{Arena, ExprId};
 use crate::template::Conversation;
 
 /// The opening of a call, as the template writes it.
@@ -92,4 +104,92 @@ fn response(result: &Value, call: Option<&Value>) -> Value {
         content => content.cloned().unwrap_or_default(),
     };
     json!({"name": name, "response": response})
+}
+
+const CHANNEL: [&str; 2] = ["<|channel>", "<channel|>"];
+const THOUGHT: &str = "<|channel>thought";
+const CALL: [&str; 2] = ["<|tool_call>", "<tool_call|>"];
+const RESPONSE: &str = "<|tool_response>";
+const QUOTE: &str = "<|\"|>";
+
+/// The format for one request.
+pub fn build(wanted: &Wanted) -> Format {
+    let tokens = [CHANNEL[0], CHANNEL[1], CALL[0], CALL[1], "<|turn>"];
+    Format {
+        name: "peg-gemma4",
+        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(CALL[0])]),
+        preserved_tokens: tokens.map(str::to_owned).to_vec(),
+        thinking: Some(Thinking { start: THOUGHT.to_owned(), ends: vec![CHANNEL[1].to_owned()] }),
+        delimiters: Delimiter::list(&[("user", "<|turn>user"), ("assistant", "<|turn>model")]),
+        output: output(wanted),
+        ..Format::default()
+    }
+}
+
+fn output(wanted: &Wanted) -> Arena {
+    let p = Parts::default();
+    let turn = p.optional(p.literal("<|turn>model\n"));
+    let open = p.sequence([p.literal(THOUGHT), p.space()]);
+    let close = p.literal(CHANNEL[1]);
+    let text = p.until(CHANNEL[1]);
+    let thought = match wanted.extract_reasoning() {
+        true => p.sequence([open, p.reasoning(text), close, p.markup_ends()]),
+        false => p.sequence([p.and(p.literal(THOUGHT)), p.content(p.sequence([open, text, close]))]),
+    };
+    let stray = CHANNEL.map(|marker| p.literal(marker));
+    let before = |markers: &[&str]| {
+        let said = p.content(p.until_any(markers.iter().copied()));
+        p.many(p.choice([thought, stray[0], stray[1], said]))
+    };
+    let body = if let Some(schema) = wanted.response_object() {
+        p.sequence([p.many(p.choice([thought, stray[0], stray[1]])), p.response(schema)])
+    } else if wanted.tools().is_empty() {
+        before(&CHANNEL)
+    } else {
+        let calls = calls(&p, wanted);
+        let calls = if wanted.call_required() { calls } else { p.optional(calls) };
+        p.sequence([before(&[CHANNEL[0], CHANNEL[1], CALL[0]]), calls])
+    };
+    p.finish(p.sequence([turn, body, p.end()]))
+}
+
+fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
+    notation(p);
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let end = p.choice([p.literal(CALL[1]), p.end()]);
+    let one = p.sequence([p.literal(format!("{}call:", CALL[0])), each, end, p.markup_ends()]);
+    let most = if wanted.parallel() { None } else { Some(1) };
+    let calls = p.trigger_rule("tool-call", p.repeat(one, 1, most));
+    // Some of the templates put the content behind the calls, and a response to the calls ends the turn.
+    let after = p.content(p.until_any([CALL[0], RESPONSE]));
+    let end = p.optional(p.sequence([p.literal(RESPONSE), p.markup_ends()]));
+    p.sequence([calls, p.tolerated(p.sequence([after, end]))])
+}
+
+/// The braces around the arguments show with the name and with the end of the call.
+fn call(p: &Parts, tool: &Tool) -> ExprId {
+    let open = p.tool_open(p.sequence([p.tool_name(&tool.name), p.and(p.literal("{"))]));
+    let close = p.tool_close(p.literal("}"));
+    p.sequence([open, p.literal("{"), listed(p, p.reference("gemma4-member"), close)])
+}
+
+/// Rules for members and values. Keys have no quotes, texts have the token for one at either end.
+fn notation(p: &Parts) {
+    let key = p.key(p.until_any([":", "}"]));
+    p.rule("gemma4-member", p.sequence([key, p.literal(":"), p.space(), p.reference("gemma4-value")]));
+    // Its first character tells a text from other values.
+    let start = p.sequence([p.and(p.literal("<")), p.arg_text(p.empty()), p.literal(QUOTE)]);
+    let text = p.sequence([start, p.arg_text(p.until(QUOTE)), p.arg_close(p.literal(QUOTE))]);
+    let dict = p.object(listed(p, p.reference("gemma4-member"), p.literal("}")));
+    let array = p.array(listed(p, p.reference("gemma4-value"), p.literal("]")));
+    let words = ["true", "false", "null"].map(|word| p.literal(word));
+    let plain = p.arg_json(p.choice([p.json_number()].into_iter().chain(words)));
+    let value = [text, p.sequence([p.literal("{"), dict]), p.sequence([p.literal("["), array]), plain];
+    p.rule("gemma4-value", p.choice(value));
+}
+
+/// The inside of brackets up to and with the closing one.
+fn listed(p: &Parts, item: ExprId, close: ExprId) -> ExprId {
+    let more = p.many(p.sequence([p.separator(p.literal(",")), p.space(), item]));
+    p.sequence([p.space(), p.choice([close, p.sequence([item, more, p.space(), close])])])
 }

@@ -1,8 +1,26 @@
-//! GigaChat 3: messages between separators, calls as a message of their own.
+//! GigaChat 3: messages between separators, a call as a message of its own.
+//!
+//! ```text
+//! assistant<|role_sep|>
+//! text<|message_sep|>
+//!
+//! function call<|role_sep|>
+//! {"name": "f", "arguments": {"x": 1}}
+//! ```
 
 use super::has_all;
+use crate::analysis::ToolsLayout;
 use crate::error::Result;
+use crate::format::calls::json;
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
+use crate::format::{Format, Wanted};
+use crate::grammar::Trigger;
+use crate::peg::Arena;
+
+const OPENING: &str = "assistant<|role_sep|>\n";
+const MESSAGE_END: &str = "<|message_sep|>\n\n";
+const CALL_START: &str = "<|message_sep|>\n\nfunction call<|role_sep|>\n";
 
 /// The separators, without the call marker of other GigaChat templates.
 pub fn detect(source: &str) -> bool {
@@ -11,5 +29,33 @@ pub fn detect(source: &str) -> bool {
 
 /// As the template renders it. The format has no reasoning: content alone is continued.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    Ok(plain(input)?.continued_with(input, |message, _| format!("assistant<|role_sep|>\n{}", message.text())))
+    Ok(plain(input)?.continued_with(input, |message, _| format!("{OPENING}{}", message.text())))
+}
+
+/// The format for one request.
+pub fn build(wanted: &Wanted) -> Format {
+    Format {
+        output: output(wanted),
+        constraint: wanted.constraint(false, [Trigger::word(CALL_START)]),
+        preserved_tokens: [MESSAGE_END, "<|role_sep|>\n"].map(str::to_owned).into(),
+        ..Format::default()
+    }
+}
+
+/// There is one call at most.
+fn output(wanted: &Wanted) -> Arena {
+    let p = Parts::default();
+    let mut turn = vec![p.literal(OPENING)];
+    if wanted.tools().is_empty() {
+        turn.push(p.content(p.rest()));
+    } else {
+        let call = json::any(&p, &ToolsLayout::default(), wanted);
+        let call = p.trigger_rule("tool-call", p.sequence([p.literal(CALL_START), p.space(), call]));
+        let calls = if wanted.call_required() { call } else { p.optional(call) };
+        // The separator ends the call's message, too.
+        let ending = p.optional(p.literal(MESSAGE_END));
+        turn.extend([p.content(p.until(MESSAGE_END)), calls, p.space(), ending]);
+    }
+    turn.push(p.end());
+    p.finish(p.sequence(turn))
 }

@@ -1,15 +1,83 @@
 //! Kimi K2: calls in a section of their own, each with an id that counts them.
+//!
+//! ```text
+//! <think>why</think>text<|tool_calls_section_begin|>
+//!     <|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|> ...
+//! <|tool_calls_section_end|>
+//! ```
+//! Calls may begin inside the reasoning, and without a section.
 
 use super::has_all;
 use crate::error::Result;
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
+use crate::format::{Format, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::message::Tool;
+use crate::peg::{Arena, ExprId};
+
+const OPENING: &str = "<|im_assistant|>assistant<|im_middle|>";
+const THINK_START: &str = "<think>";
+const THINK_END: &str = "</think>";
+const SECTION_START: &str = "<|tool_calls_section_begin|>";
+const SECTION_END: &str = "<|tool_calls_section_end|>";
+const CALL_START: &str = "<|tool_call_begin|>";
+const CALL_END: &str = "<|tool_call_end|>";
+const ARGUMENTS: &str = "<|tool_call_argument_begin|>";
 
 /// The markers of the section and of a call.
 pub fn detect(source: &str) -> bool {
-    has_all(source, &["<|tool_calls_section_begin|>", "<|tool_call_begin|>"])
+    has_all(source, &[SECTION_START, CALL_START])
 }
 
 /// As the template renders it.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    Ok(plain(input)?.continued(input, "<|im_assistant|>assistant<|im_middle|><think>", "</think>"))
+    let opening = format!("{OPENING}{THINK_START}");
+    Ok(plain(input)?.continued(input, &opening, THINK_END))
+}
+
+/// The format for one request.
+pub fn build(wanted: &Wanted) -> Format {
+    let markers = [SECTION_START, SECTION_END, CALL_START, ARGUMENTS, CALL_END, THINK_START, THINK_END];
+    Format {
+        output: output(wanted),
+        constraint: wanted.constraint(false, [Trigger::word(CALL_START)]),
+        preserved_tokens: markers.map(str::to_owned).into(),
+        thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
+        ..Format::default()
+    }
+}
+
+fn output(wanted: &Wanted) -> Arena {
+    let p = Parts::default();
+    let mut turn = vec![p.literal(OPENING)];
+    if wanted.extract_reasoning() {
+        let thought = p.reasoning(p.until_any([THINK_END, SECTION_START, CALL_START]));
+        turn.push(p.optional(p.sequence([p.literal(THINK_START), thought, p.optional(p.literal(THINK_END))])));
+    }
+    if wanted.tools().is_empty() {
+        turn.push(p.content(p.rest()));
+    } else {
+        turn.extend([p.content(p.until_any([SECTION_START, CALL_START])), calls(&p, wanted)]);
+    }
+    turn.push(p.end());
+    p.finish(p.sequence(turn))
+}
+
+/// The section of the calls. The model may leave its markers out.
+fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let one = p.sequence([p.literal(CALL_START), each, p.space()]);
+    let many = p.repeat(one, wanted.call_required().into(), (!wanted.parallel()).then_some(1));
+    let to_end = p.sequence([many, p.optional(p.sequence([p.literal(SECTION_END), p.space()]))]);
+    let start = p.optional(p.sequence([p.literal(SECTION_START), p.space()]));
+    p.rule("tool-calls", p.sequence([start, p.trigger_rule("tool-call", to_end)]))
+}
+
+/// The id holds the name. Where a call ends is seen without its marker, too.
+fn call(p: &Parts, tool: &Tool) -> ExprId {
+    let number = p.some(p.one_of(&[('0', '9')]));
+    let id = p.sequence([p.literal("functions."), p.tool_name(&tool.name), p.literal(":"), number]);
+    let open = p.tool_open(p.sequence([p.tool_id(id), p.literal(ARGUMENTS)]));
+    p.sequence([open, p.json_args(tool), p.tool_close(p.optional(p.literal(CALL_END)))])
 }

@@ -1,19 +1,134 @@
 //! Kimi K3: sections and calls in tags made of `<|open|>`, `<|sep|>` and `<|close|>`.
+//!
+//! ```text
+//! <|open|>message role="assistant"<|sep|>
+//!     <|open|>think<|sep|>why<|close|>think<|sep|>
+//!     <|open|>response<|sep|>text<|close|>response<|sep|>
+//!     <|open|>tools<|sep|>
+//!         <|open|>call tool="f" index="1"<|sep|>
+//!             <|open|>argument key="x" type="number"<|sep|>1<|close|>argument<|sep|> ...
+//!         <|close|>call<|sep|> ...
+//!     <|close|>tools<|sep|>
+//! <|close|>message<|sep|><|end_of_msg|>
+//! ```
+//! (On one line.) The prompt opens the reasoning or the response; a section may lack its own tags. All arguments at once may
+//! stand in a `json` tag.
+
+use serde_json::Value;
 
 use super::has_all;
 use crate::error::Result;
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::grammar::{Trigger, schema};
+use crate::message::Tool;
+use crate::peg::{Arena, ExprId};
+
+const OPENING: &str = "<|open|>message role=\"assistant\"<|sep|>";
+const MESSAGE_END: &str = "<|close|>message<|sep|>";
+const END_OF_MESSAGE: &str = "<|end_of_msg|>";
+const THINK_START: &str = "<|open|>think<|sep|>";
+const THINK_END: &str = "<|close|>think<|sep|>";
+const RESPONSE_START: &str = "<|open|>response<|sep|>";
+const RESPONSE_END: &str = "<|close|>response<|sep|>";
+const TOOLS_START: &str = "<|open|>tools<|sep|>";
+const TOOLS_END: &str = "<|close|>tools<|sep|>";
+const ARGUMENT_END: &str = "<|close|>argument<|sep|>";
+const SEPARATOR: &str = "<|sep|>";
 
 /// The markers that tags are made of.
 pub fn detect(source: &str) -> bool {
-    has_all(source, &["<|open|>", "<|close|>", "<|end_of_msg|>"])
+    has_all(source, &["<|open|>", "<|close|>", END_OF_MESSAGE])
 }
 
 /// As the template renders it.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    Ok(plain(input)?.continued(
-        input,
-        "<|open|>message role=\"assistant\"<|sep|><|open|>think<|sep|>",
-        "<|close|>think<|sep|><|open|>response<|sep|>",
-    ))
+    let opening = format!("{OPENING}{THINK_START}");
+    Ok(plain(input)?.continued(input, &opening, &format!("{THINK_END}{RESPONSE_START}")))
+}
+
+/// The format for one request.
+pub fn build(wanted: &Wanted) -> Format {
+    // Names of tags are no tokens of their own: preserving them would break them up in prose.
+    let preserved = ["<|open|>", "<|close|>", SEPARATOR, END_OF_MESSAGE];
+    let delimiters = [
+        ("assistant", OPENING),
+        ("user", "<|open|>message role=\"user\"<|sep|>"),
+        // These two have more attributes.
+        ("tool", "<|open|>message role=\"tool\""),
+        ("system", "<|open|>message role=\"system\""),
+    ];
+    Format {
+        output: output(wanted),
+        constraint: wanted.constraint(false, [Trigger::word(TOOLS_START)]),
+        preserved_tokens: preserved.map(str::to_owned).into(),
+        thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
+        delimiters: delimiters.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).into(),
+        ..Format::default()
+    }
+}
+
+fn output(wanted: &Wanted) -> Arena {
+    let p = Parts::default();
+    let may = |marker: &str| p.optional(p.literal(marker));
+    let thought = p.until_any([THINK_END, RESPONSE_START]);
+    let thought = if wanted.extract_reasoning() { p.reasoning(thought) } else { p.content(thought) };
+    let text = p.content(p.until_any([RESPONSE_END, TOOLS_START, MESSAGE_END]));
+    let mut turn = vec![may(OPENING), may(THINK_START), thought, may(THINK_END)];
+    turn.extend([may(RESPONSE_START), text, may(RESPONSE_END)]);
+    let ending = p.sequence([may(MESSAGE_END), may(END_OF_MESSAGE)]);
+    if !wanted.tools().is_empty() {
+        let calls = calls(&p, wanted, ending);
+        turn.push(if wanted.call_required() { calls } else { p.optional(calls) });
+    }
+    turn.extend([ending, p.end()]);
+    p.finish(p.sequence(turn))
+}
+
+/// The section of the calls. A grammar that begins here must let the message end.
+fn calls(p: &Parts, wanted: &Wanted, ending: ExprId) -> ExprId {
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let all = p.some(p.sequence([each, p.space()]));
+    p.trigger_rule("tool-call", p.sequence([p.literal(TOOLS_START), p.space(), all, p.literal(TOOLS_END), ending]))
+}
+
+fn call(p: &Parts, tool: &Tool) -> ExprId {
+    let name = p.sequence([p.literal("<|open|>call tool=\""), p.tool_name(&tool.name), p.literal("\"")]);
+    let open = p.tool_open(p.sequence([name, attributes(p)]));
+    let root = schema::parameters(&tool.parameters);
+    let mut required = Vec::new();
+    let mut optional = Vec::new();
+    for (name, schema, must) in schema::members(&root) {
+        let names = schema::members(&root).map(|(name, ..)| name);
+        let key = p.sequence([p.literal("<|open|>argument key=\""), p.arg_name_before(name, names, "\"")]);
+        let argument = p.sequence([key, typed_value(p, schema), p.space()]);
+        let argument = p.rule(format!("tool-{}-arg-{name}", tool.name), argument);
+        if must { required.push(argument) } else { optional.push(argument) }
+    }
+    let one_by_one = p.unordered(required, optional);
+    let whole = [p.literal("<|open|>json"), attributes(p), p.tool_args(p.json()), p.literal("<|close|>json<|sep|>")];
+    let arguments = p.choice([p.spaced(whole), one_by_one]);
+    p.sequence([open, p.space(), arguments, p.space(), p.tool_close(p.literal("<|close|>call<|sep|>"))])
+}
+
+/// The other attributes of a tag, up to its end. What they say is known or does not matter.
+fn attributes(p: &Parts) -> ExprId {
+    p.sequence([p.until(SEPARATOR), p.literal(SEPARATOR)])
+}
+
+/// The `type` attribute and the value. The schema says how the value is written; where it names no single type, the attribute
+/// does.
+fn typed_value(p: &Parts, schema: &Value) -> ExprId {
+    let close = p.arg_close(p.literal(ARGUMENT_END));
+    let text = p.sequence([p.arg_text(p.until(ARGUMENT_END)), close]);
+    match schema.get("type").and_then(Value::as_str) {
+        Some("string") => p.sequence([attributes(p), text]),
+        Some(_) => p.sequence([attributes(p), p.arg_json(p.until(ARGUMENT_END)), close]),
+        None => {
+            let json = p.atomic(p.sequence([p.arg_json(p.json()), close]));
+            let says_string = p.sequence([p.literal(" type=\"string\""), attributes(p), text]);
+            p.choice([says_string, p.sequence([attributes(p), p.choice([json, text])])])
+        }
+    }
 }

@@ -1,21 +1,73 @@
 //! LFM2 and LFM2.5: calls as a Python list between markers.
+//!
+//! ```text
+//! <think>why</think>text<|tool_call_start|>[f(x=1, s='text'), g()]<|tool_call_end|>
+//! ```
 
 use super::has_all;
 use crate::error::Result;
+use crate::format::calls::pythonic;
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, render_messages, with_thinking};
+use crate::format::{Format, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::peg::Arena;
 
-/// LFM2: the list of tools stands between markers.
+const OPENING: &str = "<|im_start|>assistant\n";
+const THINK_START: &str = "<think>";
+const THINK_END: &str = "</think>";
+const CALLS_START: &str = "<|tool_call_start|>";
+const CALLS_END: &str = "<|tool_call_end|>";
+const LIST_START: &str = "<|tool_list_start|>";
+const LIST_END: &str = "<|tool_list_end|>";
+
+/// The list of tools stands between markers (LFM2), or in plain text (LFM2.5).
 pub fn detect(source: &str) -> bool {
-    has_all(source, &["<|tool_list_start|>", "<|tool_list_end|>"])
+    marks_list(source) || source.contains("List of tools: [") && !source.contains(LIST_START)
 }
 
-/// LFM2.5: the list of tools stands in plain text.
-pub fn detect_2_5(source: &str) -> bool {
-    source.contains("List of tools: [") && !source.contains("<|tool_list_start|>")
+fn marks_list(source: &str) -> bool {
+    has_all(source, &[LIST_START, LIST_END])
 }
 
 /// As the template renders it: it looks for reasoning under `thinking`.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     let prompt = render_messages(input, with_thinking)?;
-    Ok(prompt.continued(input, "<|im_start|>assistant\n<think>", "</think>"))
+    Ok(prompt.continued(input, &format!("{OPENING}{THINK_START}"), THINK_END))
+}
+
+/// See the picture above.
+pub fn build(wanted: &Wanted) -> Format {
+    let list: &[&str] = if marks_list(wanted.source) { &[LIST_START, LIST_END] } else { &[] };
+    let preserved = [CALLS_START, CALLS_END, THINK_START, THINK_END].iter().chain(list);
+    Format {
+        output: output(wanted),
+        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(CALLS_START)]),
+        preserved_tokens: preserved.map(|&token| token.to_owned()).collect(),
+        thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
+        ..Format::default()
+    }
+}
+
+fn output(wanted: &Wanted) -> Arena {
+    let p = Parts::default();
+    let mut turn = vec![p.literal(OPENING)];
+    // Templates of models that do not think have no marker for it.
+    if wanted.extract_reasoning() && wanted.source.contains(THINK_START) {
+        let thought = p.reasoning(p.until(THINK_END));
+        turn.push(p.optional(p.sequence([p.literal(THINK_START), thought, p.literal(THINK_END)])));
+    }
+    if !wanted.tools().is_empty() {
+        let list = pythonic::calls(&p, wanted);
+        let calls = p.trigger_rule("tool-call", p.sequence([p.literal(CALLS_START), list, p.literal(CALLS_END)]));
+        let calls = p.sequence([calls, p.space()]);
+        turn.push(p.content(p.until(CALLS_START)));
+        turn.push(if wanted.call_required() { calls } else { p.optional(calls) });
+    } else if let Some(schema) = wanted.response_object() {
+        turn.push(p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false)));
+    } else {
+        turn.push(p.content(p.rest()));
+    }
+    turn.push(p.end());
+    p.finish(p.sequence(turn))
 }

@@ -1,15 +1,158 @@
 //! Ling 3.0: roles in `<role>` sections, calls as tagged arguments.
+//!
+//! ```text
+//! <role>ASSISTANT</role>
+//! <think>why</think>text
+//! <tool_call>f
+//! <arg_key>x</arg_key>
+//! <arg_value>1</arg_value>
+//! </tool_call> ... text<|role_end|>
+//! ```
+//! The prompt opens the reasoning, or closes it at once where thinking is off. A call may begin inside it.
+
+use serde_json::Value;
 
 use super::has_all;
 use crate::error::Result;
+use crate::format::parts::{Parts, is_ambiguous};
 use crate::format::prompt::{Prompt, PromptInput, plain};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::grammar::schema::{self, Types};
+use crate::message::{Continuation, Tool};
+use crate::peg::{Arena, ExprId};
+
+const OPENING: &str = "<role>ASSISTANT</role>";
+const TURN_END: &str = "<|role_end|>";
+const THINK_START: &str = "<think>";
+const THINK_END: &str = "</think>";
+const CALL_START: &str = "<tool_call>";
+const CALL_END: &str = "</tool_call>";
+const KEY_START: &str = "<arg_key>";
+const KEY_END: &str = "</arg_key>";
+const VALUE_START: &str = "<arg_value>";
+const VALUE_END: &str = "</arg_value>";
 
 /// Other templates with tagged arguments have no `<role>` sections.
 pub fn detect(source: &str) -> bool {
-    has_all(source, &["<role>ASSISTANT</role>", "<arg_key>"])
+    has_all(source, &[OPENING, KEY_START])
 }
 
 /// As the template renders it.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    Ok(plain(input)?.continued(input, "<role>ASSISTANT</role>\n<think>", "</think>"))
+    Ok(plain(input)?.continued(input, &format!("{OPENING}\n{THINK_START}"), THINK_END))
+}
+
+/// The format for one request.
+pub fn build(wanted: &Wanted) -> Format {
+    let preserved =
+        [THINK_START, THINK_END, CALL_START, CALL_END, KEY_START, KEY_END, VALUE_START, VALUE_END, TURN_END];
+    let delimiters = [
+        ("assistant", OPENING),
+        ("user", "<role>HUMAN</role>"),
+        ("tool", "<role>OBSERVATION</role>"),
+        ("system", "<role>SYSTEM</role>"),
+    ];
+    Format {
+        output: output(wanted),
+        constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALL_START)]),
+        preserved_tokens: preserved.map(str::to_owned).into(),
+        // The model may spell the end of the turn in plain text, which ends nothing by itself.
+        additional_stops: vec![TURN_END.to_owned()],
+        thinking: Some(Thinking {
+            start: THINK_START.to_owned(),
+            ends: vec![THINK_END.to_owned(), CALL_START.to_owned()],
+        }),
+        delimiters: delimiters.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).into(),
+        ..Format::default()
+    }
+}
+
+/// Whether the output begins inside the reasoning.
+fn begins_in_reasoning(wanted: &Wanted) -> bool {
+    match wanted.continuation {
+        Continuation::None => wanted.prefill.rfind(THINK_START) > wanted.prefill.rfind(THINK_END),
+        continuation => continuation != Continuation::Content,
+    }
+}
+
+fn output(wanted: &Wanted) -> Arena {
+    let p = Parts::default();
+    let opening = p.optional(p.sequence([p.literal(OPENING), p.space()]));
+    let in_reasoning = begins_in_reasoning(wanted);
+    let thought = p.until_any([THINK_END].into_iter().chain(in_reasoning.then_some(CALL_START)));
+    let thought = if wanted.extract_reasoning() { p.reasoning(thought) } else { p.content(thought) };
+    let (start, end) = (p.literal(THINK_START), p.literal(THINK_END));
+    let mut turn = vec![opening];
+    if let Some(schema) = wanted.response_schema() {
+        let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
+        turn.extend([start, thought, end, p.space(), value, p.space(), p.optional(p.literal(TURN_END))]);
+    } else {
+        turn.extend([p.optional(start), thought, p.optional(end)]);
+        if wanted.tools().is_empty() {
+            turn.push(last_text(&p));
+        } else {
+            turn.extend([p.content(p.until(CALL_START)), calls(&p, wanted)]);
+        }
+    }
+    turn.push(p.end());
+    p.finish(p.sequence(turn))
+}
+
+/// Text up to the end of the turn.
+fn last_text(p: &Parts) -> ExprId {
+    p.sequence([p.content(p.until(TURN_END)), p.optional(p.literal(TURN_END))])
+}
+
+/// Calls, and text behind them. What begins like a call but is of no known tool is text.
+fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
+    let tools = wanted.tools();
+    let each = p.any_tool(tools, |tool| {
+        let close = p.tool_close(p.literal(CALL_END));
+        p.sequence([head(p, tool, tools), arguments(p, tool), p.space(), close, p.space()])
+    });
+    // Once a name was shown, the call is not read as text instead.
+    let no_call = p.not(p.choice(tools.iter().map(|tool| head(p, tool, tools))));
+    let (count, gap) = if wanted.parallel() { (None, no_call) } else { (Some(1), p.empty()) };
+    let calls = p.trigger_rule("tool-call", p.sequence([p.repeat(each, 1, count), gap, last_text(p)]));
+    if wanted.call_required() { calls } else { p.choice([calls, p.sequence([no_call, last_text(p)])]) }
+}
+
+/// The beginning of a call. The name is certain where no longer one may follow, else with the tag behind it.
+fn head(p: &Parts, tool: &Tool, tools: &[Tool]) -> ExprId {
+    let open = p.tool_open(p.sequence([p.literal(CALL_START), p.tool_name(&tool.name)]));
+    if is_ambiguous(&tool.name, tools.iter().map(|tool| tool.name.as_str())) {
+        p.atomic(p.sequence([open, p.space(), p.and(p.literal("<"))]))
+    } else {
+        open
+    }
+}
+
+fn arguments(p: &Parts, tool: &Tool) -> ExprId {
+    let root = schema::parameters(&tool.parameters);
+    let mut required = Vec::new();
+    let mut optional = Vec::new();
+    for (name, schema, must) in schema::members(&root) {
+        let rule = format!("tool-{}-arg-{name}", tool.name);
+        let key = p.sequence([p.literal(KEY_START), p.arg_name(name), p.literal(KEY_END)]);
+        let value = value(p, &rule, schema, &root);
+        let argument = p.sequence([p.space(), p.atomic(key), p.space(), p.literal(VALUE_START), value]);
+        let argument = p.rule(rule, argument);
+        if must { required.push(argument) } else { optional.push(argument) }
+    }
+    p.unordered(required, optional)
+}
+
+/// A value up to its end: strings as raw text, everything else as JSON.
+fn value(p: &Parts, rule: &str, schema: &Value, root: &Value) -> ExprId {
+    let close = p.arg_close(p.literal(VALUE_END));
+    let text = p.excluding(p.sequence([p.arg_text(p.until(VALUE_END)), close]), vec![VALUE_END.to_owned()]);
+    let json = p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false);
+    let json = p.sequence([p.arg_json(json), close]);
+    let types = schema::types(schema, root);
+    match types.has(Types::STRING) {
+        false => json,
+        true if types == Types::STRING => text,
+        true => p.choice([p.atomic(json), text]),
+    }
 }

@@ -1,8 +1,24 @@
-//! MiniCPM5: calls as XML functions with parameters.
+//! MiniCPM5: calls as XML functions with parameters. Texts may stand in CDATA sections, other values are JSON, or what
+//! Python prints, which is what the template writes.
+//!
+//! ```text
+//! <think>
+//! reasoning
+//! </think>
+//!
+//! content
+//! <function name="f"><param name="x"><![CDATA[a < b]]></param><param name="n">[1, True]</param></function>
+//! ```
 
 use super::has_all;
 use crate::error::Result;
+use crate::format::calls::members::{self, Member};
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::message::Tool;
+use crate::peg::{Arena, ExprId};
 
 /// The instructions for tools and the tags of a call.
 pub fn detect(source: &str) -> bool {
@@ -11,5 +27,75 @@ pub fn detect(source: &str) -> bool {
 
 /// As the template renders it.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    Ok(plain(input)?.continued(input, "<|im_start|>assistant\n<think>\n", "\n</think>\n\n"))
+    Ok(plain(input)?.continued(input, &format!("{TURN}<think>\n"), "\n</think>\n\n"))
+}
+
+const TURN: &str = "<|im_start|>assistant\n";
+const CALL: &str = "<function";
+const END: &str = "</param>";
+const CDATA: &str = "<![CDATA[";
+
+/// The format for one request.
+pub fn build(wanted: &Wanted) -> Format {
+    let tokens = [CALL, "<param", "</function>", END, "<think>", "</think>"];
+    Format {
+        constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALL)]),
+        preserved_tokens: tokens.map(str::to_owned).to_vec(),
+        thinking: Some(Thinking { start: "<think>".to_owned(), ends: vec!["</think>".to_owned()] }),
+        delimiters: Delimiter::list(&[
+            ("assistant", "<|im_start|>assistant"),
+            ("tool", "<|im_start|>user\n<tool_response>"),
+            ("user", "<|im_start|>user"),
+            ("system", "<|im_start|>system"),
+        ]),
+        output: output(wanted),
+        ..Format::default()
+    }
+}
+
+fn output(wanted: &Wanted) -> Arena {
+    let p = Parts::default();
+    let turn = p.turn(wanted.prefill, TURN);
+    let reasoning = if wanted.extract_reasoning() {
+        let text = p.reasoning(p.until("</think>"));
+        p.optional(p.sequence([p.literal("<think>"), p.space(), text, p.literal("</think>"), p.space()]))
+    } else {
+        p.empty()
+    };
+    let answer = if let Some(schema) = wanted.response_schema() {
+        p.response(schema)
+    } else if wanted.tools().is_empty() {
+        p.content(p.rest())
+    } else {
+        p.sequence([p.content(p.until(format!("{CALL} name=\""))), calls(&p, wanted)])
+    };
+    p.finish(p.sequence([turn, reasoning, answer, p.end()]))
+}
+
+fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let most = if wanted.parallel() { None } else { Some(1) };
+    let calls = p.trigger_rule("tool-call", p.repeat(p.sequence([each, p.space()]), 1, most));
+    if wanted.call_required() { calls } else { p.optional(calls) }
+}
+
+fn call(p: &Parts, tool: &Tool) -> ExprId {
+    let open = [p.literal(format!("{CALL} name=\"")), p.tool_name(&tool.name), p.literal("\">")];
+    let arguments = members::arguments(p, tool, |member| argument(p, member));
+    let close = p.choice([p.literal("</function>"), p.end()]);
+    p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), p.tool_close(close)])
+}
+
+fn argument(p: &Parts, member: &Member) -> ExprId {
+    let open = p.atomic(p.sequence([p.literal("<param name=\""), p.arg_name(member.name), p.literal("\">")]));
+    let close = p.arg_close(p.literal(END));
+    let json = p.schema(p.python(), format!("{}-schema", member.rule), member.schema.clone(), false);
+    let json = p.sequence([p.arg_json(json), p.space(), close]);
+    // A section may hold what would end the parameter.
+    let section_end = format!("]]>{END}");
+    let section = p.arg_text(p.until(&*section_end));
+    let section = p.sequence([p.literal(CDATA), section, p.literal("]]>"), close]);
+    let bare = p.sequence([p.not(p.literal(CDATA)), p.arg_text(p.until(END)), close]);
+    let text = p.choice([p.excluding(section, vec![section_end]), p.excluding(bare, vec![END.to_owned()])]);
+    p.sequence([open, members::value(p, member.types(), json, text)])
 }

@@ -1,8 +1,26 @@
-//! MiniMax-M3: calls as XML whose every tag has a namespace token before it.
+//! MiniMax-M3: calls as XML whose every tag has a namespace token before it. Objects and arrays are elements inside
+//! elements, and an element is named like the argument, the member or `item`.
+//!
+//! ```text
+//! <mm:think>reasoning</mm:think>content]<]minimax[>[<tool_call>
+//! ]<]minimax[>[<invoke name="f">]<]minimax[>[<x>text]<]minimax[>[</x>]<]minimax[>[</invoke>
+//! ]<]minimax[>[</tool_call>
+//! ```
+
+use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::has_all;
 use crate::error::Result;
+use crate::format::calls::members::{self, Member};
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
+use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::grammar::schema::{self, Types};
+use crate::message::Tool;
+use crate::peg::{Arena, ExprId, SchemaRef};
 
 /// The namespace token and the tags of a call.
 pub fn detect(source: &str) -> bool {
@@ -14,4 +32,237 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     let prompt = plain(input)?;
     let opening = format!("{}<mm:think>", prompt.generation_prompt);
     Ok(prompt.continued(input, &opening, "</mm:think>"))
+}
+
+const NS: &str = "]<]minimax[>[";
+const THINK: [&str; 2] = ["<mm:think>", "</mm:think>"];
+const ANY_MEMBER: &str = "any-member";
+const ANY_ITEM: &str = "any-item";
+
+/// References of a schema that are followed one inside the other; behind these, any value will do. Schemas may refer to
+/// themselves.
+const REFERENCES: usize = 4;
+
+/// The format for one request.
+pub fn build(wanted: &Wanted) -> Format {
+    let tokens = [NS, "<tool_call>", "</tool_call>", THINK[0], THINK[1]];
+    Format {
+        name: "peg-minimax-m3",
+        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(tag("tool_call"))]),
+        preserved_tokens: tokens.map(str::to_owned).to_vec(),
+        thinking: Some(Thinking { start: THINK[0].to_owned(), ends: vec![THINK[1].to_owned()] }),
+        delimiters: Delimiter::list(&[
+            ("assistant", "]~b]ai"),
+            ("user", "]~b]user"),
+            ("tool", "]~b]tool"),
+            ("system", "]~b]developer"),
+            ("system", "]~b]system"),
+        ]),
+        output: output(wanted),
+        ..Format::default()
+    }
+}
+
+fn tag(inside: &str) -> String {
+    format!("{NS}<{inside}>")
+}
+
+fn output(wanted: &Wanted) -> Arena {
+    let p = Parts::default();
+    let turn = p.prefix(wanted.opening, THINK[0]);
+    let reasoning = if wanted.extract_reasoning() {
+        let [open, close] = THINK.map(|tag| p.literal(tag));
+        // A model that does not reason may close what it has not opened.
+        let block = p.sequence([open, p.space(), p.reasoning(p.until(THINK[1])), close]);
+        p.optional(p.choice([block, close]))
+    } else {
+        p.empty()
+    };
+    let answer = if let Some(schema) = wanted.response_object() {
+        p.response(schema)
+    } else if wanted.tools().is_empty() {
+        p.content(p.rest())
+    } else {
+        let calls = calls(&p, wanted);
+        let calls = if wanted.call_required() { calls } else { p.optional(calls) };
+        p.sequence([p.content(p.until(tag("tool_call"))), calls])
+    };
+    p.finish(p.sequence([turn, reasoning, answer, p.end()]))
+}
+
+fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
+    undescribed(p);
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let more = if wanted.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
+    let end = p.choice([p.literal(tag("/tool_call")), p.end()]);
+    let end = p.sequence([end, p.markup_ends()]);
+    p.trigger_rule("tool-call", p.spaced([p.literal(tag("tool_call")), p.sequence([each, more]), end]))
+}
+
+fn call(p: &Parts, tool: &Tool) -> ExprId {
+    let open = [p.literal(format!("{NS}<invoke name=\"")), p.tool_name(&tool.name), p.literal("\">")];
+    let arguments = members::arguments(p, tool, |member| element(p, member, 0));
+    p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), p.tool_close(p.literal(tag("/invoke")))])
+}
+
+/// A member: its name in a tag, its value, and the closing tag. `refs`: how many references have led here.
+fn element(p: &Parts, member: &Member, refs: usize) -> ExprId {
+    let open = p.sequence([p.literal(format!("{NS}<")), p.arg_name(member.name), p.literal(">")]);
+    let close = tag(&format!("/{}", member.name));
+    p.sequence([p.atomic(open), value(p, &member.schema, &member.rule, &close, refs)])
+}
+
+/// A value and its closing tag.
+fn value(p: &Parts, schema: &SchemaRef, rule: &str, close: &str, refs: usize) -> ExprId {
+    let mut ways = Ways { p, close, plain: Types::NONE, described: Types::NONE, nested: Vec::new(), text: false };
+    ways.add(schema, rule, refs);
+    if ways.is_empty() {
+        ways.add_any();
+    }
+    ways.choice(schema, rule)
+}
+
+/// The ways in which a value may be written.
+struct Ways<'a> {
+    p: &'a Parts,
+    close: &'a str,
+    /// Types that are written as JSON.
+    plain: Types,
+    /// Objects and arrays whose inside the schema describes; JSON will do for them, too.
+    described: Types,
+    /// Objects and arrays as elements, each with the closing tag.
+    nested: Vec<ExprId>,
+    text: bool,
+}
+
+/// Where the reference that a schema is leads.
+fn target(schema: &SchemaRef) -> Option<SchemaRef> {
+    let pointer = schema.get()["$ref"].as_str()?.strip_prefix('#')?.to_owned();
+    schema.document.pointer(&pointer)?;
+    Some(SchemaRef { document: Arc::clone(&schema.document), pointer })
+}
+
+impl Ways<'_> {
+    fn is_empty(&self) -> bool {
+        !self.text && self.plain == Types::NONE && self.nested.is_empty()
+    }
+
+    /// Adds what a schema, or a branch of it, allows.
+    fn add(&mut self, schema: &SchemaRef, rule: &str, refs: usize) {
+        if schema.get().get("$ref").is_some() {
+            return match target(schema).filter(|_| refs < REFERENCES) {
+                Some(target) => self.add(&target, rule, refs + 1),
+                None => self.add_any(),
+            };
+        }
+        for key in ["oneOf", "anyOf"] {
+            if let Some(Value::Array(branches)) = schema.get().get(key) {
+                for index in (0..branches.len()).map(|index| index.to_string()) {
+                    self.add(&schema.within(&[key, &index]), &format!("{rule}|{index}"), refs);
+                }
+                return;
+            }
+        }
+        let types = schema::types(schema.get(), &schema.document);
+        if types == Types::ALL {
+            return self.add_any();
+        }
+        let plain = [Types::NULL, Types::BOOLEAN, Types::NUMBER].into_iter().filter(|kind| types.has(*kind));
+        self.plain = plain.fold(self.plain, Types::or);
+        self.text |= types.has(Types::STRING);
+        if types.has(Types::OBJECT) {
+            self.add_object(schema, rule, refs);
+        }
+        if types.has(Types::ARRAY) {
+            self.add_array(schema, rule, refs);
+        }
+    }
+
+    fn add_object(&mut self, schema: &SchemaRef, rule: &str, refs: usize) {
+        let p = self.p;
+        let prefix = format!("{rule}/");
+        let mut known = members::members(schema, &prefix).peekable();
+        let inside = if known.peek().is_some() {
+            self.described = self.described.or(Types::OBJECT);
+            members::in_any_order(p, known, |member| element(p, member, refs))
+        } else {
+            self.plain = self.plain.or(Types::OBJECT);
+            p.many(p.sequence([p.space(), p.reference(ANY_MEMBER)]))
+        };
+        self.nested.push(p.object(self.closed(inside)));
+    }
+
+    fn add_array(&mut self, schema: &SchemaRef, rule: &str, refs: usize) {
+        let p = self.p;
+        self.described = self.described.or(Types::ARRAY);
+        let rule = format!("{rule}[]");
+        let item = match schema.get().get("items") {
+            Some(_) => {
+                let value = value(p, &schema.within(&["items"]), &rule, &tag("/item"), refs);
+                p.rule(rule, p.sequence([p.literal(tag("item")), value]))
+            }
+            None => p.reference(ANY_ITEM),
+        };
+        self.nested.push(p.array(self.closed(p.many(p.sequence([p.space(), item])))));
+    }
+
+    /// Adds everything.
+    fn add_any(&mut self) {
+        let p = self.p;
+        self.plain = Types::ALL;
+        self.text = true;
+        self.nested.push(p.array(self.closed(p.some(p.sequence([p.space(), p.reference(ANY_ITEM)])))));
+        self.nested.push(p.object(self.closed(p.some(p.sequence([p.space(), p.reference(ANY_MEMBER)])))));
+    }
+
+    fn closed(&self, inside: ExprId) -> ExprId {
+        self.p.sequence([inside, self.p.space(), self.p.literal(self.close)])
+    }
+
+    /// JSON is told by its first character. Of objects and arrays all but the last count only as a whole, and where there
+    /// may be a text, so does everything but the text. Where a schema speaks of texts and of elements, these are text, too.
+    fn choice(self, schema: &SchemaRef, rule: &str) -> ExprId {
+        let p = self.p;
+        let end = p.arg_close(p.literal(self.close));
+        let json = |types| {
+            let json = p.arg_json(p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false));
+            p.sequence([members::sign(p, types), json, p.space(), end])
+        };
+        if self.text {
+            let mut ways = Vec::new();
+            if self.plain != Types::NONE {
+                ways.push(p.atomic(json(self.plain)));
+            }
+            if self.plain == Types::ALL {
+                ways.extend(self.nested.iter().map(|&way| p.atomic(way)));
+            }
+            let text = p.sequence([p.arg_text(p.until(self.close)), end]);
+            return p.choice(ways.into_iter().chain([p.excluding(text, vec![self.close.to_owned()])]));
+        }
+        if let ([nested], Types::NONE) = (&*self.nested, self.plain) {
+            // Elements show their bracket at once. JSON begins with the same one.
+            return p.choice([*nested, json(self.described)]);
+        }
+        let types = self.plain.or(self.described);
+        let ways = (types != Types::NONE).then(|| json(types));
+        let last = self.nested.len().saturating_sub(1);
+        let nested = self.nested.iter().enumerate().map(|(at, &way)| if at < last { p.atomic(way) } else { way });
+        p.choice(ways.into_iter().chain(nested))
+    }
+}
+
+/// Rules for members and items that no schema describes: JSON where it is JSON, elements, or else text. What is shown before
+/// it is whole is told by its beginning.
+fn undescribed(p: &Parts) {
+    let end = || p.literal(format!("{NS}</"));
+    let json = p.atomic(p.sequence([members::sign(p, Types::ALL), p.arg_json(p.json()), p.and(end())]));
+    let item = p.literal(tag("item"));
+    let element = p.sequence([p.literal(format!("{NS}<")), p.not(p.literal("/"))]);
+    let array = p.sequence([p.and(item), p.array(p.some(p.reference(ANY_ITEM)))]);
+    let object = p.sequence([p.not(item), p.and(element), p.object(p.some(p.reference(ANY_MEMBER)))]);
+    let text = p.sequence([p.not(element), p.arg_text(p.until(format!("{NS}</"))), p.arg_close(p.and(end()))]);
+    let value = p.rule("any-value", p.choice([json, array, object, text]));
+    let close = p.sequence([end(), p.until(">"), p.literal(">")]);
+    p.rule(ANY_MEMBER, p.sequence([element, p.key(p.until(">")), p.literal(">"), value, close]));
+    p.rule(ANY_ITEM, p.sequence([item, value, p.literal(tag("/item"))]));
 }

@@ -1,19 +1,71 @@
 //! Ministral 3 and Magistral: reasoning as a typed part of the content, calls as a name and JSON arguments.
+//!
+//! ```text
+//! [THINK]why[/THINK]text[TOOL_CALLS]f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{}
+//! ```
+//! A structured response is a ```` ```json ```` block.
 
 use serde_json::{Value, json};
 
 use super::has_all;
 use crate::error::Result;
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, render_messages};
+use crate::format::{Format, Tag, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::peg::ExprId;
+
+const THINK: &str = "[THINK]";
+const THINK_END: &str = "[/THINK]";
+const CALL: &str = "[TOOL_CALLS]";
+const ARGUMENTS: &str = "[ARGS]";
 
 /// Mistral Small 3.2 looks alike, but gives its calls ids.
 pub fn detect(source: &str) -> bool {
-    has_all(source, &["[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[ARGS]"]) && !source.contains("[CALL_ID]")
+    has_all(source, &["[SYSTEM_PROMPT]", CALL, ARGUMENTS]) && !source.contains("[CALL_ID]")
 }
 
 /// System and assistant messages become typed parts; reasoning is the first of them.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    Ok(render_messages(input, typed)?.continued(input, "[THINK]", "[/THINK]"))
+    Ok(render_messages(input, typed)?.continued(input, THINK, THINK_END))
+}
+
+/// See the picture above.
+pub fn build(wanted: &Wanted) -> Format {
+    let p = Parts::default();
+    let schema = wanted.response_schema();
+    let reasoning = match wanted.extract_reasoning() {
+        true => p.optional(p.sequence([p.literal(THINK), p.closed(Tag::Reasoning, THINK_END)])),
+        false => p.empty(),
+    };
+    let parts = if let Some(schema) = schema {
+        let value = p.content(p.schema(p.json(), "response-format", schema.clone(), false));
+        vec![reasoning, p.literal("```json"), value, p.literal("```"), p.end()]
+    } else if wanted.tools().is_empty() {
+        vec![reasoning, p.content(p.rest()), p.end()]
+    } else {
+        vec![reasoning, p.content(p.until(CALL)), calls(&p, wanted), p.end()]
+    };
+    let root = p.spaced(parts);
+    Format {
+        output: p.finish(root),
+        constraint: wanted.constraint(schema.is_some(), [Trigger::word(CALL)]),
+        preserved_tokens: [THINK, THINK_END, CALL, ARGUMENTS].map(str::to_owned).into(),
+        thinking: Some(Thinking { start: THINK.to_owned(), ends: vec![THINK_END.to_owned()] }),
+        ..Format::default()
+    }
+}
+
+fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
+    let call = p.any_tool(wanted.tools(), |tool| {
+        let name = p.tool_open(p.sequence([p.tool_name(&tool.name), p.literal(ARGUMENTS)]));
+        p.sequence([name, p.json_args(tool), p.tool_close(p.empty())])
+    });
+    let each = p.sequence([p.literal(CALL), call]);
+    let next = p.sequence([p.space(), each]);
+    let calls = if wanted.parallel() { p.sequence([each, p.many(next)]) } else { each };
+    let calls = p.trigger_rule("tool-call", calls);
+    if wanted.call_required() { calls } else { p.optional(calls) }
 }
 
 fn typed(message: &Value) -> Value {

@@ -4,23 +4,6 @@ use super::prompt::{Prompt, PromptInput};
 use super::{Format, Wanted};
 use crate::error::Result;
 
-pub mod cohere2_moe;
-pub mod deepseek_v3_2;
-pub mod functionary_v3_2;
-pub mod gemma4;
-pub mod gigachat3;
-pub mod gpt_oss;
-pub mod kimi_k2;
-pub mod kimi_k3;
-pub mod lfm2;
-pub mod ling3;
-pub mod llm_jp_harmony;
-pub mod minicpm5;
-pub mod minimax_m3;
-pub mod ministral3;
-pub mod muse_glimmer;
-pub mod qwen3_coder;
-
 /// A family of templates.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
@@ -30,35 +13,42 @@ pub struct Family {
     pub detect: fn(&str) -> bool,
     /// The prompt of a request.
     pub prompt: fn(&PromptInput) -> Result<Prompt>,
-    /// The format of the output; `None` while the family is still read by what the analysis learns.
-    pub build: Option<fn(&Wanted) -> Format>,
+    /// The format of the output.
+    pub build: fn(&Wanted) -> Format,
 }
 
-/// Every family. The first that matches is the right one.
-pub const FAMILIES: &[Family] = &[
-    Family { name: "ministral-3", detect: ministral3::detect, prompt: ministral3::prompt, build: None },
-    Family { name: "llm-jp-harmony", detect: llm_jp_harmony::detect, prompt: llm_jp_harmony::prompt, build: None },
-    Family { name: "gpt-oss", detect: gpt_oss::detect, prompt: gpt_oss::prompt, build: None },
-    Family { name: "muse-glimmer", detect: muse_glimmer::detect, prompt: muse_glimmer::prompt, build: None },
-    Family {
-        name: "functionary-v3.2",
-        detect: functionary_v3_2::detect,
-        prompt: functionary_v3_2::prompt,
-        build: None,
-    },
-    Family { name: "kimi-k2", detect: kimi_k2::detect, prompt: kimi_k2::prompt, build: None },
-    Family { name: "kimi-k3", detect: kimi_k3::detect, prompt: kimi_k3::prompt, build: None },
-    Family { name: "ling-3", detect: ling3::detect, prompt: ling3::prompt, build: None },
-    Family { name: "cohere2-moe", detect: cohere2_moe::detect, prompt: cohere2_moe::prompt, build: None },
-    Family { name: "lfm2", detect: lfm2::detect, prompt: lfm2::prompt, build: None },
-    Family { name: "lfm2.5", detect: lfm2::detect_2_5, prompt: lfm2::prompt, build: None },
-    Family { name: "gigachat-3", detect: gigachat3::detect, prompt: gigachat3::prompt, build: None },
-    Family { name: "minimax-m3", detect: minimax_m3::detect, prompt: minimax_m3::prompt, build: None },
-    Family { name: "deepseek-v3.2", detect: deepseek_v3_2::detect, prompt: deepseek_v3_2::prompt, build: None },
-    Family { name: "gemma-4", detect: gemma4::detect, prompt: gemma4::prompt, build: None },
-    Family { name: "minicpm5", detect: minicpm5::detect, prompt: minicpm5::prompt, build: None },
-    Family { name: "qwen3-coder", detect: qwen3_coder::detect, prompt: qwen3_coder::prompt, build: None },
-];
+macro_rules! families {
+    ($($module:ident: $name:literal,)*) => {
+        $(pub mod $module;)*
+
+        /// Every family. The first that matches is the right one.
+        pub const FAMILIES: &[Family] = &[$(Family {
+            name: $name,
+            detect: $module::detect,
+            prompt: $module::prompt,
+            build: $module::build,
+        }),*];
+    };
+}
+
+families! {
+    ministral3: "ministral-3",
+    llm_jp_harmony: "llm-jp-harmony",
+    gpt_oss: "gpt-oss",
+    muse_glimmer: "muse-glimmer",
+    functionary_v3_2: "functionary-v3.2",
+    kimi_k2: "kimi-k2",
+    kimi_k3: "kimi-k3",
+    ling3: "ling-3",
+    cohere2_moe: "cohere2-moe",
+    lfm2: "lfm2",
+    gigachat3: "gigachat-3",
+    minimax_m3: "minimax-m3",
+    deepseek_v3_2: "deepseek-v3.2",
+    gemma4: "gemma-4",
+    minicpm5: "minicpm5",
+    qwen3_coder: "qwen3-coder",
+}
 
 /// The family of a template, if it has one.
 pub fn family_of(source: &str) -> Option<&'static Family> {

@@ -1,8 +1,26 @@
 //! Muse Glimmer: a turn is a row of messages, each to a recipient: itself (reasoning), the user, or a tool.
+//!
+//! ```text
+//! <|start|>assistant to=self<|message|>why<|eom|>
+//! <|start|>assistant to=user<|message|>text<|eom|>
+//! <|start|>assistant to=f<|message|><atem:function_calls>
+//! <atem:invoke name="f">
+//! <atem:parameter name="a">1</atem:parameter>
+//! </atem:invoke>
+//! </atem:function_calls><|eot|>
+//! ```
+//! without the line ends after `<|eom|>`. The last message ends with `<|eot|>`.
 
 use super::has_all;
+use crate::analysis::ArgumentsLayout;
 use crate::error::Result;
+use crate::format::calls::tagged;
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput};
+use crate::format::{Delimiter, Format, Tag, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::message::Tool;
+use crate::peg::{Arena, ExprId};
 
 /// What opens a message of the assistant; the model names the recipient.
 const OPENING: &str = "<|start|>assistant";
@@ -17,4 +35,91 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     let prompt = input.template.render(&input.prepared.conversation)?;
     let prompt = Prompt { prompt, generation_prompt: OPENING.to_owned() };
     Ok(prompt.continued(input, "<|start|>assistant to=self<|message|>", "<|eom|><|start|>assistant to=user<|message|>"))
+}
+
+/// What ends a message that is not the last.
+const NEXT: &str = "<|eom|>";
+/// What ends the last.
+const LAST: &str = "<|eot|>";
+const MESSAGE: &str = "<|message|>";
+/// A recipient that is neither the model itself nor the user.
+const TO_TOOL: &str = r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)";
+
+/// See the picture above.
+pub fn build(wanted: &Wanted) -> Format {
+    let tokens = ["<|start|>", MESSAGE, NEXT, LAST, "<atem:function_calls>", "<atem:invoke", "<atem:parameter"];
+    let closing = ["</atem:parameter>", "</atem:invoke>", "</atem:function_calls>"];
+    let turns = [("assistant", OPENING), ("user", "<|start|>user"), ("system", "<|start|>system")];
+    let turns = turns.into_iter().chain([("tool", "<|start|>tool")]);
+    Format {
+        output: output(wanted),
+        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::pattern(TO_TOOL)]),
+        preserved_tokens: tokens.into_iter().chain(closing).map(str::to_owned).collect(),
+        thinking: Some(Thinking::default()),
+        delimiters: turns.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).collect(),
+        ..Format::default()
+    }
+}
+
+fn output(wanted: &Wanted) -> Arena {
+    let p = Parts::default();
+    let start = p.rule("start", p.literal(OPENING));
+    let schema = wanted.response_object();
+    if !wanted.extract_reasoning() && schema.is_none() && wanted.tools().is_empty() {
+        let root = p.sequence([start, p.content(p.rest()), p.end()]);
+        return p.finish(root);
+    }
+    let thought = if wanted.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
+    let analysis = p.sequence([p.literal(" to=self"), p.literal(MESSAGE), p.closed(thought, NEXT)]);
+    let analysis = p.rule("analysis", analysis);
+    let to_user = p.sequence([p.optional(p.literal(" to=user")), p.literal(MESSAGE)]);
+    let text = p.rule("final", p.sequence([to_user, p.content(p.until_any([LAST, NEXT]))]));
+
+    let mut may_end = false;
+    let last = if let Some(schema) = schema {
+        let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
+        let block = p.spaced([p.literal("```json"), value, p.literal("```")]);
+        p.rule("response-format", p.sequence([to_user, p.choice([block, value])]))
+    } else if wanted.tools().is_empty() {
+        may_end = true;
+        text
+    } else {
+        let calls = calls(&p, wanted, start);
+        may_end = !wanted.call_required();
+        let then_calls = p.optional(p.sequence([p.literal(NEXT), start, calls]));
+        if may_end { p.choice([calls, p.sequence([text, then_calls])]) } else { calls }
+    };
+    let ended = p.spaced([last, p.optional(p.choice([p.literal(LAST), p.literal(NEXT)])), p.end()]);
+    let last = p.sequence([start, ended]);
+    let last = if may_end { p.choice([last, p.end()]) } else { last };
+    let root = p.sequence([p.many(p.sequence([start, analysis])), last]);
+    p.finish(root)
+}
+
+fn calls(p: &Parts, wanted: &Wanted, start: ExprId) -> ExprId {
+    let call = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let next = p.sequence([p.literal(NEXT), start, call]);
+    p.trigger_rule("tool-call", if wanted.parallel() { p.sequence([call, p.many(next)]) } else { call })
+}
+
+/// The name of the recipient is not looked at: the one of the invocation counts.
+fn call(p: &Parts, tool: &Tool) -> ExprId {
+    let layout = ArgumentsLayout {
+        name_prefix: "<atem:parameter name=\"".to_owned(),
+        name_suffix: "\">".to_owned(),
+        value_suffix: "</atem:parameter>".to_owned(),
+        ..ArgumentsLayout::default()
+    };
+    let open = p.tool_open(p.sequence([
+        p.literal(" to="),
+        p.until(MESSAGE),
+        p.literal(format!("{MESSAGE}<atem:function_calls>")),
+        p.space(),
+        p.literal("<atem:invoke name=\""),
+        p.tool_name(&tool.name),
+        p.literal("\">"),
+    ]));
+    let close = p.tool_close(p.spaced([p.literal("</atem:invoke>"), p.literal("</atem:function_calls>")]));
+    let (arguments, _) = tagged::arguments(p, &layout, tool);
+    p.sequence([open, arguments, p.space(), close])
 }

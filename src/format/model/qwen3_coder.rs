@@ -1,8 +1,33 @@
-//! Qwen3-Coder, Qwen3.5, Nemotron Nano 3 and StepFun 3.5: calls as XML functions whose parameters stand on lines of their own.
+//! Qwen3-Coder, Qwen3.5, Nemotron Nano 3 and StepFun 3.5: calls as XML functions whose parameters stand on lines of their
+//! own.
+//!
+//! ```text
+//! <think>
+//! reasoning
+//! </think>
+//!
+//! content
+//! <tool_call>
+//! <function=f>
+//! <parameter=x>
+//! text
+//! </parameter>
+//! </function>
+//! </tool_call>
+//! ```
+//!
+//! Qwen3-Coder, which does not reason, sometimes forgets the first `<tool_call>`; the others may begin a call without
+//! closing their reasoning.
 
 use super::has_all;
 use crate::error::Result;
+use crate::format::calls::members::{self, Member};
+use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
+use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::grammar::Trigger;
+use crate::message::{Tool, ToolChoice};
+use crate::peg::{Arena, ExprId};
 
 /// The tags of a call; templates that put no line breaks between them are of another family.
 pub fn detect(source: &str) -> bool {
@@ -17,12 +42,116 @@ pub fn reasons(source: &str) -> bool {
 
 /// As the template renders it. Models that do not reason are continued in their content alone.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    const OPENING: &str = "<|im_start|>assistant\n";
     let prompt = plain(input)?;
     if reasons(input.template.source()) {
-        return Ok(prompt.continued(input, &format!("{OPENING}<think>\n"), "\n</think>\n\n"));
+        return Ok(prompt.continued(input, &format!("{TURN}<think>\n"), "\n</think>\n\n"));
     }
-    Ok(prompt.continued_with(input, |message, in_content| {
-        if in_content { format!("{OPENING}{}", message.text()) } else { OPENING.to_owned() }
-    }))
+    Ok(prompt.continued_with(
+        input,
+        |message, in_content| {
+            if in_content { format!("{TURN}{}", message.text()) } else { TURN.to_owned() }
+        },
+    ))
+}
+
+const TURN: &str = "<|im_start|>assistant\n";
+const CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
+const THINK: [&str; 2] = ["<think>", "</think>"];
+const PARAMETER_END: &str = "</parameter>";
+const FUNCTION_END: &str = "</function>";
+
+/// The format for one request.
+pub fn build(wanted: &Wanted) -> Format {
+    let reasons = reasons(wanted.source);
+    let constraint = if wanted.response_schema().is_some() || !wanted.tools().is_empty() {
+        let lazy = !wanted.request.tools.is_empty() && wanted.request.tool_choice == ToolChoice::Auto;
+        let starts = if lazy { call_starts(wanted) } else { Vec::new() };
+        Constraint::grammar(lazy, starts.into_iter().map(Trigger::word).collect())
+    } else {
+        Constraint::Free
+    };
+    let tokens = CALL.into_iter().chain(THINK.into_iter().filter(|_| reasons));
+    Format {
+        constraint,
+        preserved_tokens: tokens.map(str::to_owned).collect(),
+        thinking: reasons.then(|| Thinking {
+            start: THINK[0].to_owned(),
+            // A host that ends the reasoning itself writes the first.
+            ends: ["\n</think>", THINK[1], CALL[0]].map(str::to_owned).to_vec(),
+        }),
+        delimiters: Delimiter::list(&[
+            ("assistant", "<|im_start|>assistant"),
+            ("tool", "<|im_start|>user\n<tool_response>"),
+            ("tool", "<|im_start|>tool_response"),
+            ("user", "<|im_start|>user"),
+            ("system", "<|im_start|>system"),
+        ]),
+        output: output(wanted, reasons),
+        ..Format::default()
+    }
+}
+
+/// What a message's first call may begin with. Only a whole opening counts: `<function` alone may be content.
+fn call_starts(wanted: &Wanted) -> Vec<String> {
+    let bare = wanted.request.tools.iter().filter(|_| !reasons(wanted.source));
+    [CALL[0].to_owned()].into_iter().chain(bare.map(|tool| format!("<function={}>", tool.name))).collect()
+}
+
+fn output(wanted: &Wanted, reasons: bool) -> Arena {
+    let p = Parts::default();
+    let turn = p.turn(wanted.prefill, TURN);
+    let reasoning = if reasons && wanted.extract_reasoning() {
+        let text = p.reasoning(p.until_any([THINK[1], CALL[0]]));
+        let end = p.choice([p.literal(THINK[1]), p.and(p.literal(CALL[0]))]);
+        p.optional(p.sequence([p.literal(THINK[0]), p.space(), text, end]))
+    } else {
+        p.empty()
+    };
+    let answer = if let Some(schema) = wanted.response_schema() {
+        p.response(schema)
+    } else if wanted.tools().is_empty() {
+        p.content(p.rest())
+    } else {
+        p.spaced([p.content(p.until_any(call_starts(wanted))), calls(&p, wanted, reasons)])
+    };
+    p.finish(p.sequence([turn, p.spaced([reasoning, answer, p.end()])]))
+}
+
+fn calls(p: &Parts, wanted: &Wanted, reasons: bool) -> ExprId {
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let start = p.sequence([p.literal(CALL[0]), p.space()]);
+    let end = p.choice([p.literal(CALL[1]), p.end()]);
+    let body = p.sequence([each, p.space(), end, p.markup_ends(), p.space()]);
+    let first = p.sequence([if reasons { start } else { p.optional(start) }, body]);
+    let more = if wanted.parallel() { p.many(p.sequence([start, body])) } else { p.empty() };
+    let calls = p.trigger_rule("tool-call", p.sequence([first, more]));
+    if wanted.call_required() { calls } else { p.optional(calls) }
+}
+
+fn call(p: &Parts, tool: &Tool) -> ExprId {
+    let line_end = p.optional(p.literal("\n"));
+    let open = [p.literal("<function="), p.tool_name(&tool.name), p.literal(">"), line_end];
+    let arguments = members::arguments(p, tool, |member| argument(p, member));
+    let close = p.tool_close(p.sequence([p.literal(FUNCTION_END), line_end]));
+    p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), close])
+}
+
+fn argument(p: &Parts, member: &Member) -> ExprId {
+    let open = [p.literal("<parameter="), p.arg_name(member.name), p.literal(">"), p.optional(p.literal("\n"))];
+    let json = p.schema(p.python(), format!("{}-schema", member.rule), member.schema.clone(), false);
+    let json = p.sequence([p.arg_json(json), p.space(), p.arg_close(p.literal(PARAMETER_END))]);
+    p.sequence([p.atomic(p.sequence(open)), members::value(p, member.types(), json, text(p))])
+}
+
+/// Text up to a closing tag on a line of its own, or to one whose line goes on with another tag of the call.
+fn text(p: &Parts) -> ExprId {
+    let tag = format!("\n{PARAMETER_END}");
+    let line = format!("{tag}\n");
+    let follows = p.choice([p.literal("<parameter="), p.literal(FUNCTION_END)]);
+    let loose = p.sequence([p.literal(&*tag), p.space(), p.and(follows)]);
+    let close = p.rule("xml-arg-close", p.choice([p.literal(&*line), loose]));
+    let run = p.until(tag);
+    let more = p.many(p.sequence([p.not(close), p.any(), run]));
+    let value = p.sequence([p.arg_text(p.sequence([run, more])), p.arg_close(close)]);
+    p.rule("xml-arg-string", p.excluding(value, vec![line]))
 }

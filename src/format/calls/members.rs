@@ -1,0 +1,78 @@
+//! Members of an object that are written one by one: a call's arguments, and objects inside them.
+
+use super::super::parts::Parts;
+use crate::grammar::schema::{self, Types};
+use crate::message::Tool;
+use crate::peg::{ExprId, SchemaRef};
+
+/// A property of an object schema.
+pub(in crate::format) struct Member<'a> {
+    pub name: &'a str,
+    pub schema: SchemaRef,
+    required: bool,
+    /// Names the rules of its value.
+    pub rule: String,
+}
+
+impl Member<'_> {
+    /// The types its value may have.
+    pub fn types(&self) -> Types {
+        schema::types(self.schema.get(), &self.schema.document)
+    }
+}
+
+/// The properties of an object schema, in its order. Their rules begin with `prefix`.
+pub(in crate::format) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<Item = Member<'a>> {
+    schema::members(object.get()).map(move |(name, _, required)| Member {
+        name,
+        schema: object.within(&["properties", name]),
+        required,
+        rule: format!("{prefix}{name}"),
+    })
+}
+
+/// All arguments of a call in any order, with white space before each.
+pub(in crate::format) fn arguments(p: &Parts, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
+    let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
+    in_any_order(p, members(&parameters, &format!("tool-{}-arg-", tool.name)), one)
+}
+
+/// Members in any order, with white space before each.
+pub(in crate::format) fn in_any_order<'a>(
+    p: &Parts,
+    members: impl Iterator<Item = Member<'a>>,
+    one: impl Fn(&Member) -> ExprId,
+) -> ExprId {
+    let (mut required, mut optional) = (Vec::new(), Vec::new());
+    for member in members {
+        let member_list = if member.required { &mut required } else { &mut optional };
+        member_list.push(p.sequence([p.space(), p.rule(member.rule.clone(), one(&member))]));
+    }
+    p.unordered(required, optional)
+}
+
+/// A value that `types` allow, each way to write it with what closes it: `json` for everything but strings, `text` for
+/// strings. What may be either is text only if it is nothing else.
+pub(in crate::format) fn value(p: &Parts, types: Types, json: ExprId, text: ExprId) -> ExprId {
+    if !types.has(Types::STRING) {
+        json
+    } else if types == Types::STRING {
+        text
+    } else {
+        p.choice([p.atomic(p.sequence([sign(p, types), json])), text])
+    }
+}
+
+/// Looks ahead to what a value of these types begins with, JSON or Python. Strings are left out.
+pub(in crate::format) fn sign(p: &Parts, types: Types) -> ExprId {
+    let kinds: [(Types, &[char]); 5] = [
+        (Types::OBJECT, &['{']),
+        (Types::ARRAY, &['[']),
+        (Types::NUMBER, &['-']),
+        (Types::BOOLEAN, &['t', 'f', 'T', 'F']),
+        (Types::NULL, &['n', 'N']),
+    ];
+    let single = kinds.iter().filter(|(kind, _)| types.has(*kind)).flat_map(|(_, all)| all.iter().map(|&c| (c, c)));
+    let ranges: Vec<_> = single.chain(types.has(Types::NUMBER).then_some(('0', '9'))).collect();
+    p.and(p.one_of(&ranges))
+}
