@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::primitive;
 use super::rule::Rule;
+use crate::error::{Error, Result};
 
 /// A finished grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,9 +100,9 @@ impl Builder {
     }
 
     /// Adds a rule and returns its actual name: characters that names cannot have become dashes, the names of the rules that
-    /// schemas share get a dash behind them, and where another rule has the name, a number follows.
+    /// schemas share get a dash behind them, and where another rule has the name, a number follows. `""` is `root`, the top.
     pub fn add_rule(&mut self, name: &str, body: Rule) -> String {
-        let name = clean(name);
+        let name = if name.is_empty() { "root".to_owned() } else { clean(name) };
         if primitive::is_reserved(&name) && name != "root" {
             self.add(&format!("{name}-"), body)
         } else {
@@ -121,12 +122,35 @@ impl Builder {
 
     /// The grammar.
     pub fn finish(self) -> Grammar {
+        Grammar { text: self.text(), report: self.report }
+    }
+
+    /// The grammar as it is by now, for rules that somebody wrote by hand.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] where there is no rule `root`, or a rule refers to one that is not there.
+    pub fn build(&self) -> Result<Grammar> {
+        if !self.has_rule("root") {
+            return Err(Error::invalid("grammar: there is no rule \"root\", where it would start"));
+        }
+        let mut references = Vec::new();
+        for (name, entry) in &self.rules {
+            entry.rule.references(&mut references);
+            if let Some(missing) = references.drain(..).find(|other| !self.has_rule(other)) {
+                let message = format!("grammar: rule {name:?} refers to {missing:?}, which is not there");
+                return Err(Error::invalid(message));
+            }
+        }
+        Ok(Grammar { text: self.text(), report: self.report.clone() })
+    }
+
+    fn text(&self) -> String {
         let mut text = String::new();
         for (name, entry) in &self.rules {
             let body = entry.text.as_deref().unwrap_or_default();
             writeln!(text, "{name} ::= {body}").expect("a String takes all that is written to it");
         }
-        Grammar { text, report: self.report }
+        text
     }
 
     /// [`Builder::add_rule`] that may have the name of a shared rule.
@@ -225,6 +249,7 @@ pub(super) fn clean(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grammar::Pad;
 
     #[test]
     fn names() {
@@ -241,6 +266,7 @@ mod tests {
             ("root", "2", "root0"),
             ("space", "1", "space0"),
             ("ü", "1", "-"),
+            ("", "1", "root"),
         ];
         for (name, text, expected) in names {
             assert_eq!(builder.add_rule(name, body(text)), expected);
@@ -254,5 +280,22 @@ mod tests {
         let text = builder.finish().text;
         assert!(text.starts_with("- ::= \"1\"\na ::= \"1\"\nget-weather-x ::= \"1\"\n"), "{text}");
         assert!(text.contains("space ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n"), "{text}");
+    }
+
+    #[test]
+    fn a_grammar_of_hand_written_rules_has_a_root_and_no_loose_ends() {
+        let refusal = |builder: &Builder| builder.build().unwrap_err().message().to_owned();
+        let mut builder = Builder::new();
+        builder.add_rule("list", Rule::gbnf(r#"item ("," list)?"#).unwrap());
+        assert!(refusal(&builder).contains("no rule \"root\""));
+        builder.add_rule("", Rule::reference("list").padded(Pad::None).optional());
+        assert!(refusal(&builder).contains(r#"rule "list" refers to "item""#));
+        builder.add_rule("item", Rule::literal("x"));
+        let grammar = builder.build().unwrap();
+        assert!(grammar.text.contains("list ::= item (\",\" list)?\nroot ::= (list)?\n"), "{}", grammar.text);
+        builder
+            .add_schema("s", &serde_json::json!({"type": "object", "properties": {"a": {"pattern": "^a$"}}}))
+            .unwrap();
+        assert_eq!(builder.build().unwrap(), builder.finish());
     }
 }

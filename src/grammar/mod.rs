@@ -1,6 +1,7 @@
 //! Grammars for constrained sampling: when they start, and what schemas allow.
 
 mod automaton;
+mod body;
 mod builder;
 mod from_peg;
 mod graph;

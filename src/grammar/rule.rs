@@ -2,9 +2,11 @@
 //!
 //! The tree keeps what a reader of the text sees and a machine does not (parentheses, the blanks inside them, which of two
 //! ways a bound is written), so that one tree can be printed exactly as llama.cpp prints it. It holds no GBNF otherwise, except
-//! in [`Rule::Class`] and [`Rule::Spelled`].
+//! in [`Rule::Class`], [`Rule::Spelled`] and [`Rule::Gbnf`].
 
 use std::fmt::{self, Write};
+
+use super::body;
 
 /// The body of a rule, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub enum Rule {
     Class(String),
     /// The rule of that name.
     Reference(String),
+    /// A whole body that its author wrote as GBNF; [`Rule::gbnf`] looks at it first.
+    Gbnf(String),
     /// All, in order.
     Sequence(Vec<Rule>),
     /// Any one of these.
@@ -118,6 +122,17 @@ impl Rule {
     pub fn optional(self) -> Rule {
         self.repeat(0, Some(1))
     }
+
+    /// The names of the rules that it refers to.
+    pub(super) fn references<'a>(&'a self, found: &mut Vec<&'a str>) {
+        match self {
+            Rule::Empty | Rule::Literal(_) | Rule::Spelled(_) | Rule::Class(_) => {}
+            Rule::Reference(name) => found.push(name),
+            Rule::Gbnf(body) => found.extend(body::names(body)),
+            Rule::Sequence(parts) | Rule::Choice(parts) => parts.iter().for_each(|part| part.references(found)),
+            Rule::Group(body, _) | Rule::Repeat(body, _) => body.references(found),
+        }
+    }
 }
 
 impl fmt::Display for Rule {
@@ -127,8 +142,7 @@ impl fmt::Display for Rule {
             Rule::Empty => Ok(()),
             Rule::Literal(text) => write!(f, "\"{}\"", spelled(text)),
             Rule::Spelled(text) => write!(f, "\"{text}\""),
-            Rule::Class(class) => f.write_str(class),
-            Rule::Reference(name) => f.write_str(name),
+            Rule::Class(text) | Rule::Reference(text) | Rule::Gbnf(text) => f.write_str(text),
             Rule::Sequence(parts) => {
                 for (i, part) in parts.iter().enumerate() {
                     write!(f, "{}{part}", if i > 0 { " " } else { "" })?;
