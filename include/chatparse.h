@@ -614,8 +614,8 @@ chat_status chat_grammar_builder_new(chat_grammar_builder **out, chat_error **er
  * refused changes nothing.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and, with the byte where it goes wrong, for a body
- * that is blank or would run into other rules: a line break outside of a literal, a comment, what is opened and never closed, a
- * character that GBNF has no use for.
+ * that is no GBNF, or not one rule: it is blank, has a line break or a comment outside of literals, or ends with an empty
+ * alternative. Tokens (`<think>`) are not supported: write them as literals.
  */
 chat_status chat_grammar_builder_add_rule(chat_grammar_builder *builder,
                                           const char *name,
@@ -663,8 +663,8 @@ chat_status chat_grammar_builder_add_schema(chat_grammar_builder *builder,
  *
  * On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, where no rule is called `root`, and, with both names, where a rule refers to
- * one that is not there.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for what llama.cpp's reader of grammars refuses: no rule is called `root`, a
+ * rule refers to one that is not there, or begins with itself; `CHAT_STATUS_LIMIT`.
  */
 chat_status chat_grammar_builder_build(const chat_grammar_builder *builder,
                                        chat_grammar **out,

@@ -203,8 +203,8 @@ pub extern "C" fn chat_grammar_builder_new(
 /// refused changes nothing.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and, with the byte where it goes wrong, for a body
-/// that is blank or would run into other rules: a line break outside of a literal, a comment, what is opened and never closed, a
-/// character that GBNF has no use for.
+/// that is no GBNF, or not one rule: it is blank, has a line break or a comment outside of literals, or ends with an empty
+/// alternative. Tokens (`<think>`) are not supported: write them as literals.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_builder_add_rule(
     builder: Option<&mut chat_grammar_builder>,
@@ -286,8 +286,8 @@ fn add(
 ///
 /// On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, where no rule is called `root`, and, with both names, where a rule refers to
-/// one that is not there.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for what llama.cpp's reader of grammars refuses: no rule is called `root`, a
+/// rule refers to one that is not there, or begins with itself; `CHAT_STATUS_LIMIT`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_builder_build(
     builder: Option<&chat_grammar_builder>,

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
-use super::primitive;
+use super::fit::Reader;
 use super::rule::Rule;
-use crate::error::{Error, Result};
+use super::{gbnf, primitive};
+use crate::error::Result;
 
 /// A finished grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl FidelityKind {
 }
 
 /// Collects rules. Each gets a name of its own; a rule that is there already, under that name, is used again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Builder {
     rules: BTreeMap<String, Entry>,
     /// By the name that was asked for: the rules that got a number behind it.
@@ -65,13 +66,13 @@ pub struct Builder {
 }
 
 /// A rule and its text. The name of a recursive rule is taken before its body is there.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     rule: Rule,
     text: Option<String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Numbered {
     next: u64,
     by_text: HashMap<String, String>,
@@ -120,42 +121,56 @@ impl Builder {
         self.report.push(entry);
     }
 
-    /// The grammar.
-    pub fn finish(self) -> Grammar {
-        Grammar { text: self.text(), report: self.report }
-    }
-
-    /// The grammar as it is by now, for rules that somebody wrote by hand.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where there is no rule `root`, or a rule refers to one that is not there.
-    pub fn build(&self) -> Result<Grammar> {
-        if !self.has_rule("root") {
-            return Err(Error::invalid("grammar: there is no rule \"root\", where it would start"));
-        }
-        let mut references = Vec::new();
-        for (name, entry) in &self.rules {
-            entry.rule.references(&mut references);
-            if let Some(missing) = references.drain(..).find(|other| !self.has_rule(other)) {
-                let message = format!("grammar: rule {name:?} refers to {missing:?}, which is not there");
-                return Err(Error::invalid(message));
-            }
-        }
-        Ok(Grammar { text: self.text(), report: self.report.clone() })
-    }
-
-    fn text(&self) -> String {
+    /// The grammar. llama.cpp's reader takes it, whatever the bounds of repetitions.
+    pub fn finish(mut self) -> Grammar {
+        while self.fit() {}
         let mut text = String::new();
         for (name, entry) in &self.rules {
             let body = entry.text.as_deref().unwrap_or_default();
             writeln!(text, "{name} ::= {body}").expect("a String takes all that is written to it");
         }
-        text
+        Grammar { text, report: self.report }
+    }
+
+    /// The grammar of what is there by now, for rules that somebody wrote by hand.
+    ///
+    /// # Errors
+    /// What llama.cpp's reader would refuse: [`crate::ErrorKind::InvalidArgument`] where there is no rule `root`, a rule refers to
+    /// one that is not there or begins with itself; [`crate::ErrorKind::Limit`].
+    pub fn build(&self) -> Result<Grammar> {
+        let grammar = self.clone().finish();
+        gbnf::read(&grammar.text)?;
+        Ok(grammar)
+    }
+
+    /// Gives rules of their own to groups that repeat too often for their size; whether there were any. What moves changes the
+    /// order in which names are read, and so what counts for how much.
+    fn fit(&mut self) -> bool {
+        let mut reader = Reader::default();
+        let names: Vec<String> = self.rules.keys().cloned().collect();
+        let mut any = false;
+        for name in names {
+            let Some(entry) = self.rules.get_mut(&name) else { continue };
+            let mut rule = std::mem::replace(&mut entry.rule, Rule::Empty);
+            let mut hoisted = false;
+            reader.read(&name, &mut rule, &mut |body| {
+                hoisted = true;
+                self.add(&format!("{name}-part"), body)
+            });
+            any |= hoisted;
+            if hoisted {
+                self.fill(&name, rule);
+            } else if let Some(entry) = self.rules.get_mut(&name) {
+                entry.rule = rule;
+            }
+        }
+        any
     }
 
     /// [`Builder::add_rule`] that may have the name of a shared rule.
     pub(super) fn add(&mut self, name: &str, rule: Rule) -> String {
         let name = clean(name);
+        let rule = settled(rule);
         let text = rule.to_string();
         match self.rules.get(&name) {
             None => {
@@ -199,6 +214,7 @@ impl Builder {
 
     /// Gives a reserved name its body.
     pub(super) fn fill(&mut self, reserved: &str, rule: Rule) {
+        let rule = settled(rule);
         let text = rule.to_string();
         self.bytes += reserved.len() + text.len();
         self.rules.insert(reserved.to_owned(), Entry { rule, text: Some(text) });
@@ -227,6 +243,19 @@ impl Builder {
         self.bytes += name.len() + text.len();
         self.journal.push(name.clone());
         self.rules.insert(name, Entry { rule, text: Some(text) });
+    }
+}
+
+/// The body of a rule such that its line ends in something: behind `::=` and `|` the next line would be read on.
+fn settled(rule: Rule) -> Rule {
+    match rule {
+        Rule::Empty => Rule::literal(""),
+        Rule::Choice(mut branches) if branches.last() == Some(&Rule::Empty) => {
+            branches.retain(|branch| *branch != Rule::Empty);
+            branches.insert(0, Rule::Empty);
+            if branches.len() == 1 { Rule::literal("") } else { Rule::Choice(branches) }
+        }
+        rule => rule,
     }
 }
 
@@ -268,6 +297,7 @@ mod tests {
             ("ü", "1", "-"),
             ("", "1", "root"),
         ];
+        assert_eq!(settled(Rule::choice([body("1"), Rule::Empty])).to_string(), "| \"1\"");
         for (name, text, expected) in names {
             assert_eq!(builder.add_rule(name, body(text)), expected);
         }
@@ -283,19 +313,21 @@ mod tests {
     }
 
     #[test]
-    fn a_grammar_of_hand_written_rules_has_a_root_and_no_loose_ends() {
+    fn a_grammar_of_hand_written_rules_is_one_that_can_be_used() {
         let refusal = |builder: &Builder| builder.build().unwrap_err().message().to_owned();
         let mut builder = Builder::new();
         builder.add_rule("list", Rule::gbnf(r#"item ("," list)?"#).unwrap());
+        builder.add_rule("item", Rule::literal("x"));
         assert!(refusal(&builder).contains("no rule \"root\""));
         builder.add_rule("", Rule::reference("list").padded(Pad::None).optional());
-        assert!(refusal(&builder).contains(r#"rule "list" refers to "item""#));
-        builder.add_rule("item", Rule::literal("x"));
         let grammar = builder.build().unwrap();
         assert!(grammar.text.contains("list ::= item (\",\" list)?\nroot ::= (list)?\n"), "{}", grammar.text);
-        builder
-            .add_schema("s", &serde_json::json!({"type": "object", "properties": {"a": {"pattern": "^a$"}}}))
-            .unwrap();
-        assert_eq!(builder.build().unwrap(), builder.finish());
+        builder.add_schema("s", &serde_json::json!({"pattern": "^(?=a)"})).unwrap();
+        assert_eq!((builder.build().unwrap().report.len(), grammar.report.len()), (1, 0));
+        assert_eq!(builder.build().unwrap(), builder.clone().finish());
+        builder.add_rule("late", Rule::gbnf("list | missing").unwrap());
+        assert!(refusal(&builder).contains("\"missing\""));
+        builder.add_rule("missing", Rule::gbnf("missing | \"\"").unwrap());
+        assert!(refusal(&builder).contains("begins with itself"));
     }
 }
