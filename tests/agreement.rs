@@ -1,9 +1,11 @@
 //! Parser and grammar come from one description: what a format's grammar lets a model write, its parser reads, as calls of the
 //! tools that there are; and what the parser reads as a whole, the grammar allows.
 
+use std::sync::Arc;
+
 use chatparse::format::Constraint;
 use chatparse::grammar::{Recogniser, Walk};
-use chatparse::peg::Machine;
+use chatparse::peg::{Builder, Machine, compile};
 use chatparse::{ChatTemplate, Message, Params, Request, Status, Stream, ToolCall, builtin};
 use serde_json::{Value, json};
 
@@ -36,13 +38,15 @@ fn has_format(template: &ChatTemplate) -> bool {
     !matches!(params(template, json!({"tool_choice": "required"})).constraint, Constraint::Free)
 }
 
-/// Every call names a tool and has a JSON object as its arguments.
+/// Every call names a tool and has a JSON object as its arguments. Numbers may be too large for any number type.
 fn calls_make_sense(message: &Message) -> bool {
+    let p = Builder::new();
+    let object = p.sequence([p.and(p.literal("{")), p.json(), p.end()]);
+    let program = Arc::new(compile(&p.finish(object)).unwrap());
     message.tool_calls.iter().all(|ToolCall { name, arguments, .. }| {
-        // A grammar cannot pair the halves of a character; Rust's strings hold none that is alone.
-        let whole = arguments.replace("\\ud", "\\u0").replace("\\uD", "\\u0");
-        let arguments: Result<Value, _> = serde_json::from_str(&whole);
-        ["get", "get_all"].contains(&name.as_str()) && arguments.is_ok_and(|arguments| arguments.is_object())
+        let mut machine = Machine::new(Arc::clone(&program));
+        machine.feed(arguments.as_bytes());
+        ["get", "get_all"].contains(&name.as_str()) && machine.finish(0, 0)
     })
 }
 
@@ -54,6 +58,7 @@ fn ends_of_thought(params: &Params) -> Vec<String> {
 
 #[test]
 fn what_lazy_grammars_allow_is_read_as_calls() {
+    let mut misread = Vec::new();
     for name in builtin::names() {
         let template = ChatTemplate::builtin(name).unwrap();
         for parallel in [false, true] {
@@ -73,18 +78,19 @@ fn what_lazy_grammars_allow_is_read_as_calls() {
                     let called = !ended.message.tool_calls.is_empty();
                     ended.status == Status::Complete && called && calls_make_sense(&ended.message)
                 });
-                assert!(
-                    read,
-                    "{name}, parallel {parallel}: {text:?} is no call to {:?}",
-                    params.parser.parse(text.as_bytes(), false, false)
-                );
+                if !read {
+                    misread.push(format!("{name}, parallel {parallel}: {text:?}"));
+                    break;
+                }
             }
         }
     }
+    assert!(misread.is_empty(), "no calls are read from\n{}", misread.join("\n"));
 }
 
 #[test]
 fn what_strict_grammars_allow_matches() {
+    let mut misread = Vec::new();
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
     for name in builtin::names() {
         let template = ChatTemplate::builtin(name).unwrap();
@@ -102,10 +108,14 @@ fn what_strict_grammars_allow_matches() {
                 let text = walk.text(SIZE).expect("the grammar ends");
                 let mut machine = Machine::new(params.parser.program().clone());
                 machine.feed(text.as_bytes());
-                assert!(machine.finish(0, 0), "{name}, {more}: {text:?}");
+                if !machine.finish(0, 0) {
+                    misread.push(format!("{name}, {more}: {text:?}"));
+                    break;
+                }
             }
         }
     }
+    assert!(misread.is_empty(), "no match for\n{}", misread.join("\n"));
 }
 
 #[test]

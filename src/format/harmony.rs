@@ -187,7 +187,7 @@ impl Harmony<'_> {
     fn ended(&self, message: ExprId, ends: &[&str]) -> ExprId {
         let p = self.p;
         let end = p.choice(ends.iter().map(|end| p.literal(*end)));
-        p.spaced([message, p.optional(end), p.end()])
+        p.spaced([message, p.tolerated(p.optional(end)), p.end()])
     }
 
     /// A call of something that the model was not given, such as a tool it knows from its training. It is not for the user.

@@ -90,7 +90,11 @@ impl<'a> Lowering<'a> {
                 let parts = children.iter().map(|&child| self.lower(child)).collect();
                 sequence(parts)
             }
-            Expr::Choice(children) => Rule::choice(children.iter().map(|&child| self.lower(child)).collect::<Vec<_>>()),
+            Expr::Choice(children) => {
+                let mut branches: Vec<Rule> =
+                    self.written(children).into_iter().map(|child| self.lower(child)).collect();
+                if branches.len() == 1 { branches.swap_remove(0) } else { Rule::Choice(branches) }
+            }
             Expr::Repeat(child, min, max) => {
                 // A repetition of what may be nothing is no grammar for some readers.
                 let once = *max == Some(1);
@@ -118,6 +122,13 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// The alternatives that a grammar has: "or the output ends here" is for what comes without a grammar.
+    fn written(&self, children: &[ExprId]) -> Vec<ExprId> {
+        let is_written = |id: &&ExprId| !matches!(self.arena.get(**id), Expr::End | Expr::Tolerated(_));
+        let written: Vec<ExprId> = children.iter().filter(is_written).copied().collect();
+        if written.is_empty() { children.to_vec() } else { written }
+    }
+
     /// What an expression may be other than nothing.
     fn lower_some(&mut self, id: ExprId) -> Rule {
         let arena = self.arena;
@@ -126,8 +137,8 @@ impl<'a> Lowering<'a> {
         }
         match arena.get(id) {
             Expr::Choice(children) => {
-                let branches: Vec<Rule> = children.iter().map(|&child| self.lower_some(child)).collect();
-                choice(branches)
+                let branches = self.written(children);
+                choice(branches.into_iter().map(|child| self.lower_some(child)).collect())
             }
             Expr::Sequence(children) => {
                 // One of the parts is the first that is something.
@@ -169,7 +180,7 @@ impl<'a> Lowering<'a> {
             Expr::Literal(text) => text.is_empty(),
             Expr::Any | Expr::Char(_) | Expr::Excluding(..) | Expr::Schema { .. } => false,
             Expr::Sequence(children) => children.iter().all(inner),
-            Expr::Choice(children) => children.iter().any(inner),
+            Expr::Choice(children) => self.written(children).iter().any(inner),
             Expr::Repeat(child, min, _) => *min == 0 || inner(child),
             Expr::Unordered(required, _) => required.is_empty(),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => inner(child),

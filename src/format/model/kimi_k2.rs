@@ -68,10 +68,11 @@ fn output(wanted: &Wanted) -> Arena {
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
     let one = p.sequence([p.literal(CALL_START), each, p.space()]);
-    let many = p.repeat(one, wanted.call_required().into(), (!wanted.parallel()).then_some(1));
+    let many = p.repeat(one, 1, (!wanted.parallel()).then_some(1));
     let to_end = p.sequence([many, p.optional(p.sequence([p.literal(SECTION_END), p.space()]))]);
     let start = p.optional(p.sequence([p.literal(SECTION_START), p.space()]));
-    p.rule("tool-calls", p.sequence([start, p.trigger_rule("tool-call", to_end)]))
+    let calls = p.trigger_rule("tool-call", to_end);
+    p.sequence([start, if wanted.call_required() { calls } else { p.optional(calls) }])
 }
 
 /// The id holds the name. Where a call ends is seen without its marker, too.

@@ -14,6 +14,8 @@
 //! (On one line.) The prompt opens the reasoning or the response; a section may lack its own tags. All arguments at once may
 //! stand in a `json` tag.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::has_all;
@@ -23,7 +25,7 @@ use crate::format::prompt::{Prompt, PromptInput, plain};
 use crate::format::{Delimiter, Format, Thinking, Wanted};
 use crate::grammar::{Trigger, schema};
 use crate::message::Tool;
-use crate::peg::{Arena, ExprId};
+use crate::peg::{Arena, ExprId, SchemaRef};
 
 const OPENING: &str = "<|open|>message role=\"assistant\"<|sep|>";
 const MESSAGE_END: &str = "<|close|>message<|sep|>";
@@ -98,18 +100,20 @@ fn calls(p: &Parts, wanted: &Wanted, ending: ExprId) -> ExprId {
 fn call(p: &Parts, tool: &Tool) -> ExprId {
     let name = p.sequence([p.literal("<|open|>call tool=\""), p.tool_name(&tool.name), p.literal("\"")]);
     let open = p.tool_open(p.sequence([name, attributes(p)]));
-    let root = schema::parameters(&tool.parameters);
+    let root = Arc::new(schema::parameters(&tool.parameters));
     let mut required = Vec::new();
     let mut optional = Vec::new();
     for (name, schema, must) in schema::members(&root) {
         let names = schema::members(&root).map(|(name, ..)| name);
         let key = p.sequence([p.literal("<|open|>argument key=\""), p.arg_name_before(name, names, "\"")]);
-        let argument = p.sequence([key, typed_value(p, schema), p.space()]);
-        let argument = p.rule(format!("tool-{}-arg-{name}", tool.name), argument);
+        let rule = format!("tool-{}-arg-{name}", tool.name);
+        let annotated = |value| p.schema(value, format!("{rule}-schema"), SchemaRef::property(&root, name), false);
+        let argument = p.sequence([key, typed_value(p, schema, annotated), p.space()]);
+        let argument = p.rule(rule.as_str(), argument);
         if must { required.push(argument) } else { optional.push(argument) }
     }
     let one_by_one = p.unordered(required, optional);
-    let whole = [p.literal("<|open|>json"), attributes(p), p.tool_args(p.json()), p.literal("<|close|>json<|sep|>")];
+    let whole = [p.literal("<|open|>json"), attributes(p), p.json_args(tool), p.literal("<|close|>json<|sep|>")];
     let arguments = p.choice([p.spaced(whole), one_by_one]);
     p.sequence([open, p.space(), arguments, p.space(), p.tool_close(p.literal("<|close|>call<|sep|>"))])
 }
@@ -121,14 +125,14 @@ fn attributes(p: &Parts) -> ExprId {
 
 /// The `type` attribute and the value. The schema says how the value is written; where it names no single type, the attribute
 /// does.
-fn typed_value(p: &Parts, schema: &Value) -> ExprId {
+fn typed_value(p: &Parts, schema: &Value, annotated: impl Fn(ExprId) -> ExprId) -> ExprId {
     let close = p.arg_close(p.literal(ARGUMENT_END));
     let text = p.sequence([p.arg_text(p.until(ARGUMENT_END)), close]);
     match schema.get("type").and_then(Value::as_str) {
         Some("string") => p.sequence([attributes(p), text]),
-        Some(_) => p.sequence([attributes(p), p.arg_json(p.until(ARGUMENT_END)), close]),
+        Some(_) => p.sequence([attributes(p), p.arg_json(annotated(p.until(ARGUMENT_END))), close]),
         None => {
-            let json = p.atomic(p.sequence([p.arg_json(p.json()), close]));
+            let json = p.atomic(p.sequence([p.arg_json(annotated(p.json())), close]));
             let says_string = p.sequence([p.literal(" type=\"string\""), attributes(p), text]);
             p.choice([says_string, p.sequence([attributes(p), p.choice([json, text])])])
         }

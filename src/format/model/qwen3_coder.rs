@@ -102,7 +102,7 @@ fn output(wanted: &Wanted, reasons: bool) -> Arena {
     let turn = p.turn(wanted.prefill, TURN);
     let reasoning = if reasons && wanted.extract_reasoning() {
         let text = p.reasoning(p.until_any([THINK[1], CALL[0]]));
-        let end = p.choice([p.literal(THINK[1]), p.and(p.literal(CALL[0]))]);
+        let end = p.choice([p.literal(THINK[1]), p.tolerated(p.and(p.literal(CALL[0])))]);
         p.optional(p.sequence([p.literal(THINK[0]), p.space(), text, end]))
     } else {
         p.empty()
@@ -129,15 +129,20 @@ fn calls(p: &Parts, wanted: &Wanted, reasons: bool) -> ExprId {
 }
 
 fn call(p: &Parts, tool: &Tool) -> ExprId {
-    let line_end = p.optional(p.literal("\n"));
+    let line_end = line_end(p);
     let open = [p.literal("<function="), p.tool_name(&tool.name), p.literal(">"), line_end];
     let arguments = members::arguments(p, tool, |member| argument(p, member));
     let close = p.tool_close(p.sequence([p.literal(FUNCTION_END), line_end]));
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), close])
 }
 
+/// The line break after a tag. Without it an empty text and its end would be read as a text.
+fn line_end(p: &Parts) -> ExprId {
+    p.choice([p.literal("\n"), p.tolerated(p.empty())])
+}
+
 fn argument(p: &Parts, member: &Member) -> ExprId {
-    let open = [p.literal("<parameter="), p.arg_name(member.name), p.literal(">"), p.optional(p.literal("\n"))];
+    let open = [p.literal("<parameter="), p.arg_name(member.name), p.literal(">"), line_end(p)];
     let json = p.schema(p.python(), format!("{}-schema", member.rule), member.schema.clone(), false);
     let json = p.sequence([p.arg_json(json), p.space(), p.arg_close(p.literal(PARAMETER_END))]);
     p.sequence([p.atomic(p.sequence(open)), members::value(p, member.types(), json, text(p))])
