@@ -81,9 +81,10 @@ fn text_value(p: &Parts, layout: &ArgumentsLayout) -> ExprId {
     p.excluding(p.sequence([text, close]), vec![layout.value_suffix.clone()])
 }
 
-/// A value that is JSON, and its end.
+/// A value that is no text, and its end. Templates print Python's literals where they do not ask for JSON, and their
+/// models write what they have seen.
 fn json_value(p: &Parts, layout: &ArgumentsLayout, rule: &str, schema: SchemaRef) -> ExprId {
-    let value = p.arg_json(p.schema(p.json(), format!("{rule}-schema"), schema, false));
+    let value = p.arg_json(p.schema(p.python(), format!("{rule}-schema"), schema, false));
     p.sequence([value, p.arg_close(p.literal(&*layout.value_suffix))])
 }
 
