@@ -1,21 +1,9 @@
 # What share of the recorded reference behaviour must be matched, in percent. Raise a floor with the change that reaches it;
 # never lower one.
 
-# check.py over all templates.
+# check.py over all templates and schemas. What `message` and `timeline` miss is text that the reference drops and we keep:
+# see the table of differences in ARCHITECTURE.md.
 FLOORS=(
-  answered=100
-  append_only=100
-  caps=100
-  generation_prompt=100
-  message=76.5
-  params=100
-  prompt=100
-  timeline=75
-  tolerated=100
-)
-
-# check.py over the templates whose format is learnt.
-LEARNT_FLOORS=(
   additional_stops=100
   answered=100
   append_only=100
@@ -23,18 +11,30 @@ LEARNT_FLOORS=(
   format=100
   generation_prompt=100
   grammar_lazy=100
+  grammar_present=100
   grammar_triggers=100
-  message=99.8
+  grammar_verdict=99.6
+  message=97.1
   message_delimiters=100
   params=100
   preserved_tokens=100
   prompt=100
+  schema_refused=100
+  schema_text=100
   supports_thinking=100
   thinking_end_tags=100
   thinking_start_tag=100
-  timeline=100
+  timeline=97.2
   tolerated=100
 )
 
+# check.py over the templates whose format is learnt.
+LEARNT_FLOORS=(
+  append_only=100
+  grammar_verdict=100
+  message=99.8
+  timeline=100
+)
+
 # roundtrip.py.
-ROUNDTRIP_FLOOR=71
+ROUNDTRIP_FLOOR=92

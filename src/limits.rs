@@ -27,6 +27,15 @@ pub const GRAMMAR_BYTES: usize = 64 << 20;
 /// The largest lower bound of a repetition that llama.cpp's grammar reader takes; it reads a larger upper bound as none.
 pub const GBNF_REPETITIONS: u64 = 2_000;
 
+/// Deepest nesting of groups in a grammar that is read.
+pub const GBNF_DEPTH: usize = 256;
+
+/// Most symbols that a grammar may have that is read, with its repetitions unrolled.
+pub const GBNF_SYMBOLS: usize = 20_000_000;
+
+/// Steps that checking one text against a grammar may take. 10 KB of JSON against the grammar of any JSON value take 5 million.
+pub const CHECK_STEPS: usize = 100_000_000;
+
 /// Deepest nesting of expressions in a format description.
 pub const EXPR_DEPTH: usize = 512;
 

@@ -17,6 +17,11 @@ pub struct Parser {
 }
 
 impl Parser {
+    /// The compiled format. It reads the generation prompt, too.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
     /// Parses text that is all there.
     ///
     /// `partial`: more of it is still to come, or it was cut off. Otherwise the model ended it.
@@ -96,7 +101,7 @@ impl Stream {
         self.begin();
         let mut status = Status::Recovered;
         if self.spilt.is_none() {
-            if !cut_off && self.machine.finish(self.assembler.captures_read()) {
+            if !cut_off && self.machine.finish(self.assembler.captures_read(), self.prefill) {
                 status = Status::Complete;
             } else if self.machine.cut() {
                 status = Status::Partial;

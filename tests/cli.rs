@@ -110,7 +110,7 @@ fn help_and_version() {
     let help = run(&["--help"]).succeeded();
     assert_eq!(run(&["-h"]).succeeded(), help);
     assert_eq!(run(&["--version"]).succeeded(), format!("chatparse {}\n", env!("CARGO_PKG_VERSION")));
-    for command in ["render", "inspect", "parse", "replay", "templates"] {
+    for command in ["render", "inspect", "parse", "grammar", "replay", "templates"] {
         assert!(help.contains(&format!("\n  {command}")), "{command} is in the help");
         let text = run(&[command, "--help"]).succeeded();
         assert!(text.starts_with(&format!("chatparse {command}")) && text.contains("\nexample"), "{text}");
@@ -348,4 +348,28 @@ fn a_full_disk_is_a_failure() {
     let output = command.arg("templates").stdout(full).stderr(Stdio::piped()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write"));
+}
+
+#[test]
+fn grammar_prints_and_checks() {
+    let schema = br#"{"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 2}}, "required": ["n"]}"#;
+    let printed = run_with(&["grammar"], schema);
+    assert_eq!(printed.code, Some(0), "{printed:?}");
+    assert_eq!(printed.stderr, "chatparse: widened: #/properties/n/multipleOf: not followed by the grammar\n");
+    assert!(printed.stdout.contains("root ::= \"{\" space n-kv space \"}\"\n"), "{}", printed.stdout);
+
+    let file = file("n.gbnf", printed.stdout.as_bytes());
+    let usable = run_with(&["grammar", "--check", &file], b"").succeeded();
+    assert_eq!(usable, "the grammar can be used\n");
+    let allowed = run_with(&["grammar", "--check", &file, "-"], b"{\"n\": 4}").succeeded();
+    assert_eq!(allowed, "the grammar allows the text\n");
+    run_with(&["grammar", "--check", &file, "-"], b"{\"n\": x}").failed(1, &["from byte 6 on", "x}"]);
+    run_with(&["grammar", "--check", &file, "-"], b"{\"n\": 4").failed(1, &["wants more"]);
+
+    run_with(&["grammar"], br#"{"type": "banana"}"#).failed(1, &["standard input", "#", "banana"]);
+    run_with(&["grammar"], b"{").failed(1, &["standard input", "EOF"]);
+    run_with(&["grammar", "--check", "-"], b"root ::= *").failed(1, &["line 1", "nothing to repeat"]);
+    run_with(&["grammar", "--check"], b"").failed(2, &["GRAMMAR is missing"]);
+    run_with(&["grammar", "--check", "-", "-"], b"").failed(2, &["one thing only"]);
+    run_with(&["grammar", "a", "b"], b"").failed(2, &["--check"]);
 }

@@ -211,7 +211,7 @@ proptest! {
         let expected = naive(&arena, arena.root().unwrap(), text.as_bytes(), 0, &mut log);
         let program = Arc::new(compile(&arena).unwrap());
         let mut machine = machine(&program, &[text.as_bytes()]);
-        let matched = machine.finish(0);
+        let matched = machine.finish(0, 0);
         prop_assert_eq!(matched, expected.is_some());
         if matched {
             prop_assert_eq!(shown(&machine).1, log);
@@ -248,7 +248,7 @@ proptest! {
         let mut pieced = machine(&program, &cut(&bytes, &cuts));
         let mut batch = machine(&program, &[&bytes]);
         prop_assert_eq!(pieced.state(), batch.state());
-        prop_assert_eq!(pieced.finish(0), batch.finish(0));
+        prop_assert_eq!(pieced.finish(0, 0), batch.finish(0, 0));
         prop_assert_eq!(pieced.cut(), batch.cut());
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
+use super::fit::Reader;
 use super::primitive;
 use super::rule::Rule;
 
@@ -119,8 +120,9 @@ impl Builder {
         self.report.push(entry);
     }
 
-    /// The grammar.
-    pub fn finish(self) -> Grammar {
+    /// The grammar. llama.cpp's reader takes it, whatever the bounds of repetitions.
+    pub fn finish(mut self) -> Grammar {
+        while self.fit() {}
         let mut text = String::new();
         for (name, entry) in &self.rules {
             let body = entry.text.as_deref().unwrap_or_default();
@@ -129,9 +131,34 @@ impl Builder {
         Grammar { text, report: self.report }
     }
 
+    /// Gives rules of their own to groups that repeat too often for their size; whether there were any. What moves changes the
+    /// order in which names are read, and so what counts for how much.
+    fn fit(&mut self) -> bool {
+        let mut reader = Reader::default();
+        let names: Vec<String> = self.rules.keys().cloned().collect();
+        let mut any = false;
+        for name in names {
+            let Some(entry) = self.rules.get_mut(&name) else { continue };
+            let mut rule = std::mem::replace(&mut entry.rule, Rule::Empty);
+            let mut hoisted = false;
+            reader.read(&name, &mut rule, &mut |body| {
+                hoisted = true;
+                self.add(&format!("{name}-part"), body)
+            });
+            any |= hoisted;
+            if hoisted {
+                self.fill(&name, rule);
+            } else if let Some(entry) = self.rules.get_mut(&name) {
+                entry.rule = rule;
+            }
+        }
+        any
+    }
+
     /// [`Builder::add_rule`] that may have the name of a shared rule.
     pub(super) fn add(&mut self, name: &str, rule: Rule) -> String {
         let name = clean(name);
+        let rule = settled(rule);
         let text = rule.to_string();
         match self.rules.get(&name) {
             None => {
@@ -175,6 +202,7 @@ impl Builder {
 
     /// Gives a reserved name its body.
     pub(super) fn fill(&mut self, reserved: &str, rule: Rule) {
+        let rule = settled(rule);
         let text = rule.to_string();
         self.bytes += reserved.len() + text.len();
         self.rules.insert(reserved.to_owned(), Entry { rule, text: Some(text) });
@@ -203,6 +231,19 @@ impl Builder {
         self.bytes += name.len() + text.len();
         self.journal.push(name.clone());
         self.rules.insert(name, Entry { rule, text: Some(text) });
+    }
+}
+
+/// The body of a rule such that its line ends in something: behind `::=` and `|` the next line would be read on.
+fn settled(rule: Rule) -> Rule {
+    match rule {
+        Rule::Empty => Rule::literal(""),
+        Rule::Choice(mut branches) if branches.last() == Some(&Rule::Empty) => {
+            branches.retain(|branch| *branch != Rule::Empty);
+            branches.insert(0, Rule::Empty);
+            if branches.len() == 1 { Rule::literal("") } else { Rule::Choice(branches) }
+        }
+        rule => rule,
     }
 }
 
@@ -242,6 +283,7 @@ mod tests {
             ("space", "1", "space0"),
             ("ü", "1", "-"),
         ];
+        assert_eq!(settled(Rule::choice([body("1"), Rule::Empty])).to_string(), "| \"1\"");
         for (name, text, expected) in names {
             assert_eq!(builder.add_rule(name, body(text)), expected);
         }

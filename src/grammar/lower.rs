@@ -13,6 +13,9 @@ use super::{json, keys, number};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
+/// What is nested more deeply waits instead of taking more stack.
+const DEPTH: usize = 32;
+
 /// Turns one graph into rules of a builder.
 pub(super) struct Lowering<'b, 'g, 'a> {
     builder: &'b mut Builder,
@@ -28,6 +31,7 @@ pub(super) struct Lowering<'b, 'g, 'a> {
     /// Rules that have their names but not their bodies yet.
     waiting: VecDeque<(NodeId, String)>,
     steps: usize,
+    noted: HashSet<(String, String)>,
     pub notes: Vec<Fidelity>,
 }
 
@@ -42,8 +46,8 @@ enum Lowered {
 impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     pub fn new(builder: &'b mut Builder, graph: &'g Graph<'a>, schema: &'b str, document: u64) -> Self {
         let circular = graph.cyclic(|id| written_out(graph, id));
-        let (named, waiting, notes) = Default::default();
-        Lowering { builder, graph, schema, document, circular, named, waiting, steps: 0, notes }
+        let (named, waiting, noted, notes) = Default::default();
+        Lowering { builder, graph, schema, document, circular, named, waiting, steps: 0, noted, notes }
     }
 
     /// Adds a node as the rule `name` (`""`: the top), with all that it needs, and returns the rule to refer to.
@@ -74,8 +78,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             name if primitive::is_reserved(&super::builder::clean(name)) => format!("{name}-"),
             name => name.to_owned(),
         };
-        // What waits needs no stack.
-        if depth > limits::JSON_DEPTH && shared(self.graph, id).is_none() {
+        if depth > DEPTH && shared(self.graph, id).is_none() {
             return Ok(self.later(id, &rule_name));
         }
         Ok(match self.lower(id, name, &rule_name, depth)? {
@@ -205,9 +208,10 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 match graph.node(behind(graph, *component)) {
                     Node::Object(own, _) => {
                         properties.extend(own.iter().map(|property| (property.name, property.schema)));
-                        if is_required {
-                            required.extend(own.iter().map(|property| property.name));
-                        }
+                        // llama.cpp takes all of them as required. In a circle that would have no end.
+                        let forced = is_required && !self.circular[id.index()];
+                        let own = own.iter().filter(|property| forced || is_required && property.required);
+                        required.extend(own.map(|property| property.name));
                     }
                     Node::Enum(values) => {
                         for value in *values {
@@ -396,7 +400,10 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     fn note(&mut self, id: NodeId, key: &str, kind: FidelityKind, message: String) {
         let pointer = self.graph.pointer(id);
         let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
-        self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
+        // A place may be written out several times.
+        if self.noted.insert((pointer.clone(), message.clone())) {
+            self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
+        }
     }
 }
 

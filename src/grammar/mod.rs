@@ -1,8 +1,11 @@
-//! Grammars for constrained sampling: when they start, and what schemas allow.
+//! Grammars for constrained sampling: of JSON schemas and of formats, as GBNF; when they start; and what they allow.
 
 mod automaton;
 mod builder;
+mod check;
+mod fit;
 mod from_peg;
+mod gbnf;
 mod graph;
 mod json;
 mod keys;
@@ -15,10 +18,13 @@ mod resolve;
 mod rule;
 pub mod schema;
 mod tool;
+mod walk;
 
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
+pub use check::Recogniser;
 pub use from_peg::from_arena;
 pub use rule::{Bounds, Pad, Rule, spelled};
+pub use walk::Walk;
 
 use serde_json::Value;
 

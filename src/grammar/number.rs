@@ -7,44 +7,31 @@ const DIGITS: u64 = 16;
 
 /// The whole numbers from `min` to `max`, and what else the rule allows. At least one bound must be there.
 pub(super) fn range(min: Option<i64>, max: Option<i64>) -> (Rule, Option<&'static str>) {
-    let mut range = Range { branches: Vec::new(), loses_zeros: false };
+    let mut range = Range(Vec::new());
+    let mut widened = None;
     match (min, max) {
         (Some(min), Some(max)) => range.between(min, max),
         (Some(min), None) => range.from(min),
-        (None, Some(max)) => range.to(max),
-        (None, None) => range.branches.push(Rule::reference("integer")),
+        (None, Some(max)) => {
+            range.to(max);
+            widened = (max < 0).then_some("numbers with zeros in front are allowed, too");
+        }
+        (None, None) => range.0.push(Rule::reference("integer")),
     }
-    let widened = if range.loses_zeros {
-        Some("some shorter numbers beyond the bound are allowed, too")
-    } else if min.is_none() && max.is_some_and(|max| max < 0) {
-        Some("numbers with leading zeros are allowed, too")
-    } else {
-        None
-    };
-    (Rule::Choice(range.branches), widened)
+    (Rule::Choice(range.0), widened)
 }
 
-struct Range {
-    branches: Vec<Rule>,
-    loses_zeros: bool,
-}
+/// The branches of a range.
+struct Range(Vec<Rule>);
 
 impl Range {
     fn push(&mut self, parts: impl IntoIterator<Item = Rule>) {
-        self.branches.push(Rule::sequence(parts));
+        self.0.push(Rule::sequence(parts));
     }
 
     /// What `fill` adds, with a minus in front.
     fn negative(&mut self, fill: impl FnOnce(&mut Range)) {
-        let inside = self.nested(fill);
-        self.push([Rule::literal("-"), inside]);
-    }
-
-    fn nested(&mut self, fill: impl FnOnce(&mut Range)) -> Rule {
-        let mut inner = Range { branches: Vec::new(), loses_zeros: false };
-        fill(&mut inner);
-        self.loses_zeros |= inner.loses_zeros;
-        Rule::Choice(inner.branches).group()
+        self.push([Rule::literal("-"), nested(fill)]);
     }
 
     fn between(&mut self, min: i64, max: i64) {
@@ -56,15 +43,15 @@ impl Range {
         }
         let (mut low, high) = (min.max(0).to_string(), max.to_string());
         for digits in low.len()..high.len() {
-            self.branches.push(same_length(low.as_bytes(), "9".repeat(digits).as_bytes()));
+            self.0.push(same_length(low.as_bytes(), "9".repeat(digits).as_bytes()));
             low = format!("1{}", "0".repeat(digits));
         }
-        self.branches.push(same_length(low.as_bytes(), high.as_bytes()));
+        self.0.push(same_length(low.as_bytes(), high.as_bytes()));
     }
 
     fn to(&mut self, max: i64) {
         if max < 0 {
-            return self.negative(|inner| inner.tail(max.unsigned_abs(), DIGITS, false));
+            return self.negative(|inner| inner.tail(&max.unsigned_abs().to_string(), DIGITS, false));
         }
         self.push([Rule::literal("-"), Rule::class("[1-9]"), digits(0, DIGITS - 1)]);
         self.between(0, max);
@@ -72,44 +59,48 @@ impl Range {
 
     fn from(&mut self, min: i64) {
         if min >= 0 {
-            return self.tail(min.unsigned_abs(), DIGITS, true);
+            return self.tail(&min.to_string(), DIGITS, true);
         }
         self.negative(|inner| inner.between(0, min.saturating_neg()));
         self.push([Rule::class("[0]")]);
         self.push([Rule::class("[1-9]"), digits(0, DIGITS - 1)]);
     }
 
-    /// Numbers from `min` on, of at most `left` digits. Only the first digit of a number (`first`) must not be zero.
-    fn tail(&mut self, min: u64, left: u64, first: bool) {
+    /// Digits from `min` on, at most `left` of them. Only the first digit of a number (`first`) must not be zero, and a number of
+    /// more digits is larger. llama.cpp forgets zeros and ones inside of `min`; it then takes in smaller numbers, or leaves larger
+    /// ones out.
+    fn tail(&mut self, min: &str, left: u64, first: bool) {
+        let length = min.len() as u64;
         let after = (left - 1).max(1);
-        if min == 0 {
+        if min.bytes().all(|digit| digit == b'0') {
             if first {
                 self.push([Rule::class("[0]")]);
                 self.push([Rule::class("[1-9]"), digits(0, after)]);
             } else {
-                self.push([digits(1, left)]);
+                self.push([digits(length, left)]);
             }
             return;
         }
-        let text = min.to_string();
-        let (digit, rest) = (text.as_bytes()[0], &text[1..]);
-        let (lowest, length) = (if first { b'1' } else { b'0' }, text.len() as u64);
-        // A smaller first digit needs one digit more.
-        if digit > b'1' || rest.is_empty() && digit > lowest {
+        let (digit, rest) = (min.as_bytes()[0], &min[1..]);
+        let lowest = if first { b'1' } else { b'0' };
+        if digit > lowest {
             self.push([class(lowest, digit - 1), digits(length, after)]);
         }
         if rest.is_empty() {
             return self.push([class(digit, b'9'), digits(0, after)]);
         }
-        // The rest as a number has lost its zeros in front, and with them its length.
-        self.loses_zeros |= rest.len() > 1 && rest.starts_with('0');
-        let rest = rest.parse().unwrap_or_default();
-        let inside = self.nested(|inner| inner.tail(rest, after, false));
-        self.push([class(digit, digit), inside]);
+        self.push([class(digit, digit), nested(|inner| inner.tail(rest, after, false))]);
         if digit < b'9' {
             self.push([class(digit + 1, b'9'), digits(length - 1, after)]);
         }
     }
+}
+
+/// What `fill` adds, in parentheses.
+fn nested(fill: impl FnOnce(&mut Range)) -> Rule {
+    let mut inner = Range(Vec::new());
+    fill(&mut inner);
+    Rule::Choice(inner.0).group()
 }
 
 /// The numbers between two of the same length.
@@ -157,4 +148,55 @@ fn digits(min: u64, max: u64) -> Rule {
     let digit = Rule::class("[0-9]");
     // Bounds of more digits than an open range has otherwise take as many as they need.
     if (min, max) == (1, 1) { digit } else { digit.times(min, Some(max.max(min))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::grammar::Recogniser;
+
+    /// Whether the rule of a range allows `number`, and whether the range says that it allows more than it should.
+    fn verdict(min: Option<i64>, max: Option<i64>, number: i64) -> (bool, bool) {
+        let (rule, widened) = range(min, max);
+        let recogniser = Recogniser::new(&format!("root ::= {rule}")).expect("the rule can be read");
+        (recogniser.accepts(&number.to_string()), widened.is_some())
+    }
+
+    fn bound() -> impl Strategy<Value = i64> {
+        prop_oneof![-20..20_i64, -3_000..3_000_i64, -1_000_000_000..1_000_000_000_i64, any::<i64>()]
+    }
+
+    proptest! {
+        #[test]
+        fn between_two_bounds_exactly(a in bound(), b in bound(), number in bound()) {
+            let (min, max) = (a.min(b), a.max(b));
+            for number in [number, min, max, min.saturating_sub(1), max.saturating_add(1), min / 2 + max / 2] {
+                prop_assert_eq!(verdict(Some(min), Some(max), number), (min <= number && number <= max, false));
+            }
+        }
+
+        #[test]
+        fn from_or_to_one_bound(bound in -99_999_999..99_999_999_i64, number in bound()) {
+            let number = number % 1_000_000_000_000_000;
+            for number in [number, bound, bound - 1, bound + 1, bound / 10, bound * 10] {
+                let (allowed, widened) = verdict(Some(bound), None, number);
+                prop_assert!(if widened { allowed || number < bound } else { allowed == (number >= bound) }, "{} {}", bound, number);
+                let (allowed, widened) = verdict(None, Some(bound), number);
+                prop_assert!(if widened { allowed || number > bound } else { allowed == (number <= bound) }, "{} {}", bound, number);
+            }
+        }
+    }
+
+    #[test]
+    fn ends_of_the_world() {
+        for (min, max) in [(i64::MIN + 1, i64::MAX - 1), (i64::MAX - 1, i64::MAX - 1), (0, i64::MAX - 1)] {
+            assert_eq!(verdict(Some(min), Some(max), max), (true, false));
+        }
+        for bound in [10_000_000_000_000_000, 999_999_999_999_999_999, i64::MAX - 1] {
+            assert!(verdict(Some(bound), None, bound).0, "{bound}");
+            assert!(verdict(None, Some(-bound), -bound).0, "{bound}");
+        }
+    }
 }

@@ -80,6 +80,19 @@ impl Pattern {
     }
 }
 
+impl Part {
+    fn may_be_empty(&self) -> bool {
+        match self {
+            Part::Empty => true,
+            Part::Char(_) | Part::Dot | Part::Class(_) => false,
+            Part::Group(body) => body.may_be_empty(),
+            Part::Sequence(parts) => parts.iter().all(Part::may_be_empty),
+            Part::Choice(branches) => branches.iter().any(Part::may_be_empty),
+            Part::Sign(body, count) | Part::Braces(body, count) => count.min == 0 || body.may_be_empty(),
+        }
+    }
+}
+
 struct Parser<'a> {
     rest: &'a str,
     depth: usize,
@@ -254,6 +267,9 @@ impl<'a> Parser<'a> {
         if !braces {
             self.take();
         }
+        if count.max.is_none_or(|max| max > limits::GBNF_REPETITIONS) && part.may_be_empty() {
+            return Err(Unsupported("it repeats without end what may be empty, which llama.cpp refuses".into()));
+        }
         let part = Box::new(part);
         let mut part = if braces { Part::Braces(part, count) } else { Part::Sign(part, count) };
         // Being lazy changes nothing about what matches.
@@ -342,6 +358,69 @@ impl Writer<'_> {
                 }
                 repeated(rule, *count)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use regex::Regex;
+
+    use super::*;
+    use crate::grammar::{Recogniser, Walk};
+
+    fn recogniser(pattern: &str) -> Option<Recogniser> {
+        let pattern = Pattern::parse(pattern).ok()?;
+        let mut builder = Builder::new();
+        let rule = pattern.rule(&mut builder, "p");
+        builder.add_rule("root", rule);
+        let text = builder.finish().text;
+        Some(Recogniser::new(&text).unwrap_or_else(|error| panic!("{error}\n{text}")))
+    }
+
+    const ATOMS: &[&str] =
+        &["a", "b", "ab", "[a-c]", "[^b]", ".", "\\.", "\\-", "-", "é", "\\x62", "\\u00e9", "[\\-b]", "\\(", "[é\\]]"];
+    const QUANTIFIERS: &[&str] =
+        &["", "", "", "*", "+", "?", "{2}", "{1,3}", "{2,}", "{0,1}", "*?", "+?", "??", "{1,2}?"];
+
+    fn quantified(part: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+        (part, prop::sample::select(QUANTIFIERS)).prop_map(|(part, quantifier)| part + quantifier)
+    }
+
+    fn part() -> impl Strategy<Value = String> {
+        // A quantifier belongs to the last character before it.
+        let atom = prop::sample::select(ATOMS).prop_map(str::to_owned);
+        quantified(atom).prop_recursive(3, 12, 3, |inner| {
+            let sequence = prop::collection::vec(inner.clone(), 0..4).prop_map(|parts| format!("({})", parts.concat()));
+            let choice = prop::collection::vec(inner, 1..3).prop_map(|parts| format!("(?:{})", parts.join("|")));
+            quantified(prop_oneof![sequence, choice])
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn allows_what_the_expression_matches(
+            parts in prop::collection::vec(part(), 0..4),
+            texts in prop::collection::vec("[abc.é(\\]-]{0,6}", 20),
+            seed in any::<u64>(),
+        ) {
+            let body = parts.concat();
+            let Some(recogniser) = recogniser(&format!("^{body}$")) else { return Ok(()) };
+            let regex = Regex::new(&format!("^(?:{body})$")).expect("the expression is valid");
+            for text in texts {
+                prop_assert_eq!(recogniser.accepts(&text), regex.is_match(&text), "{} {:?}", body, text);
+            }
+            let mut walk = Walk::new(&recogniser, seed);
+            for _ in 0..10 {
+                let text = walk.text(20).expect("some text matches");
+                prop_assert!(regex.is_match(&text), "{} {:?}", body, text);
+            }
+        }
+
+        #[test]
+        fn any_text_has_an_answer(text in "[\\^]?[a(|)*+?{2,}\\[\\]\\\\^xU0-9.-]{0,20}[$]?") {
+            recogniser(&text);
         }
     }
 }

@@ -147,6 +147,11 @@ impl Builder {
         self.add(Expr::Atomic(child))
     }
 
+    /// [`Expr::Tolerated`].
+    pub fn tolerated(&self, child: ExprId) -> ExprId {
+        self.add(Expr::Tolerated(child))
+    }
+
     /// [`Expr::Schema`].
     pub fn schema(&self, child: ExprId, name: impl Into<String>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
         self.add(Expr::Schema { child, name: name.into(), schema: schema.into(), raw })

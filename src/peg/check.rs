@@ -34,6 +34,7 @@ fn children(node: &Expr) -> Vec<ExprId> {
         | Expr::Not(child)
         | Expr::Tag(_, child)
         | Expr::Atomic(child)
+        | Expr::Tolerated(child)
         | Expr::Rule { child, .. }
         | Expr::Schema { child, .. }
         | Expr::Excluding(child, _) => vec![*child],
@@ -138,6 +139,8 @@ impl<'a> Checker<'a> {
             }
             Expr::Tag(_, child)
             | Expr::Atomic(child)
+            | Expr::Tolerated(child)
+            | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
             | Expr::Schema { child, .. }
             | Expr::Excluding(child, _) => self.left(*child, depth + 1)?,

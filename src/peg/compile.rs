@@ -106,7 +106,10 @@ impl<'a> Compiler<'a> {
                 self.expr(*child);
                 self.emit(Op::AtomicEnd);
             }
-            Expr::Rule { child, .. } | Expr::Schema { child, .. } | Expr::Excluding(child, _) => self.expr(*child),
+            Expr::Rule { child, .. }
+            | Expr::Schema { child, .. }
+            | Expr::Excluding(child, _)
+            | Expr::Tolerated(child) => self.expr(*child),
             Expr::Ref(name) => {
                 let at = self.emit(Op::Call(0));
                 self.calls.push((name, at));

@@ -102,6 +102,8 @@ pub enum Expr {
     Tag(TagId, ExprId),
     /// Captures inside show only once the whole child has matched.
     Atomic(ExprId),
+    /// Parses where models write it, though a grammar does not let them.
+    Tolerated(ExprId),
     /// A named rule, referred to by [`Expr::Ref`].
     Rule {
         /// The rule's name, unique in the arena.

@@ -107,9 +107,9 @@ impl Machine {
         self.state
     }
 
-    /// Says that no more output comes because the model has ended it. `true`: the whole output matches, and the first
-    /// `shown` captures stay as they are. Otherwise the machine is as before.
-    pub fn finish(&mut self, shown: usize) -> bool {
+    /// Says that no more output comes because the model has ended it. `true`: the whole output matches, the first `shown`
+    /// captures stay as they are, and further ones begin at `from` or later. Otherwise the machine is as before.
+    pub fn finish(&mut self, shown: usize, from: usize) -> bool {
         match self.state {
             State::Accepted(end) => end == self.output.len(),
             State::Failed => false,
@@ -118,7 +118,9 @@ impl Machine {
                 let mut trial = self.clone();
                 trial.output = output;
                 trial.run(Edge::Final);
-                if trial.state == State::Accepted(trial.output.len()) && trial.kept >= shown {
+                let added = trial.captures.get(shown..).unwrap_or_default();
+                let in_place = trial.kept >= shown && added.iter().all(|capture| !capture.opens || capture.pos >= from);
+                if trial.state == State::Accepted(trial.output.len()) && in_place {
                     *self = trial;
                     return true;
                 }

@@ -51,8 +51,18 @@ fn template_file(word: &OsStr) -> Outcome<String> {
 
 /// The request that the word names.
 pub fn request(word: &OsStr) -> Outcome<Request> {
-    let text = utf8(word, read(word)?)?;
+    let text = text(word)?;
     Request::from_text(&text).map_err(|error| failed(word, &error))
+}
+
+/// The JSON value that the word names.
+pub fn json(word: &OsStr) -> Outcome<serde_json::Value> {
+    serde_json::from_str(&text(word)?).map_err(|error| Failure::Failed(format!("{}: {error}", name(word))))
+}
+
+/// The text that the word names.
+pub fn text(word: &OsStr) -> Outcome<String> {
+    utf8(word, read(word)?)
 }
 
 /// The word's file, or standard input, to be read as it comes.

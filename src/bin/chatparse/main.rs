@@ -6,6 +6,7 @@
 mod args;
 mod demo;
 mod failure;
+mod grammar;
 mod input;
 mod inspect;
 mod live;
@@ -34,7 +35,7 @@ struct Command {
 }
 
 const COMMANDS: &[&Command] =
-    &[&render::COMMAND, &inspect::COMMAND, &parse::COMMAND, &replay::COMMAND, &templates::COMMAND];
+    &[&render::COMMAND, &inspect::COMMAND, &parse::COMMAND, &grammar::COMMAND, &replay::COMMAND, &templates::COMMAND];
 
 const HELP: &str = "\
 chatparse learns how a language model writes from its chat template,
@@ -45,6 +46,7 @@ usage: chatparse COMMAND ...
   render TEMPLATE [REQUEST]           print the prompt of a request
   inspect TEMPLATE                    show what was learnt of a template, and from what
   parse TEMPLATE REQUEST [OUTPUT]     read a model's output as a message, while it comes
+  grammar [SCHEMA]                    print the grammar of a JSON schema
   replay                              answer scenarios, one JSON line each
   templates                           list the built-in templates
 

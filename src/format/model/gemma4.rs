@@ -162,7 +162,8 @@ fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     let calls = p.trigger_rule("tool-call", p.repeat(one, 1, most));
     // Some of the templates put the content behind the calls, and a response to the calls ends the turn.
     let after = p.content(p.until_any([CALL[0], RESPONSE]));
-    p.sequence([calls, after, p.optional(p.sequence([p.literal(RESPONSE), p.markup_ends()]))])
+    let end = p.optional(p.sequence([p.literal(RESPONSE), p.markup_ends()]));
+    p.sequence([calls, p.tolerated(p.sequence([after, end]))])
 }
 
 /// The braces around the arguments show with the name and with the end of the call.

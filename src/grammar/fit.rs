@@ -1,0 +1,76 @@
+//! Repetitions that llama.cpp's reader takes.
+//!
+//! It unrolls a repetition into as many rules as the upper bound says, and gives up where the unrolled rules of what repeats,
+//! times that bound, are more than [`limits::GBNF_REPETITIONS`]. What is inside parentheses counts with every name that was not
+//! read before; a rule's name counts once. So a group that is too large moves into a rule, and nothing else changes.
+
+use std::collections::HashSet;
+
+use super::rule::{Bounds, Rule};
+use crate::limits;
+
+/// Reads rules in the order of their text.
+#[derive(Default)]
+pub(super) struct Reader {
+    names: HashSet<String>,
+    unrolled: u64,
+}
+
+impl Reader {
+    /// Reads the rule `name`; `hoist` gets each body that is too large, and answers the name of the rule it has become.
+    pub fn read(&mut self, name: &str, body: &mut Rule, hoist: &mut dyn FnMut(Rule) -> String) {
+        self.name(name);
+        self.part(body, hoist);
+    }
+
+    fn name(&mut self, name: &str) {
+        if !self.names.contains(name) {
+            self.names.insert(name.to_owned());
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.names.len() as u64 + self.unrolled
+    }
+
+    /// How many rules the part counts for where it repeats.
+    fn part(&mut self, part: &mut Rule, hoist: &mut dyn FnMut(Rule) -> String) -> u64 {
+        match part {
+            Rule::Empty | Rule::Literal(_) | Rule::Spelled(_) | Rule::Class(_) => 1,
+            Rule::Reference(name) => {
+                self.name(name);
+                1
+            }
+            Rule::Sequence(parts) | Rule::Choice(parts) => parts.iter_mut().fold(1, |_, part| self.part(part, hoist)),
+            Rule::Group(body, _) => {
+                let before = self.count();
+                self.unrolled += 1;
+                self.part(body, hoist);
+                self.count() - before
+            }
+            Rule::Repeat(body, bounds) => {
+                let size = self.part(body, hoist);
+                let (times, rules) = unrolled(bounds);
+                self.unrolled += rules;
+                if size.saturating_mul(times) <= limits::GBNF_REPETITIONS || matches!(**body, Rule::Reference(_)) {
+                    return size.saturating_mul(times);
+                }
+                let inner = match std::mem::replace(&mut **body, Rule::Empty) {
+                    Rule::Group(inner, _) => *inner,
+                    other => other,
+                };
+                **body = Rule::Reference(hoist(inner));
+                times
+            }
+        }
+    }
+}
+
+/// What a bound multiplies by, and how many rules it makes.
+fn unrolled(bounds: &Bounds) -> (u64, u64) {
+    let max = bounds.max.filter(|max| *max <= limits::GBNF_REPETITIONS);
+    match max {
+        Some(max) => (if max > 0 { max } else { bounds.min.max(1) }, max.saturating_sub(bounds.min)),
+        None => (bounds.min.max(1), 1),
+    }
+}

@@ -1,0 +1,447 @@
+//! Reads GBNF as llama.cpp's grammar reader does: same syntax, same limits, same refusals.
+
+use std::collections::HashMap;
+
+use super::rule::Bounds;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
+
+/// A grammar with its groups and repetitions unrolled into rules.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// The alternatives of each rule.
+    pub rules: Vec<Vec<Vec<Symbol>>>,
+    pub classes: Vec<Class>,
+    pub root: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Symbol {
+    /// A character of that class.
+    Char(u32),
+    /// That rule.
+    Rule(u32),
+}
+
+/// Characters: inclusive ranges of code points, or with `negated` all others.
+#[derive(Debug, PartialEq, Eq, Hash, Clone)]
+pub(super) struct Class {
+    pub ranges: Vec<(u32, u32)>,
+    pub negated: bool,
+}
+
+impl Class {
+    pub fn has(&self, c: char) -> bool {
+        let c = u32::from(c);
+        self.ranges.iter().any(|&(low, high)| low <= c && c <= high) != self.negated
+    }
+}
+
+type Alternatives = Vec<Vec<Symbol>>;
+
+/// Reads a grammar and checks what llama.cpp checks before it samples: every rule is there, none begins with itself.
+pub(super) fn read(text: &str) -> Result<Rules> {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        names: HashMap::new(),
+        rules: Vec::new(),
+        classes: Vec::new(),
+        known: HashMap::new(),
+        symbols: 0,
+    };
+    reader.blanks(true);
+    while reader.at < text.len() {
+        reader.rule()?;
+    }
+    let root = reader.names.get("root").copied();
+    for (name, id) in &reader.names {
+        if reader.rules[*id as usize].is_none() {
+            return Err(Error::invalid(format!("grammar: the rule {name:?} is used but not defined")));
+        }
+    }
+    let Some(root) = root else { return Err(Error::invalid("grammar: there is no rule \"root\"")) };
+    let rules = reader.rules.into_iter().map(Option::unwrap_or_default).collect();
+    let rules = Rules { rules, classes: reader.classes, root };
+    if rules.has_left_recursion() {
+        return Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp refuses"));
+    }
+    Ok(rules)
+}
+
+impl Rules {
+    /// Which rules may be empty.
+    pub fn nullable(&self) -> Vec<bool> {
+        let mut nullable = vec![false; self.rules.len()];
+        // What waits for each rule to become nullable.
+        let mut users: Vec<Vec<u32>> = vec![Vec::new(); self.rules.len()];
+        let mut queue = Vec::new();
+        for (id, alternatives) in self.rules.iter().enumerate() {
+            for alternative in alternatives {
+                for symbol in alternative {
+                    if let Symbol::Rule(used) = symbol {
+                        users[*used as usize].push(id as u32);
+                    }
+                }
+            }
+            queue.push(id as u32);
+        }
+        while let Some(id) = queue.pop() {
+            let empty = |symbol: &Symbol| matches!(symbol, Symbol::Rule(rule) if nullable[*rule as usize]);
+            if !nullable[id as usize] && self.rules[id as usize].iter().any(|alternative| alternative.iter().all(empty))
+            {
+                nullable[id as usize] = true;
+                queue.append(&mut users[id as usize]);
+            }
+        }
+        nullable
+    }
+
+    fn has_left_recursion(&self) -> bool {
+        let nullable = self.nullable();
+        let firsts: Vec<Vec<u32>> = self.rules.iter().map(|alternatives| firsts(alternatives, &nullable)).collect();
+        // 0: new, 1: on the path, 2: done.
+        let mut state = vec![0_u8; self.rules.len()];
+        for start in 0..self.rules.len() {
+            let mut path = vec![(start, 0)];
+            while let Some((rule, next)) = path.last_mut() {
+                let rule = *rule;
+                if *next == 0 && state[rule] == 2 {
+                    path.pop();
+                    continue;
+                }
+                state[rule] = 1;
+                match firsts[rule].get(*next) {
+                    Some(first) => {
+                        *next += 1;
+                        match state[*first as usize] {
+                            0 => path.push((*first as usize, 0)),
+                            1 => return true,
+                            _ => {}
+                        }
+                    }
+                    None => {
+                        state[rule] = 2;
+                        path.pop();
+                    }
+                }
+            }
+        }
+        false
+    }
+}
+
+/// The rules that something may begin with.
+fn firsts(alternatives: &Alternatives, nullable: &[bool]) -> Vec<u32> {
+    let mut firsts = Vec::new();
+    for alternative in alternatives {
+        for symbol in alternative {
+            let Symbol::Rule(rule) = symbol else { break };
+            firsts.push(*rule);
+            if !nullable[*rule as usize] {
+                break;
+            }
+        }
+    }
+    firsts
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    names: HashMap<&'a str, u32>,
+    rules: Vec<Option<Alternatives>>,
+    classes: Vec<Class>,
+    known: HashMap<Class, u32>,
+    symbols: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn error(&self, message: impl AsRef<str>) -> Error {
+        let line = 1 + self.text.as_bytes()[..self.at].iter().filter(|byte| **byte == b'\n').count();
+        Error::invalid(format!("grammar, line {line}: {}", message.as_ref()))
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    fn take(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    fn skip(&mut self, text: &str) -> bool {
+        let found = self.text[self.at..].starts_with(text);
+        if found {
+            self.at += text.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, text: &str) -> Result<()> {
+        if self.skip(text) { Ok(()) } else { Err(self.error(format!("expected {text:?}"))) }
+    }
+
+    /// Blanks and comments; line breaks only where a rule cannot end.
+    fn blanks(&mut self, breaks: bool) {
+        while let Some(c) = self.peek() {
+            match c {
+                ' ' | '\t' => self.at += 1,
+                '\r' | '\n' if breaks => self.at += 1,
+                '#' => {
+                    let rest = &self.text[self.at..];
+                    self.at += rest.find(['\r', '\n']).unwrap_or(rest.len());
+                }
+                _ => break,
+            }
+        }
+    }
+
+    fn word(&mut self, fits: fn(char) -> bool) -> &'a str {
+        let rest = &self.text[self.at..];
+        let word = &rest[..rest.find(|c| !fits(c)).unwrap_or(rest.len())];
+        self.at += word.len();
+        word
+    }
+
+    fn named(&mut self, name: &'a str) -> u32 {
+        if let Some(id) = self.names.get(name) {
+            return *id;
+        }
+        let id = self.unnamed(None);
+        self.names.insert(name, id);
+        id
+    }
+
+    fn unnamed(&mut self, alternatives: Option<Alternatives>) -> u32 {
+        self.rules.push(alternatives);
+        self.rules.len() as u32 - 1
+    }
+
+    fn class_id(&mut self, class: Class) -> Symbol {
+        let next = self.classes.len() as u32;
+        let id = *self.known.entry(class.clone()).or_insert(next);
+        if id == next {
+            self.classes.push(class);
+        }
+        Symbol::Char(id)
+    }
+
+    fn rule(&mut self) -> Result<()> {
+        let name = self.word(is_word);
+        if name.is_empty() {
+            return Err(self.error("expected the name of a rule"));
+        }
+        self.blanks(false);
+        let id = self.named(name);
+        self.expect("::=")?;
+        self.blanks(true);
+        let alternatives = self.alternatives(0)?;
+        self.rules[id as usize] = Some(alternatives);
+        match self.peek() {
+            None | Some('\r' | '\n') => {}
+            Some(c) => return Err(self.error(format!("unexpected {c:?}"))),
+        }
+        self.blanks(true);
+        Ok(())
+    }
+
+    fn alternatives(&mut self, depth: usize) -> Result<Alternatives> {
+        if depth > limits::GBNF_DEPTH {
+            return Err(self.error(format!("groups are nested more than {} deep", limits::GBNF_DEPTH)));
+        }
+        let mut alternatives = vec![self.sequence(depth)?];
+        while self.skip("|") {
+            self.blanks(true);
+            alternatives.push(self.sequence(depth)?);
+        }
+        Ok(alternatives)
+    }
+
+    fn sequence(&mut self, depth: usize) -> Result<Vec<Symbol>> {
+        let mut symbols = Vec::new();
+        // Where the last item begins, and how many rules it counts for.
+        let (mut last, mut size) = (0, 1);
+        while let Some(c) = self.peek() {
+            let begin = symbols.len();
+            match c {
+                '"' => self.literal(&mut symbols)?,
+                '[' => symbols.extend(self.class()?),
+                '.' => {
+                    self.at += 1;
+                    symbols.push(self.class_id(Class { ranges: Vec::new(), negated: true }));
+                }
+                '(' => {
+                    self.at += 1;
+                    self.blanks(true);
+                    let before = self.rules.len();
+                    let group = self.unnamed(None);
+                    let alternatives = self.alternatives(depth + 1)?;
+                    self.rules[group as usize] = Some(alternatives);
+                    self.expect(")")?;
+                    symbols.push(Symbol::Rule(group));
+                    (last, size) = (begin, (self.rules.len() - before) as u64);
+                    self.blanks(depth > 0);
+                    continue;
+                }
+                '*' | '+' | '?' | '{' => {
+                    let bounds = self.bounds(depth)?;
+                    size = self.repeat(&mut symbols, last, size, bounds)?;
+                    continue;
+                }
+                '<' | '!' => return Err(self.error("tokens cannot be checked against text")),
+                c if is_word(c) => {
+                    let name = self.word(is_word);
+                    symbols.push(Symbol::Rule(self.named(name)));
+                }
+                _ => break,
+            }
+            (last, size) = (begin, 1);
+            self.blanks(depth > 0);
+        }
+        self.symbols += symbols.len();
+        if self.symbols > limits::GBNF_SYMBOLS {
+            let message = format!("a grammar unrolls to more than {} symbols", limits::GBNF_SYMBOLS);
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        Ok(symbols)
+    }
+
+    fn literal(&mut self, symbols: &mut Vec<Symbol>) -> Result<()> {
+        self.at += 1;
+        while !self.skip("\"") {
+            let c = self.character()?;
+            symbols.push(self.class_id(Class { ranges: vec![(c, c)], negated: false }));
+        }
+        Ok(())
+    }
+
+    fn class(&mut self) -> Result<Option<Symbol>> {
+        self.at += 1;
+        let negated = self.skip("^");
+        let mut ranges = Vec::new();
+        while !self.skip("]") {
+            let low = self.character()?;
+            let rest = &self.text[self.at..];
+            let high = if rest.starts_with('-') && !rest.starts_with("-]") {
+                self.at += 1;
+                self.character()?
+            } else {
+                low
+            };
+            ranges.push((low, high));
+        }
+        // A class without characters is no item at all.
+        Ok(if ranges.is_empty() { None } else { Some(self.class_id(Class { ranges, negated })) })
+    }
+
+    fn character(&mut self) -> Result<u32> {
+        let c = self.take().ok_or_else(|| self.error("the grammar ends inside quotes or brackets"))?;
+        if c != '\\' {
+            return Ok(u32::from(c));
+        }
+        let kind = self.take();
+        let digits = match kind {
+            Some('x') => 2,
+            Some('u') => 4,
+            Some('U') => 8,
+            Some('t') => return Ok(9),
+            Some('r') => return Ok(13),
+            Some('n') => return Ok(10),
+            Some(c @ ('\\' | '"' | '[' | ']' | '-')) => return Ok(u32::from(c)),
+            _ => return Err(self.error(format!("there is no escape \\{}", kind.unwrap_or(' ')))),
+        };
+        let hex =
+            self.text.get(self.at..self.at + digits).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        match hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()) {
+            Some(code) => {
+                self.at += digits;
+                Ok(code)
+            }
+            None => Err(self.error(format!("expected {digits} hexadecimal digits"))),
+        }
+    }
+
+    fn bounds(&mut self, depth: usize) -> Result<Bounds> {
+        let breaks = depth > 0;
+        let (min, max) = match self.take() {
+            Some('*') => (0, None),
+            Some('+') => (1, None),
+            Some('?') => (0, Some(1)),
+            _ => {
+                self.blanks(breaks);
+                let min = self.number()?.ok_or_else(|| self.error("expected a number"))?;
+                self.blanks(breaks);
+                let max = if self.skip(",") {
+                    self.blanks(breaks);
+                    let max = self.number()?;
+                    self.blanks(breaks);
+                    max
+                } else {
+                    Some(min)
+                };
+                self.expect("}")?;
+                if min > limits::GBNF_REPETITIONS {
+                    return Err(self.error(format!("more than {} repetitions", limits::GBNF_REPETITIONS)));
+                }
+                (min, max.filter(|max| *max <= limits::GBNF_REPETITIONS))
+            }
+        };
+        self.blanks(breaks);
+        Ok(Bounds { min, max, sign: true })
+    }
+
+    fn number(&mut self) -> Result<Option<u64>> {
+        match self.word(|c| c.is_ascii_digit()) {
+            "" => Ok(None),
+            digits => digits.parse().map(Some).map_err(|_| self.error("a number is too large")),
+        }
+    }
+
+    /// Unrolls a repetition of what begins at `last`; returns how many rules it counts for in turn.
+    fn repeat(&mut self, symbols: &mut Vec<Symbol>, last: usize, size: u64, bounds: Bounds) -> Result<u64> {
+        let Bounds { min, max, .. } = bounds;
+        if last == symbols.len() {
+            return Err(self.error("there is nothing to repeat"));
+        }
+        if max.is_some_and(|max| max < min) {
+            return Err(self.error("a lower bound is above the upper one"));
+        }
+        let times = max.filter(|max| *max > 0).unwrap_or(min.max(1));
+        let total = size.saturating_mul(times);
+        if total > limits::GBNF_REPETITIONS {
+            return Err(self.error(format!("a repetition unrolls to more than {} rules", limits::GBNF_REPETITIONS)));
+        }
+        let item = symbols.split_off(last);
+        self.symbols += item.len() * (times as usize + 1);
+        if self.symbols > limits::GBNF_SYMBOLS {
+            return Err(Error::new(ErrorKind::Limit, "a grammar unrolls to too many symbols"));
+        }
+        for _ in 0..min {
+            symbols.extend_from_slice(&item);
+        }
+        let mut rest = None;
+        match max {
+            None => {
+                let again = self.unnamed(None);
+                let body = item.iter().copied().chain([Symbol::Rule(again)]).collect();
+                self.rules[again as usize] = Some(vec![body, Vec::new()]);
+                rest = Some(again);
+            }
+            Some(max) => {
+                for _ in min..max {
+                    let body = item.iter().copied().chain(rest.map(Symbol::Rule)).collect();
+                    rest = Some(self.unnamed(Some(vec![body, Vec::new()])));
+                }
+            }
+        }
+        symbols.extend(rest.map(Symbol::Rule));
+        Ok(total)
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-'
+}

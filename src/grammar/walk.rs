@@ -1,0 +1,142 @@
+//! Texts that a grammar allows, at random.
+
+use super::check::Recogniser;
+use super::gbnf::{Class, Rules, Symbol};
+
+/// Random texts of a grammar, the same for the same seed.
+#[derive(Debug)]
+pub struct Walk<'g> {
+    rules: &'g Rules,
+    /// The steps that each alternative takes to its end at least; `None`: it has none.
+    costs: Vec<Vec<Option<u64>>>,
+    state: u64,
+}
+
+impl<'g> Walk<'g> {
+    /// Walks through the grammar of `recogniser`.
+    pub fn new(recogniser: &'g Recogniser, seed: u64) -> Self {
+        let rules = &recogniser.rules;
+        Walk { rules, costs: costs(rules), state: seed }
+    }
+
+    /// Another text. From about `size` characters on it takes the shortest way to an end. `None` if the grammar allows none.
+    pub fn text(&mut self, size: usize) -> Option<String> {
+        let mut text = String::new();
+        let mut steps = 0;
+        let mut stack = vec![Symbol::Rule(self.rules.root)];
+        while let Some(symbol) = stack.pop() {
+            match symbol {
+                Symbol::Char(class) => text.push(self.character(&self.rules.classes[class as usize])?),
+                Symbol::Rule(rule) => {
+                    steps += 1;
+                    let open = text.len() < size && steps < 10 * size;
+                    let alternative = self.alternative(rule as usize, open)?;
+                    stack.extend(self.rules.rules[rule as usize][alternative].iter().rev());
+                }
+            }
+        }
+        Some(text)
+    }
+
+    fn alternative(&mut self, rule: usize, open: bool) -> Option<usize> {
+        let ends = self.costs[rule].iter().enumerate().filter_map(|(i, cost)| Some((i, (*cost)?)));
+        if !open {
+            return ends.min_by_key(|(_, cost)| *cost).map(|(i, _)| i);
+        }
+        let ends: Vec<usize> = ends.map(|(i, _)| i).collect();
+        if ends.is_empty() { None } else { Some(ends[self.below(ends.len() as u64) as usize]) }
+    }
+
+    fn character(&mut self, class: &Class) -> Option<char> {
+        const UNUSUAL: &[char] = &['é', '中', '😀', '\u{7f}', '\n', '\t', '\u{1}', '\\', '"'];
+        for _ in 0..16 {
+            let c = match class.ranges.len() as u64 {
+                count if count > 0 && !class.negated => {
+                    let (low, high) = class.ranges[self.below(count) as usize];
+                    let offset = self.below(u64::from(high.saturating_sub(low)) + 1);
+                    char::from_u32(low + offset as u32)
+                }
+                _ if self.below(8) == 0 => Some(UNUSUAL[self.below(UNUSUAL.len() as u64) as usize]),
+                _ => char::from_u32(32 + self.below(95) as u32),
+            };
+            if let Some(c) = c.filter(|c| class.has(*c)) {
+                return Some(c);
+            }
+        }
+        any(class)
+    }
+
+    /// A number below `bound`, by splitmix64.
+    fn below(&mut self, bound: u64) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % bound.max(1)
+    }
+}
+
+/// Some character of the class: the first beyond what it excludes, or the first that it has.
+fn any(class: &Class) -> Option<char> {
+    let starts = if class.negated {
+        let after = class.ranges.iter().map(|(_, high)| high.saturating_add(1));
+        [0].into_iter().chain(after).collect::<Vec<_>>()
+    } else {
+        class.ranges.iter().map(|(low, _)| *low).collect()
+    };
+    // Ranges may begin or end among the codes that are no characters.
+    starts.into_iter().flat_map(|start| [start, 0xE000]).filter_map(char::from_u32).find(|c| class.has(*c))
+}
+
+/// For each alternative the fewest steps to an end. Found as in Dijkstra's algorithm, cheapest rules first.
+fn costs(rules: &Rules) -> Vec<Vec<Option<u64>>> {
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
+
+    let possible: Vec<bool> = rules.classes.iter().map(|class| any(class).is_some()).collect();
+    let mut best: Vec<Option<u64>> = vec![None; rules.rules.len()];
+    let mut costs: Vec<Vec<Option<u64>>> = Vec::with_capacity(rules.rules.len());
+    // For each alternative: what its known parts cost, and how many parts are not known yet.
+    let mut open: Vec<Vec<(u64, usize)>> = Vec::with_capacity(rules.rules.len());
+    let mut users: Vec<Vec<(usize, usize)>> = vec![Vec::new(); rules.rules.len()];
+    let mut queue = BinaryHeap::new();
+    for (rule, alternatives) in rules.rules.iter().enumerate() {
+        costs.push(vec![None; alternatives.len()]);
+        open.push(Vec::with_capacity(alternatives.len()));
+        for (i, alternative) in alternatives.iter().enumerate() {
+            let (mut cost, mut unknown) = (1, 0);
+            for symbol in alternative {
+                match symbol {
+                    Symbol::Char(class) if possible[*class as usize] => cost += 1,
+                    // It never becomes known.
+                    Symbol::Char(_) => unknown += 1,
+                    Symbol::Rule(used) => {
+                        users[*used as usize].push((rule, i));
+                        unknown += 1;
+                    }
+                }
+            }
+            open[rule].push((cost, unknown));
+            if unknown == 0 {
+                costs[rule][i] = Some(cost);
+                queue.push(Reverse((cost, rule)));
+            }
+        }
+    }
+    while let Some(Reverse((cost, rule))) = queue.pop() {
+        if best[rule].is_some() {
+            continue;
+        }
+        best[rule] = Some(cost);
+        for (user, i) in std::mem::take(&mut users[rule]) {
+            let (sum, unknown) = &mut open[user][i];
+            *sum = sum.saturating_add(cost);
+            *unknown -= 1;
+            if *unknown == 0 {
+                costs[user][i] = Some(*sum);
+                queue.push(Reverse((*sum, user)));
+            }
+        }
+    }
+    costs
+}
