@@ -130,10 +130,11 @@ fn wrapped_content(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     p.sequence([start, p.content(p.until(&*layout.content.end)), p.literal(&*layout.content.end)])
 }
 
-/// The end of a turn of calls where the model spells it out, as far as it does.
+/// The end of a turn of calls where the model spells it out, as far as it does. A grammar leaves that to the token.
 fn turn_end(p: &Parts, layout: &Layout) -> ExprId {
     let pieces = layout.tools.turn_end.iter().rev();
-    pieces.fold(p.space(), |rest, piece| p.optional(p.sequence([p.space(), p.literal(piece), rest])))
+    let spelled = pieces.fold(p.space(), |rest, piece| p.optional(p.sequence([p.space(), p.literal(piece), rest])));
+    p.tolerated(spelled)
 }
 
 /// Content in front of calls: up to what marks them.
