@@ -281,6 +281,48 @@ fn ids_of_calls() {
     );
 }
 
+#[test]
+fn an_id_in_the_prefix_of_the_name() {
+    let call = "{{- '<call>' ~ c.id ~ '<name>' ~ f.name ~ '<args>' ~ f.arguments | tojson ~ '</call>' -}}";
+    let calls = ["{{- '<calls>' -}}", &*each_call(call), "{{- '</calls>' -}}"].concat();
+    let layout = learn(&tool_turns(&calls));
+    assert_eq!(layout.function.name_prefix, "call00001<name>");
+    assert_eq!((layout.call_id.position, &*layout.call_id.example), (CallIdPosition::None, "call00001"));
+}
+
+// The end of calls -----------------------------------------------------------------------------------------------------
+
+#[test]
+fn calls_side_by_side() {
+    let json = "{{- '{\"name\": \"' ~ f.name ~ '\", \"arguments\": ' ~ f.arguments | tojson ~ '}' -}}";
+    let tag = "{{- '<fn=' ~ f.name ~ '>' -}}".to_owned()
+        + &each_argument("{{- '<p=' ~ k ~ '>' ~ v ~ '</p>' -}}")
+        + "{{- '</fn>' -}}";
+    for (call, separator, expected) in
+        [(json, "\\n", true), (json, ", ", false), (&*tag, "", true), (&*tag, "\\n", true), (&*tag, ", ", false)]
+    {
+        let next = ["{%- if not loop.last -%}{{- '", separator, "' -}}{%- endif -%}"].concat();
+        let calls = ["{{- '<calls>' -}}", &*each_call(&[call, &*next].concat()), "{{- '</calls>' -}}"].concat();
+        let layout = learn(&tool_turns(&calls));
+        assert_eq!(layout.tools.side_by_side, expected, "{call} with {separator:?}");
+    }
+}
+
+#[test]
+fn the_end_of_a_turn_of_calls() {
+    let calls =
+        each_call("{{- '<a>{\"name\": \"' ~ f.name ~ '\", \"arguments\": ' ~ f.arguments | tojson ~ '}</a>' -}}");
+    assert_eq!(learn(&tool_turns(&calls)).tools.turn_end, ["<|end|>"]);
+    let ended = |next: &str| learn(&tool_turns(&calls).replace("'<|end|>\\n'", next)).tools.turn_end;
+    assert_eq!(ended("''"), [""; 0]);
+    assert_eq!(
+        ended("'<|end|>\\n<|assistant|>' ~ ('' if enable_thinking else '<no>')"),
+        ["<|end|>", "<|assistant|>", "<no>"]
+    );
+    assert_eq!(ended("'<|end|>Write a list.<x>'"), ["<|end|>"]);
+    assert_eq!(ended("'<x>' * 5000"), ["<x>"; 8]);
+}
+
 // Turns, work-arounds, evidence, hostile templates ---------------------------------------------------------------------
 
 #[test]
@@ -326,7 +368,7 @@ fn a_layout_as_json_groups_its_fields() {
     assert_eq!(json["tools"]["format"], "none");
     assert_eq!(json["tools"]["name_field"], "name");
     assert_eq!(json["user_start"], "");
-    assert_eq!(Layout::default().fields().len(), 39);
+    assert_eq!(Layout::default().fields().len(), 42);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! The templates are not part of this repository: the test looks for them next to it and is silent where they are
 //! not. The snapshot, `layouts.jsonl`, has one line per template with the fields that differ from an empty layout.
-//! It agrees with what llama.cpp 0.6.0 learns. Templates with a dedicated format are not in it: nothing is read from
+//! It agrees with what llama.cpp 0.6.0 learns, but for the fields that only we have. Templates with a dedicated format are not in it: nothing is read from
 //! what is learnt about them. `UPDATE_SNAPSHOTS=1` rewrites the lines that are there; review the difference.
 
 use std::fs;

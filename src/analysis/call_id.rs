@@ -6,7 +6,7 @@
 use super::evidence::Study;
 use super::layout::{CallIdLayout, CallIdPosition};
 use super::markup::{Marker, Markup};
-use super::probe::{Call, FUNCTION, ID_STEM};
+use super::probe::{Call, FUNCTION, ID, ID_STEM};
 use super::tools::called;
 
 pub(super) fn run(study: &mut Study) {
@@ -15,8 +15,12 @@ pub(super) fn run(study: &mut Study) {
     if diff.left.is_empty() && diff.right.is_empty() {
         return;
     }
+    const QUESTION: &str = "a call / the same call with another id";
+    if study.layout().function.name_prefix.contains(ID) {
+        study.learn(QUESTION, &pair, |layout| layout.call_id.example = ID.into());
+    }
     let Some(call_id) = locate(diff.prefix, diff.suffix) else { return };
-    study.learn("a call / the same call with another id", &pair, |layout| {
+    study.learn(QUESTION, &pair, |layout| {
         // Without the id's markers in view, its suffix and what follows were taken for the end of the call.
         if !call_id.suffix.is_empty() && layout.tools.per_call_end.starts_with(&call_id.suffix) {
             layout.tools.per_call_end.clear();
@@ -26,7 +30,8 @@ pub(super) fn run(study: &mut Study) {
         {
             layout.function.name_suffix.clear();
         }
-        layout.call_id = call_id;
+        let example = std::mem::take(&mut layout.call_id.example);
+        layout.call_id = CallIdLayout { example, ..call_id };
     });
 }
 
@@ -46,12 +51,14 @@ fn locate(before: &str, after: &str) -> Option<CallIdLayout> {
                         position: CallIdPosition::AfterArguments,
                         prefix: last_marker(since_arguments),
                         suffix: first_marker(after),
+                        ..CallIdLayout::default()
                     })
                 }
                 None if after.contains('{') => Some(CallIdLayout {
                     position: CallIdPosition::BetweenNameAndArguments,
                     prefix: marker_before_id(since_name).unwrap_or_else(|| last_marker(since_name)),
                     suffix: first_marker(after),
+                    ..CallIdLayout::default()
                 }),
                 None => None,
             }
@@ -60,6 +67,7 @@ fn locate(before: &str, after: &str) -> Option<CallIdLayout> {
             position: CallIdPosition::BeforeName,
             prefix: last_marker(before),
             suffix: first_marker(&after[..name]),
+            ..CallIdLayout::default()
         }),
         _ => None,
     }

@@ -140,6 +140,10 @@ pub struct ToolsLayout {
     pub per_call_start: String,
     /// What closes each call, e.g. `</tool_call>`.
     pub per_call_end: String,
+    /// Several calls of one section stand side by side, with nothing but white space between them.
+    pub side_by_side: bool,
+    /// What ends a turn of calls behind all of the above, piece by piece, e.g. `["<|im_end|>"]`. The model may spell it out.
+    pub turn_end: Vec<String>,
     /// The function's name is a key, as in `{"get_weather": {"city": "Oslo"}}`.
     pub name_is_key: bool,
     /// Calls are elements of an array, as in `[TOOL_CALLS][{...}, {...}]`.
@@ -168,6 +172,8 @@ impl Default for ToolsLayout {
             section_end: String::new(),
             per_call_start: String::new(),
             per_call_end: String::new(),
+            side_by_side: false,
+            turn_end: Vec::new(),
             name_is_key: false,
             array_wrapped: false,
             openai_wrapper: false,
@@ -254,6 +260,9 @@ pub struct CallIdLayout {
     pub prefix: String,
     /// The marker after it, e.g. `[ARGS]`.
     pub suffix: String,
+    /// An id of a probe, where it was read as a part of [`FunctionLayout::name_prefix`], e.g. the `call00001` of
+    /// `call00001<name>`. The model writes its own there.
+    pub example: String,
 }
 
 impl Layout {
@@ -275,6 +284,8 @@ impl Layout {
             ("tools.section_end", text(&tools.section_end)),
             ("tools.per_call_start", text(&tools.per_call_start)),
             ("tools.per_call_end", text(&tools.per_call_end)),
+            ("tools.side_by_side", tools.side_by_side.into()),
+            ("tools.turn_end", list(&tools.turn_end)),
             ("tools.name_is_key", tools.name_is_key.into()),
             ("tools.array_wrapped", tools.array_wrapped.into()),
             ("tools.openai_wrapper", tools.openai_wrapper.into()),
@@ -299,6 +310,7 @@ impl Layout {
             ("call_id.position", text(call_id.position.name())),
             ("call_id.prefix", text(&call_id.prefix)),
             ("call_id.suffix", text(&call_id.suffix)),
+            ("call_id.example", text(&call_id.example)),
             ("user_start", text(&self.user_start)),
             ("assistant_start", text(&self.assistant_start)),
             ("preserved_tokens", list(&self.preserved_tokens)),

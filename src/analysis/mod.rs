@@ -18,8 +18,9 @@
 //! | `turns` | what opens a message | [`Layout::user_start`], [`Layout::assistant_start`] |
 //! | `tokens` | nothing: lists the markers found | [`Layout::preserved_tokens`] |
 //! | `workarounds` | nothing: knows some templates by their source | what their renders do not show |
+//! | `ending` | what follows the calls, and what stands between two | [`ToolsLayout::turn_end`], [`ToolsLayout::side_by_side`] |
 //!
-//! Nothing here knows what a marker looks like beyond its brackets, and nothing but the last pass knows a template.
+//! Nothing here knows what a marker looks like beyond its brackets, and nothing but `workarounds` knows a template.
 //! A probe that the template refuses teaches nothing, and the pass that needed it leaves its fields as they are: an
 //! analysis cannot fail, it can only find little. That is also all that a hostile template can do; its renders
 //! are bounded by the template stage and by [`crate::limits::PROBE_BYTES`], and all work on them is near linear.
@@ -30,6 +31,7 @@ mod arguments;
 mod call_id;
 mod content;
 mod diff;
+mod ending;
 mod evidence;
 mod function;
 mod json_native;
@@ -73,6 +75,7 @@ const PASSES: &[(&str, Pass)] = &[
     ("turns", turns::run),
     ("tokens", tokens::run),
     ("workarounds", workarounds::run),
+    ("ending", ending::run),
 ];
 
 /// Learns how `template` writes: some fifty renders of short conversations.

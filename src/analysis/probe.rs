@@ -31,7 +31,8 @@ pub(super) const OTHER_VALUE: &str = "YYYY";
 /// What all ids begin with.
 pub(super) const ID_STEM: &str = "call";
 
-const ID: &str = "call00001";
+/// The id of the first call.
+pub(super) const ID: &str = "call00001";
 const ID_OF_SECOND: &str = "call00002";
 const ID_CHANGED: &str = "call99999";
 

@@ -70,7 +70,7 @@ fn output(layout: &Layout, wanted: &Wanted, callable: bool) -> Arena {
             ToolFormat::JsonNative => json::calls(&p, &layout.tools, wanted),
             _ => tagged::calls(&p, layout, wanted),
         };
-        p.sequence([reasoning, before_calls(&p, layout, wanted), calls, p.end()])
+        p.sequence([reasoning, before_calls(&p, layout, wanted), calls, turn_end(&p, layout), p.end()])
     } else {
         content(&p, layout, wanted, reasoning)
     };
@@ -128,6 +128,13 @@ fn wrapped_content(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     let start = p.literal(&*layout.content.start);
     let start = if wanted.continuation == Continuation::Content { p.optional(start) } else { start };
     p.sequence([start, p.content(p.until(&*layout.content.end)), p.literal(&*layout.content.end)])
+}
+
+/// The end of a turn of calls where the model spells it out, as far as it does. A grammar leaves that to the token.
+fn turn_end(p: &Parts, layout: &Layout) -> ExprId {
+    let pieces = layout.tools.turn_end.iter().rev();
+    let spelled = pieces.fold(p.space(), |rest, piece| p.optional(p.sequence([p.space(), p.literal(piece), rest])));
+    p.tolerated(spelled)
 }
 
 /// Content in front of calls: up to what marks them.

@@ -19,7 +19,9 @@ pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) 
     };
     let mut list = each;
     if wanted.parallel() {
-        let next = p.sequence([p.space(), p.literal(","), p.space(), each]);
+        let comma = p.literal(",");
+        let comma = if tools.side_by_side { p.optional(comma) } else { comma };
+        let next = p.sequence([p.space(), comma, p.space(), each]);
         list = p.sequence([each, p.many(next)]);
     }
     if tools.array_wrapped {

@@ -26,7 +26,8 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
     let calls = if tools.per_call_start.is_empty() {
         let mut list = vec![p.literal(&*tools.section_start), gap(), each];
         if wanted.parallel() {
-            list.push(p.many(p.sequence([p.literal(SEPARATOR), each])));
+            let separator = if tools.side_by_side { p.space() } else { p.literal(SEPARATOR) };
+            list.push(p.many(p.sequence([separator, each])));
         }
         list.extend([gap(), p.literal(&*tools.section_end)]);
         p.trigger_rule("tool-call", p.sequence(list))
@@ -81,9 +82,10 @@ fn text_value(p: &Parts, layout: &ArgumentsLayout) -> ExprId {
     p.excluding(p.sequence([text, close]), vec![layout.value_suffix.clone()])
 }
 
-/// A value that is JSON, and its end.
+/// A value that is no text, and its end. Templates print Python's literals where they do not ask for JSON, and their
+/// models write what they have seen.
 fn json_value(p: &Parts, layout: &ArgumentsLayout, rule: &str, schema: SchemaRef) -> ExprId {
-    let value = p.arg_json(p.schema(p.json(), format!("{rule}-schema"), schema, false));
+    let value = p.arg_json(p.schema(p.python(), format!("{rule}-schema"), schema, false));
     p.sequence([value, p.arg_close(p.literal(&*layout.value_suffix))])
 }
 
@@ -133,7 +135,7 @@ impl Call<'_> {
     /// the `sign` that the arguments begin with; failing all these, the whole call.
     fn wrap(&self, id: Option<ExprId>, arguments: ExprId, sign: Option<ExprId>) -> ExprId {
         let (p, function) = (self.p, &self.layout.function);
-        let name = [p.literal(&*function.name_prefix), p.tool_name(&self.tool.name), p.literal(&*function.name_suffix)];
+        let name = [self.before_name(), p.tool_name(&self.tool.name), p.literal(&*function.name_suffix)];
         let mut open = vec![p.tool_open(p.sequence(name))];
         if !function.args_separator.is_empty() {
             open.extend([p.space(), p.literal(&*function.args_separator)]);
@@ -151,6 +153,17 @@ impl Call<'_> {
             p.sequence([head, arguments, close])
         } else {
             p.atomic(p.sequence([head, p.space(), arguments, close]))
+        }
+    }
+
+    /// What stands before the name, with any id where the template's prefix has the one of a probe.
+    fn before_name(&self) -> ExprId {
+        let (p, prefix, example) = (self.p, &self.layout.function.name_prefix, &self.layout.call_id.example);
+        match prefix.split_once(example.as_str()) {
+            Some((before, after)) if !example.is_empty() && !after.is_empty() => {
+                p.sequence([p.literal(before), p.until(after), p.literal(after)])
+            }
+            _ => p.literal(&**prefix),
         }
     }
 

@@ -1,0 +1,73 @@
+//! Where calls end: what the template writes between two calls and behind the last one.
+//!
+//! All markers of calls are known by now, those of the work-arounds too. One call compared with two shows whether
+//! anything but white space stands between them. What follows the last marker of a call is the end of the turn; a
+//! template that opens the next turn unasked adds that, with thinking off as much of it as there can be.
+
+use super::evidence::Study;
+use super::layout::{CallIdPosition, Layout, ToolFormat};
+use super::markup::{Markup, after_last, is_space, trim, trim_start};
+use super::probe::{Call, FUNCTION, OTHER_FUNCTION, OTHER_VALUE, Probe};
+use super::tools::one_and_two_calls;
+
+/// More pieces than the end of any turn has.
+const MOST_PIECES: usize = 8;
+
+pub(super) fn run(study: &mut Study) {
+    if study.layout().tools.format == ToolFormat::None {
+        return;
+    }
+    end_of_turn(study);
+    if study.template().caps().parallel_tool_calls {
+        between_calls(study);
+    }
+}
+
+fn end_of_turn(study: &mut Study) {
+    let quiet = || Probe::asked_with_tools().thinking(false);
+    let Some(pair) = study.pair(quiet().reply(), quiet().calls(&[Call::FIRST])) else { return };
+    let Some(end) = after_last(&pair.b, OTHER_VALUE).and_then(|rest| after_call(rest, study.layout())) else { return };
+    let pieces =
+        Markup::new(end).segments().into_iter().map(|piece| trim(piece.as_str())).filter(|piece| !piece.is_empty());
+    // Words are an instruction for the next turn, not the end of this one.
+    let pieces = pieces.take_while(|piece| !piece.contains(is_space)).take(MOST_PIECES).map(str::to_string);
+    let pieces: Vec<String> = pieces.collect();
+    study.learn("a reply / a call, thinking off", &pair, |layout| layout.tools.turn_end = pieces);
+}
+
+/// What follows the call of whose last value `rest` is the remainder.
+fn after_call<'a>(rest: &'a str, layout: &Layout) -> Option<&'a str> {
+    let Layout { tools, function, call_id, .. } = layout;
+    let closers = [&tools.section_end, &tools.per_call_end, &function.close];
+    let end = match closers.into_iter().map(|closer| trim(closer)).find(|closer| !closer.is_empty()) {
+        Some(closer) => rest.split_once(closer)?.1,
+        None if tools.format == ToolFormat::TagWithTagged => return None,
+        None if call_id.position == CallIdPosition::AfterArguments => return None,
+        None => after_last(rest, "}")?,
+    };
+    Some(if tools.array_wrapped { trim_start(end).strip_prefix(']').unwrap_or(end) } else { end })
+}
+
+fn between_calls(study: &mut Study) {
+    let Some(pair) = one_and_two_calls(study) else { return };
+    let Some((rest, _)) = pair.b.rsplit_once(OTHER_FUNCTION) else { return };
+    let Some(rest) = after_last(rest, FUNCTION) else { return };
+    let Layout { tools, function, arguments, .. } = study.layout();
+    if !tools.per_call_start.is_empty() {
+        return;
+    }
+    let side_by_side = match tools.format {
+        ToolFormat::JsonNative => {
+            let gap = after_last(rest, "}").and_then(|gap| gap.split_once('{'));
+            gap.is_some_and(|(gap, _)| trim(gap).is_empty())
+        }
+        _ => {
+            let closers = [&function.close, &arguments.value_suffix];
+            let close = closers.into_iter().map(|closer| trim(closer)).find(|closer| !closer.is_empty()).unwrap_or("}");
+            rest.strip_suffix(&*function.name_prefix).is_some_and(|gap| trim(gap).ends_with(close))
+        }
+    };
+    if side_by_side {
+        study.learn("one call / two calls", &pair, |layout| layout.tools.side_by_side = true);
+    }
+}
