@@ -3,7 +3,8 @@
  *
  * A chat_template is compiled once from the model's template and learns from it how the model writes. For each request it
  * gives chat_params: the prompt, and what is needed to parse the answer. A chat_stream takes the answer in pieces and says what
- * each adds to the message; chat_parse_partial does the same in one call for a text that is there.
+ * each adds to the message; chat_parse_partial does the same in one call for a text that is there. A chat_grammar says what a
+ * sampler may let the model write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder.
  *
  * This file is the manual. The rules that hold everywhere:
  *
@@ -11,7 +12,7 @@
  * of its noun takes it back, once; it accepts NULL. No object needs another to stay alive: free them in any order.
  *
  * Views. A chat_str is borrowed from the handle that it was asked of: never free it. From an immutable handle it is valid until
- * that handle is freed; from a stream until the next call that takes the stream without const.
+ * that handle is freed; from a stream or a grammar builder until the next call that takes it without const.
  *
  * Errors. A function that does work returns a chat_status: CHAT_STATUS_OK, or why not. It writes its outputs on CHAT_STATUS_OK
  * only, and *error on any other status only; error may be NULL. Functions that return a value directly cannot fail.
@@ -21,11 +22,12 @@
  * empty one.
  *
  * Threads. A handle that a function takes as const may be in use by any number of threads at once. One that it takes without const
- * has one user at a time. That is the whole rule: templates, params and messages are shared freely, a stream has one owner.
+ * has one user at a time. That is the whole rule: templates, params, grammars and messages are shared freely, a stream and a
+ * grammar builder have one owner each.
  *
  * Text. Always a pointer and a length in bytes; it may hold NUL and has none at its end. NULL with length 0 is an empty text.
- * Templates, tokens, names and requests must be UTF-8. What a model writes may be any bytes; what comes out is UTF-8, with U+FFFD
- * for bytes that are none.
+ * Templates, tokens, names, rules, schemas and requests must be UTF-8. What a model writes may be any bytes; what comes out is
+ * UTF-8, with U+FFFD for bytes that are none.
  *
  * Defects of the library (Rust panics) do not unwind into your code: the call returns CHAT_STATUS_INTERNAL, and a handle that it was
  * changing answers so from then on. What was passed as const stays usable.
@@ -123,6 +125,7 @@
 
 /* Written by cbindgen from src/ffi: change it there. The text above is in cbindgen.toml. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -183,6 +186,27 @@ enum chat_delta_kind
 };
 #ifndef __cplusplus
 typedef uint32_t chat_delta_kind;
+#endif // __cplusplus
+
+/**
+ * How a grammar departs from a schema.
+ */
+enum chat_fidelity_kind
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * It allows more than the schema.
+   */
+  CHAT_FIDELITY_KIND_WIDENED = 1,
+  /**
+   * The part could not be used at all, and something else stands for it.
+   */
+  CHAT_FIDELITY_KIND_REFUSED = 2,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_fidelity_kind;
 #endif // __cplusplus
 
 /**
@@ -261,6 +285,28 @@ typedef uint32_t chat_status;
 #endif // __cplusplus
 
 /**
+ * How the value of a trigger is read.
+ */
+enum chat_trigger_kind
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * A text that appears in the output.
+   */
+  CHAT_TRIGGER_KIND_WORD = 1,
+  /**
+   * A regular expression (ECMAScript) that is searched for in the output. The grammar starts at its first group that takes
+   * part, or at its beginning.
+   */
+  CHAT_TRIGGER_KIND_PATTERN = 2,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_trigger_kind;
+#endif // __cplusplus
+
+/**
  * What went wrong: a status and a sentence. Immutable; may be used by several threads at once.
  *
  * Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough. Otherwise a call that does not
@@ -277,6 +323,36 @@ typedef uint32_t chat_status;
  * ```
  */
 typedef struct chat_error chat_error;
+
+/**
+ * A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for. Immutable;
+ * may be used by several threads at once.
+ */
+typedef struct chat_grammar chat_grammar;
+
+/**
+ * Puts a grammar together from rules, texts and JSON schemas. One thread at a time.
+ *
+ * Each rule gets a name of its own, and the functions that add one tell it: refer to the rule by that name, not by the one that
+ * was asked for. It is the asked one with characters that names cannot have replaced by dashes, a dash behind it where it is
+ * the name of a rule that schemas share (`string`, `object`, ...), and a number where another rule has the name already. A
+ * rule that is there already, under that name, is used again. The name `root`, or none, is where the grammar starts.
+ *
+ * ```c
+ * // An answer by a schema, between tags:
+ * chat_grammar_builder *builder = NULL;
+ * chat_grammar *grammar = NULL;
+ * chat_str name;
+ * char body[128];
+ * chat_grammar_builder_new(&builder, &error);
+ * chat_grammar_builder_add_schema(builder, "answer", 6, schema, schema_len, &name, &error);
+ * snprintf(body, sizeof body, "\"<answer>\" %.*s \"</answer>\"", (int)name.len, name.data);
+ * chat_grammar_builder_add_rule(builder, "root", 4, body, strlen(body), &name, &error);
+ * chat_grammar_builder_build(builder, &grammar, &error);
+ * chat_grammar_builder_free(builder);
+ * ```
+ */
+typedef struct chat_grammar_builder chat_grammar_builder;
 
 /**
  * What a model said: reasoning, content and tool calls. Immutable; may be used by several threads at once.
@@ -335,6 +411,42 @@ typedef struct {
    */
   size_t len;
 } chat_str;
+
+/**
+ * A place of a schema that the grammar does not follow to the letter. Places without an entry are followed.
+ */
+typedef struct {
+  /**
+   * In which way.
+   */
+  chat_fidelity_kind kind;
+  /**
+   * The rule or tool that the schema was added as; empty for a grammar's only schema.
+   */
+  chat_str schema;
+  /**
+   * The place inside the schema, as a JSON pointer with `#` in front.
+   */
+  chat_str pointer;
+  /**
+   * What stands there instead, for people.
+   */
+  chat_str message;
+} chat_fidelity;
+
+/**
+ * What makes a lazily applied grammar start.
+ */
+typedef struct {
+  /**
+   * How `value` is read.
+   */
+  chat_trigger_kind kind;
+  /**
+   * The word or the regular expression. Valid until the params that it was asked of are freed.
+   */
+  chat_str value;
+} chat_trigger;
 
 /**
  * A text to append to the message. All deltas of a stream, appended in order, are its message.
@@ -445,6 +557,125 @@ chat_status chat_template_caps_json(const chat_template *template_,
 void chat_template_free(chat_template *template_);
 
 /**
+ * The grammar of the JSON values that a schema allows, compact or pretty. `schema` is JSON text; it is copied.
+ *
+ * What a grammar cannot say, or no sampler could carry, is left out and told by `chat_grammar_report`; the grammar then allows
+ * more than the schema.
+ *
+ * On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is no JSON or not UTF-8; `CHAT_STATUS_SCHEMA` for a schema
+ * that contradicts itself or is wrong, with the JSON pointer of the place, e.g. `#/properties/age`; `CHAT_STATUS_LIMIT`.
+ */
+chat_status chat_grammar_from_json_schema(const char *schema,
+                                          size_t schema_len,
+                                          chat_grammar **out,
+                                          chat_error **error);
+
+/**
+ * The rules as GBNF, a line each; it starts at the rule `root`. Empty where nothing is constrained. The view is valid until
+ * the grammar is freed. Empty for NULL.
+ */
+chat_str chat_grammar_text(const chat_grammar *grammar);
+
+/**
+ * In how many places the grammar departs from its schemas. 0 for NULL.
+ */
+size_t chat_grammar_report_count(const chat_grammar *grammar);
+
+/**
+ * Place number `index` (from 0) where the grammar departs from a schema.
+ *
+ * On success `*out` is filled; its texts are valid until the grammar is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+ */
+chat_status chat_grammar_report(const chat_grammar *grammar, size_t index, chat_fidelity *out, chat_error **error);
+
+/**
+ * Frees the grammar. NULL is fine.
+ */
+void chat_grammar_free(chat_grammar *grammar);
+
+/**
+ * A builder without rules but for `space`: the blanks that may stand between the parts of a JSON value.
+ *
+ * On success `*out` is a new builder, to be freed with `chat_grammar_builder_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_grammar_builder_new(chat_grammar_builder **out, chat_error **error);
+
+/**
+ * Adds a rule. `body` is what GBNF has right of `::=`, in one line, e.g. `"yes" | "no" | number{1,3}`; it may refer to rules that
+ * are added later. Use `chat_grammar_builder_add_literal` for a text that may hold quotes or backslashes. Name and body are copied.
+ *
+ * On success `*out` is the rule's actual name, valid until the next call that takes the builder without `const`. A rule that is
+ * refused changes nothing.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and, with the byte where it goes wrong, for a body
+ * that is no GBNF, or not one rule: it is blank, has a line break or a comment outside of literals, or ends with an empty
+ * alternative. Tokens (`<think>`) are not supported: write them as literals.
+ */
+chat_status chat_grammar_builder_add_rule(chat_grammar_builder *builder,
+                                          const char *name,
+                                          size_t name_len,
+                                          const char *body,
+                                          size_t body_len,
+                                          chat_str *out,
+                                          chat_error **error);
+
+/**
+ * Adds a rule for exactly this text; it may hold quotes, backslashes, line breaks and NUL. Name and text are copied.
+ *
+ * On success `*out` is the rule's actual name, valid until the next call that takes the builder without `const`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is not UTF-8.
+ */
+chat_status chat_grammar_builder_add_literal(chat_grammar_builder *builder,
+                                             const char *name,
+                                             size_t name_len,
+                                             const char *text,
+                                             size_t text_len,
+                                             chat_str *out,
+                                             chat_error **error);
+
+/**
+ * Adds the rules of a JSON schema. Schemas may be added under one name and have equal `$ref`s; each gets rules of its own.
+ * `schema` is JSON text; name and schema are copied.
+ *
+ * On success `*out` is the actual name of the rule that stands for the whole schema, valid until the next call that takes the
+ * builder without `const`. Where the rules allow more than the schema, the report of the grammar says so, under `name`. A schema
+ * that is refused changes nothing.
+ *
+ * Errors: as `chat_grammar_from_json_schema`.
+ */
+chat_status chat_grammar_builder_add_schema(chat_grammar_builder *builder,
+                                            const char *name,
+                                            size_t name_len,
+                                            const char *schema,
+                                            size_t schema_len,
+                                            chat_str *out,
+                                            chat_error **error);
+
+/**
+ * The grammar of all that was added so far. It does not change with the builder, to which more may be added.
+ *
+ * On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for what llama.cpp's reader of grammars refuses: no rule is called `root`, a
+ * rule refers to one that is not there, or begins with itself; `CHAT_STATUS_LIMIT`.
+ */
+chat_status chat_grammar_builder_build(const chat_grammar_builder *builder,
+                                       chat_grammar **out,
+                                       chat_error **error);
+
+/**
+ * Frees the builder. Grammars that it has built stay valid. NULL is fine.
+ */
+void chat_grammar_builder_free(chat_grammar_builder *builder);
+
+/**
  * Renders the prompt of a request and builds the parser of its output. The first call on a template also learns the
  * template's format.
  *
@@ -479,10 +710,47 @@ chat_str chat_params_prompt(const chat_params *params);
 chat_str chat_params_generation_prompt(const chat_params *params);
 
 /**
+ * The grammar that the sampler should hold the output to; its text is empty where nothing constrains the output. Ask
+ * `chat_params_grammar_lazy` from where on. A tool whose schema cannot be used spoils no other: the grammar's report names it.
+ * The first call makes the grammar; later ones are quick.
+ *
+ * On success `*out` is a new handle, to be freed with `chat_grammar_free`. It does not need the params any more.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_params_grammar(const chat_params *params,
+                                chat_grammar **out,
+                                chat_error **error);
+
+/**
+ * Whether the grammar applies from the first trigger on only, and the output is free before it. Where it is not lazy, it
+ * describes the generation prompt together with the output: let the sampler accept `chat_params_generation_prompt` first.
+ * False for NULL.
+ */
+bool chat_params_grammar_lazy(const chat_params *params);
+
+/**
+ * How many triggers there are. A grammar that is not lazy may have some, too; it does not wait for them. 0 for NULL.
+ */
+size_t chat_params_grammar_trigger_count(const chat_params *params);
+
+/**
+ * Trigger number `index` (from 0).
+ *
+ * On success `*out` is filled; its text is valid until the params are freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+ */
+chat_status chat_params_grammar_trigger(const chat_params *params, size_t index, chat_trigger *out, chat_error **error);
+
+/**
  * All of the params as one JSON object:
  *
  * - `prompt`, `generation_prompt`: as the functions of that name;
- * - `grammar_lazy`, `grammar_triggers` (objects with `type` and `value`): whether sampling is constrained from a trigger on;
+ * - `grammar`: the text of `chat_params_grammar`, empty where nothing constrains the output;
+ * - `grammar_lazy`, `grammar_triggers` (objects with `type`, `word` or `pattern`, and `value`): where the grammar starts;
+ * - `grammar_report` (objects with `schema`, `pointer`, `kind`, `widened` or `refused`, and `message`): where the grammar is
+ *   not exactly what the schemas ask for;
  * - `preserved_tokens`: texts that the tokeniser must keep whole and the detokeniser must print;
  * - `additional_stops`: texts that end the output besides the end-of-turn token;
  * - `supports_thinking`, `thinking_start_tag`, `thinking_end_tags`: the markers of reasoning;

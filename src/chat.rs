@@ -168,24 +168,27 @@ impl Params {
     /// The grammar that constrains the output, as GBNF, and where it is not exactly what the schemas ask for. Empty text where
     /// nothing constrains it. Lazy ([`Constraint::Lazy`]) ones are about the text from a trigger on, others about the
     /// generation prompt with the output. Made by the first call.
-    pub fn grammar(&self) -> &Grammar {
+    pub fn grammar(&self) -> &Arc<Grammar> {
         self.grammar.get_or_init(|| {
             Arc::new(match &self.constraint {
                 Constraint::Free => Grammar::default(),
-                constraint => grammar::from_arena(&self.output, matches!(constraint, Constraint::Lazy(_))),
+                constraint => grammar::from_arena(&self.output, constraint.is_lazy()),
             })
         })
     }
 
     /// All of it as JSON, for hosts that read it as one text: strings, arrays and objects as the fields are named, with
-    /// `format`, `grammar_lazy` and `grammar_triggers` for the constraint and `supports_thinking`, `thinking_start_tag` and
+    /// `grammar`, `grammar_lazy`, `grammar_triggers` and `grammar_report` for the constraint and `supports_thinking`, `thinking_start_tag` and
     /// `thinking_end_tags` for the reasoning.
     pub fn to_json(&self) -> Value {
-        let triggers = match &self.constraint {
-            Constraint::Lazy(triggers) | Constraint::Strict(triggers) => triggers.as_slice(),
-            Constraint::Free => &[],
-        };
-        let triggers: Vec<Value> = triggers.iter().map(|t| json!({"type": t.kind.name(), "value": t.value})).collect();
+        let grammar = self.grammar();
+        let triggers = self.constraint.triggers().iter();
+        let triggers: Vec<Value> = triggers.map(|t| json!({"type": t.kind.name(), "value": t.value})).collect();
+        let report = grammar.report.iter().map(|entry| {
+            let (schema, pointer, kind) = (&entry.schema, &entry.pointer, entry.kind.name());
+            json!({"schema": schema, "pointer": pointer, "kind": kind, "message": entry.message})
+        });
+        let report: Vec<Value> = report.collect();
         let delimiters: Vec<Value> =
             self.delimiters.iter().map(|d| json!({"role": d.role, "delimiter": d.delimiter})).collect();
         let thinking = self.thinking.clone().unwrap_or_default();
@@ -193,9 +196,10 @@ impl Params {
             "prompt": self.prompt,
             "generation_prompt": self.generation_prompt,
             "format": self.format,
-            "grammar": self.grammar().text,
-            "grammar_lazy": matches!(self.constraint, Constraint::Lazy(_)),
+            "grammar": grammar.text,
+            "grammar_lazy": self.constraint.is_lazy(),
             "grammar_triggers": triggers,
+            "grammar_report": report,
             "preserved_tokens": self.preserved_tokens,
             "additional_stops": self.additional_stops,
             "supports_thinking": self.thinking.is_some(),

@@ -17,6 +17,11 @@ pub struct Parser {
 }
 
 impl Parser {
+    /// The compiled format. It reads the generation prompt, too.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
     /// Parses text that is all there.
     ///
     /// `partial`: more of it is still to come, or it was cut off. Otherwise the model ended it.

@@ -17,7 +17,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("format", &["error", "limits", "message", "template", "analysis", "peg", "grammar"]),
     ("stream", &["error", "message", "format", "peg"]),
     ("chat", &["error", "limits", "builtin", "message", "peg", "template", "analysis", "grammar", "format", "stream"]),
-    ("ffi", &["error", "builtin", "message", "stream", "chat"]),
+    ("ffi", &["error", "builtin", "message", "grammar", "stream", "chat"]),
 ];
 
 /// Words that belong to one module.

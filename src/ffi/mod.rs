@@ -6,14 +6,14 @@
 //! - **Ownership.** `_new`, `_clone`, and every function that fills a `**out` gives the caller an object; the `_free` of its
 //!   noun takes it back, once, and accepts NULL. No object borrows from another: each may be freed in any order.
 //! - **Views.** A [`text::chat_str`] is borrowed from the handle that it was asked of, and never the caller's to free. From an
-//!   immutable handle it is valid until that handle is freed; from a stream until the next call that takes the stream
-//!   without `const`.
+//!   immutable handle it is valid until that handle is freed; from a stream or a grammar builder until the next call that
+//!   takes it without `const`.
 //! - **NULL.** A NULL handle or output is [`status::chat_status::InvalidArgument`], never a crash. Functions that return a
 //!   plain field give its empty value. `chat_error **` may be NULL everywhere: no details then.
 //! - **Outputs** are written on `CHAT_STATUS_OK` only, and `*error` on any other status only.
 //! - **Threads.** A `const` handle may be used by any number of threads at once; without `const` it has one user at a time.
-//! - **Text** is pointer and length, may hold NUL, and needs no NUL at its end. Templates, tokens, names and requests must be
-//!   UTF-8. Model output may be any bytes; what comes out is UTF-8.
+//! - **Text** is pointer and length, may hold NUL, and needs no NUL at its end. Templates, tokens, names, rules, schemas and
+//!   requests must be UTF-8. Model output may be any bytes; what comes out is UTF-8.
 //! - **Panics** are defects of the library. They are caught, reported as `CHAT_STATUS_INTERNAL`, and a handle that was being
 //!   changed answers so from then on. Handles passed as `const` are not changed by any call, so they stay usable: one bad
 //!   request must not take a shared template away from all others.
@@ -41,6 +41,8 @@ pub mod error;
 
 pub mod template;
 
+pub mod grammar;
+
 pub mod params;
 
 pub mod message;
@@ -52,6 +54,8 @@ const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<error::chat_error>();
     shared::<template::chat_template>();
+    shared::<grammar::chat_grammar>();
+    shared::<grammar::chat_grammar_builder>();
     shared::<params::chat_params>();
     shared::<message::chat_message>();
     shared::<stream::chat_stream>();

@@ -2,15 +2,17 @@
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::error::chat_error;
+use super::grammar::{chat_grammar, chat_trigger};
 use super::guard::guard;
 use super::ptr::{give, required};
 use super::status::chat_status;
 use super::template::chat_template;
 use super::text::{chat_str, utf8, view};
 use crate::chat::Params;
+use crate::error::Error;
 use crate::message::Request;
 
 /// What one request needs: its prompt, what the sampler and the tokeniser must know, and the parser of the output. Immutable;
@@ -66,10 +68,70 @@ pub extern "C" fn chat_params_generation_prompt(params: Option<&chat_params>) ->
     view(params.map(|params| params.params.generation_prompt.as_str()))
 }
 
+/// The grammar that the sampler should hold the output to; its text is empty where nothing constrains the output. Ask
+/// `chat_params_grammar_lazy` from where on. A tool whose schema cannot be used spoils no other: the grammar's report names it.
+/// The first call makes the grammar; later ones are quick.
+///
+/// On success `*out` is a new handle, to be freed with `chat_grammar_free`. It does not need the params any more.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_grammar(
+    params: Option<&chat_params>,
+    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (params, out) = (required(params, "params")?, required(out, "out")?);
+        out.write(give(chat_grammar(Arc::clone(params.params.grammar()))));
+        Ok(())
+    })
+}
+
+/// Whether the grammar applies from the first trigger on only, and the output is free before it. Where it is not lazy, it
+/// describes the generation prompt together with the output: let the sampler accept `chat_params_generation_prompt` first.
+/// False for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_grammar_lazy(params: Option<&chat_params>) -> bool {
+    params.is_some_and(|params| params.params.constraint.is_lazy())
+}
+
+/// How many triggers there are. A grammar that is not lazy may have some, too; it does not wait for them. 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_grammar_trigger_count(params: Option<&chat_params>) -> usize {
+    params.map_or(0, |params| params.params.constraint.triggers().len())
+}
+
+/// Trigger number `index` (from 0).
+///
+/// On success `*out` is filled; its text is valid until the params are freed.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_grammar_trigger(
+    params: Option<&chat_params>,
+    index: usize,
+    out: Option<&mut MaybeUninit<chat_trigger>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (params, out) = (required(params, "params")?, required(out, "out")?);
+        let triggers = params.params.constraint.triggers();
+        let trigger = triggers.get(index).ok_or_else(|| {
+            Error::invalid(format!("index: {index} is out of range, there are {} triggers", triggers.len()))
+        })?;
+        out.write(chat_trigger { kind: trigger.kind.into(), value: view(Some(&trigger.value)) });
+        Ok(())
+    })
+}
+
 /// All of the params as one JSON object:
 ///
 /// - `prompt`, `generation_prompt`: as the functions of that name;
-/// - `grammar_lazy`, `grammar_triggers` (objects with `type` and `value`): whether sampling is constrained from a trigger on;
+/// - `grammar`: the text of `chat_params_grammar`, empty where nothing constrains the output;
+/// - `grammar_lazy`, `grammar_triggers` (objects with `type`, `word` or `pattern`, and `value`): where the grammar starts;
+/// - `grammar_report` (objects with `schema`, `pointer`, `kind`, `widened` or `refused`, and `message`): where the grammar is
+///   not exactly what the schemas ask for;
 /// - `preserved_tokens`: texts that the tokeniser must keep whole and the detokeniser must print;
 /// - `additional_stops`: texts that end the output besides the end-of-turn token;
 /// - `supports_thinking`, `thinking_start_tag`, `thinking_end_tags`: the markers of reasoning;

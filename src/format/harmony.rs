@@ -151,7 +151,11 @@ impl Harmony<'_> {
     fn content_type(&self) -> ExprId {
         let p = self.p;
         let word = p.some(p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]));
-        p.optional(p.sequence([p.space(), p.optional(self.token(CONSTRAIN)), word]))
+        let blank = p.one_of(&[(' ', ' '), ('\t', '\r')]);
+        let sign = self.token(CONSTRAIN);
+        // Something must stand between: a name before it could go on otherwise.
+        let between = p.choice([p.sequence([blank, p.space(), p.optional(sign)]), sign]);
+        p.optional(p.sequence([between, word]))
     }
 
     /// Reasoning; where it is not told from content, with its markers.

@@ -133,6 +133,19 @@ impl Constraint {
     fn grammar(lazy: bool, triggers: Vec<Trigger>) -> Self {
         if lazy { Constraint::Lazy(triggers) } else { Constraint::Strict(triggers) }
     }
+
+    /// Whether the grammar starts at a trigger only.
+    pub fn is_lazy(&self) -> bool {
+        matches!(self, Constraint::Lazy(_))
+    }
+
+    /// The triggers.
+    pub fn triggers(&self) -> &[Trigger] {
+        match self {
+            Constraint::Free => &[],
+            Constraint::Strict(triggers) | Constraint::Lazy(triggers) => triggers,
+        }
+    }
 }
 
 /// The markers of reasoning.

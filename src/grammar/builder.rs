@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use super::fit::Reader;
-use super::primitive;
 use super::rule::Rule;
+use super::{gbnf, primitive};
+use crate::error::Result;
 
 /// A finished grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl FidelityKind {
 }
 
 /// Collects rules. Each gets a name of its own; a rule that is there already, under that name, is used again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Builder {
     rules: BTreeMap<String, Entry>,
     /// By the name that was asked for: the rules that got a number behind it.
@@ -65,13 +66,13 @@ pub struct Builder {
 }
 
 /// A rule and its text. The name of a recursive rule is taken before its body is there.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     rule: Rule,
     text: Option<String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Numbered {
     next: u64,
     by_text: HashMap<String, String>,
@@ -100,9 +101,9 @@ impl Builder {
     }
 
     /// Adds a rule and returns its actual name: characters that names cannot have become dashes, the names of the rules that
-    /// schemas share get a dash behind them, and where another rule has the name, a number follows.
+    /// schemas share get a dash behind them, and where another rule has the name, a number follows. `""` is `root`, the top.
     pub fn add_rule(&mut self, name: &str, body: Rule) -> String {
-        let name = clean(name);
+        let name = if name.is_empty() { "root".to_owned() } else { clean(name) };
         if primitive::is_reserved(&name) && name != "root" {
             self.add(&format!("{name}-"), body)
         } else {
@@ -129,6 +130,17 @@ impl Builder {
             writeln!(text, "{name} ::= {body}").expect("a String takes all that is written to it");
         }
         Grammar { text, report: self.report }
+    }
+
+    /// The grammar of what is there by now, for rules that somebody wrote by hand.
+    ///
+    /// # Errors
+    /// What llama.cpp's reader would refuse: [`crate::ErrorKind::InvalidArgument`] where there is no rule `root`, a rule refers to
+    /// one that is not there or begins with itself; [`crate::ErrorKind::Limit`].
+    pub fn build(&self) -> Result<Grammar> {
+        let grammar = self.clone().finish();
+        gbnf::read(&grammar.text)?;
+        Ok(grammar)
     }
 
     /// Gives rules of their own to groups that repeat too often for their size; whether there were any. What moves changes the
@@ -266,6 +278,7 @@ pub(super) fn clean(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grammar::Pad;
 
     #[test]
     fn names() {
@@ -282,6 +295,7 @@ mod tests {
             ("root", "2", "root0"),
             ("space", "1", "space0"),
             ("ü", "1", "-"),
+            ("", "1", "root"),
         ];
         assert_eq!(settled(Rule::choice([body("1"), Rule::Empty])).to_string(), "| \"1\"");
         for (name, text, expected) in names {
@@ -296,5 +310,24 @@ mod tests {
         let text = builder.finish().text;
         assert!(text.starts_with("- ::= \"1\"\na ::= \"1\"\nget-weather-x ::= \"1\"\n"), "{text}");
         assert!(text.contains("space ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n"), "{text}");
+    }
+
+    #[test]
+    fn a_grammar_of_hand_written_rules_is_one_that_can_be_used() {
+        let refusal = |builder: &Builder| builder.build().unwrap_err().message().to_owned();
+        let mut builder = Builder::new();
+        builder.add_rule("list", Rule::gbnf(r#"item ("," list)?"#).unwrap());
+        builder.add_rule("item", Rule::literal("x"));
+        assert!(refusal(&builder).contains("no rule \"root\""));
+        builder.add_rule("", Rule::reference("list").padded(Pad::None).optional());
+        let grammar = builder.build().unwrap();
+        assert!(grammar.text.contains("list ::= item (\",\" list)?\nroot ::= (list)?\n"), "{}", grammar.text);
+        builder.add_schema("s", &serde_json::json!({"pattern": "^(?=a)"})).unwrap();
+        assert_eq!((builder.build().unwrap().report.len(), grammar.report.len()), (1, 0));
+        assert_eq!(builder.build().unwrap(), builder.clone().finish());
+        builder.add_rule("late", Rule::gbnf("list | missing").unwrap());
+        assert!(refusal(&builder).contains("\"missing\""));
+        builder.add_rule("missing", Rule::gbnf("missing | \"\"").unwrap());
+        assert!(refusal(&builder).contains("begins with itself"));
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::automaton::Automaton;
 use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use super::rule::Rule;
+use crate::limits;
 use crate::peg::{Arena, Expr, ExprId, SchemaRef};
 
 /// With more required parts than this in any order, the grammar counts them instead of remembering which are there: that would
@@ -43,6 +44,26 @@ pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
     lowering.rules.finish()
 }
 
+/// What a rule about text and markers allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Text {
+    /// Text without a marker, also none at all.
+    Any,
+    /// Text without a marker, at least a character.
+    Some,
+    /// Text that ends with the first marker in it.
+    Closed,
+}
+
+impl Text {
+    fn name(self) -> &'static str {
+        match self {
+            Text::Any | Text::Some => "text",
+            Text::Closed => "closed-text",
+        }
+    }
+}
+
 struct Lowering<'a> {
     arena: &'a Arena,
     rules: Builder,
@@ -50,8 +71,8 @@ struct Lowering<'a> {
     names: HashMap<&'a str, String>,
     /// Rules that have a name but no body yet.
     pending: Vec<(String, ExprId)>,
-    /// Rules for text with markers, by the markers and whether the marker is part of it.
-    texts: HashMap<(&'a [String], bool), String>,
+    /// Rules for text with markers, by the markers and what of the text they are about.
+    texts: HashMap<(&'a [String], Text), String>,
     /// Rules for schemas.
     schemas: HashMap<ExprId, Rule>,
     /// Groups of parts in any order so far.
@@ -70,17 +91,21 @@ impl<'a> Lowering<'a> {
                 sequence(parts)
             }
             Expr::Choice(children) => Rule::choice(children.iter().map(|&child| self.lower(child)).collect::<Vec<_>>()),
-            Expr::Repeat(child, min, max) => match self.lower(*child) {
-                Rule::Empty => Rule::Empty,
-                child => item(child).repeat(u64::from(*min), max.map(u64::from)),
-            },
+            Expr::Repeat(child, min, max) => {
+                // A repetition of what may be nothing is no grammar for some readers.
+                let once = *max == Some(1);
+                match if once { self.lower(*child) } else { self.lower_some(*child) } {
+                    Rule::Empty => Rule::Empty,
+                    child => item(child).repeat(u64::from(*min), max.map(u64::from)),
+                }
+            }
             Expr::Any => Rule::class("."),
             Expr::Space => Rule::reference("space"),
             Expr::Char(set) => Rule::class(class(&set.ranges, set.negated)),
             Expr::StringBody(delimiter) => string_body(char::from(*delimiter)),
             Expr::Until(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
-            Expr::Until(markers) => self.text(markers, false),
-            Expr::Excluding(_, markers) => self.text(markers, true),
+            Expr::Until(markers) => self.text(markers, Text::Any),
+            Expr::Excluding(_, markers) => self.text(markers, Text::Closed),
             Expr::Unordered(required, optional) => self.unordered(required, optional),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
             Expr::Ref(name) => self.reference(name),
@@ -90,6 +115,65 @@ impl<'a> Lowering<'a> {
                 self.schemas.insert(id, rule.clone());
                 rule
             }
+        }
+    }
+
+    /// What an expression may be other than nothing.
+    fn lower_some(&mut self, id: ExprId) -> Rule {
+        let arena = self.arena;
+        if !self.may_be_nothing(id, 0) {
+            return self.lower(id);
+        }
+        match arena.get(id) {
+            Expr::Choice(children) => {
+                let branches: Vec<Rule> = children.iter().map(|&child| self.lower_some(child)).collect();
+                choice(branches)
+            }
+            Expr::Sequence(children) => {
+                // One of the parts is the first that is something.
+                let firsts = (0..children.len()).map(|first| {
+                    let rest = children[first + 1..].iter();
+                    let mut parts = vec![self.lower_some(children[first])];
+                    if parts[0] != Rule::Empty {
+                        parts.extend(rest.map(|&child| self.lower(child)).collect::<Vec<_>>());
+                    }
+                    sequence(parts)
+                });
+                choice(firsts.collect())
+            }
+            Expr::Repeat(child, _, max) => {
+                let (first, more) = (self.lower_some(*child), max.map(|max| u64::from(max.saturating_sub(1))));
+                match first {
+                    Rule::Empty => Rule::Empty,
+                    first => sequence(vec![first.clone(), item(first).repeat(0, more)]),
+                }
+            }
+            Expr::Space => choice(vec![Rule::literal(" "), Rule::class("[\\n]").repeat(1, Some(2))]),
+            Expr::Until(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
+            Expr::Until(markers) => self.text(markers, Text::Some),
+            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
+            Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),
+            _ => Rule::Empty,
+        }
+    }
+
+    /// Whether a grammar's rule for an expression allows nothing at all. A rule that is nested too deeply to tell does not.
+    fn may_be_nothing(&self, id: ExprId, depth: usize) -> bool {
+        let inner = |id: &ExprId| self.may_be_nothing(*id, depth + 1);
+        if depth > limits::EXPR_DEPTH {
+            return false;
+        }
+        match self.arena.get(id) {
+            Expr::Empty | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => true,
+            Expr::Space | Expr::Until(_) | Expr::StringBody(_) => true,
+            Expr::Literal(text) => text.is_empty(),
+            Expr::Any | Expr::Char(_) | Expr::Excluding(..) | Expr::Schema { .. } => false,
+            Expr::Sequence(children) => children.iter().all(inner),
+            Expr::Choice(children) => children.iter().any(inner),
+            Expr::Repeat(child, min, _) => *min == 0 || inner(child),
+            Expr::Unordered(required, _) => required.is_empty(),
+            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => inner(child),
+            Expr::Ref(name) => self.arena.rule_named(name).is_some_and(|rule| inner(&rule)),
         }
     }
 
@@ -122,32 +206,32 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Text without any of the markers, or with `closed` text that ends with the first of them.
-    fn text(&mut self, markers: &'a [String], closed: bool) -> Rule {
-        if let Some(known) = self.texts.get(&(markers, closed)) {
+    fn text(&mut self, markers: &'a [String], kind: Text) -> Rule {
+        if let Some(known) = self.texts.get(&(markers, kind)) {
             return Rule::reference(known.as_str());
         }
         let automaton = Automaton::new(markers);
-        let kind = if closed { "closed-text" } else { "text" };
         let number = self.texts.len();
-        let mut name = |state| self.rules.reserve(&format!("{kind}-{number}-{state}"));
+        let mut name = |state| self.rules.reserve(&format!("{}-{number}-{state}", kind.name()));
         let states: HashMap<usize, String> = automaton.moves().map(|(state, _)| (state, name(state))).collect();
+        let start = if kind == Text::Some { self.rules.reserve("some-text") } else { states[&0].clone() };
         for (state, moves) in automaton.moves() {
-            let mut branches = Vec::new();
-            if !closed {
-                branches.push(Rule::Empty);
-            } else if !moves.completing.is_empty() {
-                branches.push(Rule::one_of(false, moves.completing));
+            let mut onward = Vec::new();
+            if kind == Text::Closed && !moves.completing.is_empty() {
+                onward.push(Rule::one_of(false, moves.completing));
             }
             for (to, chars) in moves.onward {
-                branches.push(sequence(vec![Rule::one_of(false, chars), Rule::reference(states[&to].as_str())]));
+                onward.push(sequence(vec![Rule::one_of(false, chars), Rule::reference(states[&to].as_str())]));
             }
-            branches.push(sequence(vec![Rule::one_of(true, moves.special), Rule::reference(states[&0].as_str())]));
-            self.rules.fill(&states[&state], Rule::choice(branches));
+            onward.push(sequence(vec![Rule::one_of(true, moves.special), Rule::reference(states[&0].as_str())]));
+            if state == 0 && kind == Text::Some {
+                self.rules.fill(&start, Rule::choice(onward.clone()));
+            }
+            let stop = (kind != Text::Closed).then_some(Rule::Empty);
+            self.rules.fill(&states[&state], Rule::choice(stop.into_iter().chain(onward)));
         }
-        let first = states.get(&0).cloned().unwrap_or_default();
-        self.texts.insert((markers, closed), first.clone());
-        Rule::reference(first)
+        self.texts.insert((markers, kind), start.clone());
+        Rule::reference(start)
     }
 
     fn unordered(&mut self, required: &[ExprId], optional: &[ExprId]) -> Rule {
@@ -183,6 +267,16 @@ impl<'a> Lowering<'a> {
             self.rules.fill(name, body_of(Rule::choice(branches)));
         }
         Rule::reference(sets[sets.len() - 1].as_str())
+    }
+}
+
+/// Any of these but the empty ones.
+fn choice(branches: Vec<Rule>) -> Rule {
+    let mut branches: Vec<Rule> = branches.into_iter().filter(|branch| *branch != Rule::Empty).collect();
+    match branches.len() {
+        0 => Rule::Empty,
+        1 => branches.swap_remove(0),
+        _ => Rule::Choice(branches),
     }
 }
 

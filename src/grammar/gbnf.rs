@@ -41,15 +41,7 @@ type Alternatives = Vec<Vec<Symbol>>;
 
 /// Reads a grammar and checks what llama.cpp checks before it samples: every rule is there, none begins with itself.
 pub(super) fn read(text: &str) -> Result<Rules> {
-    let mut reader = Reader {
-        text,
-        at: 0,
-        names: HashMap::new(),
-        rules: Vec::new(),
-        classes: Vec::new(),
-        known: HashMap::new(),
-        symbols: 0,
-    };
+    let mut reader = Reader::new(text);
     reader.blanks(true);
     while reader.at < text.len() {
         reader.rule()?;
@@ -67,6 +59,26 @@ pub(super) fn read(text: &str) -> Result<Rules> {
         return Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp refuses"));
     }
     Ok(rules)
+}
+
+/// The body of a rule: `text` without the blanks around it, where all of that is one body in one line.
+pub(super) fn body(text: &str) -> Result<&str> {
+    let end = text.trim_ascii_end().len();
+    let mut reader =
+        Reader { at: end - text[..end].trim_ascii_start().len(), alone: true, ..Reader::new(&text[..end]) };
+    let body = &reader.text[reader.at..];
+    if body.is_empty() {
+        return Err(Error::invalid("body: blank; no text at all is written \"\""));
+    }
+    if let Some(at) = body.find('\0') {
+        return Err(Error::invalid(format!("body, byte {}: a NUL, which ends texts of C", reader.at + at)));
+    }
+    reader.alternatives(0)?;
+    match reader.peek() {
+        Some(c) => Err(reader.error(format!("unexpected {c:?}"))),
+        None if body.ends_with('|') => Err(reader.error("an empty alternative would go on in the next line")),
+        None => Ok(body),
+    }
 }
 
 impl Rules {
@@ -149,6 +161,8 @@ fn firsts(alternatives: &Alternatives, nullable: &[bool]) -> Vec<u32> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// The text is the body of one rule: no line breaks, and no comments, which end with one.
+    alone: bool,
     names: HashMap<&'a str, u32>,
     rules: Vec<Option<Alternatives>>,
     classes: Vec<Class>,
@@ -157,7 +171,15 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        let (names, rules, classes, known) = Default::default();
+        Reader { text, at: 0, alone: false, names, rules, classes, known, symbols: 0 }
+    }
+
     fn error(&self, message: impl AsRef<str>) -> Error {
+        if self.alone {
+            return Error::invalid(format!("body, byte {}: {}", self.at, message.as_ref()));
+        }
         let line = 1 + self.text.as_bytes()[..self.at].iter().filter(|byte| **byte == b'\n').count();
         Error::invalid(format!("grammar, line {line}: {}", message.as_ref()))
     }
@@ -189,8 +211,8 @@ impl<'a> Reader<'a> {
         while let Some(c) = self.peek() {
             match c {
                 ' ' | '\t' => self.at += 1,
-                '\r' | '\n' if breaks => self.at += 1,
-                '#' => {
+                '\r' | '\n' if breaks && !self.alone => self.at += 1,
+                '#' if !self.alone => {
                     let rest = &self.text[self.at..];
                     self.at += rest.find(['\r', '\n']).unwrap_or(rest.len());
                 }

@@ -2,9 +2,12 @@
 //!
 //! The tree keeps what a reader of the text sees and a machine does not (parentheses, the blanks inside them, which of two
 //! ways a bound is written), so that one tree can be printed exactly as llama.cpp prints it. It holds no GBNF otherwise, except
-//! in [`Rule::Class`] and [`Rule::Spelled`].
+//! in [`Rule::Class`], [`Rule::Spelled`] and [`Rule::Gbnf`].
 
 use std::fmt::{self, Write};
+
+use super::gbnf;
+use crate::error::Result;
 
 /// The body of a rule, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub enum Rule {
     Class(String),
     /// The rule of that name.
     Reference(String),
+    /// A whole body that its author wrote as GBNF; [`Rule::gbnf`] looks at it first.
+    Gbnf(String),
     /// All, in order.
     Sequence(Vec<Rule>),
     /// Any one of these.
@@ -84,6 +89,15 @@ impl Rule {
         Rule::Class(class)
     }
 
+    /// A body written as GBNF, in one line; blanks around it do not count. It may refer to rules that are not there yet.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] where llama.cpp's reader would not take it, or not as one rule: the text is blank,
+    /// has a comment or a line break outside of literals, or ends with an empty alternative.
+    pub fn gbnf(text: &str) -> Result<Rule> {
+        gbnf::body(text).map(|body| Rule::Gbnf(body.to_owned()))
+    }
+
     /// All of these, in order.
     pub fn sequence(parts: impl IntoIterator<Item = Rule>) -> Rule {
         Rule::Sequence(parts.into_iter().collect())
@@ -127,8 +141,7 @@ impl fmt::Display for Rule {
             Rule::Empty => Ok(()),
             Rule::Literal(text) => write!(f, "\"{}\"", spelled(text)),
             Rule::Spelled(text) => write!(f, "\"{text}\""),
-            Rule::Class(class) => f.write_str(class),
-            Rule::Reference(name) => f.write_str(name),
+            Rule::Class(text) | Rule::Reference(text) | Rule::Gbnf(text) => f.write_str(text),
             Rule::Sequence(parts) => {
                 for (i, part) in parts.iter().enumerate() {
                     write!(f, "{}{part}", if i > 0 { " " } else { "" })?;
@@ -222,6 +235,47 @@ mod tests {
             (a().repeat(3, None), "a{3,}"),
         ] {
             assert_eq!(rule.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn bodies_that_are_one_rule_pass_as_they_are() {
+        for body in [
+            r#""""#,
+            r#""a" | [^"\]\n(] b-2{2,3} (c? "(" | .*)+"#,
+            r#"| "\\" x "\"y""#,
+            "\"line\nbreak\"",
+            "\"# ü ::= |\"",
+        ] {
+            assert_eq!(Rule::gbnf(body).map(|rule| rule.to_string()).as_deref(), Ok(body));
+        }
+        assert_eq!(Rule::gbnf(" \n a\n").unwrap().to_string(), "a");
+    }
+
+    #[test]
+    fn bodies_that_would_run_into_other_rules_are_refused() {
+        for (body, says) in [
+            ("", "blank"),
+            (" \r\n\t", "blank"),
+            ("a\nb ::= c", "byte 1: unexpected '\\n'"),
+            ("(a\n| b)", "byte 2: "),
+            ("a{2,\n}", "byte 4: "),
+            ("a | \n b", "byte 4: unexpected '\\n'"),
+            ("a |", "byte 3: an empty alternative"),
+            ("\n|", "byte 2: an empty alternative"),
+            ("b ::= c", "byte 2: unexpected ':'"),
+            ("a_b", "byte 1: unexpected '_'"),
+            ("# a", "byte 0: unexpected '#'"),
+            ("a # b", "byte 2: unexpected '#'"),
+            (r#"  a "\""#, "ends inside quotes"),
+            ("[a\\]", "ends inside quotes or brackets"),
+            ("(a (b)", "byte 6: expected \")\""),
+            (" \n a)", "byte 4: unexpected ')'"),
+            ("\"\0\"", "NUL"),
+            ("*", "nothing to repeat"),
+        ] {
+            let error = Rule::gbnf(body).unwrap_err();
+            assert!(error.message().contains(says), "{body:?}: {error}");
         }
     }
 }

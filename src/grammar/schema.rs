@@ -2,7 +2,16 @@
 
 use serde_json::{Value, json};
 
+use crate::error::{Error, Result};
 use crate::limits;
+
+/// Reads the text of a schema.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
+pub fn from_text(text: &str) -> Result<Value> {
+    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
+}
 
 /// The parameters of a tool as a schema: a tool without any, or with an empty `{}`, takes no arguments.
 pub fn parameters(given: &Value) -> Value {

@@ -140,7 +140,6 @@ impl<'a> Checker<'a> {
             Expr::Tag(_, child)
             | Expr::Atomic(child)
             | Expr::Tolerated(child)
-            | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
             | Expr::Schema { child, .. }
             | Expr::Excluding(child, _) => self.left(*child, depth + 1)?,

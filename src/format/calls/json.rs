@@ -27,8 +27,8 @@ pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) 
     }
     let section = p.trigger_rule("tool-call", p.spaced([p.literal(&**start), list, p.literal(&**end)]));
     if per_call {
-        let sections = p.repeat(p.sequence([section, p.space()]), wanted.call_required().into(), None);
-        return p.trigger_rule("tool-calls", sections);
+        let sections = p.trigger_rule("tool-calls", p.some(p.sequence([section, p.space()])));
+        return if wanted.call_required() { sections } else { p.optional(sections) };
     }
     if wanted.call_required() { section } else { p.optional(section) }
 }

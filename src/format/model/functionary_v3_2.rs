@@ -43,8 +43,11 @@ pub fn build(wanted: &Wanted) -> Format {
         let recipients = wanted.tools().iter().map(|tool| format!("{TO}{}\n", tool.name));
         let text = p.sequence([to_all, p.content(p.until_any(recipients))]);
         let calls = calls(&p, wanted);
-        let after_text = if wanted.call_required() { calls } else { p.optional(calls) };
-        p.sequence([p.choice([p.sequence([text, after_text]), calls]), p.space()])
+        let marked = p.sequence([p.literal(TO), calls]);
+        let after_text = if wanted.call_required() { marked } else { p.optional(marked) };
+        // The prompt may have the first call's `>>>`.
+        let first = p.trigger_rule("tools", p.sequence([p.optional(p.literal(TO)), calls]));
+        p.sequence([p.choice([p.sequence([text, after_text]), first]), p.space()])
     };
     let root = p.sequence([begin, body, p.end()]);
     Format {
@@ -55,13 +58,12 @@ pub fn build(wanted: &Wanted) -> Format {
     }
 }
 
-/// The first call may stand without `>>>`, where the prompt has it.
+/// Calls, the first without its `>>>`.
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     let call = p.any_tool(wanted.tools(), |tool| {
         let name = p.tool_open(p.sequence([p.tool_name(&tool.name), p.literal("\n")]));
         p.sequence([name, p.json_args(tool), p.tool_close(p.empty())])
     });
-    let call = p.sequence([p.optional(p.literal(TO)), call]);
-    let next = p.sequence([p.space(), call]);
-    p.trigger_rule("tools", if wanted.parallel() { p.sequence([call, p.many(next)]) } else { call })
+    let next = p.sequence([p.space(), p.literal(TO), call]);
+    if wanted.parallel() { p.sequence([call, p.many(next)]) } else { call }
 }

@@ -72,7 +72,9 @@ pub fn build(wanted: &Wanted) -> Format {
 fn output(wanted: &Wanted) -> Arena {
     let p = Parts::default();
     let may = |marker: &str| p.optional(p.literal(marker));
-    let thought = p.until_any([THINK_END, RESPONSE_START]);
+    // Calls may come before the thought is closed.
+    let ends: &[&str] = if wanted.tools().is_empty() { &[] } else { &[TOOLS_START] };
+    let thought = p.until_any([THINK_END, RESPONSE_START].iter().chain(ends).copied());
     let thought = if wanted.extract_reasoning() { p.reasoning(thought) } else { p.content(thought) };
     let text = p.content(p.until_any([RESPONSE_END, TOOLS_START, MESSAGE_END]));
     let mut turn = vec![may(OPENING), may(THINK_START), thought, may(THINK_END)];

@@ -1,0 +1,178 @@
+// Grammars: of a schema, of rules put together, and of what params let a model write.
+#include "support.h"
+
+// The call is refused, and the sentence says what and where.
+#define REFUSED(wanted, part, call)                    \
+  do {                                                 \
+    chat_error *error = NULL;                          \
+    CHECK((call) == (wanted));                         \
+    CHECK(contains(chat_error_message(error), (part))); \
+    chat_error_free(error);                            \
+  } while (0)
+
+static void schemas(void) {
+  chat_grammar *grammar = NULL;
+  OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"), &grammar, &error));
+  CHECK(is(chat_grammar_text(grammar),
+           "root ::= ([0-9] | ([1] [0-9] | [2] [0-3]))\n"
+           "space ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n"));
+  CHECK(chat_grammar_report_count(grammar) == 0);
+  chat_grammar_free(grammar);
+
+  grammar = NULL;
+  REFUSED(CHAT_STATUS_SCHEMA, "#/properties/age",
+          chat_grammar_from_json_schema(TEXT("{\"properties\": {\"age\": {\"type\": \"integer\", \"minimum\": \"no\"}}}"),
+                                        &grammar, &error));
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "schema", chat_grammar_from_json_schema(TEXT("{"), &grammar, &error));
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "not UTF-8 at byte 1",
+          chat_grammar_from_json_schema(TEXT("\"\xff\""), &grammar, &error));
+  CHECK(grammar == NULL);
+}
+
+// A pattern that no grammar can say becomes any string, and the report tells.
+static void report(void) {
+  static const char schema[] = "{\"properties\": {\"code\": {\"type\": \"string\", \"pattern\": \"^(?=a).*$\"}}}";
+  chat_grammar *grammar = NULL;
+  chat_fidelity entry;
+  OK(chat_grammar_from_json_schema(TEXT(schema), &grammar, &error));
+  CHECK(chat_grammar_report_count(grammar) == 1);
+  OK(chat_grammar_report(grammar, 0, &entry, &error));
+  CHECK(entry.kind == CHAT_FIDELITY_KIND_WIDENED);
+  CHECK(is(entry.schema, "") && contains(entry.pointer, "#/properties/code") && entry.message.len > 0);
+  EXPECT(CHAT_STATUS_INVALID_ARGUMENT, chat_grammar_report(grammar, 1, &entry, &error));
+  chat_grammar_free(grammar);
+}
+
+static void builder(void) {
+  chat_grammar_builder *builder = NULL;
+  chat_grammar *first = NULL, *second = NULL;
+  chat_fidelity entry;
+  chat_str name = {NULL, 0};
+  OK(chat_grammar_builder_new(&builder, &error));
+
+  // Names: equal rules share one, others get a number; what a name cannot hold becomes a dash.
+  OK(chat_grammar_builder_add_literal(builder, TEXT("say hi!"), TEXT("\"hi\"\n\\"), &name, &error));
+  CHECK(is(name, "say-hi-"));
+  OK(chat_grammar_builder_add_literal(builder, TEXT("say hi!"), TEXT("\"hi\"\n\\"), &name, &error));
+  CHECK(is(name, "say-hi-"));
+  OK(chat_grammar_builder_add_rule(builder, TEXT("say hi!"), TEXT(" [a-z]{2,8} | \"\n\"\n"), &name, &error));
+  CHECK(is(name, "say-hi-0"));
+  OK(chat_grammar_builder_add_literal(builder, TEXT("string"), TEXT("a\0b"), &name, &error));
+  CHECK(is(name, "string-"));
+  OK(chat_grammar_builder_add_schema(builder, TEXT("place"), TEXT("{\"const\": 1}"), &name, &error));
+  CHECK(is(name, "place"));
+  OK(chat_grammar_builder_add_schema(builder, TEXT("place"), TEXT("{\"pattern\": \"^(?=a).*$\"}"), &name, &error));
+  CHECK(is(name, "place0"));
+
+  // What is refused changes nothing, the name that was told last included.
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "blank",
+          chat_grammar_builder_add_rule(builder, TEXT("bad"), TEXT(" \n"), &name, &error));
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "byte 3: unexpected '\\n'",
+          chat_grammar_builder_add_rule(builder, TEXT("bad"), TEXT("\"a\"\nroot ::= \"b\""), &name, &error));
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "inside quotes",
+          chat_grammar_builder_add_rule(builder, TEXT("bad"), TEXT("(a) \"b"), &name, &error));
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "body: not UTF-8",
+          chat_grammar_builder_add_rule(builder, TEXT("bad"), TEXT("\xff"), &name, &error));
+  REFUSED(CHAT_STATUS_SCHEMA, "#/items",
+          chat_grammar_builder_add_schema(builder, TEXT("bad"), TEXT("{\"items\": {\"type\": 1}}"), &name, &error));
+
+  // A grammar starts somewhere and lacks no rule.
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "\"root\"", chat_grammar_builder_build(builder, &first, &error));
+  OK(chat_grammar_builder_add_rule(builder, TEXT("root"), TEXT("say-hi- (string- | more)*"), &name, &error));
+  CHECK(is(name, "root"));
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "\"more\"", chat_grammar_builder_build(builder, &first, &error));
+  CHECK(first == NULL);
+  OK(chat_grammar_builder_add_rule(builder, TEXT("more"), TEXT("\"(\" root \")\""), &name, &error));
+  OK(chat_grammar_builder_build(builder, &first, &error));
+
+  // A grammar does not change with its builder.
+  OK(chat_grammar_builder_add_rule(builder, TEXT("late"), TEXT("place | place0"), &name, &error));
+  OK(chat_grammar_builder_build(builder, &second, &error));
+  chat_grammar_builder_free(builder);
+  const chat_str text = chat_grammar_text(first);
+  CHECK(contains(text, "say-hi- ::= \"\\\"hi\\\"\\n\\\\\"\n"));
+  CHECK(contains(text, "say-hi-0 ::= [a-z]{2,8} | \"\n\"\n"));
+  CHECK(contains(text, "string- ::= \"a\\x00b\"\n"));
+  CHECK(contains(text, "more ::= \"(\" root \")\"\n"));
+  CHECK(contains(text, "place ::= \"1\"\n"));
+  CHECK(chat_grammar_text(second).len > text.len && contains(chat_grammar_text(second), "late ::= place | place0\n"));
+  CHECK(chat_grammar_report_count(first) == 1);
+  OK(chat_grammar_report(first, 0, &entry, &error));
+  CHECK(is(entry.schema, "place") && entry.kind == CHAT_FIDELITY_KIND_WIDENED);
+  chat_grammar_free(first);
+  chat_grammar_free(second);
+}
+
+static const char TEMPLATE[] =
+    "{%- for tool in tools or [] %}{{ tool | tojson }}\n{% endfor %}"
+    "{%- for message in messages %}<|{{ message.role }}|>{{ message.content or '' }}"
+    "{%- for call in message.tool_calls or [] %}"
+    "<tool_call>{\"name\": \"{{ call.function.name }}\", \"arguments\": {{ call.function.arguments | tojson }}}</tool_call>"
+    "{% endfor %}<|end|>\n{% endfor %}"
+    "{%- if add_generation_prompt %}<|assistant|>{% endif %}";
+
+// Two tools; the parameters of the second cannot be used.
+#define REQUEST(more)                                                                                      \
+  "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]" more                                        \
+  ", \"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"good\", \"parameters\": {\"type\":"   \
+  " \"object\", \"properties\": {\"a\": {\"type\": \"integer\"}}, \"required\": [\"a\"]}}},"               \
+  " {\"type\": \"function\", \"function\": {\"name\": \"bad\", \"parameters\": {\"type\": \"object\","     \
+  " \"properties\": {\"b\": {\"$ref\": \"#/nowhere\"}}}}}]}"
+
+static const char LAZY[] = REQUEST("");
+static const char REQUIRED[] = REQUEST(", \"tool_choice\": \"required\"");
+static const char FREE[] = "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}";
+
+static void params(void) {
+  chat_template *template = NULL;
+  chat_params *lazy = NULL, *required = NULL, *unconstrained = NULL;
+  chat_grammar *grammar = NULL;
+  chat_fidelity entry;
+  chat_trigger trigger;
+  chat_str json;
+  OK(chat_template_new(TEXT(TEMPLATE), TEXT(""), TEXT("<|end|>"), &template, &error));
+  OK(chat_params_from_template(template, TEXT(LAZY), &lazy, &error));
+  OK(chat_params_from_template(template, TEXT(REQUIRED), &required, &error));
+  OK(chat_params_from_template(template, TEXT(FREE), &unconstrained, &error));
+  chat_template_free(template);
+
+  CHECK(chat_params_grammar_lazy(lazy));
+  CHECK(chat_params_grammar_trigger_count(lazy) == 1);
+  OK(chat_params_grammar_trigger(lazy, 0, &trigger, &error));
+  CHECK(trigger.kind == CHAT_TRIGGER_KIND_WORD && is(trigger.value, "<tool_call>"));
+  EXPECT(CHAT_STATUS_INVALID_ARGUMENT, chat_params_grammar_trigger(lazy, 1, &trigger, &error));
+  OK(chat_params_json(lazy, &json, &error));
+  CHECK(contains(json, "\"grammar_lazy\":true") && contains(json, "\"grammar\":\"") && contains(json, "root ::= "));
+  CHECK(contains(json, "\"grammar_report\":[{\"schema\":"));
+  // The grammar outlives the params, which give the same one each time.
+  OK(chat_params_grammar(lazy, &grammar, &error));
+  chat_params_free(lazy);
+  CHECK(contains(chat_grammar_text(grammar), "<tool_call>"));
+  CHECK(chat_grammar_report_count(grammar) == 1);
+  OK(chat_grammar_report(grammar, 0, &entry, &error));
+  CHECK(entry.kind == CHAT_FIDELITY_KIND_REFUSED && contains(entry.schema, "bad") && contains(entry.message, "nowhere"));
+  chat_grammar_free(grammar);
+
+  CHECK(!chat_params_grammar_lazy(required));
+  CHECK(chat_params_grammar_trigger_count(required) == 0);
+  OK(chat_params_grammar(required, &grammar, &error));
+  CHECK(contains(chat_grammar_text(grammar), "<tool_call>") && contains(chat_grammar_text(grammar), "good"));
+  chat_grammar_free(grammar);
+  chat_params_free(required);
+
+  CHECK(!chat_params_grammar_lazy(unconstrained));
+  OK(chat_params_grammar(unconstrained, &grammar, &error));
+  CHECK(is(chat_grammar_text(grammar), "") && chat_grammar_report_count(grammar) == 0);
+  chat_grammar_free(grammar);
+  OK(chat_params_json(unconstrained, &json, &error));
+  CHECK(contains(json, "\"grammar\":\"\",\"grammar_lazy\":false,\"grammar_triggers\":[],\"grammar_report\":[]"));
+  chat_params_free(unconstrained);
+}
+
+int main(void) {
+  schemas();
+  report();
+  builder();
+  params();
+  return 0;
+}

@@ -1,0 +1,309 @@
+//! Grammars for constrained sampling.
+
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use super::error::chat_error;
+use super::guard::{Guarded, guard};
+use super::ptr::{Out, give, required};
+use super::status::chat_status;
+use super::text::{chat_str, utf8, view};
+use crate::error::{Error, Result};
+use crate::grammar::{self, Builder, FidelityKind, Grammar, Rule, TriggerKind, schema};
+
+/// A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for. Immutable;
+/// may be used by several threads at once.
+pub struct chat_grammar(pub(super) Arc<Grammar>);
+
+/// How a grammar departs from a schema.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_fidelity_kind {
+    /// It allows more than the schema.
+    Widened = 1,
+    /// The part could not be used at all, and something else stands for it.
+    Refused = 2,
+}
+
+impl From<FidelityKind> for chat_fidelity_kind {
+    fn from(kind: FidelityKind) -> Self {
+        match kind {
+            FidelityKind::Widened => chat_fidelity_kind::Widened,
+            FidelityKind::Refused => chat_fidelity_kind::Refused,
+        }
+    }
+}
+
+/// A place of a schema that the grammar does not follow to the letter. Places without an entry are followed.
+#[repr(C)]
+pub struct chat_fidelity {
+    /// In which way.
+    pub kind: chat_fidelity_kind,
+    /// The rule or tool that the schema was added as; empty for a grammar's only schema.
+    pub schema: chat_str,
+    /// The place inside the schema, as a JSON pointer with `#` in front.
+    pub pointer: chat_str,
+    /// What stands there instead, for people.
+    pub message: chat_str,
+}
+
+/// How the value of a trigger is read.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_trigger_kind {
+    /// A text that appears in the output.
+    Word = 1,
+    /// A regular expression (ECMAScript) that is searched for in the output. The grammar starts at its first group that takes
+    /// part, or at its beginning.
+    Pattern = 2,
+}
+
+impl From<TriggerKind> for chat_trigger_kind {
+    fn from(kind: TriggerKind) -> Self {
+        match kind {
+            TriggerKind::Word => chat_trigger_kind::Word,
+            TriggerKind::Pattern => chat_trigger_kind::Pattern,
+        }
+    }
+}
+
+/// What makes a lazily applied grammar start.
+#[repr(C)]
+pub struct chat_trigger {
+    /// How `value` is read.
+    pub kind: chat_trigger_kind,
+    /// The word or the regular expression. Valid until the params that it was asked of are freed.
+    pub value: chat_str,
+}
+
+/// The grammar of the JSON values that a schema allows, compact or pretty. `schema` is JSON text; it is copied.
+///
+/// What a grammar cannot say, or no sampler could carry, is left out and told by `chat_grammar_report`; the grammar then allows
+/// more than the schema.
+///
+/// On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is no JSON or not UTF-8; `CHAT_STATUS_SCHEMA` for a schema
+/// that contradicts itself or is wrong, with the JSON pointer of the place, e.g. `#/properties/age`; `CHAT_STATUS_LIMIT`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_grammar_from_json_schema(
+    schema: *const c_char,
+    schema_len: usize,
+    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        // SAFETY: the caller's text, by the contract.
+        let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
+        let grammar = grammar::from_json_schema(&schema)?;
+        out.write(give(chat_grammar(Arc::new(grammar))));
+        Ok(())
+    })
+}
+
+/// The rules as GBNF, a line each; it starts at the rule `root`. Empty where nothing is constrained. The view is valid until
+/// the grammar is freed. Empty for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_grammar_text(grammar: Option<&chat_grammar>) -> chat_str {
+    view(grammar.map(|grammar| grammar.0.text.as_str()))
+}
+
+/// In how many places the grammar departs from its schemas. 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_grammar_report_count(grammar: Option<&chat_grammar>) -> usize {
+    grammar.map_or(0, |grammar| grammar.0.report.len())
+}
+
+/// Place number `index` (from 0) where the grammar departs from a schema.
+///
+/// On success `*out` is filled; its texts are valid until the grammar is freed.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_grammar_report(
+    grammar: Option<&chat_grammar>,
+    index: usize,
+    out: Option<&mut MaybeUninit<chat_fidelity>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (grammar, out) = (required(grammar, "grammar")?, required(out, "out")?);
+        let report = &grammar.0.report;
+        let entry = report.get(index).ok_or_else(|| {
+            Error::invalid(format!("index: {index} is out of range, there are {} entries", report.len()))
+        })?;
+        out.write(chat_fidelity {
+            kind: entry.kind.into(),
+            schema: view(Some(&entry.schema)),
+            pointer: view(Some(&entry.pointer)),
+            message: view(Some(&entry.message)),
+        });
+        Ok(())
+    })
+}
+
+/// Frees the grammar. NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_grammar_free(grammar: Option<Box<chat_grammar>>) {
+    drop(grammar);
+}
+
+/// Puts a grammar together from rules, texts and JSON schemas. One thread at a time.
+///
+/// Each rule gets a name of its own, and the functions that add one tell it: refer to the rule by that name, not by the one that
+/// was asked for. It is the asked one with characters that names cannot have replaced by dashes, a dash behind it where it is
+/// the name of a rule that schemas share (`string`, `object`, ...), and a number where another rule has the name already. A
+/// rule that is there already, under that name, is used again. The name `root`, or none, is where the grammar starts.
+///
+/// ```c
+/// // An answer by a schema, between tags:
+/// chat_grammar_builder *builder = NULL;
+/// chat_grammar *grammar = NULL;
+/// chat_str name;
+/// char body[128];
+/// chat_grammar_builder_new(&builder, &error);
+/// chat_grammar_builder_add_schema(builder, "answer", 6, schema, schema_len, &name, &error);
+/// snprintf(body, sizeof body, "\"<answer>\" %.*s \"</answer>\"", (int)name.len, name.data);
+/// chat_grammar_builder_add_rule(builder, "root", 4, body, strlen(body), &name, &error);
+/// chat_grammar_builder_build(builder, &grammar, &error);
+/// chat_grammar_builder_free(builder);
+/// ```
+pub struct chat_grammar_builder(Guarded<Building>);
+
+#[derive(Default)]
+struct Building {
+    builder: Builder,
+    /// What the rule that was added last is called.
+    name: String,
+}
+
+/// A builder without rules but for `space`: the blanks that may stand between the parts of a JSON value.
+///
+/// On success `*out` is a new builder, to be freed with `chat_grammar_builder_free`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_grammar_builder_new(
+    out: Option<&mut MaybeUninit<*mut chat_grammar_builder>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        out.write(give(chat_grammar_builder(Guarded::new(Building::default()))));
+        Ok(())
+    })
+}
+
+/// Adds a rule. `body` is what GBNF has right of `::=`, in one line, e.g. `"yes" | "no" | number{1,3}`; it may refer to rules that
+/// are added later. Use `chat_grammar_builder_add_literal` for a text that may hold quotes or backslashes. Name and body are copied.
+///
+/// On success `*out` is the rule's actual name, valid until the next call that takes the builder without `const`. A rule that is
+/// refused changes nothing.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and, with the byte where it goes wrong, for a body
+/// that is no GBNF, or not one rule: it is blank, has a line break or a comment outside of literals, or ends with an empty
+/// alternative. Tokens (`<think>`) are not supported: write them as literals.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_grammar_builder_add_rule(
+    builder: Option<&mut chat_grammar_builder>,
+    name: *const c_char,
+    name_len: usize,
+    body: *const c_char,
+    body_len: usize,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        // SAFETY: the caller's two texts, by the contract.
+        let [name, body] = unsafe { [utf8(name, name_len, "name")?, utf8(body, body_len, "body")?] };
+        add(builder, out, |builder| Ok(builder.add_rule(name, Rule::gbnf(body)?)))
+    })
+}
+
+/// Adds a rule for exactly this text; it may hold quotes, backslashes, line breaks and NUL. Name and text are copied.
+///
+/// On success `*out` is the rule's actual name, valid until the next call that takes the builder without `const`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is not UTF-8.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_grammar_builder_add_literal(
+    builder: Option<&mut chat_grammar_builder>,
+    name: *const c_char,
+    name_len: usize,
+    text: *const c_char,
+    text_len: usize,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        // SAFETY: the caller's two texts, by the contract.
+        let [name, text] = unsafe { [utf8(name, name_len, "name")?, utf8(text, text_len, "text")?] };
+        add(builder, out, |builder| Ok(builder.add_rule(name, Rule::literal(text))))
+    })
+}
+
+/// Adds the rules of a JSON schema. Schemas may be added under one name and have equal `$ref`s; each gets rules of its own.
+/// `schema` is JSON text; name and schema are copied.
+///
+/// On success `*out` is the actual name of the rule that stands for the whole schema, valid until the next call that takes the
+/// builder without `const`. Where the rules allow more than the schema, the report of the grammar says so, under `name`. A schema
+/// that is refused changes nothing.
+///
+/// Errors: as `chat_grammar_from_json_schema`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_grammar_builder_add_schema(
+    builder: Option<&mut chat_grammar_builder>,
+    name: *const c_char,
+    name_len: usize,
+    schema: *const c_char,
+    schema_len: usize,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        // SAFETY: the caller's two texts, by the contract.
+        let [name, schema] = unsafe { [utf8(name, name_len, "name")?, utf8(schema, schema_len, "schema")?] };
+        add(builder, out, |builder| builder.add_schema(name, &schema::from_text(schema)?))
+    })
+}
+
+fn add(
+    handle: Option<&mut chat_grammar_builder>,
+    out: Out<'_, chat_str>,
+    added: impl FnOnce(&mut Builder) -> Result<String>,
+) -> Result<()> {
+    let (handle, out) = (required(handle, "builder")?, required(out, "out")?);
+    handle.0.change(|building| {
+        building.name = added(&mut building.builder)?;
+        out.write(view(Some(&building.name)));
+        Ok(())
+    })
+}
+
+/// The grammar of all that was added so far. It does not change with the builder, to which more may be added.
+///
+/// On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for what llama.cpp's reader of grammars refuses: no rule is called `root`, a
+/// rule refers to one that is not there, or begins with itself; `CHAT_STATUS_LIMIT`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_grammar_builder_build(
+    builder: Option<&chat_grammar_builder>,
+    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (builder, out) = (required(builder, "builder")?, required(out, "out")?);
+        let grammar = builder.0.get()?.builder.build()?;
+        out.write(give(chat_grammar(Arc::new(grammar))));
+        Ok(())
+    })
+}
+
+/// Frees the builder. Grammars that it has built stay valid. NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_grammar_builder_free(builder: Option<Box<chat_grammar_builder>>) {
+    drop(builder);
+}
