@@ -21,6 +21,17 @@ pub(super) fn range(min: Option<i64>, max: Option<i64>) -> (Rule, Option<&'stati
     (Rule::Choice(range.0), widened)
 }
 
+/// Which digit of a number stands first in what [`Range::tail`] adds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// The first.
+    First,
+    /// The first behind a minus. llama.cpp lets some zeros stand there.
+    Negative,
+    /// A later one.
+    Inside,
+}
+
 /// The branches of a range.
 struct Range(Vec<Rule>);
 
@@ -51,7 +62,7 @@ impl Range {
 
     fn to(&mut self, max: i64) {
         if max < 0 {
-            return self.negative(|inner| inner.tail(&max.unsigned_abs().to_string(), DIGITS, false));
+            return self.negative(|inner| inner.tail(&max.unsigned_abs().to_string(), DIGITS, Place::Negative));
         }
         self.push([Rule::literal("-"), Rule::class("[1-9]"), digits(0, DIGITS - 1)]);
         self.between(0, max);
@@ -59,21 +70,20 @@ impl Range {
 
     fn from(&mut self, min: i64) {
         if min >= 0 {
-            return self.tail(&min.to_string(), DIGITS, true);
+            return self.tail(&min.to_string(), DIGITS, Place::First);
         }
         self.negative(|inner| inner.between(0, min.saturating_neg()));
         self.push([Rule::class("[0]")]);
         self.push([Rule::class("[1-9]"), digits(0, DIGITS - 1)]);
     }
 
-    /// Digits from `min` on, at most `left` of them. Only the first digit of a number (`first`) must not be zero, and a number of
-    /// more digits is larger. llama.cpp forgets zeros and ones inside of `min`; it then takes in smaller numbers, or leaves larger
+    /// Digits from `min` on, at most `left` of them. A number of more digits is larger, except for zeros in front. llama.cpp forgets zeros and ones inside of `min`; it then takes in smaller numbers, or leaves larger
     /// ones out.
-    fn tail(&mut self, min: &str, left: u64, first: bool) {
+    fn tail(&mut self, min: &str, left: u64, place: Place) {
         let length = min.len() as u64;
         let after = (left - 1).max(1);
         if min.bytes().all(|digit| digit == b'0') {
-            if first {
+            if place == Place::First {
                 self.push([Rule::class("[0]")]);
                 self.push([Rule::class("[1-9]"), digits(0, after)]);
             } else {
@@ -82,14 +92,15 @@ impl Range {
             return;
         }
         let (digit, rest) = (min.as_bytes()[0], &min[1..]);
-        let lowest = if first { b'1' } else { b'0' };
-        if digit > lowest {
+        let lowest = if place == Place::First { b'1' } else { b'0' };
+        let only_zero = place == Place::Negative && digit == b'1' && !rest.is_empty();
+        if digit > lowest && !only_zero {
             self.push([class(lowest, digit - 1), digits(length, after)]);
         }
         if rest.is_empty() {
             return self.push([class(digit, b'9'), digits(0, after)]);
         }
-        self.push([class(digit, digit), nested(|inner| inner.tail(rest, after, false))]);
+        self.push([class(digit, digit), nested(|inner| inner.tail(rest, after, Place::Inside))]);
         if digit < b'9' {
             self.push([class(digit + 1, b'9'), digits(length - 1, after)]);
         }
