@@ -164,9 +164,11 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
             log.push(Capture { tag: *tag, pos: end, opens: false });
             Some(end)
         }
-        Expr::Atomic(child) | Expr::Rule { child, .. } | Expr::Schema { child, .. } | Expr::Excluding(child, _) => {
-            naive(arena, *child, text, at, log)
-        }
+        Expr::Atomic(child)
+        | Expr::Tolerated(child)
+        | Expr::Rule { child, .. }
+        | Expr::Schema { child, .. }
+        | Expr::Excluding(child, _) => naive(arena, *child, text, at, log),
         Expr::Ref(name) => naive(arena, arena.rule_named(name).unwrap(), text, at, log),
     }
 }
