@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use chatparse::grammar::{Builder, Recogniser, from_json_schema};
+use chatparse::grammar::{Recogniser, from_json_schema};
+use chatparse::{ChatTemplate, Request};
 use serde_json::{Map, Value, json};
 
 const ROUNDS: usize = 15;
@@ -13,9 +14,20 @@ fn main() {
         let grammar = from_json_schema(&schema).expect("the schema can be used");
         row(name, grammar.text.len(), median(|| drop(from_json_schema(&schema))));
     }
-    println!("\n{:26} {:>12} {:>12}", "tools", "bytes", "time");
-    for count in [1, 10, 100] {
-        row(&count.to_string(), tools(count).len(), median(|| drop(tools(count))));
+    for template in ["json-call", "tag-arguments"] {
+        println!("\n{:26} {:>12} {:>12}   growth", format!("tools, {template}"), "bytes", "time");
+        let chat = ChatTemplate::builtin(template).expect("a built-in template");
+        let mut before: Option<Duration> = None;
+        for count in [1, 10, 100] {
+            let request = request(count);
+            let run = || chat.params(&request).expect("the request fits").grammar().text.len();
+            let time = median(|| assert!(run() > 0));
+            row(&count.to_string(), run(), time);
+            if let Some(before) = before {
+                println!("{:54} × {:.1} for 10 times the tools", "", time.as_secs_f64() / before.as_secs_f64());
+            }
+            before = Some(time);
+        }
     }
     println!("\n{:26} {:>12} {:>12}", "checked text", "bytes", "time");
     let recogniser = Recogniser::new(&from_json_schema(&json!({})).expect("any value").text).expect("it can be read");
@@ -71,10 +83,10 @@ fn schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn tools(count: usize) -> String {
-    let mut builder = Builder::new();
-    for i in 0..count {
-        builder.add_parameters(&format!("tool-{i}-schema"), &object(10));
-    }
-    builder.finish().text
+/// A request with as many tools, of ten arguments each.
+fn request(tools: usize) -> Request {
+    let tool = |i| json!({"type": "function", "function": {"name": format!("tool_{i}"), "parameters": object(10)}});
+    let tools: Vec<Value> = (0..tools).map(tool).collect();
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools, "tool_choice": "required"});
+    Request::from_json(&body).expect("the request is well-formed")
 }

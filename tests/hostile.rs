@@ -141,3 +141,31 @@ fn an_output_that_never_comes() {
         assert_eq!(unfed.message.content, "", "{name}");
     }
 }
+
+#[test]
+fn two_hundred_tools_and_one_that_is_broken() {
+    let tool = |i: usize| {
+        let fields: Vec<String> =
+            (0..20).map(|n| format!(r#""field_{n}": {{"type": ["string", "null"], "maxLength": 9000}}"#)).collect();
+        let fields = fields.join(", ");
+        format!(
+            r#"{{"type": "function", "function": {{"name": "tool_{i}", "parameters": {{"type": "object", "properties": {{{fields}}}}}}}}}"#
+        )
+    };
+    let broken = r##"{"type": "function", "function": {"name": "broken", "parameters": {"type": "object", "properties": {"x": {"$ref": "#/nowhere"}}}}}"##;
+    let tools: Vec<String> = (0..200).map(tool).chain([broken.to_owned()]).collect();
+    let body = format!(
+        r#"{{"messages": [{{"role": "user", "content": "Hi"}}], "tool_choice": "required", "tools": [{}]}}"#,
+        tools.join(", ")
+    );
+    for name in ["json-call", "tag-arguments"] {
+        let params = ChatTemplate::builtin(name).unwrap().params(&Request::from_text(&body).unwrap()).unwrap();
+        let grammar = params.grammar();
+        assert!(grammar.text.len() < 8 << 20, "{name}: {} bytes", grammar.text.len());
+        chatparse::grammar::Recogniser::new(&grammar.text).unwrap();
+        let refused = |entry: &&chatparse::grammar::Fidelity| entry.kind == chatparse::grammar::FidelityKind::Refused;
+        let refused: Vec<_> = grammar.report.iter().filter(refused).collect();
+        assert_eq!(refused.len(), 1, "{name}: one tool degrades, alone: {refused:?}");
+        assert!(refused[0].message.contains("nowhere"), "{name}: {refused:?}");
+    }
+}
