@@ -105,11 +105,15 @@ impl ChatTemplate {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Template`] where the template raises, [`crate::ErrorKind::InvalidArgument`] where the request does not fit it
-    /// (arguments that are no JSON where it needs an object, a grammar beside tools), [`crate::ErrorKind::Limit`].
+    /// (arguments that are no JSON where it needs an object, a grammar beside tools), [`crate::ErrorKind::Schema`] where the
+    /// schema of the response cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = self.prompts(request)?;
         let wanted =
             Wanted { request, source: self.source(), opening: &opening, prefill: &generation_prompt, continuation };
+        if let Some(schema) = wanted.response_schema() {
+            grammar::from_json_schema(schema)?;
+        }
         let format = match self.family {
             _ if request.force_pure_content => auto::pure_content(&opening),
             Some(family) => (family.build)(&wanted),

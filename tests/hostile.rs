@@ -169,3 +169,12 @@ fn two_hundred_tools_and_one_that_is_broken() {
         assert!(refused[0].message.contains("nowhere"), "{name}: {refused:?}");
     }
 }
+
+#[test]
+fn a_response_schema_that_cannot_be_used() {
+    let template = ChatTemplate::builtin("chatml").unwrap();
+    let body = r#"{"messages": [{"role": "user", "content": "Hi"}], "json_schema": {"properties": {"x": {"type": "banana"}}}}"#;
+    let error = template.params(&Request::from_text(body).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Schema);
+    assert!(error.message().contains("#/properties/x"), "{error}");
+}
