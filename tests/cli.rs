@@ -1,7 +1,7 @@
 //! The program: what each command prints, and how it fails.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -325,6 +325,36 @@ fn replay_answers_each_line() {
     assert_eq!((&answers[0]["id"], &answers[0]["parses"][0]["message"]["content"]), (&json!("one"), &json!("Wait.")));
     assert!(answers[1]["error"].is_string());
     assert!(answers[2]["id"] == 2 && answers[2]["error"].is_string());
+}
+
+/// The C tests hold the C library to the same file. `UPDATE_SNAPSHOTS=1` writes it anew; review the difference.
+#[test]
+fn replay_answers_as_recorded() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = here.join("c-tests/parity.jsonl");
+    let recorded = std::fs::read_to_string(&path).expect("the recorded answers are there");
+    let rows: Vec<Value> = recorded.lines().map(json_of).collect();
+    let input: String =
+        rows.iter().map(|row| format!("{}\n", scenario_in(&here.join("templates"), &row["in"]))).collect();
+    let answers = run_with(&["replay"], input.as_bytes()).succeeded();
+    assert_eq!(answers.lines().count(), rows.len());
+    let update = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
+    let mut updated = String::new();
+    for (row, answer) in rows.iter().zip(answers.lines()) {
+        assert!(update || row["out"] == json_of(answer), "{}: {answer}\nis not {}", row["in"]["id"], row["out"]);
+        updated += &format!("{}\n", json!({"in": row["in"], "out": json_of(answer)}));
+    }
+    if update {
+        std::fs::write(&path, updated).expect("the recorded answers can be written");
+    }
+}
+
+fn scenario_in(templates: &Path, scenario: &Value) -> Value {
+    let mut scenario = scenario.clone();
+    if let Some(name) = scenario["template"].as_str() {
+        scenario["template"] = templates.join(name).to_str().unwrap().into();
+    }
+    scenario
 }
 
 #[test]
