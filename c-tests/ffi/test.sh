@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# test.sh LANGUAGE PREFIX EXAMPLE WORK: the wrapper of a language against the library installed in PREFIX. Its example must print
+# what EXAMPLE, the C example, prints. Ends with 77 where the language's tool is missing. WORK is a folder for what is built.
+set -euo pipefail
+language=$1 prefix=$2 example=$3 work=$4
+cd "$(dirname "$0")/$language"
+mkdir -p "$work"
+export LD_LIBRARY_PATH=$prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+
+skip() {
+  echo "SKIP: $*"
+  exit 77
+}
+
+prints_the_same() { diff <("$example") <("$@") && echo "example: prints what the C example prints"; }
+
+case $language in
+  python)
+    command -v python3 >/dev/null || skip "no python3"
+    export PYTHONDONTWRITEBYTECODE=1
+    prints_the_same python3 example.py
+    python3 -m unittest -q
+    ;;
+esac
