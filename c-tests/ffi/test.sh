@@ -22,4 +22,13 @@ case $language in
     prints_the_same python3 example.py
     python3 -m unittest -q
     ;;
+  go)
+    command -v go >/dev/null || skip "no go"
+    # Nothing from the network, nothing written outside of the build.
+    export GOCACHE=$work/cache GOPATH=$work/path GOPROXY=off GOTOOLCHAIN=local GOFLAGS=-mod=readonly CGO_ENABLED=1
+    go vet ./...
+    go build -o "$work/example" ./example
+    prints_the_same "$work/example"
+    go test ./...
+    ;;
 esac
