@@ -13,7 +13,7 @@ skip() {
   exit 77
 }
 
-prints_the_same() { diff <("$example") <("$@") && echo "example: prints what the C example prints"; }
+prints_the_same() { diff <("$example") <("$@" 2>&1) && echo "example: prints what the C example prints"; }
 
 case $language in
   python)
@@ -30,5 +30,20 @@ case $language in
     go build -o "$work/example" ./example
     prints_the_same "$work/example"
     go test ./...
+    ;;
+  zig)
+    if command -v zig >/dev/null; then zig=(zig); else zig=(python3 -m ziglang); fi
+    "${zig[@]}" version >/dev/null 2>&1 || skip "no zig"
+    export ZIG_LOCAL_CACHE_DIR=$work/cache ZIG_GLOBAL_CACHE_DIR=$work/global
+    "${zig[@]}" build --prefix "$work/out" -Dprefix="$prefix"
+    # It prints to the standard error output.
+    prints_the_same "$work/out/bin/example"
+    ;;
+  swift)
+    command -v clang >/dev/null || skip "no clang"
+    echo '#pragma clang module import CChatparse
+      const char *version(void) { return chat_version(); }' |
+      clang -x c -fmodules -fmodules-cache-path="$work/cache" -fmodule-map-file=CChatparse/module.modulemap \
+        -I"$prefix/include" -Werror -fsyntax-only -
     ;;
 esac
