@@ -35,7 +35,7 @@ case $language in
     if command -v zig >/dev/null; then zig=(zig); else zig=(python3 -m ziglang); fi
     "${zig[@]}" version >/dev/null 2>&1 || skip "no zig"
     export ZIG_LOCAL_CACHE_DIR=$work/cache ZIG_GLOBAL_CACHE_DIR=$work/global
-    "${zig[@]}" build --prefix "$work/out" -Dprefix="$prefix"
+    "${zig[@]}" build install test --prefix "$work/out" -Dprefix="$prefix"
     # It prints to the standard error output.
     prints_the_same "$work/out/bin/example"
     ;;
