@@ -1,0 +1,206 @@
+package chatparse
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// How a model of this template calls tools.
+const source = `{%- for tool in tools or [] %}{{ tool.function | tojson }}{% endfor -%}
+{%- for message in messages -%}
+<|{{ message.role }}|>{{ message.content or '' }}
+{%- for call in message.tool_calls or [] -%}
+<tool_call>{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}</tool_call>
+{%- endfor -%}
+<|end|>
+{%- endfor -%}
+{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}`
+
+const request = `{"messages": [{"role": "user", "content": "Is it raining in Oslo?"}],
+ "tools": [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object",
+ "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]}`
+
+const answer = `I will look: «været». <tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>`
+
+func prepare(t testing.TB) (*Template, *Params) {
+	t.Helper()
+	template, err := NewTemplate(source, "", "<|end|>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, err := template.Params(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return template, params
+}
+
+// read feeds an output byte by byte, and puts the deltas together.
+func read(params *Params, output string, flags Flags) (*Message, map[DeltaKind]string, error) {
+	stream, err := params.Stream()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer stream.Close()
+	sum := map[DeltaKind]string{}
+	add := func(deltas []Delta) {
+		for _, delta := range deltas {
+			sum[delta.Kind] += delta.Text
+		}
+	}
+	for i := range []byte(output) {
+		deltas, err := stream.Feed([]byte(output)[i : i+1])
+		if err != nil {
+			return nil, nil, err
+		}
+		add(deltas)
+	}
+	deltas, err := stream.Finish(flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	add(deltas)
+	message, err := stream.Message()
+	return message, sum, err
+}
+
+func TestMessageWithACall(t *testing.T) {
+	_, params := prepare(t)
+	message, sum, err := read(params, answer, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if message.Outcome != Complete || len(message.ToolCalls) != 1 {
+		t.Fatalf("%+v", message)
+	}
+	call := message.ToolCalls[0]
+	if call.Name != "weather" || call.Arguments != `{"city": "Oslo"}` {
+		t.Errorf("%+v", call)
+	}
+	if sum[ToolName] != call.Name || sum[ToolArguments] != call.Arguments || sum[Content] != message.Content {
+		t.Errorf("the deltas %q are not the message %+v", sum, message)
+	}
+	whole, err := params.Parse(answer, 0)
+	if err != nil || fmt.Sprint(whole) != fmt.Sprint(message) {
+		t.Errorf("%+v, %v", whole, err)
+	}
+}
+
+func TestCutOff(t *testing.T) {
+	_, params := prepare(t)
+	message, _, err := read(params, answer[:len(answer)-20], Cut)
+	if err != nil || message.Outcome != Partial || !strings.HasPrefix(message.ToolCalls[0].Arguments, `{"city"`) {
+		t.Errorf("%+v, %v", message, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	template, params := prepare(t)
+	stream, err := params.Stream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		status Status
+		words  string
+		call   func() error
+	}{
+		{StatusTemplate, "line", func() error { _, err := NewTemplate("{% for %}", "", ""); return err }},
+		{StatusInvalidArgument, "chatml", func() error { _, err := Builtin("none such"); return err }},
+		{StatusInvalidArgument, "messages", func() error { _, err := template.Params("{}"); return err }},
+		{StatusInvalidArgument, "", func() error { _, err := template.Params(""); return err }},
+		{StatusParse, "", func() error { _, err := params.Parse("<tool_call>no", Strict); return err }},
+		{StatusInvalidArgument, "", func() error { stream.Close(); stream.Close(); _, err := stream.Feed(nil); return err }},
+	} {
+		var failed *Error
+		if err := test.call(); !errors.As(err, &failed) || failed.Status != test.status || !strings.Contains(failed.Message, test.words) {
+			t.Errorf("%s expected, with %q: %v", test.status, test.words, err)
+		}
+	}
+	if name := StatusInvalidArgument.String(); name != "invalid_argument" {
+		t.Error(name)
+	}
+}
+
+func TestNoneNeedsAnother(t *testing.T) {
+	template, params := prepare(t)
+	stream, err := params.Stream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	template.Close()
+	params.Close()
+	deltas, err := stream.Feed([]byte("Hi\x00!"))
+	if err != nil || len(deltas) != 1 || deltas[0].Text != "Hi\x00!" {
+		t.Errorf("%+v, %v", deltas, err)
+	}
+}
+
+func TestGoroutinesShareATemplate(t *testing.T) {
+	template, _ := prepare(t)
+	var all sync.WaitGroup
+	for i := 0; i < 8; i++ {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			params, err := template.Params(request)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if message, _, err := read(params, answer, 0); err != nil || len(message.ToolCalls) != 1 {
+				t.Errorf("%+v, %v", message, err)
+			}
+		}()
+	}
+	all.Wait()
+}
+
+// Also of what nobody closes.
+func TestMemoryComesBack(t *testing.T) {
+	template, params := prepare(t)
+	long := strings.Repeat("x", 100_000)
+	use := func() {
+		stream, err := params.Stream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Feed([]byte(long)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Message(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := template.Params(long); err == nil {
+			t.Fatal("no error")
+		}
+	}
+	rounds := func(count int) int {
+		for i := 0; i < count; i++ {
+			use()
+			if i%20 == 19 {
+				runtime.GC()
+			}
+		}
+		return resident()
+	}
+	before := rounds(200)
+	// Streams or messages, if they leaked, would take 80 MB.
+	if grown := rounds(800) - before; grown > 30_000_000 {
+		t.Errorf("%d bytes more", grown)
+	}
+}
+
+// resident is how many bytes of memory are in use; 0 where the system does not tell.
+func resident() int {
+	var total, pages int
+	if statm, err := os.ReadFile("/proc/self/statm"); err == nil {
+		fmt.Sscan(string(statm), &total, &pages)
+	}
+	return pages * os.Getpagesize()
+}

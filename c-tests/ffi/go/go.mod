@@ -1,0 +1,3 @@
+module chatparse
+
+go 1.19

@@ -1,0 +1,352 @@
+"""chatparse for Python: prompts from chat templates, and messages from what the model answers, as it streams in.
+
+    with Template(source, eos="<|end|>") as template:          # once for each model
+        params = template.params({"messages": [...]})          # once for each request
+        with params.stream() as stream:
+            for delta in stream.deltas(pieces):                # as the model writes
+                print(delta.text, end="")
+            print(stream.message().tool_calls)
+
+Needs the shared library of chatparse where the system's loader finds it, or its path in the variable CHATPARSE_LIBRARY.
+
+Templates, params and streams hold memory of the library. They give it back at the end of a `with`, at `close()`, or when they
+are garbage; in any order, none needs another. Deltas and messages are plain values. A template and params may be in use by any
+number of threads at once, a stream by one at a time.
+"""
+
+import enum
+import json
+import os
+import sys
+import weakref
+from ctypes import CDLL, POINTER, Structure, byref, c_char_p, c_size_t, c_uint32, c_void_p, string_at
+from dataclasses import dataclass
+from typing import Iterable, Iterator, List, Mapping, NamedTuple, Tuple, Union
+
+__all__ = ["DeltaKind", "Delta", "Error", "Message", "Outcome", "Params", "Status", "Stream", "Template", "ToolCall", "version"]
+
+
+class Status(enum.IntEnum):
+    """Why a call failed. A number that this version does not know counts as the first of its hundred."""
+
+    INVALID_ARGUMENT = 100
+    TEMPLATE = 200
+    SCHEMA = 300
+    LIMIT = 400
+    PARSE = 500
+    INTERNAL = 900
+
+    @classmethod
+    def _missing_(cls, value):
+        known = value // 100 * 100
+        return cls(known) if known in cls._value2member_map_ else cls.INTERNAL
+
+
+class Error(Exception):
+    """A call that failed: `status` says in which way, the text what is wrong and where."""
+
+    def __init__(self, status: Status, message: str):
+        super().__init__(message)
+        self.status = status
+
+
+class DeltaKind(enum.IntEnum):
+    """Which part of the message a delta adds to."""
+
+    REASONING = 1
+    CONTENT = 2
+    TOOL_NAME = 3
+    TOOL_ID = 4
+    TOOL_ARGUMENTS = 5
+
+
+class Outcome(enum.IntEnum):
+    """How an output related to the template's format."""
+
+    COMPLETE = 1
+    PARTIAL = 2
+    RECOVERED = 3
+
+
+class Delta(NamedTuple):
+    """A text to append to the message. All deltas of a stream, appended in order, are its message."""
+
+    kind: DeltaKind
+    call: int
+    """Which tool call, from 0."""
+    text: str
+    begin: int
+    """Where in the output the text comes from, in bytes."""
+    end: int
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of a tool. `id` is empty where the model's format has none."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON text, or a prefix of it where the output was cut off."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a model said."""
+
+    outcome: Outcome
+    content: str
+    reasoning: str
+    tool_calls: Tuple[ToolCall, ...]
+    json: str
+    """The whole as an OpenAI message, JSON text."""
+
+
+class _Object:
+    """Memory of the library, freed once: at the end of a `with`, at `close()`, or with the last reference."""
+
+    def __init__(self, free, make, *arguments):
+        handle = c_void_p()
+        _call(make, *arguments, byref(handle))
+        self._pointer = handle
+        self._free = weakref.finalize(self, free, handle)
+
+    @property
+    def _handle(self) -> c_void_p:
+        if not self._free.alive:
+            raise ValueError(f"this {type(self).__name__} is closed")
+        return self._pointer
+
+    def close(self) -> None:
+        """Gives the memory back. Doing so again is fine; any other use is a ValueError."""
+        self._free()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+
+class Template(_Object):
+    """A compiled chat template; make one for each model. `bos` and `eos` are the texts of the model's special tokens."""
+
+    def __init__(self, source: str, bos: str = "", eos: str = ""):
+        super().__init__(_free_template, _new_template, *_text(source), *_text(bos), *_text(eos))
+
+    @classmethod
+    def builtin(cls, name: str) -> "Template":
+        """A template that the library brings along, such as `chatml`."""
+        template = cls.__new__(cls)
+        _Object.__init__(template, _free_template, _builtin_template, *_text(name))
+        return template
+
+    @property
+    def source(self) -> str:
+        """The text of the template as it is used."""
+        return _template_source(self._handle).decode()
+
+    def capabilities(self) -> Mapping[str, bool]:
+        """What the template accepts: `supports_tools` and so on."""
+        return json.loads(_fill(_template_caps, self._handle).decode())
+
+    def params(self, request: Union[str, Mapping]) -> "Params":
+        """Renders the prompt of a request: an OpenAI chat-completions body, as a dict or as JSON text."""
+        return Params(self, request)
+
+
+class Params(_Object):
+    """What one request needs: its prompt, what sampler and tokeniser must know, and the parser of the output."""
+
+    def __init__(self, template: Template, request: Union[str, Mapping]):
+        text = request if isinstance(request, str) else json.dumps(request)
+        super().__init__(_free_params, _new_params, template._handle, *_text(text))
+
+    @property
+    def prompt(self) -> str:
+        """What the model is given."""
+        return _params_prompt(self._handle).decode()
+
+    @property
+    def generation_prompt(self) -> str:
+        """The end of the prompt that is already the assistant's turn."""
+        return _params_generation_prompt(self._handle).decode()
+
+    def to_dict(self) -> Mapping:
+        """All of the params: grammar and triggers, stops, preserved tokens. The C header lists the fields."""
+        return json.loads(_fill(_params_json, self._handle).decode())
+
+    def stream(self) -> "Stream":
+        """A parser at the start of an output."""
+        return Stream(self)
+
+    def parse(self, output: Union[str, bytes], *, partial: bool = False, strict: bool = False) -> Message:
+        """Parses an output that is there. `partial`: it is cut off. `strict`: not to fit the format is an error."""
+        return _message(_parse, self._handle, *_text(output), _flags(partial, strict))
+
+
+class Stream(_Object):
+    """A parse in progress: pieces of the output in, what they add to the message out."""
+
+    def __init__(self, params: Params):
+        super().__init__(_free_stream, _new_stream, params._handle)
+
+    def feed(self, piece: Union[str, bytes]) -> List[Delta]:
+        """Takes the next piece; bytes may be cut anywhere, also inside a character."""
+        _call(_feed, self._handle, *_text(piece))
+        return self._last()
+
+    def finish(self, *, partial: bool = False, strict: bool = False) -> List[Delta]:
+        """Ends the output. `partial`: something cut it off. `strict`: not to fit the format is an error."""
+        _call(_finish, self._handle, _flags(partial, strict))
+        return self._last()
+
+    def deltas(self, pieces: Iterable[Union[str, bytes]]) -> Iterator[Delta]:
+        """Takes all pieces as they come, and the end; yields each delta as soon as it is known."""
+        for piece in pieces:
+            yield from self.feed(piece)
+        yield from self.finish()
+
+    def message(self) -> Message:
+        """The message so far or, after the end, the message."""
+        return _message(_stream_message, self._handle)
+
+    def reset(self) -> None:
+        """Back to the start of the output."""
+        _call(_reset, self._handle)
+
+    def _last(self) -> List[Delta]:
+        deltas = []
+        raw = _Delta()
+        for index in range(_delta_count(self._handle)):
+            _call(_delta, self._handle, index, byref(raw))
+            deltas.append(Delta(DeltaKind(raw.kind), raw.call, raw.text.decode(), raw.span_begin, raw.span_end))
+        return deltas
+
+
+def version() -> str:
+    """The version of the library."""
+    return _version().decode()
+
+
+# The C functions. Texts are views into a handle: decode() copies them while it lives.
+
+
+class _Str(Structure):
+    _fields_ = [("data", c_void_p), ("len", c_size_t)]
+
+    def decode(self) -> str:
+        return string_at(self.data, self.len).decode("utf-8")
+
+
+class _Delta(Structure):
+    _fields_ = [
+        ("kind", c_uint32),
+        ("call", c_size_t),
+        ("text", _Str),
+        ("span_begin", c_size_t),
+        ("span_end", c_size_t),
+    ]
+
+
+# The number is that of the ABI; see SONAME in the README.
+_NAMES = {"darwin": "libchatparse.0.1.dylib", "win32": "chatparse.dll"}
+_library = CDLL(os.environ.get("CHATPARSE_LIBRARY") or _NAMES.get(sys.platform, "libchatparse.so.0.1"))
+
+
+def _function(name, *arguments, returns=None):
+    function = getattr(_library, "chat_" + name)
+    function.argtypes, function.restype = arguments, returns
+    return function
+
+
+def _fallible(name, *arguments):
+    return _function(name, *arguments, POINTER(c_void_p), returns=c_uint32)
+
+
+_TEXT = (c_char_p, c_size_t)
+_OUT = POINTER(c_void_p)
+
+_version = _function("version", returns=c_char_p)
+_error_message = _function("error_message", c_void_p, returns=_Str)
+_free_error = _function("error_free", c_void_p)
+
+_new_template = _fallible("template_new", *_TEXT, *_TEXT, *_TEXT, _OUT)
+_builtin_template = _fallible("template_builtin", *_TEXT, _OUT)
+_template_source = _function("template_source", c_void_p, returns=_Str)
+_template_caps = _fallible("template_caps_json", c_void_p, POINTER(_Str))
+_free_template = _function("template_free", c_void_p)
+
+_new_params = _fallible("params_from_template", c_void_p, *_TEXT, _OUT)
+_params_prompt = _function("params_prompt", c_void_p, returns=_Str)
+_params_generation_prompt = _function("params_generation_prompt", c_void_p, returns=_Str)
+_params_json = _fallible("params_json", c_void_p, POINTER(_Str))
+_free_params = _function("params_free", c_void_p)
+_parse = _fallible("parse_partial", c_void_p, *_TEXT, c_uint32, _OUT)
+
+_new_stream = _fallible("stream_new", c_void_p, _OUT)
+_feed = _fallible("stream_feed", c_void_p, *_TEXT)
+_finish = _fallible("stream_finish", c_void_p, c_uint32)
+_reset = _fallible("stream_reset", c_void_p)
+_delta_count = _function("stream_delta_count", c_void_p, returns=c_size_t)
+_delta = _fallible("stream_delta", c_void_p, c_size_t, POINTER(_Delta))
+_stream_message = _fallible("stream_message", c_void_p, _OUT)
+_free_stream = _function("stream_free", c_void_p)
+
+_message_outcome = _function("message_outcome", c_void_p, returns=c_uint32)
+_message_content = _function("message_content", c_void_p, returns=_Str)
+_message_reasoning = _function("message_reasoning", c_void_p, returns=_Str)
+_message_json = _fallible("message_json", c_void_p, POINTER(_Str))
+_call_count = _function("message_tool_call_count", c_void_p, returns=c_size_t)
+_call_id = _function("message_tool_call_id", c_void_p, c_size_t, returns=_Str)
+_call_name = _function("message_tool_call_name", c_void_p, c_size_t, returns=_Str)
+_call_arguments = _function("message_tool_call_arguments", c_void_p, c_size_t, returns=_Str)
+_free_message = _function("message_free", c_void_p)
+
+
+def _call(function, *arguments) -> None:
+    """Calls a function that can fail, and raises what it says."""
+    error = c_void_p()
+    status = function(*arguments, byref(error))
+    if status != 0:
+        try:
+            raise Error(Status(status), _error_message(error).decode())
+        finally:
+            _free_error(error)
+
+
+def _fill(function, handle) -> _Str:
+    """The view that a function fills in; valid as long as the handle."""
+    out = _Str()
+    _call(function, handle, byref(out))
+    return out
+
+
+def _text(text: Union[str, bytes]) -> Tuple[bytes, int]:
+    data = text.encode("utf-8") if isinstance(text, str) else bytes(text)
+    return data, len(data)
+
+
+def _flags(partial: bool, strict: bool) -> int:
+    return (1 if partial else 0) | (2 if strict else 0)
+
+
+def _message(function, *arguments) -> Message:
+    """Copies the message that a function makes."""
+    with _Object(_free_message, function, *arguments) as owner:
+        message = owner._handle
+        calls = tuple(
+            ToolCall(
+                _call_id(message, index).decode(),
+                _call_name(message, index).decode(),
+                _call_arguments(message, index).decode(),
+            )
+            for index in range(_call_count(message))
+        )
+        return Message(
+            Outcome(_message_outcome(message)),
+            _message_content(message).decode(),
+            _message_reasoning(message).decode(),
+            calls,
+            _fill(_message_json, message).decode(),
+        )

@@ -1,0 +1,42 @@
+"""The C example, in Python: a prompt, an answer as it streams in, and the message as a whole."""
+
+import chatparse
+
+# A template as a model vendor ships it. How this model writes a tool call is learnt from the text.
+SOURCE = """\
+{%- for tool in tools or [] -%}
+Tool: {{ tool.function | tojson }}
+{% endfor -%}
+{%- for message in messages -%}
+<|{{ message.role }}|>{{ message.content or '' }}
+{%- for call in message.tool_calls or [] -%}
+<tool_call>{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}</tool_call>
+{%- endfor -%}
+<|end|>
+{%- endfor -%}
+{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}
+"""
+
+# An OpenAI chat-completions body.
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+REQUEST = {
+    "messages": [{"role": "user", "content": "Is it raining in Oslo?"}],
+    "tools": [{"type": "function", "function": {"name": "weather", "parameters": CITY}}],
+}
+
+# What the model writes, in pieces as they come.
+PIECES = ["I will look. <tool", '_call>{"name": "wea', 'ther", "arguments": {"city"', ': "Oslo"}}</tool_call>']
+
+
+def main() -> None:
+    with chatparse.Template(SOURCE, eos="<|end|>") as template:
+        params = template.params(REQUEST)
+        print(params.prompt)
+        with params.stream() as stream:
+            for delta in stream.deltas(PIECES):
+                print(f"part {delta.kind:d}, call {delta.call}: {delta.text}")
+            print(stream.message().json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""What the example does not show: errors, objects that are closed, bytes cut anywhere, and that memory comes back."""
+
+import threading
+import unittest
+
+import chatparse
+from chatparse import DeltaKind, Outcome, Params, Status, Template
+from example import PIECES, REQUEST, SOURCE
+
+HI = {"messages": [{"role": "user", "content": "Hi"}]}
+
+
+def resident() -> int:
+    """Bytes of memory in use; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as statm:
+            return int(statm.read().split()[1]) * 4096
+    except OSError:
+        return 0
+
+
+class Chatparse(unittest.TestCase):
+    def setUp(self):
+        self.template = Template(SOURCE, eos="<|end|>")
+        self.params = self.template.params(REQUEST)
+
+    def test_message_with_a_call(self):
+        stream = self.params.stream()
+        deltas = list(stream.deltas(PIECES))
+        message = stream.message()
+        self.assertEqual(message.outcome, Outcome.COMPLETE)
+        (call,) = message.tool_calls
+        self.assertEqual((call.name, call.arguments), ("weather", '{"city": "Oslo"}'))
+        arguments = "".join(delta.text for delta in deltas if delta.kind == DeltaKind.TOOL_ARGUMENTS)
+        self.assertEqual(arguments, call.arguments)
+        self.assertEqual(self.params.parse("".join(PIECES)), message)
+
+    def test_bytes_cut_inside_characters(self):
+        output = "Blåbær \N{JAPANESE OGRE}\0!"
+        stream = self.params.stream()
+        deltas = list(stream.deltas(bytes([byte]) for byte in output.encode()))
+        self.assertEqual("".join(delta.text for delta in deltas), output)
+        self.assertEqual(stream.message().content, output)
+        stream.reset()
+        self.assertEqual(stream.feed(b"again")[0].text, "again")
+
+    def test_cut_off(self):
+        stream = self.params.stream()
+        for piece in PIECES[:-1]:
+            stream.feed(piece)
+        stream.finish(partial=True)
+        message = stream.message()
+        self.assertEqual(message.outcome, Outcome.PARTIAL)
+        self.assertTrue(message.tool_calls[0].arguments.startswith('{"city"'))
+
+    def test_errors(self):
+        cases = [
+            (Status.TEMPLATE, "line", lambda: Template("{% for %}")),
+            (Status.INVALID_ARGUMENT, "chatml", lambda: Template.builtin("none such")),
+            (Status.INVALID_ARGUMENT, "messages", lambda: self.template.params({})),
+            (Status.PARSE, "", lambda: self.params.parse("<tool_call>no", strict=True)),
+        ]
+        for status, words, call in cases:
+            with self.assertRaises(chatparse.Error) as caught:
+                call()
+            self.assertEqual(caught.exception.status, status)
+            self.assertIn(words, str(caught.exception))
+        self.assertEqual((Status(250), Status(1000)), (Status.TEMPLATE, Status.INTERNAL))
+
+    def test_closed(self):
+        self.template.close()
+        self.template.close()
+        with self.assertRaises(ValueError):
+            self.template.params(HI)
+        # None needs another.
+        with self.params.stream() as stream:
+            self.params.close()
+            self.assertEqual(stream.feed("Hi")[0].text, "Hi")
+
+    def test_views_of_the_whole(self):
+        template = Template.builtin("chatml")
+        self.assertIn("supports_tools", template.capabilities())
+        self.assertIn("messages", template.source)
+        params = Params(template, HI)
+        self.assertEqual(params.to_dict()["prompt"], params.prompt)
+        self.assertTrue(params.prompt.endswith(params.generation_prompt))
+        self.assertRegex(chatparse.version(), r"^0\.1\.")
+
+    def test_threads_share_a_template(self):
+        messages = []
+
+        def answer():
+            stream = self.template.params(REQUEST).stream()
+            list(stream.deltas(PIECES))
+            messages.append(stream.message())
+
+        threads = [threading.Thread(target=answer) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(messages, messages[:1] * 8)
+
+    def test_memory_comes_back(self):
+        def use():
+            stream = self.params.stream()
+            stream.feed("x" * 100_000)
+            stream.message()
+            with self.assertRaises(chatparse.Error):
+                self.template.params({"messages": "x" * 100_000})
+
+        for _ in range(50):
+            use()
+        before = resident()
+        for _ in range(500):
+            use()
+        # Any of the three, if it leaked, would take 50 MB.
+        self.assertLess(resident() - before, 20_000_000)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,89 @@
+// chatparse for Swift, a small overlay over the module CChatparse. UNTESTED: only the module map is checked, no Swift compiler has
+// seen this file.
+import CChatparse
+
+/// A call that failed: the number of `chat_status`, and what is wrong and where.
+public struct ChatparseError: Error {
+  public let status: UInt32
+  public let message: String
+}
+
+/// A text to append to the message; `kind` is a `chat_delta_kind`.
+public struct Delta {
+  public let kind: UInt32
+  public let call: Int
+  public let text: String
+}
+
+/// A compiled chat template; make one for each model.
+public final class Template {
+  fileprivate var handle: OpaquePointer?
+
+  public init(_ source: String, bos: String = "", eos: String = "") throws {
+    try check { chat_template_new(source, source.utf8.count, bos, bos.utf8.count, eos, eos.utf8.count, &handle, &$0) }
+  }
+
+  deinit { chat_template_free(handle) }
+}
+
+/// What one request, an OpenAI chat-completions body, needs.
+public final class Params {
+  fileprivate var handle: OpaquePointer?
+
+  public init(_ template: Template, request: String) throws {
+    try check { chat_params_from_template(template.handle, request, request.utf8.count, &handle, &$0) }
+  }
+
+  deinit { chat_params_free(handle) }
+
+  public var prompt: String { text(chat_params_prompt(handle)) }
+}
+
+/// A parse in progress; one thread at a time.
+public final class Stream {
+  private var handle: OpaquePointer?
+
+  public init(_ params: Params) throws { try check { chat_stream_new(params.handle, &handle, &$0) } }
+
+  deinit { chat_stream_free(handle) }
+
+  public func feed(_ piece: String) throws -> [Delta] {
+    try check { chat_stream_feed(handle, piece, piece.utf8.count, &$0) }
+    return try deltas()
+  }
+
+  public func finish(flags: UInt32 = 0) throws -> [Delta] {
+    try check { chat_stream_finish(handle, flags, &$0) }
+    return try deltas()
+  }
+
+  /// The message as OpenAI JSON.
+  public func messageJSON() throws -> String {
+    var message: OpaquePointer?
+    try check { chat_stream_message(handle, &message, &$0) }
+    defer { chat_message_free(message) }
+    var json = chat_str()
+    try check { chat_message_json(message, &json, &$0) }
+    return text(json)
+  }
+
+  private func deltas() throws -> [Delta] {
+    try (0..<chat_stream_delta_count(handle)).map { index in
+      var raw = chat_delta()
+      try check { chat_stream_delta(handle, index, &raw, &$0) }
+      return Delta(kind: raw.kind, call: Int(raw.call), text: text(raw.text))
+    }
+  }
+}
+
+private func check(_ call: (inout OpaquePointer?) -> UInt32) throws {
+  var error: OpaquePointer?
+  let status = call(&error)
+  guard status != 0 else { return }
+  defer { chat_error_free(error) }
+  throw ChatparseError(status: status, message: text(chat_error_message(error)))
+}
+
+private func text(_ view: chat_str) -> String {
+  String(decoding: UnsafeRawBufferPointer(start: view.data, count: view.len), as: UTF8.self)
+}

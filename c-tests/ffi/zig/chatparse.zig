@@ -1,0 +1,278 @@
+//! chatparse for Zig: prompts from chat templates, and messages from what the model answers, as it streams in.
+//!
+//! `Template`, `Params`, `Stream` and `Message` hold memory of the C library until their `deinit`, which may come in any order:
+//! none needs another. Slices are borrowed, from a stream until it is fed again, from the others until their `deinit`. A template
+//! and params may be in use by any number of threads at once, a stream by one at a time.
+
+const std = @import("std");
+const c = @import("c");
+
+/// Why a call failed; `Diagnostic` has the sentence.
+pub const Error = error{ InvalidArgument, Template, Schema, Limit, Parse, Internal };
+
+/// What went wrong and where, for people. Give `fail` a place for it, or null.
+pub const Diagnostic = struct {
+    handle: ?*c.chat_error = null,
+
+    pub fn message(self: Diagnostic) []const u8 {
+        return slice(c.chat_error_message(self.handle));
+    }
+
+    pub fn deinit(self: *Diagnostic) void {
+        c.chat_error_free(self.handle);
+        self.handle = null;
+    }
+};
+
+/// Which part of the message a delta adds to.
+pub const DeltaKind = enum(u32) {
+    reasoning = c.CHAT_DELTA_KIND_REASONING,
+    content = c.CHAT_DELTA_KIND_CONTENT,
+    tool_name = c.CHAT_DELTA_KIND_TOOL_NAME,
+    tool_id = c.CHAT_DELTA_KIND_TOOL_ID,
+    tool_arguments = c.CHAT_DELTA_KIND_TOOL_ARGUMENTS,
+    _,
+};
+
+/// A text to append to the message. All deltas of a stream, appended in order, are its message.
+pub const Delta = struct {
+    kind: DeltaKind,
+    /// Which tool call, from 0.
+    call: usize,
+    text: []const u8,
+    /// Where in the output the text comes from, in bytes.
+    begin: usize,
+    end: usize,
+};
+
+/// How an output related to the template's format.
+pub const Outcome = enum(u32) {
+    none = c.CHAT_OUTCOME_NONE,
+    complete = c.CHAT_OUTCOME_COMPLETE,
+    partial = c.CHAT_OUTCOME_PARTIAL,
+    recovered = c.CHAT_OUTCOME_RECOVERED,
+    _,
+};
+
+/// The texts of the model's special tokens; empty where it has none.
+pub const Tokens = struct { bos: []const u8 = "", eos: []const u8 = "" };
+
+/// How an output ended, and whether one that does not fit the format is an error.
+pub const Flags = struct {
+    partial: bool = false,
+    strict: bool = false,
+
+    fn bits(self: Flags) u32 {
+        var sum: u32 = 0;
+        if (self.partial) sum |= c.CHAT_PARSE_PARTIAL;
+        if (self.strict) sum |= c.CHAT_PARSE_STRICT;
+        return sum;
+    }
+};
+
+/// A compiled chat template; make one for each model.
+pub const Template = struct {
+    handle: *c.chat_template,
+
+    pub fn init(source: []const u8, tokens: Tokens, fail: ?*Diagnostic) Error!Template {
+        var out: ?*c.chat_template = null;
+        const bos = tokens.bos;
+        const eos = tokens.eos;
+        try check(c.chat_template_new(source.ptr, source.len, bos.ptr, bos.len, eos.ptr, eos.len, &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
+    /// A template that the library brings along, such as `chatml`.
+    pub fn builtin(name: []const u8, fail: ?*Diagnostic) Error!Template {
+        var out: ?*c.chat_template = null;
+        try check(c.chat_template_builtin(name.ptr, name.len, &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
+    pub fn deinit(self: Template) void {
+        c.chat_template_free(self.handle);
+    }
+
+    /// Renders the prompt of a request: the JSON text of an OpenAI chat-completions body.
+    pub fn params(self: Template, request: []const u8, fail: ?*Diagnostic) Error!Params {
+        var out: ?*c.chat_params = null;
+        try check(c.chat_params_from_template(self.handle, request.ptr, request.len, &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+};
+
+/// What one request needs: its prompt, what sampler and tokeniser must know, and the parser of the output.
+pub const Params = struct {
+    handle: *c.chat_params,
+
+    pub fn deinit(self: Params) void {
+        c.chat_params_free(self.handle);
+    }
+
+    pub fn prompt(self: Params) []const u8 {
+        return slice(c.chat_params_prompt(self.handle));
+    }
+
+    /// All of the params: grammar and triggers, stops, preserved tokens. The C header lists the fields.
+    pub fn json(self: Params) Error![]const u8 {
+        var out: c.chat_str = undefined;
+        try check(c.chat_params_json(self.handle, &out, null));
+        return slice(out);
+    }
+
+    /// Parses an output that is there.
+    pub fn parse(self: Params, output: []const u8, flags: Flags, fail: ?*Diagnostic) Error!Message {
+        var out: ?*c.chat_message = null;
+        try check(c.chat_parse_partial(self.handle, output.ptr, output.len, flags.bits(), &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
+    /// A parser at the start of an output.
+    pub fn stream(self: Params) Error!Stream {
+        var out: ?*c.chat_stream = null;
+        try check(c.chat_stream_new(self.handle, &out, null));
+        return .{ .handle = out.? };
+    }
+};
+
+/// A parse in progress: pieces of the output in, what they add to the message out.
+pub const Stream = struct {
+    handle: *c.chat_stream,
+
+    pub fn deinit(self: Stream) void {
+        c.chat_stream_free(self.handle);
+    }
+
+    /// Takes the next piece, cut anywhere; the deltas are good until the next call that changes the stream.
+    pub fn feed(self: Stream, piece: []const u8) Error!Deltas {
+        try check(c.chat_stream_feed(self.handle, piece.ptr, piece.len, null));
+        return .{ .handle = self.handle };
+    }
+
+    /// Ends the output; what was held back, because it could have become a marker, is in the deltas.
+    pub fn finish(self: Stream, flags: Flags, fail: ?*Diagnostic) Error!Deltas {
+        try check(c.chat_stream_finish(self.handle, flags.bits(), place(fail)));
+        return .{ .handle = self.handle };
+    }
+
+    /// The message so far or, after `finish`, the message.
+    pub fn message(self: Stream) Error!Message {
+        var out: ?*c.chat_message = null;
+        try check(c.chat_stream_message(self.handle, &out, null));
+        return .{ .handle = out.? };
+    }
+};
+
+/// Iterates over what the last piece has added.
+pub const Deltas = struct {
+    handle: *const c.chat_stream,
+    index: usize = 0,
+
+    pub fn next(self: *Deltas) ?Delta {
+        var raw: c.chat_delta = undefined;
+        if (c.chat_stream_delta(self.handle, self.index, &raw, null) != c.CHAT_STATUS_OK) return null;
+        self.index += 1;
+        return .{
+            .kind = @enumFromInt(raw.kind),
+            .call = raw.call,
+            .text = slice(raw.text),
+            .begin = raw.span_begin,
+            .end = raw.span_end,
+        };
+    }
+};
+
+/// What a model said.
+pub const Message = struct {
+    handle: *c.chat_message,
+
+    pub const ToolCall = struct { id: []const u8, name: []const u8, arguments: []const u8 };
+
+    pub fn deinit(self: Message) void {
+        c.chat_message_free(self.handle);
+    }
+
+    pub fn outcome(self: Message) Outcome {
+        return @enumFromInt(c.chat_message_outcome(self.handle));
+    }
+
+    pub fn content(self: Message) []const u8 {
+        return slice(c.chat_message_content(self.handle));
+    }
+
+    pub fn reasoning(self: Message) []const u8 {
+        return slice(c.chat_message_reasoning(self.handle));
+    }
+
+    pub fn toolCallCount(self: Message) usize {
+        return c.chat_message_tool_call_count(self.handle);
+    }
+
+    /// Call number `index`; its texts are empty where there is none. The id also where the model's format has none.
+    pub fn toolCall(self: Message, index: usize) ToolCall {
+        return .{
+            .id = slice(c.chat_message_tool_call_id(self.handle, index)),
+            .name = slice(c.chat_message_tool_call_name(self.handle, index)),
+            .arguments = slice(c.chat_message_tool_call_arguments(self.handle, index)),
+        };
+    }
+
+    /// The whole as an OpenAI message.
+    pub fn json(self: Message) Error![]const u8 {
+        var out: c.chat_str = undefined;
+        try check(c.chat_message_json(self.handle, &out, null));
+        return slice(out);
+    }
+};
+
+fn slice(view: c.chat_str) []const u8 {
+    return view.data[0..view.len];
+}
+
+/// Where the library writes what is wrong; what stood there is freed first.
+fn place(fail: ?*Diagnostic) ?*?*c.chat_error {
+    const diagnostic = fail orelse return null;
+    diagnostic.deinit();
+    return &diagnostic.handle;
+}
+
+fn check(status: u32) Error!void {
+    // A number that this version does not know counts as the first of its hundred.
+    return switch (status / 100 * 100) {
+        c.CHAT_STATUS_OK => {},
+        c.CHAT_STATUS_INVALID_ARGUMENT => error.InvalidArgument,
+        c.CHAT_STATUS_TEMPLATE => error.Template,
+        c.CHAT_STATUS_SCHEMA => error.Schema,
+        c.CHAT_STATUS_LIMIT => error.Limit,
+        c.CHAT_STATUS_PARSE => error.Parse,
+        else => error.Internal,
+    };
+}
+
+test "errors say what is wrong" {
+    var fail: Diagnostic = .{};
+    defer fail.deinit();
+    try std.testing.expectError(error.Template, Template.init("{% for %}", .{}, &fail));
+    try std.testing.expect(std.mem.find(u8, fail.message(), "line") != null);
+    try std.testing.expectError(error.InvalidArgument, Template.builtin("none such", &fail));
+    try std.testing.expect(std.mem.find(u8, fail.message(), "chatml") != null);
+    try std.testing.expectError(error.InvalidArgument, Template.builtin("none such", null));
+}
+
+test "bytes cut inside characters, a NUL, and an output that is cut off" {
+    const template = try Template.builtin("chatml", null);
+    defer template.deinit();
+    const params = try template.params("{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}", null);
+    // None needs another.
+    const stream = try params.stream();
+    defer stream.deinit();
+    params.deinit();
+    const output = "Blåbær\x00!";
+    for (0..output.len) |i| _ = try stream.feed(output[i..][0..1]);
+    _ = try stream.finish(.{ .partial = true }, null);
+    const message = try stream.message();
+    defer message.deinit();
+    try std.testing.expectEqualStrings(output, message.content());
+    try std.testing.expectEqual(Outcome.partial, message.outcome());
+    try std.testing.expectError(error.InvalidArgument, stream.feed("more"));
+}
