@@ -11,14 +11,6 @@
     chat_error_free(error);                            \
   } while (0)
 
-static const char TOOL_TEMPLATE[] =
-    "{%- for tool in tools or [] %}{{ tool | tojson }}\n{% endfor %}"
-    "{%- for message in messages %}<|{{ message.role }}|>{{ message.content or '' }}"
-    "{%- for call in message.tool_calls or [] %}"
-    "<tool_call>{\"name\": \"{{ call.function.name }}\", \"arguments\": {{ call.function.arguments | tojson }}}</tool_call>"
-    "{% endfor %}<|end|>\n{% endfor %}"
-    "{%- if add_generation_prompt %}<|assistant|>{% endif %}";
-
 static const char TOOL_REQUEST[] =
     "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}],"
     " \"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"f\", \"parameters\": {\"type\": \"object\","

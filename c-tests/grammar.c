@@ -103,14 +103,6 @@ static void builder(void) {
   chat_grammar_free(second);
 }
 
-static const char TEMPLATE[] =
-    "{%- for tool in tools or [] %}{{ tool | tojson }}\n{% endfor %}"
-    "{%- for message in messages %}<|{{ message.role }}|>{{ message.content or '' }}"
-    "{%- for call in message.tool_calls or [] %}"
-    "<tool_call>{\"name\": \"{{ call.function.name }}\", \"arguments\": {{ call.function.arguments | tojson }}}</tool_call>"
-    "{% endfor %}<|end|>\n{% endfor %}"
-    "{%- if add_generation_prompt %}<|assistant|>{% endif %}";
-
 // Two tools; the parameters of the second cannot be used.
 #define REQUEST(more)                                                                                      \
   "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]" more                                        \
@@ -130,7 +122,7 @@ static void params(void) {
   chat_fidelity entry;
   chat_trigger trigger;
   chat_str json;
-  OK(chat_template_new(TEXT(TEMPLATE), TEXT(""), TEXT("<|end|>"), &template, &error));
+  OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &template, &error));
   OK(chat_params_from_template(template, TEXT(LAZY), &lazy, &error));
   OK(chat_params_from_template(template, TEXT(REQUIRED), &required, &error));
   OK(chat_params_from_template(template, TEXT(FREE), &unconstrained, &error));

@@ -37,6 +37,15 @@
 // A literal as pointer and length.
 #define TEXT(literal) (literal), sizeof(literal) - 1
 
+// A template that writes calls as JSON between tags.
+#define TOOL_TEMPLATE                                                                                                      \
+  "{%- for tool in tools or [] %}{{ tool | tojson }}\n{% endfor %}"                                                        \
+  "{%- for message in messages %}<|{{ message.role }}|>{{ message.content or '' }}"                                        \
+  "{%- for call in message.tool_calls or [] %}"                                                                            \
+  "<tool_call>{\"name\": \"{{ call.function.name }}\", \"arguments\": {{ call.function.arguments | tojson }}}</tool_call>" \
+  "{% endfor %}<|end|>\n{% endfor %}"                                                                                      \
+  "{%- if add_generation_prompt %}<|assistant|>{% endif %}"
+
 static inline int is(chat_str text, const char *wanted) {
   const int same = text.len == strlen(wanted) && memcmp(text.data, wanted, text.len) == 0;
   if (!same) fprintf(stderr, "got:    %.*s\nwanted: %s\n", (int)text.len, text.data, wanted);

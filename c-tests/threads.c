@@ -5,14 +5,6 @@
 
 enum { THREADS = 4, ROUNDS = 8, STACK_BYTES = 1 << 20 };
 
-static const char TEMPLATE[] =
-    "{%- for tool in tools or [] %}{{ tool | tojson }}\n{% endfor %}"
-    "{%- for message in messages %}<|{{ message.role }}|>{{ message.content or '' }}"
-    "{%- for call in message.tool_calls or [] %}"
-    "<tool_call>{\"name\": \"{{ call.function.name }}\", \"arguments\": {{ call.function.arguments | tojson }}}</tool_call>"
-    "{% endfor %}<|end|>\n{% endfor %}"
-    "{%- if add_generation_prompt %}<|assistant|>{% endif %}";
-
 static const char REQUEST[] =
     "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}],"
     " \"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"f\", \"parameters\": {\"type\": \"object\","
@@ -57,8 +49,8 @@ int main(void) {
   chat_params *params = NULL;
   pthread_t threads[THREADS];
   pthread_attr_t small;
-  OK(chat_template_new(TEXT(TEMPLATE), TEXT(""), TEXT("<|end|>"), &template, &error));
-  OK(chat_template_new(TEXT(TEMPLATE), TEXT(""), TEXT("<|end|>"), &first, &error));
+  OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &template, &error));
+  OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &first, &error));
   OK(chat_params_from_template(first, TEXT(REQUEST), &params, &error));
   chat_template_free(first);
 

@@ -62,8 +62,8 @@ pub(crate) fn build(wanted: &Wanted, dialect: Dialect) -> Format {
         output: Harmony { p: &Parts::default(), wanted, dialect }.output(),
         constraint: wanted.constraint(wanted.response_object().is_some(), triggers(dialect)),
         preserved_tokens: [CHANNEL, CONSTRAIN, MESSAGE, START, END].map(str::to_owned).into(),
-        thinking: Some(Thinking { start: format!("{CHANNEL}analysis{MESSAGE}"), ends: vec![END.to_owned()] }),
-        delimiters: turns.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).into(),
+        thinking: Some(Thinking::new(&format!("{CHANNEL}analysis{MESSAGE}"), [END])),
+        delimiters: Delimiter::list(turns),
         ..Format::default()
     }
 }

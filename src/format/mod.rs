@@ -157,6 +157,12 @@ pub struct Thinking {
     pub ends: Vec<String>,
 }
 
+impl Thinking {
+    fn new<'a>(start: &str, ends: impl IntoIterator<Item = &'a str>) -> Self {
+        Thinking { start: start.to_owned(), ends: ends.into_iter().map(str::to_owned).collect() }
+    }
+}
+
 /// What a turn begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delimiter {
@@ -168,7 +174,7 @@ pub struct Delimiter {
 
 impl Delimiter {
     /// A list of roles and texts.
-    fn list(rows: &[(&'static str, &str)]) -> Vec<Delimiter> {
-        rows.iter().map(|&(role, delimiter)| Delimiter { role, delimiter: delimiter.to_owned() }).collect()
+    fn list<'a>(rows: impl IntoIterator<Item = (&'static str, &'a str)>) -> Vec<Delimiter> {
+        rows.into_iter().map(|(role, delimiter)| Delimiter { role, delimiter: delimiter.to_owned() }).collect()
     }
 }

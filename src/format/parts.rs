@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::peg::{Builder, ExprId};
 
+use super::Wanted;
 use super::tag::Tag;
 
 /// A [`Builder`] with chat words.
@@ -124,6 +125,11 @@ impl Parts {
     /// One of these tools' calls, each a rule of its own.
     pub fn any_tool(&self, tools: &[Tool], call: impl Fn(&Tool) -> ExprId) -> ExprId {
         self.choice(tools.iter().map(|tool| self.rule(format!("tool-{}", tool.name), call(tool))).collect::<Vec<_>>())
+    }
+
+    /// Calls, which the model may leave out unless it must call.
+    pub fn calls(&self, wanted: &Wanted, calls: ExprId) -> ExprId {
+        if wanted.call_required() { calls } else { self.optional(calls) }
     }
 
     /// What stands between two members or items.

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::super::Wanted;
 use super::super::parts::Parts;
 use crate::analysis::ToolsLayout;
-use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
@@ -30,9 +29,9 @@ pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) 
     let section = p.trigger_rule("tool-call", p.spaced([p.literal(&**start), list, p.literal(&**end)]));
     if per_call {
         let sections = p.trigger_rule("tool-calls", p.some(p.sequence([section, p.space()])));
-        return if wanted.call_required() { sections } else { p.optional(sections) };
+        return p.calls(wanted, sections);
     }
-    if wanted.call_required() { section } else { p.optional(section) }
+    p.calls(wanted, section)
 }
 
 /// One call of any tool, without the markers.
@@ -85,12 +84,6 @@ impl Call<'_> {
         self.p.tool_close(self.p.literal("}"))
     }
 
-    fn arguments(&self) -> ExprId {
-        let schema = schema::parameters(&self.tool.parameters);
-        let name = format!("tool-{}-schema", self.tool.name);
-        self.p.tool_args(self.p.schema(self.p.json(), name, schema, false))
-    }
-
     /// `"name": "f"`. Nothing of a call shows before its name is certain, so all of it up to there is one group.
     fn up_to_name(&self, before: Vec<ExprId>, key: &str) -> ExprId {
         let p = self.p;
@@ -127,8 +120,8 @@ impl Call<'_> {
         };
         let ids: Vec<ExprId> = self.ids().map(|id| self.leading(self.id(id))).collect();
         let arguments = match self.tools.args_field.as_str() {
-            "" => self.arguments(),
-            field => p.json_member(field, self.arguments()),
+            "" => p.json_args(self.tool),
+            field => p.json_member(field, p.json_args(self.tool)),
         };
         let inner = if self.tools.args_field.is_empty() && ids.is_empty() {
             arguments
@@ -147,7 +140,7 @@ impl Call<'_> {
         before.extend([p.literal(Value::from(holder).to_string()), p.space(), p.literal(":"), p.space()]);
         before.extend([p.literal("{"), p.space()]);
         let head = self.up_to_name(before, name_field);
-        let arguments = p.json_member(args_field, self.arguments());
+        let arguments = p.json_member(args_field, p.json_args(self.tool));
         p.sequence([head, self.comma(), arguments, p.space(), p.literal("}"), p.space(), self.close()])
     }
 
@@ -186,7 +179,7 @@ impl Call<'_> {
             if field == name_field {
                 named = Some(self.up_to_name(std::mem::take(&mut head), field));
             } else {
-                parts.push(p.json_member(field, self.arguments()));
+                parts.push(p.json_member(field, p.json_args(self.tool)));
             }
         }
         let head = named.unwrap_or_else(|| p.empty());

@@ -19,6 +19,11 @@ impl Member<'_> {
     pub fn types(&self) -> Types {
         schema::types(self.schema.get(), &self.schema.document)
     }
+
+    /// Its value as JSON or a Python literal.
+    pub fn python(&self, p: &Parts) -> ExprId {
+        p.arg_json(p.schema(p.python(), format!("{}-schema", self.rule), self.schema.clone(), false))
+    }
 }
 
 /// The properties of an object schema, in its order. Their rules begin with `prefix`.

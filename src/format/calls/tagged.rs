@@ -16,11 +16,10 @@ const SEPARATOR: &str = ", ";
 pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     let tools = &layout.tools;
     let by_tag = tools.format == ToolFormat::TagWithTagged;
-    let each = p.choice(wanted.tools().iter().map(|tool| {
+    let each = p.any_tool(wanted.tools(), |tool| {
         let call = Call { p, layout, tool };
-        let call = if by_tag { call.with_tagged_arguments() } else { call.with_json_arguments() };
-        p.rule(format!("tool-{}", tool.name), call)
-    }));
+        if by_tag { call.with_tagged_arguments() } else { call.with_json_arguments() }
+    });
     // Argument tags leave room for white space around them; a JSON object does not.
     let gap = || if by_tag { p.space() } else { p.empty() };
     let calls = if tools.per_call_start.is_empty() {
@@ -51,7 +50,7 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
             p.trigger_rule("tool-calls", p.spaced([p.literal(&*tools.section_start), calls, end]))
         }
     };
-    if wanted.call_required() { calls } else { p.optional(calls) }
+    p.calls(wanted, calls)
 }
 
 /// A tool's arguments, each in tags of its own, in any order, with white space before each; and whether one of them must be
@@ -100,10 +99,7 @@ impl Call<'_> {
     /// `<function=f>{"a": 1}</function>`.
     fn with_json_arguments(&self) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
-        let schema = schema::parameters(&self.tool.parameters);
-        let name = format!("tool-{}-schema", self.tool.name);
-        let object = p.tool_args(p.schema(p.json(), name, schema, false));
-        let body = p.sequence([p.literal(&*arguments.start), object, p.literal(&*arguments.end)]);
+        let body = p.sequence([p.literal(&*arguments.start), p.json_args(self.tool), p.literal(&*arguments.end)]);
         let id = self.id().map(|(marked, suffix)| p.sequence([p.optional(marked), suffix]));
         let sign = (!arguments.start.is_empty()).then(|| p.literal(&*arguments.start));
         self.wrap(id, body, sign)

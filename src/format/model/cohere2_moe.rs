@@ -55,8 +55,8 @@ pub fn build(wanted: &Wanted) -> Format {
         output: output(wanted),
         constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALLS_START)]),
         preserved_tokens: roles.into_iter().chain(parts).chain(results).map(str::to_owned).collect(),
-        thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
-        delimiters: delimiters.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).into(),
+        thinking: Some(Thinking::new(THINK_START, [THINK_END])),
+        delimiters: Delimiter::list(delimiters),
         ..Format::default()
     }
 }

@@ -115,8 +115,8 @@ pub fn build(wanted: &Wanted) -> Format {
     Format {
         constraint,
         preserved_tokens: ["｜DSML｜", THINK[0], THINK[1]].map(str::to_owned).to_vec(),
-        thinking: Some(Thinking { start: THINK[0].to_owned(), ends: vec![THINK[1].to_owned(), calls[0].clone()] }),
-        delimiters: Delimiter::list(&[("assistant", TURN), ("user", "<｜User｜>")]),
+        thinking: Some(Thinking::new(THINK[0], [THINK[1], &calls[0]])),
+        delimiters: Delimiter::list([("assistant", TURN), ("user", "<｜User｜>")]),
         output: output(wanted, &calls),
         ..Format::default()
     }
@@ -136,7 +136,7 @@ fn output(wanted: &Wanted, block: &[String; 2]) -> Arena {
         // Reasoning that does not end is no content.
         let guard = if extract { p.not(think) } else { p.empty() };
         let calls = calls(&p, wanted, block);
-        let calls = if wanted.call_required() { calls } else { p.optional(calls) };
+        let calls = p.calls(wanted, calls);
         p.sequence([guard, p.content(before_calls(&p, block, &[])), p.space(), calls])
     } else {
         p.content(p.rest())

@@ -44,7 +44,7 @@ pub fn build(wanted: &Wanted) -> Format {
         let text = p.sequence([to_all, p.content(p.until_any(recipients))]);
         let calls = calls(&p, wanted);
         let marked = p.sequence([p.literal(TO), calls]);
-        let after_text = if wanted.call_required() { marked } else { p.optional(marked) };
+        let after_text = p.calls(wanted, marked);
         // The prompt may have the first call's `>>>`.
         let first = p.trigger_rule("tools", p.sequence([p.optional(p.literal(TO)), calls]));
         p.sequence([p.choice([p.sequence([text, after_text]), first]), p.space()])

@@ -119,8 +119,8 @@ pub fn build(wanted: &Wanted) -> Format {
         name: "peg-gemma4",
         constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(CALL[0])]),
         preserved_tokens: tokens.map(str::to_owned).to_vec(),
-        thinking: Some(Thinking { start: THOUGHT.to_owned(), ends: vec![CHANNEL[1].to_owned()] }),
-        delimiters: Delimiter::list(&[("user", "<|turn>user"), ("assistant", "<|turn>model")]),
+        thinking: Some(Thinking::new(THOUGHT, [CHANNEL[1]])),
+        delimiters: Delimiter::list([("user", "<|turn>user"), ("assistant", "<|turn>model")]),
         output: output(wanted),
         ..Format::default()
     }
@@ -147,7 +147,7 @@ fn output(wanted: &Wanted) -> Arena {
         before(&CHANNEL)
     } else {
         let calls = calls(&p, wanted);
-        let calls = if wanted.call_required() { calls } else { p.optional(calls) };
+        let calls = p.calls(wanted, calls);
         p.sequence([before(&[CHANNEL[0], CHANNEL[1], CALL[0]]), calls])
     };
     p.finish(p.sequence([turn, body, p.end()]))

@@ -51,7 +51,7 @@ fn output(wanted: &Wanted) -> Arena {
     } else {
         let call = json::any(&p, &ToolsLayout::default(), wanted);
         let call = p.trigger_rule("tool-call", p.sequence([p.literal(CALL_START), p.space(), call]));
-        let calls = if wanted.call_required() { call } else { p.optional(call) };
+        let calls = p.calls(wanted, call);
         // The separator ends the call's message, too.
         let ending = p.optional(p.literal(MESSAGE_END));
         turn.extend([p.content(p.until(MESSAGE_END)), calls, p.space(), ending]);

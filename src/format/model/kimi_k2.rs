@@ -43,7 +43,7 @@ pub fn build(wanted: &Wanted) -> Format {
         output: output(wanted),
         constraint: wanted.constraint(false, [Trigger::word(CALL_START)]),
         preserved_tokens: markers.map(str::to_owned).into(),
-        thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
+        thinking: Some(Thinking::new(THINK_START, [THINK_END])),
         ..Format::default()
     }
 }
@@ -72,7 +72,7 @@ fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     let to_end = p.sequence([many, p.optional(p.sequence([p.literal(SECTION_END), p.space()]))]);
     let start = p.optional(p.sequence([p.literal(SECTION_START), p.space()]));
     let calls = p.trigger_rule("tool-call", to_end);
-    p.sequence([start, if wanted.call_required() { calls } else { p.optional(calls) }])
+    p.sequence([start, p.calls(wanted, calls)])
 }
 
 /// The id holds the name. Where a call ends is seen without its marker, too.

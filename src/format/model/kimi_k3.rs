@@ -65,8 +65,8 @@ pub fn build(wanted: &Wanted) -> Format {
         output: output(wanted),
         constraint: wanted.constraint(false, [Trigger::word(TOOLS_START)]),
         preserved_tokens: preserved.map(str::to_owned).into(),
-        thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
-        delimiters: delimiters.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).into(),
+        thinking: Some(Thinking::new(THINK_START, [THINK_END])),
+        delimiters: Delimiter::list(delimiters),
         ..Format::default()
     }
 }
@@ -84,7 +84,7 @@ fn output(wanted: &Wanted) -> Arena {
     let ending = p.sequence([may(MESSAGE_END), may(END_OF_MESSAGE)]);
     if !wanted.tools().is_empty() {
         let calls = calls(&p, wanted, ending);
-        turn.push(if wanted.call_required() { calls } else { p.optional(calls) });
+        turn.push(p.calls(wanted, calls));
     }
     turn.extend([ending, p.end()]);
     p.finish(p.sequence(turn))

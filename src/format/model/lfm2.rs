@@ -44,7 +44,7 @@ pub fn build(wanted: &Wanted) -> Format {
         output: output(wanted),
         constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(CALLS_START)]),
         preserved_tokens: preserved.map(|&token| token.to_owned()).collect(),
-        thinking: Some(Thinking { start: THINK_START.to_owned(), ends: vec![THINK_END.to_owned()] }),
+        thinking: Some(Thinking::new(THINK_START, [THINK_END])),
         ..Format::default()
     }
 }
@@ -62,7 +62,7 @@ fn output(wanted: &Wanted) -> Arena {
         let calls = p.trigger_rule("tool-call", p.sequence([p.literal(CALLS_START), list, p.literal(CALLS_END)]));
         let calls = p.sequence([calls, p.space()]);
         turn.push(p.content(p.until(CALLS_START)));
-        turn.push(if wanted.call_required() { calls } else { p.optional(calls) });
+        turn.push(p.calls(wanted, calls));
     } else if let Some(schema) = wanted.response_object() {
         turn.push(p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false)));
     } else {

@@ -59,11 +59,8 @@ pub fn build(wanted: &Wanted) -> Format {
         preserved_tokens: preserved.map(str::to_owned).into(),
         // The model may spell the end of the turn in plain text, which ends nothing by itself.
         additional_stops: vec![TURN_END.to_owned()],
-        thinking: Some(Thinking {
-            start: THINK_START.to_owned(),
-            ends: vec![THINK_END.to_owned(), CALL_START.to_owned()],
-        }),
-        delimiters: delimiters.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).into(),
+        thinking: Some(Thinking::new(THINK_START, [THINK_END, CALL_START])),
+        delimiters: Delimiter::list(delimiters),
         ..Format::default()
     }
 }

@@ -41,8 +41,8 @@ pub fn build(wanted: &Wanted) -> Format {
     Format {
         constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALL)]),
         preserved_tokens: tokens.map(str::to_owned).to_vec(),
-        thinking: Some(Thinking { start: "<think>".to_owned(), ends: vec!["</think>".to_owned()] }),
-        delimiters: Delimiter::list(&[
+        thinking: Some(Thinking::new("<think>", ["</think>"])),
+        delimiters: Delimiter::list([
             ("assistant", "<|im_start|>assistant"),
             ("tool", "<|im_start|>user\n<tool_response>"),
             ("user", "<|im_start|>user"),
@@ -76,7 +76,7 @@ fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
     let most = if wanted.parallel() { None } else { Some(1) };
     let calls = p.trigger_rule("tool-call", p.repeat(p.sequence([each, p.space()]), 1, most));
-    if wanted.call_required() { calls } else { p.optional(calls) }
+    p.calls(wanted, calls)
 }
 
 fn call(p: &Parts, tool: &Tool) -> ExprId {
@@ -89,8 +89,7 @@ fn call(p: &Parts, tool: &Tool) -> ExprId {
 fn argument(p: &Parts, member: &Member) -> ExprId {
     let open = p.atomic(p.sequence([p.literal("<param name=\""), p.arg_name(member.name), p.literal("\">")]));
     let close = p.arg_close(p.literal(END));
-    let json = p.schema(p.python(), format!("{}-schema", member.rule), member.schema.clone(), false);
-    let json = p.sequence([p.arg_json(json), p.space(), close]);
+    let json = p.sequence([member.python(p), p.space(), close]);
     // A section may hold what would end the parameter.
     let section_end = format!("]]>{END}");
     let section = p.arg_text(p.until(&*section_end));

@@ -50,8 +50,8 @@ pub fn build(wanted: &Wanted) -> Format {
         name: "peg-minimax-m3",
         constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(tag("tool_call"))]),
         preserved_tokens: tokens.map(str::to_owned).to_vec(),
-        thinking: Some(Thinking { start: THINK[0].to_owned(), ends: vec![THINK[1].to_owned()] }),
-        delimiters: Delimiter::list(&[
+        thinking: Some(Thinking::new(THINK[0], [THINK[1]])),
+        delimiters: Delimiter::list([
             ("assistant", "]~b]ai"),
             ("user", "]~b]user"),
             ("tool", "]~b]tool"),
@@ -84,7 +84,7 @@ fn output(wanted: &Wanted) -> Arena {
         p.content(p.rest())
     } else {
         let calls = calls(&p, wanted);
-        let calls = if wanted.call_required() { calls } else { p.optional(calls) };
+        let calls = p.calls(wanted, calls);
         p.sequence([p.content(p.until(tag("tool_call"))), calls])
     };
     p.finish(p.sequence([turn, reasoning, answer, p.end()]))

@@ -51,7 +51,7 @@ pub fn build(wanted: &Wanted) -> Format {
         output: p.finish(root),
         constraint: wanted.constraint(schema.is_some(), [Trigger::word(CALL)]),
         preserved_tokens: [THINK, THINK_END, CALL, ARGUMENTS].map(str::to_owned).into(),
-        thinking: Some(Thinking { start: THINK.to_owned(), ends: vec![THINK_END.to_owned()] }),
+        thinking: Some(Thinking::new(THINK, [THINK_END])),
         ..Format::default()
     }
 }
@@ -65,7 +65,7 @@ fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     let next = p.sequence([p.space(), each]);
     let calls = if wanted.parallel() { p.sequence([each, p.many(next)]) } else { each };
     let calls = p.trigger_rule("tool-call", calls);
-    if wanted.call_required() { calls } else { p.optional(calls) }
+    p.calls(wanted, calls)
 }
 
 fn typed(message: &Value) -> Value {

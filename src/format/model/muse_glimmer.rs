@@ -56,7 +56,7 @@ pub fn build(wanted: &Wanted) -> Format {
         constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::pattern(TO_TOOL)]),
         preserved_tokens: tokens.into_iter().chain(closing).map(str::to_owned).collect(),
         thinking: Some(Thinking::default()),
-        delimiters: turns.map(|(role, text)| Delimiter { role, delimiter: text.to_owned() }).collect(),
+        delimiters: Delimiter::list(turns),
         ..Format::default()
     }
 }

@@ -74,12 +74,9 @@ pub fn build(wanted: &Wanted) -> Format {
     Format {
         constraint,
         preserved_tokens: tokens.map(str::to_owned).collect(),
-        thinking: reasons.then(|| Thinking {
-            start: THINK[0].to_owned(),
-            // A host that ends the reasoning itself writes the first.
-            ends: ["\n</think>", THINK[1], CALL[0]].map(str::to_owned).to_vec(),
-        }),
-        delimiters: Delimiter::list(&[
+        // A host that ends the reasoning itself writes the first end.
+        thinking: reasons.then(|| Thinking::new(THINK[0], ["\n</think>", THINK[1], CALL[0]])),
+        delimiters: Delimiter::list([
             ("assistant", "<|im_start|>assistant"),
             ("tool", "<|im_start|>user\n<tool_response>"),
             ("tool", "<|im_start|>tool_response"),
@@ -125,7 +122,7 @@ fn calls(p: &Parts, wanted: &Wanted, reasons: bool) -> ExprId {
     let first = p.sequence([if reasons { start } else { p.optional(start) }, body]);
     let more = if wanted.parallel() { p.many(p.sequence([start, body])) } else { p.empty() };
     let calls = p.trigger_rule("tool-call", p.sequence([first, more]));
-    if wanted.call_required() { calls } else { p.optional(calls) }
+    p.calls(wanted, calls)
 }
 
 fn call(p: &Parts, tool: &Tool) -> ExprId {
@@ -143,8 +140,7 @@ fn line_end(p: &Parts) -> ExprId {
 
 fn argument(p: &Parts, member: &Member) -> ExprId {
     let open = [p.literal("<parameter="), p.arg_name(member.name), p.literal(">"), line_end(p)];
-    let json = p.schema(p.python(), format!("{}-schema", member.rule), member.schema.clone(), false);
-    let json = p.sequence([p.arg_json(json), p.space(), p.arg_close(p.literal(PARAMETER_END))]);
+    let json = p.sequence([member.python(p), p.space(), p.arg_close(p.literal(PARAMETER_END))]);
     p.sequence([p.atomic(p.sequence(open)), members::value(p, member.types(), json, text(p))])
 }
 
