@@ -145,6 +145,16 @@
 #define CHAT_VERSION_PATCH 0
 
 /**
+ * No expression: what a function returns that could not make one.
+ */
+#define CHAT_EXPR_NONE 0
+
+/**
+ * No upper bound, for `chat_expr_repeat`.
+ */
+#define CHAT_EXPR_UNBOUNDED UINT32_MAX
+
+/**
  * Flag: the output is not whole. More of it is to come, or a token limit cut it off.
  */
 #define CHAT_PARSE_PARTIAL 1
@@ -183,6 +193,10 @@ enum chat_delta_kind
    * A piece of the arguments of a tool call, as JSON text.
    */
   CHAT_DELTA_KIND_TOOL_ARGUMENTS = 5,
+  /**
+   * The tool call is whole: its last delta, with an empty text. A call that the output breaks off has none.
+   */
+  CHAT_DELTA_KIND_TOOL_END = 6,
 };
 #ifndef __cplusplus
 typedef uint32_t chat_delta_kind;
@@ -325,6 +339,38 @@ typedef uint32_t chat_trigger_kind;
 typedef struct chat_error chat_error;
 
 /**
+ * Puts a format together, for a model whose template does not show one: expressions of a parsing expression grammar (PEG) that
+ * say what an output looks like, with tags on what is to be in the message. One thread at a time.
+ *
+ * Each function adds an expression and returns its number, for use in others. A function that cannot do its work returns
+ * `CHAT_EXPR_NONE`, which every other function takes and passes on; `chat_expr_build` then says what went wrong first. So
+ * calls nest as the expressions do:
+ *
+ * ```c
+ * // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
+ * chat_expr_builder *b = NULL;
+ * chat_parser *parser = NULL;
+ * chat_expr_builder_new(&b, &error);
+ * const chat_str call[] = {{"[weather]", 9}};
+ * const chat_expr open = chat_expr_tag(b, CHAT_TAG_TOOL_OPEN, chat_expr_sequence(b, (const chat_expr[]){
+ *     chat_expr_literal(b, "[", 1), chat_expr_tag(b, CHAT_TAG_TOOL_NAME, chat_expr_literal(b, "weather", 7)),
+ *     chat_expr_literal(b, "]", 1)}, 3));
+ * const chat_expr parts[] = {
+ *   chat_expr_tag(b, CHAT_TAG_CONTENT, chat_expr_until(b, call, 1)),
+ *   chat_expr_repeat(b, chat_expr_sequence(b, (const chat_expr[]){
+ *       chat_expr_atomic(b, open), chat_expr_tag(b, CHAT_TAG_TOOL_ARGUMENTS, chat_expr_json(b, "", 0, "{}", 2)),
+ *       chat_expr_tag(b, CHAT_TAG_TOOL_CLOSE, chat_expr_literal(b, "[/weather]", 10))}, 3), 0, 1),
+ *   chat_expr_end(b),
+ * };
+ * chat_expr_build(b, chat_expr_sequence(b, parts, 3), "", 0, &parser, &error);
+ * chat_expr_builder_free(b);
+ * ```
+ *
+ * An output that the format does not match still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
+ */
+typedef struct chat_expr_builder chat_expr_builder;
+
+/**
  * A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for. Immutable;
  * may be used by several threads at once.
  */
@@ -364,6 +410,12 @@ typedef struct chat_message chat_message;
  * may be shared between threads, e.g. by the streams of several choices of one request.
  */
 typedef struct chat_params chat_params;
+
+/**
+ * What an output is parsed with, without the rest of the params: to be kept or sent elsewhere as a text, or made by a
+ * `chat_expr_builder` from a format that no template shows. Immutable; may be used by several threads at once.
+ */
+typedef struct chat_parser chat_parser;
 
 /**
  * A parse in progress: bytes of the output in, what they add to the message out. It reads each byte once, takes nothing back
@@ -449,6 +501,25 @@ typedef struct {
 } chat_trigger;
 
 /**
+ * The number of an expression in its builder.
+ */
+typedef uint32_t chat_expr;
+
+/**
+ * An inclusive range of characters, as Unicode code points.
+ */
+typedef struct {
+  /**
+   * The first.
+   */
+  uint32_t first;
+  /**
+   * The last.
+   */
+  uint32_t last;
+} chat_char_range;
+
+/**
  * A text to append to the message. All deltas of a stream, appended in order, are its message.
  */
 typedef struct {
@@ -532,6 +603,16 @@ chat_status chat_template_new(const char *source,
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an unknown name; the message lists the known ones.
  */
 chat_status chat_template_builtin(const char *name, size_t name_len, chat_template **out, chat_error **error);
+
+/**
+ * How many templates the library brings along.
+ */
+size_t chat_template_builtin_count(void);
+
+/**
+ * The name of built-in template number `index` (from 0). The view is valid for ever. Empty for an index that is out of range.
+ */
+chat_str chat_template_builtin_name(size_t index);
 
 /**
  * The text of the template as it is used: line feeds only, none at its end, known faults mended. The view is valid until the
@@ -744,6 +825,70 @@ size_t chat_params_grammar_trigger_count(const chat_params *params);
 chat_status chat_params_grammar_trigger(const chat_params *params, size_t index, chat_trigger *out, chat_error **error);
 
 /**
+ * The name of the way the output is parsed in, for logs: `peg-native`, `Content-only`, ... The view is valid until the params are
+ * freed. Empty for NULL.
+ */
+chat_str chat_params_format(const chat_params *params);
+
+/**
+ * How many texts there are that the tokeniser must keep as single tokens and the detokeniser must print. 0 for NULL.
+ */
+size_t chat_params_preserved_token_count(const chat_params *params);
+
+/**
+ * Number `index` (from 0) of these texts. The view is valid until the params are freed. Empty for NULL and for an index that is out
+ * of range.
+ */
+chat_str chat_params_preserved_token(const chat_params *params,
+                                     size_t index);
+
+/**
+ * How many texts there are that end the output besides the end-of-turn token. 0 for NULL.
+ */
+size_t chat_params_additional_stop_count(const chat_params *params);
+
+/**
+ * Number `index` (from 0) of these texts. As `chat_params_preserved_token`.
+ */
+chat_str chat_params_additional_stop(const chat_params *params, size_t index);
+
+/**
+ * Whether the template knows reasoning. False for NULL.
+ */
+bool chat_params_supports_thinking(const chat_params *params);
+
+/**
+ * What opens reasoning, e.g. `<think>`; empty where nothing does. The view is valid until the params are freed. Empty for NULL.
+ */
+chat_str chat_params_thinking_start_tag(const chat_params *params);
+
+/**
+ * How many texts close reasoning: any of them does. 0 for NULL.
+ */
+size_t chat_params_thinking_end_tag_count(const chat_params *params);
+
+/**
+ * Number `index` (from 0) of these texts. As `chat_params_preserved_token`.
+ */
+chat_str chat_params_thinking_end_tag(const chat_params *params, size_t index);
+
+/**
+ * How many message delimiters there are: texts that the turns of a role begin with in a prompt. 0 for NULL.
+ */
+size_t chat_params_message_delimiter_count(const chat_params *params);
+
+/**
+ * The role of message delimiter number `index` (from 0): `user`, `assistant`, `system` or `tool`. As `chat_params_preserved_token`.
+ */
+chat_str chat_params_message_delimiter_role(const chat_params *params,
+                                            size_t index);
+
+/**
+ * The text of message delimiter number `index` (from 0). As `chat_params_preserved_token`.
+ */
+chat_str chat_params_message_delimiter(const chat_params *params, size_t index);
+
+/**
  * All of the params as one JSON object:
  *
  * - `prompt`, `generation_prompt`: as the functions of that name;
@@ -771,6 +916,188 @@ chat_status chat_params_json(const chat_params *params,
  * Frees the params. Streams and messages that were made with them stay valid. NULL is fine.
  */
 void chat_params_free(chat_params *params);
+
+/**
+ * The parser of these params.
+ *
+ * On success `*out` is a new object, to be freed with `chat_parser_free`. It does not need the params any more.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_params_parser(const chat_params *params, chat_parser **out, chat_error **error);
+
+/**
+ * The parser that `chat_parser_text` wrote. The text may come from anywhere: it is checked, and is copied.
+ *
+ * On success `*out` is a new object, to be freed with `chat_parser_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that no `chat_parser_text` of this version writes, and for a format
+ * that cannot be used, e.g. because a rule begins with itself; `CHAT_STATUS_LIMIT` for one that is too deep or too long.
+ */
+chat_status chat_parser_from_text(const char *text,
+                                  size_t text_len,
+                                  chat_parser **out,
+                                  chat_error **error);
+
+/**
+ * The parser as a text for `chat_parser_from_text`, in this process or in another one whose library has the same version. What
+ * it looks like is not promised. The first call writes the text; later ones return the same.
+ *
+ * On success `*out` is a view, valid until the parser is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_parser_text(const chat_parser *parser,
+                             chat_str *out,
+                             chat_error **error);
+
+/**
+ * The grammar of what the parser reads: parser and grammar come from one description. With `lazy`, of what may follow a trigger
+ * only, that is of the rules that were marked as such (`chat_expr_rule`); otherwise of the prefill together with the output.
+ *
+ * On success `*out` is a new handle, to be freed with `chat_grammar_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_parser_grammar(const chat_parser *parser,
+                                bool lazy,
+                                chat_grammar **out,
+                                chat_error **error);
+
+/**
+ * As `chat_parse_partial`, with a parser instead of params.
+ */
+chat_status chat_parser_parse(const chat_parser *parser,
+                              const char *text,
+                              size_t text_len,
+                              uint32_t flags,
+                              chat_message **out,
+                              chat_error **error);
+
+/**
+ * Frees the parser. Streams, messages and grammars that were made with it stay valid. NULL is fine.
+ */
+void chat_parser_free(chat_parser *parser);
+
+/**
+ * A builder without expressions.
+ *
+ * On success `*out` is a new object, to be freed with `chat_expr_builder_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_expr_builder_new(chat_expr_builder **out, chat_error **error);
+
+/**
+ * Matches exactly this text (UTF-8; copied), which may be empty.
+ */
+chat_expr chat_expr_literal(chat_expr_builder *builder, const char *text, size_t text_len);
+
+/**
+ * Matches text up to the first of these markers (UTF-8; copied), which it does not consume, or up to the end of the output. Without
+ * markers: everything that is left.
+ */
+chat_expr chat_expr_until(chat_expr_builder *builder,
+                          const chat_str *markers,
+                          size_t marker_count);
+
+/**
+ * Matches one character that is in one of the ranges or, if `negated`, in none.
+ */
+chat_expr chat_expr_character(chat_expr_builder *builder,
+                              const chat_char_range *ranges,
+                              size_t range_count,
+                              bool negated);
+
+/**
+ * Matches white space, as much as there is.
+ */
+chat_expr chat_expr_space(chat_expr_builder *builder);
+
+/**
+ * Matches the end of the output only. A format that does not end with it leaves what follows its match to the content.
+ */
+chat_expr chat_expr_end(chat_expr_builder *builder);
+
+/**
+ * Matches one JSON value. In a grammar the schema speaks (JSON text, `{}` for any value), under the rule name `name`, which may be
+ * empty. Texts are copied.
+ */
+chat_expr chat_expr_json(chat_expr_builder *builder,
+                         const char *name,
+                         size_t name_len,
+                         const char *schema,
+                         size_t schema_len);
+
+/**
+ * Matches all of the expressions, in order.
+ */
+chat_expr chat_expr_sequence(chat_expr_builder *builder, const chat_expr *children, size_t child_count);
+
+/**
+ * Matches what the first of the expressions matches that does. What one of them shows while it is still going on must be what
+ * the others would make of it, too: put `chat_expr_atomic` around what is not certain yet.
+ */
+chat_expr chat_expr_choice(chat_expr_builder *builder,
+                           const chat_expr *children,
+                           size_t child_count);
+
+/**
+ * Matches the expression as often as it does, at least `min` and at most `max` times (`CHAT_EXPR_UNBOUNDED`).
+ */
+chat_expr chat_expr_repeat(chat_expr_builder *builder, chat_expr child, uint32_t min, uint32_t max);
+
+/**
+ * Matches nothing, where the expression would match or, if `negated`, would not.
+ */
+chat_expr chat_expr_lookahead(chat_expr_builder *builder, chat_expr child, bool negated);
+
+/**
+ * Matches as the expression does, and what is tagged in it shows only once all of it has matched.
+ */
+chat_expr chat_expr_atomic(chat_expr_builder *builder, chat_expr child);
+
+/**
+ * Matches as the expression does, and gives it a meaning: a `chat_tag`.
+ */
+chat_expr chat_expr_tag(chat_expr_builder *builder, uint32_t tag, chat_expr child);
+
+/**
+ * Names the expression (UTF-8; copied) and matches as it does. `chat_expr_reference` may refer to it, also from inside it. With
+ * `trigger`, a lazy grammar may start here. A second rule of a name replaces the first.
+ */
+chat_expr chat_expr_rule(chat_expr_builder *builder,
+                         const char *name,
+                         size_t name_len,
+                         chat_expr child,
+                         bool trigger);
+
+/**
+ * Matches as the rule of that name (UTF-8; copied) does, which may be added later.
+ */
+chat_expr chat_expr_reference(chat_expr_builder *builder, const char *name, size_t name_len);
+
+/**
+ * A parser of the format that `root` describes. The builder keeps its expressions; more may be added for another format.
+ *
+ * `prefill` (UTF-8; copied) is what of the model's turn the prompt holds already: it is parsed as if the model had written it.
+ *
+ * On success `*out` is a new object, to be freed with `chat_parser_free`.
+ *
+ * Errors: why the first of the builder's functions failed that did; `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a root that is
+ * `CHAT_EXPR_NONE`, for a reference to no rule, and for a rule that begins with itself; `CHAT_STATUS_LIMIT`.
+ */
+chat_status chat_expr_build(chat_expr_builder *builder,
+                            chat_expr root,
+                            const char *prefill,
+                            size_t prefill_len,
+                            chat_parser **out,
+                            chat_error **error);
+
+/**
+ * Frees the builder. Parsers that it has built stay valid. NULL is fine.
+ */
+void chat_expr_builder_free(chat_expr_builder *builder);
 
 /**
  * Parses an output, or all of it that has come so far, in one call. For an output that comes in pieces, `chat_stream` gives
@@ -858,6 +1185,11 @@ chat_status chat_stream_new(const chat_params *params,
                             chat_error **error);
 
 /**
+ * As `chat_stream_new`, with a parser instead of params.
+ */
+chat_status chat_stream_from_parser(const chat_parser *parser, chat_stream **out, chat_error **error);
+
+/**
  * Appends output. What it adds to the message is then in `chat_stream_delta`, until the next feed or finish. The bytes may be
  * cut anywhere, also inside a character, and are copied; they must not be a view into this same stream.
  *
@@ -895,6 +1227,19 @@ size_t chat_stream_delta_count(const chat_stream *stream);
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
  */
 chat_status chat_stream_delta(const chat_stream *stream, size_t index, chat_delta *out, chat_error **error);
+
+/**
+ * All deltas of the last feed or finish as the `delta` object of one OpenAI chunk, e.g.
+ * `{"content":"Hi","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{"}}]}`, or `{}` where they
+ * add nothing. An `id` is there where the model's format has one; clients may want one all the same.
+ *
+ * On success `*out` is a view, valid until the next call that takes the stream without `const`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_stream_chunk_json(chat_stream *stream,
+                                   chat_str *out,
+                                   chat_error **error);
 
 /**
  * How the output related to the format; `CHAT_OUTCOME_PARTIAL` until the stream is finished. `CHAT_OUTCOME_NONE` for NULL.

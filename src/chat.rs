@@ -11,8 +11,7 @@ use crate::format::{
 };
 use crate::grammar::{self, Grammar};
 use crate::message::{Continuation, Request};
-use crate::peg::{self, Arena};
-use crate::stream::Parser;
+use crate::parser::Parser;
 use crate::template::{Caps, Template, prepare};
 
 /// A chat template: compiled, with its caps and, once somebody asks, its analysis. Immutable; share it between threads.
@@ -56,8 +55,6 @@ pub struct Params {
     pub delimiters: Vec<Delimiter>,
     /// Parses the output.
     pub parser: Parser,
-    /// What the output may look like, for the grammar.
-    output: Arc<Arena>,
     grammar: OnceLock<Arc<Grammar>>,
 }
 
@@ -120,8 +117,7 @@ impl ChatTemplate {
             None => auto::build(&self.analysis().layout, &wanted, self.caps().tool_calls),
         };
         let Format { name, output, constraint, preserved_tokens, additional_stops, thinking, delimiters } = format;
-        let program = Arc::new(peg::compile(&output)?);
-        let parser = Parser { program, prefill: generation_prompt.as_str().into() };
+        let parser = Parser::new(output, &generation_prompt)?;
         Ok(Params {
             format: name,
             prompt,
@@ -132,7 +128,6 @@ impl ChatTemplate {
             thinking,
             delimiters,
             parser,
-            output: Arc::new(output),
             grammar: OnceLock::new(),
         })
     }
@@ -176,7 +171,7 @@ impl Params {
         self.grammar.get_or_init(|| {
             Arc::new(match &self.constraint {
                 Constraint::Free => Grammar::default(),
-                constraint => grammar::from_arena(&self.output, constraint.is_lazy()),
+                constraint => self.parser.grammar(constraint.is_lazy()),
             })
         })
     }

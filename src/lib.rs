@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`ChatTemplate`] is compiled and analysed once. For each request it gives [`Params`]: the prompt, and a
-//! [`stream::Parser`]. A [`Stream`] takes the model's output in pieces of any size and says what each adds to the message;
+//! [`Parser`]. A [`Stream`] takes the model's output in pieces of any size and says what each adds to the message;
 //! it reads every byte once, takes nothing back and loses nothing.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -22,6 +22,7 @@ pub mod format;
 pub mod grammar;
 pub mod limits;
 pub mod message;
+pub mod parser;
 pub mod peg;
 pub mod stream;
 pub mod template;
@@ -29,7 +30,8 @@ pub mod template;
 pub use chat::{ChatTemplate, Params};
 pub use error::{Error, ErrorKind, Result};
 pub use message::{Delta, DeltaKind, Message, Request, Status, ToolCall};
-pub use stream::{Parser, Stream};
+pub use parser::Parser;
+pub use stream::Stream;
 
 /// The README's example runs as a test.
 #[cfg(doctest)]

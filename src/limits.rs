@@ -39,6 +39,10 @@ pub const CHECK_STEPS: usize = 100_000_000;
 /// Deepest nesting of expressions in a format description.
 pub const EXPR_DEPTH: usize = 512;
 
+/// Longest format description, in expressions and bytes of their texts, where those that are used in several places count each
+/// time. 100 tools of ten arguments take some 100,000.
+pub const PROGRAM_SIZE: usize = 8 << 20;
+
 /// Open alternatives, rounds and calls while parsing; a JSON value needs five a level.
 pub const PARSE_STACK: usize = 1 << 16;
 

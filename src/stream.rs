@@ -5,39 +5,8 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Assembler;
 use crate::message::{Delta, Message, Status};
-use crate::peg::{Machine, Program, State, incomplete_tail};
-
-/// What output is parsed with: a compiled format and the text that the prompt has already put in the model's mouth.
-/// Immutable and cheap to clone; shared by threads.
-#[derive(Clone, Debug)]
-pub struct Parser {
-    pub(crate) program: Arc<Program>,
-    /// The generation prompt: parsed as if the model had written it.
-    pub(crate) prefill: Arc<str>,
-}
-
-impl Parser {
-    /// The compiled format. It reads the generation prompt, too.
-    pub fn program(&self) -> &Arc<Program> {
-        &self.program
-    }
-
-    /// Parses text that is all there.
-    ///
-    /// `partial`: more of it is still to come, or it was cut off. Otherwise the model ended it.
-    ///
-    /// # Errors
-    /// None, unless `strict`: then [`ErrorKind::Parse`] for an output that does not fit the format.
-    pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
-        let mut stream = Stream::new(self);
-        let _ = stream.feed(text);
-        let ended = stream.finish(partial);
-        if strict && ended.status == Status::Recovered {
-            return Err(ended.mismatch());
-        }
-        Ok((ended.message, ended.status))
-    }
-}
+use crate::parser::Parser;
+use crate::peg::{Machine, State, incomplete_tail};
 
 /// A parse in progress. One owner at a time; clone it to fork the parse.
 #[derive(Clone)]
@@ -74,12 +43,30 @@ impl Ended {
     }
 }
 
+impl Parser {
+    /// Parses text that is all there.
+    ///
+    /// `partial`: more of it is still to come, or it was cut off. Otherwise the model ended it.
+    ///
+    /// # Errors
+    /// None, unless `strict`: then [`ErrorKind::Parse`] for an output that does not fit the format.
+    pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
+        let mut stream = Stream::new(self);
+        let _ = stream.feed(text);
+        let ended = stream.finish(partial);
+        if strict && ended.status == Status::Recovered {
+            return Err(ended.mismatch());
+        }
+        Ok((ended.message, ended.status))
+    }
+}
+
 impl Stream {
     /// A parse at the start of the output. What the prompt has begun (a prefilled message) shows with the first feed.
     pub fn new(parser: &Parser) -> Self {
-        let mut machine = Machine::new(Arc::clone(&parser.program));
-        machine.feed(parser.prefill.as_bytes());
-        let prefill = parser.prefill.len();
+        let mut machine = Machine::new(Arc::clone(parser.program()));
+        machine.feed(parser.prefill().as_bytes());
+        let prefill = parser.prefill().len();
         let assembler = Assembler::new(prefill);
         let mut stream = Stream { machine, assembler, prefill, spilt: None, fresh: true, parser: parser.clone() };
         stream.advance();
@@ -176,7 +163,7 @@ impl Stream {
     /// content. The parse up to that byte is run again, once, so that nothing depends on how the output was cut.
     fn leave(&mut self) {
         let fits = self.machine.examined().saturating_sub(1).min(self.machine.output().len());
-        let mut before = Machine::new(Arc::clone(&self.parser.program));
+        let mut before = Machine::new(Arc::clone(self.parser.program()));
         before.feed(&self.machine.output()[..fits]);
         self.assembler.reread(&mut before);
         self.spilt = Some(self.assembler.covered());

@@ -1,7 +1,7 @@
 //! Streaming, on every built-in template and on outputs that are right, nearly right and wrong: the result is a function of
 //! the bytes, deltas only append, and nothing makes it panic.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use chatparse::{ChatTemplate, DeltaKind, Message, Params, Request, Status, Stream, ToolCall, builtin};
@@ -68,12 +68,14 @@ struct Sum {
     content: String,
     reasoning: String,
     calls: Vec<[String; 3]>,
+    /// The calls that are whole.
+    ended: BTreeSet<usize>,
 }
 
 impl Sum {
     fn add<'a>(&mut self, deltas: impl Iterator<Item = chatparse::Delta<'a>>, fed: usize) {
         for delta in deltas {
-            assert!(!delta.text.is_empty(), "an empty delta");
+            assert_eq!(delta.text.is_empty(), delta.kind == DeltaKind::ToolEnd, "{delta:?}");
             assert!(delta.span.start <= delta.span.end && delta.span.end <= fed, "{delta:?} after {fed} bytes");
             match delta.kind {
                 DeltaKind::Content => self.content.push_str(delta.text),
@@ -86,13 +88,19 @@ impl Sum {
                     assert!(self.calls[delta.call][1].is_empty(), "an id comes once");
                     self.calls[delta.call][1].push_str(delta.text);
                 }
-                DeltaKind::ToolArguments => self.calls[delta.call][2].push_str(delta.text),
+                DeltaKind::ToolArguments => {
+                    assert!(!self.ended.contains(&delta.call), "arguments after the end of their call");
+                    self.calls[delta.call][2].push_str(delta.text);
+                }
+                DeltaKind::ToolEnd => assert!(self.ended.insert(delta.call), "a call ends once"),
             }
         }
     }
 
-    fn of(message: &Message) -> Self {
+    /// The message, of which it is known elsewhere which calls are whole.
+    fn of(message: &Message, ended: &BTreeSet<usize>) -> Self {
         Sum {
+            ended: ended.clone(),
             content: message.content.clone(),
             reasoning: message.reasoning_content.clone(),
             calls: message.tool_calls.iter().map(|c| [c.name.clone(), c.id.clone(), c.arguments.clone()]).collect(),
@@ -107,12 +115,15 @@ fn run(params: &Params, pieces: &[&[u8]], cut_off: bool) -> (Vec<(usize, Sum)>, 
     for piece in pieces {
         fed += piece.len();
         sum.add(stream.feed(piece), fed);
-        assert_eq!(Sum::of(&stream.message()), sum, "deltas make up the message");
+        assert_eq!(Sum::of(&stream.message(), &sum.ended), sum, "deltas make up the message");
         shown.push((fed, sum.clone()));
     }
     let ended = stream.finish(cut_off);
     sum.add(stream.deltas(), fed);
-    assert_eq!(Sum::of(&ended.message), sum, "deltas make up the final message");
+    assert_eq!(Sum::of(&ended.message, &sum.ended), sum, "deltas make up the final message");
+    if ended.status == Status::Complete {
+        assert_eq!(sum.ended.len(), sum.calls.len(), "a whole output has whole calls: {sum:?}");
+    }
     (shown, sum, ended.status)
 }
 

@@ -15,9 +15,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("analysis", &["error", "limits", "message", "template"]),
     ("grammar", &["error", "limits", "peg"]),
     ("format", &["error", "limits", "message", "template", "analysis", "peg", "grammar"]),
-    ("stream", &["error", "message", "format", "peg"]),
-    ("chat", &["error", "limits", "builtin", "message", "peg", "template", "analysis", "grammar", "format", "stream"]),
-    ("ffi", &["error", "builtin", "message", "grammar", "stream", "chat"]),
+    ("parser", &["error", "peg", "grammar"]),
+    ("stream", &["error", "message", "format", "peg", "parser"]),
+    ("chat", &["error", "limits", "builtin", "message", "template", "analysis", "grammar", "format", "parser"]),
+    ("ffi", &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "chat"]),
 ];
 
 /// Words that belong to one module.

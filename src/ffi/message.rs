@@ -12,6 +12,7 @@ use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use crate::error::{Error, Result};
 use crate::message::{Message, Status, ToolCall};
+use crate::parser::Parser;
 
 /// Flag: the output is not whole. More of it is to come, or a token limit cut it off.
 pub const CHAT_PARSE_PARTIAL: u32 = 1;
@@ -71,6 +72,11 @@ impl chat_message {
     pub(super) fn new(message: Message, outcome: chat_outcome) -> Self {
         chat_message { message, outcome, json: OnceLock::new() }
     }
+
+    pub(super) fn parse(parser: &Parser, text: &[u8], flags: Flags) -> Result<Self> {
+        let (message, status) = parser.parse(text, flags.partial, flags.strict)?;
+        Ok(chat_message::new(message, status.into()))
+    }
 }
 
 /// Parses an output, or all of it that has come so far, in one call. For an output that comes in pieces, `chat_stream` gives
@@ -93,11 +99,9 @@ pub unsafe extern "C" fn chat_parse_partial(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        let flags = Flags::from_bits(flags)?;
-        // SAFETY: the caller's text, by the contract.
+        // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        let (message, status) = params.params.parser.parse(text, flags.partial, flags.strict)?;
-        out.write(give(chat_message::new(message, status.into())));
+        out.write(give(chat_message::parse(&params.params.parser, text, Flags::from_bits(flags)?)?));
         Ok(())
     })
 }

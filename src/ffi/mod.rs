@@ -45,11 +45,15 @@ pub mod grammar;
 
 pub mod params;
 
+pub mod parser;
+
+pub mod expr;
+
 pub mod message;
 
 pub mod stream;
 
-/// `const` means concurrent: every handle can be read by several threads and freed by another.
+/// `const` means concurrent: every handle that a function takes so can be read by several threads. All can be freed by another.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<error::chat_error>();
@@ -57,6 +61,9 @@ const _: () = {
     shared::<grammar::chat_grammar>();
     shared::<grammar::chat_grammar_builder>();
     shared::<params::chat_params>();
+    shared::<parser::chat_parser>();
     shared::<message::chat_message>();
     shared::<stream::chat_stream>();
+    const fn owned<T: Send>() {}
+    owned::<expr::chat_expr_builder>();
 };

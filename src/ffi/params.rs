@@ -13,6 +13,7 @@ use super::template::chat_template;
 use super::text::{chat_str, utf8, view};
 use crate::chat::Params;
 use crate::error::Error;
+use crate::format::Thinking;
 use crate::message::Request;
 
 /// What one request needs: its prompt, what the sampler and the tokeniser must know, and the parser of the output. Immutable;
@@ -123,6 +124,84 @@ pub extern "C" fn chat_params_grammar_trigger(
         out.write(chat_trigger { kind: trigger.kind.into(), value: view(Some(&trigger.value)) });
         Ok(())
     })
+}
+
+/// The name of the way the output is parsed in, for logs: `peg-native`, `Content-only`, ... The view is valid until the params are
+/// freed. Empty for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_format(params: Option<&chat_params>) -> chat_str {
+    view(params.map(|params| params.params.format))
+}
+
+/// How many texts there are that the tokeniser must keep as single tokens and the detokeniser must print. 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_preserved_token_count(params: Option<&chat_params>) -> usize {
+    params.map_or(0, |params| params.params.preserved_tokens.len())
+}
+
+/// Number `index` (from 0) of these texts. The view is valid until the params are freed. Empty for NULL and for an index that is out
+/// of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_preserved_token(params: Option<&chat_params>, index: usize) -> chat_str {
+    view(params.and_then(|params| params.params.preserved_tokens.get(index)).map(String::as_str))
+}
+
+/// How many texts there are that end the output besides the end-of-turn token. 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_additional_stop_count(params: Option<&chat_params>) -> usize {
+    params.map_or(0, |params| params.params.additional_stops.len())
+}
+
+/// Number `index` (from 0) of these texts. As `chat_params_preserved_token`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_additional_stop(params: Option<&chat_params>, index: usize) -> chat_str {
+    view(params.and_then(|params| params.params.additional_stops.get(index)).map(String::as_str))
+}
+
+/// Whether the template knows reasoning. False for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_supports_thinking(params: Option<&chat_params>) -> bool {
+    thinking(params).is_some()
+}
+
+/// What opens reasoning, e.g. `<think>`; empty where nothing does. The view is valid until the params are freed. Empty for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_thinking_start_tag(params: Option<&chat_params>) -> chat_str {
+    view(thinking(params).map(|thinking| thinking.start.as_str()))
+}
+
+/// How many texts close reasoning: any of them does. 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_thinking_end_tag_count(params: Option<&chat_params>) -> usize {
+    thinking(params).map_or(0, |thinking| thinking.ends.len())
+}
+
+/// Number `index` (from 0) of these texts. As `chat_params_preserved_token`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_thinking_end_tag(params: Option<&chat_params>, index: usize) -> chat_str {
+    view(thinking(params).and_then(|thinking| thinking.ends.get(index)).map(String::as_str))
+}
+
+fn thinking(params: Option<&chat_params>) -> Option<&Thinking> {
+    params?.params.thinking.as_ref()
+}
+
+/// How many message delimiters there are: texts that the turns of a role begin with in a prompt. 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_message_delimiter_count(params: Option<&chat_params>) -> usize {
+    params.map_or(0, |params| params.params.delimiters.len())
+}
+
+/// The role of message delimiter number `index` (from 0): `user`, `assistant`, `system` or `tool`. As `chat_params_preserved_token`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_message_delimiter_role(params: Option<&chat_params>, index: usize) -> chat_str {
+    view(params.and_then(|params| params.params.delimiters.get(index)).map(|delimiter| delimiter.role))
+}
+
+/// The text of message delimiter number `index` (from 0). As `chat_params_preserved_token`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_message_delimiter(params: Option<&chat_params>, index: usize) -> chat_str {
+    view(params.and_then(|params| params.params.delimiters.get(index)).map(|delimiter| delimiter.delimiter.as_str()))
 }
 
 /// All of the params as one JSON object:

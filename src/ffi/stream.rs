@@ -7,11 +7,13 @@ use super::error::chat_error;
 use super::guard::{Guarded, guard};
 use super::message::{Flags, chat_message, chat_outcome};
 use super::params::chat_params;
+use super::parser::chat_parser;
 use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use crate::error::{Error, Result};
-use crate::message::{DeltaKind, Status};
+use crate::message::{DeltaKind, Status, chunk_delta};
+use crate::parser::Parser;
 use crate::stream::Stream;
 
 /// A parse in progress: bytes of the output in, what they add to the message out. It reads each byte once, takes nothing back
@@ -41,6 +43,8 @@ struct Parse {
     stream: Stream,
     /// How it ended, once it has.
     ended: Option<Status>,
+    /// What `chat_stream_chunk_json` said last.
+    chunk: String,
 }
 
 impl Parse {
@@ -57,6 +61,10 @@ impl Parse {
 }
 
 impl chat_stream {
+    fn new(parser: &Parser) -> Self {
+        chat_stream(Guarded::new(Parse { stream: Stream::new(parser), ended: None, chunk: String::new() }))
+    }
+
     fn usable(stream: Option<&Self>) -> Option<&Parse> {
         stream?.0.get().ok()
     }
@@ -76,6 +84,8 @@ pub enum chat_delta_kind {
     ToolId = 4,
     /// A piece of the arguments of a tool call, as JSON text.
     ToolArguments = 5,
+    /// The tool call is whole: its last delta, with an empty text. A call that the output breaks off has none.
+    ToolEnd = 6,
 }
 
 impl From<DeltaKind> for chat_delta_kind {
@@ -86,6 +96,7 @@ impl From<DeltaKind> for chat_delta_kind {
             DeltaKind::ToolName => chat_delta_kind::ToolName,
             DeltaKind::ToolId => chat_delta_kind::ToolId,
             DeltaKind::ToolArguments => chat_delta_kind::ToolArguments,
+            DeltaKind::ToolEnd => chat_delta_kind::ToolEnd,
         }
     }
 }
@@ -118,8 +129,21 @@ pub extern "C" fn chat_stream_new(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        let stream = Stream::new(&params.params.parser);
-        out.write(give(chat_stream(Guarded::new(Parse { stream, ended: None }))));
+        out.write(give(chat_stream::new(&params.params.parser)));
+        Ok(())
+    })
+}
+
+/// As `chat_stream_new`, with a parser instead of params.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_from_parser(
+    parser: Option<&chat_parser>,
+    out: Option<&mut MaybeUninit<*mut chat_stream>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (parser, out) = (required(parser, "parser")?, required(out, "out")?);
+        out.write(give(chat_stream::new(&parser.parser)));
         Ok(())
     })
 }
@@ -203,6 +227,29 @@ pub extern "C" fn chat_stream_delta(
             span_end: delta.span.end,
         });
         Ok(())
+    })
+}
+
+/// All deltas of the last feed or finish as the `delta` object of one OpenAI chunk, e.g.
+/// `{"content":"Hi","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{"}}]}`, or `{}` where they
+/// add nothing. An `id` is there where the model's format has one; clients may want one all the same.
+///
+/// On success `*out` is a view, valid until the next call that takes the stream without `const`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_chunk_json(
+    stream: Option<&mut chat_stream>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (stream, out) = (required(stream, "stream")?, required(out, "out")?);
+        stream.0.change(|parse| {
+            parse.chunk = chunk_delta(parse.stream.deltas()).to_string();
+            out.write(view(Some(&parse.chunk)));
+            Ok(())
+        })
     })
 }
 

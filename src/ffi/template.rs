@@ -79,6 +79,18 @@ pub unsafe extern "C" fn chat_template_builtin(
     })
 }
 
+/// How many templates the library brings along.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_template_builtin_count() -> usize {
+    builtin::names().count()
+}
+
+/// The name of built-in template number `index` (from 0). The view is valid for ever. Empty for an index that is out of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_template_builtin_name(index: usize) -> chat_str {
+    view(builtin::names().nth(index))
+}
+
 /// The text of the template as it is used: line feeds only, none at its end, known faults mended. The view is valid until the
 /// template is freed. Empty for NULL.
 #[unsafe(no_mangle)]

@@ -385,6 +385,7 @@ impl Assembler {
         if self.call.open && self.call.named {
             let braces = "}".repeat(self.call.arguments.depth);
             self.arguments(&braces, pos, pos);
+            self.draft.end_call(self.span(pos, pos));
         }
         self.call.open = false;
     }

@@ -32,6 +32,7 @@ struct Call {
     name: Field,
     id: Field,
     arguments: Field,
+    ended: bool,
 }
 
 /// A piece that was added: which field, which bytes of it, from which bytes of the output.
@@ -107,9 +108,23 @@ impl Draft {
     /// Appends to the arguments of the call at hand.
     pub fn arguments(&mut self, text: &str, span: Range<usize>) {
         if let Some(call) = self.begun.checked_sub(1).and_then(|index| self.calls.get_mut(index)) {
+            let old = call.arguments.text.len();
             let start = call.arguments.append(text);
             let end = call.arguments.text.len();
+            let start = start.filter(|_| end == old || !call.ended);
             self.note(DeltaKind::ToolArguments, self.begun - 1, start, end, span);
+        }
+    }
+
+    /// The call at hand is whole.
+    pub fn end_call(&mut self, span: Range<usize>) {
+        let Some(index) = self.begun.checked_sub(1).filter(|&index| index < self.calls.len()) else { return };
+        let call = &mut self.calls[index];
+        let end = call.arguments.text.len();
+        if call.arguments.at < end {
+            self.contradicted = true;
+        } else if !std::mem::replace(&mut call.ended, true) {
+            self.pieces.push(Piece { kind: DeltaKind::ToolEnd, call: index, text: end..end, span });
         }
     }
 
@@ -159,7 +174,7 @@ impl Draft {
             DeltaKind::Content => &self.content,
             DeltaKind::ToolName => &self.calls[piece.call].name,
             DeltaKind::ToolId => &self.calls[piece.call].id,
-            DeltaKind::ToolArguments => &self.calls[piece.call].arguments,
+            DeltaKind::ToolArguments | DeltaKind::ToolEnd => &self.calls[piece.call].arguments,
         };
         let text = &field.text[piece.text.clone()];
         Delta { kind: piece.kind, call: piece.call, text, span: piece.span.clone() }

@@ -63,7 +63,7 @@ impl Tag {
     }
 
     /// Whether the region's text shows while it is still open.
-    pub(super) fn streams(self) -> bool {
+    pub fn streams(self) -> bool {
         matches!(self, Tag::Reasoning | Tag::Content | Tag::ToolArgs | Tag::ArgJson | Tag::ArgText | Tag::Key)
     }
 }

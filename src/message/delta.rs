@@ -15,6 +15,8 @@ pub enum DeltaKind {
     ToolId,
     /// A piece of a call's arguments, as JSON text.
     ToolArguments,
+    /// The call is whole: its last delta, with no text. A call that the output breaks off has none.
+    ToolEnd,
 }
 
 impl DeltaKind {
@@ -26,6 +28,7 @@ impl DeltaKind {
             DeltaKind::ToolName => "tool_name",
             DeltaKind::ToolId => "tool_id",
             DeltaKind::ToolArguments => "tool_arguments",
+            DeltaKind::ToolEnd => "tool_end",
         }
     }
 }
@@ -37,7 +40,7 @@ pub struct Delta<'a> {
     pub kind: DeltaKind,
     /// Index of the call, from 0; 0 for content and reasoning.
     pub call: usize,
-    /// What to append.
+    /// What to append; empty for [`DeltaKind::ToolEnd`] alone.
     pub text: &'a str,
     /// The bytes of the raw output that it came from; empty where it stands for markup (a closing brace, say).
     pub span: Range<usize>,

@@ -4,6 +4,7 @@ mod delta;
 mod openai;
 
 pub use delta::{Delta, DeltaKind, Status};
+pub use openai::chunk_delta;
 
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Continuation, Message, Part, ReasoningFormat, Request, Tool, ToolCall, ToolChoice};
+use super::{Continuation, Delta, DeltaKind, Message, Part, ReasoningFormat, Request, Tool, ToolCall, ToolChoice};
 use crate::error::{Error, Result};
 
 /// An object of the request, and the path to it for errors.
@@ -252,6 +252,50 @@ impl Message {
         }
         self.parts.iter().map(|part| json!({"type": part.kind, "text": part.text})).collect()
     }
+}
+
+/// Deltas as the `delta` object of one OpenAI chunk: texts of one field are joined, and each call they touch is one entry of
+/// `tool_calls`, with its `index`; its `type` comes with its name. Empty where they add nothing.
+pub fn chunk_delta<'a>(deltas: impl Iterator<Item = Delta<'a>>) -> Value {
+    let mut chunk = Map::new();
+    for delta in deltas {
+        let field = match delta.kind {
+            DeltaKind::Reasoning => "reasoning_content",
+            DeltaKind::Content => "content",
+            DeltaKind::ToolId => "id",
+            DeltaKind::ToolName => "name",
+            DeltaKind::ToolArguments => "arguments",
+            DeltaKind::ToolEnd => continue,
+        };
+        let fields = match delta.kind {
+            DeltaKind::Reasoning | DeltaKind::Content => &mut chunk,
+            _ => chunk_call(&mut chunk, &delta),
+        };
+        match fields.entry(field).or_insert_with(|| json!("")) {
+            Value::String(text) => text.push_str(delta.text),
+            other => *other = json!(delta.text),
+        }
+    }
+    Value::Object(chunk)
+}
+
+/// Where a delta of a call goes: its entry, or the `function` in it.
+fn chunk_call<'a>(chunk: &'a mut Map<String, Value>, delta: &Delta) -> &'a mut Map<String, Value> {
+    let calls = chunk.entry("tool_calls").or_insert_with(|| json!([]));
+    let calls = calls.as_array_mut().expect("made above");
+    // Deltas come in the order of their calls.
+    if calls.last().is_none_or(|call| call["index"] != delta.call) {
+        calls.push(json!({"index": delta.call}));
+    }
+    let call = calls.last_mut().and_then(Value::as_object_mut).expect("made above");
+    if delta.kind == DeltaKind::ToolId {
+        return call;
+    }
+    if delta.kind == DeltaKind::ToolName {
+        call.insert("type".to_owned(), json!("function"));
+    }
+    let function = call.entry("function").or_insert_with(|| json!({}));
+    function.as_object_mut().expect("made above")
 }
 
 impl ToolCall {

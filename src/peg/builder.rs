@@ -13,7 +13,7 @@ use super::expr::{Arena, CharSet, Expr, ExprId, SchemaRef, TagId};
 /// let arena = p.finish(p.sequence([p.literal("<b>"), word, p.literal("</b>"), p.end()]));
 /// assert!(chatparse::peg::compile(&arena).is_ok());
 /// ```
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Builder {
     arena: RefCell<Arena>,
 }
@@ -29,6 +29,12 @@ impl Builder {
         let mut arena = self.arena.take();
         arena.set_root(root);
         arena
+    }
+
+    /// The expression at this position, for callers that count them.
+    pub fn at(&self, index: usize) -> Option<ExprId> {
+        let known = index < self.arena.borrow().len();
+        u32::try_from(index).ok().filter(|_| known).map(ExprId)
     }
 
     fn add(&self, node: Expr) -> ExprId {
@@ -114,6 +120,11 @@ impl Builder {
     /// One character of these inclusive ranges.
     pub fn one_of(&self, ranges: &[(char, char)]) -> ExprId {
         self.add(Expr::Char(CharSet { ranges: ranges.to_vec(), negated: false }))
+    }
+
+    /// One character that is in none of these inclusive ranges.
+    pub fn none_of(&self, ranges: &[(char, char)]) -> ExprId {
+        self.add(Expr::Char(CharSet { ranges: ranges.to_vec(), negated: true }))
     }
 
     /// [`Expr::StringBody`].

@@ -1,4 +1,4 @@
-//! What must hold before an arena is compiled: a root, no dangling reference, no left recursion, bounded nesting.
+//! What must hold before an arena is compiled: a root, no dangling reference, no left recursion, bounded nesting and size.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,37 +13,46 @@ pub(super) fn check(arena: &Arena) -> Result<ExprId> {
         arena,
         nullable: HashMap::new(),
         entered: Vec::new(),
-        heights: HashMap::new(),
+        extents: HashMap::new(),
         rules: HashSet::new(),
         pending: vec![root],
     };
+    let mut size = 0_usize;
     while let Some(next) = checker.pending.pop() {
-        checker.visit(next, 0)?;
+        size = size.saturating_add(checker.visit(next, 0)?.size);
+        if size > limits::PROGRAM_SIZE {
+            let text = format!("the format description is longer than {} when written out", limits::PROGRAM_SIZE);
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
         checker.left(next, 0)?;
     }
     Ok(root)
 }
 
-/// The direct children of a node.
-fn children(node: &Expr) -> Vec<ExprId> {
-    match node {
-        Expr::Sequence(children) | Expr::Choice(children) => children.clone(),
-        Expr::Unordered(required, optional) => [required.as_slice(), optional].concat(),
-        Expr::Repeat(child, ..)
-        | Expr::And(child)
-        | Expr::Not(child)
-        | Expr::Tag(_, child)
-        | Expr::Atomic(child)
-        | Expr::Tolerated(child)
-        | Expr::Rule { child, .. }
-        | Expr::Schema { child, .. }
-        | Expr::Excluding(child, _) => vec![*child],
-        _ => Vec::new(),
-    }
-}
-
 fn too_deep() -> Error {
     Error::new(ErrorKind::Limit, format!("the format description nests deeper than {} expressions", limits::EXPR_DEPTH))
+}
+
+/// What an expression takes when it is laid out in place.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Levels of nesting.
+    height: usize,
+    /// Expressions, and the bytes of their texts. Those that several others share count each time.
+    size: usize,
+}
+
+impl Extent {
+    /// Of a node without its children.
+    fn of(node: &Expr) -> Self {
+        let text = match node {
+            Expr::Literal(text) => text.len(),
+            Expr::Until(markers) => markers.iter().map(String::len).sum(),
+            Expr::Char(set) => set.ranges.len(),
+            _ => 0,
+        };
+        Extent { height: 1, size: 1 + text }
+    }
 }
 
 struct Checker<'a> {
@@ -52,7 +61,7 @@ struct Checker<'a> {
     nullable: HashMap<ExprId, bool>,
     /// Rules that are entered without having consumed anything, outermost first.
     entered: Vec<&'a str>,
-    heights: HashMap<ExprId, usize>,
+    extents: HashMap<ExprId, Extent>,
     /// Rules that are referred to, and those of them that are still to be looked at.
     rules: HashSet<ExprId>,
     pending: Vec<ExprId>,
@@ -68,14 +77,14 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Checks what is below a node, once; its height. Rules are looked at on their own, as they are compiled.
-    fn visit(&mut self, id: ExprId, depth: usize) -> Result<usize> {
-        let below = self.heights.get(&id).copied().unwrap_or(0);
-        if depth + below > limits::EXPR_DEPTH {
+    /// Checks what is below a node, once. Rules are looked at on their own, as they are compiled.
+    fn visit(&mut self, id: ExprId, depth: usize) -> Result<Extent> {
+        let known = self.extents.get(&id).copied();
+        if depth + known.map_or(0, |known| known.height) > limits::EXPR_DEPTH {
             return Err(too_deep());
         }
-        if below > 0 {
-            return Ok(below);
+        if let Some(known) = known {
+            return Ok(known);
         }
         let node = self.arena.get(id);
         if let Expr::Ref(name) = node {
@@ -84,12 +93,14 @@ impl<'a> Checker<'a> {
                 self.pending.push(target);
             }
         }
-        let mut height = 1;
-        for child in children(node) {
-            height = height.max(1 + self.visit(child, depth + 1)?);
+        let mut extent = Extent::of(node);
+        for child in node.children() {
+            let below = self.visit(child, depth + 1)?;
+            extent.height = extent.height.max(1 + below.height);
+            extent.size = extent.size.saturating_add(below.size);
         }
-        self.heights.insert(id, height);
-        Ok(height)
+        self.extents.insert(id, extent);
+        Ok(extent)
     }
 
     /// Walks what `id` may enter before it consumes a byte; says whether it may match without consuming any.
@@ -127,7 +138,7 @@ impl<'a> Checker<'a> {
                 nullable
             }
             Expr::Unordered(..) => {
-                for child in children(arena.get(id)) {
+                for child in arena.get(id).children() {
                     self.left(child, depth + 1)?;
                 }
                 true

@@ -7,18 +7,26 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Index of an expression in its [`Arena`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ExprId(pub(super) u32);
 
+impl ExprId {
+    /// Its position among the arena's nodes, which are counted in the order they were made.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Names what a captured region means. The engine only carries it; whoever builds the arena gives it its meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagId(pub u16);
 
 /// A set of characters: ranges, and whether the set is their complement.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CharSet {
     /// Inclusive ranges.
     pub ranges: Vec<(char, char)>,
@@ -34,7 +42,7 @@ impl CharSet {
 }
 
 /// A JSON schema inside a document, which its `$ref`s point into.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SchemaRef {
     /// The document.
     pub document: Arc<Value>,
@@ -67,7 +75,8 @@ impl SchemaRef {
 }
 
 /// One node. Positions are bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Expr {
     /// Matches nothing, always.
     Empty,
@@ -130,6 +139,26 @@ pub enum Expr {
     Excluding(ExprId, Vec<String>),
 }
 
+impl Expr {
+    /// The direct children.
+    pub(super) fn children(&self) -> Vec<ExprId> {
+        match self {
+            Expr::Sequence(children) | Expr::Choice(children) => children.clone(),
+            Expr::Unordered(required, optional) => [required.as_slice(), optional].concat(),
+            Expr::Repeat(child, ..)
+            | Expr::And(child)
+            | Expr::Not(child)
+            | Expr::Tag(_, child)
+            | Expr::Atomic(child)
+            | Expr::Tolerated(child)
+            | Expr::Rule { child, .. }
+            | Expr::Schema { child, .. }
+            | Expr::Excluding(child, _) => vec![*child],
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// Expressions, the rules among them by name, and the root.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arena {
@@ -142,6 +171,11 @@ impl Arena {
     /// The node behind an id of this arena.
     pub fn get(&self, id: ExprId) -> &Expr {
         &self.nodes[id.0 as usize]
+    }
+
+    /// All nodes, by their ids' indices.
+    pub(super) fn nodes(&self) -> &[Expr] {
+        &self.nodes
     }
 
     /// The expression of a rule, as an [`Expr::Rule`] node.

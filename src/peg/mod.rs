@@ -47,6 +47,7 @@ mod json;
 mod machine;
 mod program;
 mod python;
+mod stored;
 mod until;
 mod utf8;
 

@@ -1,5 +1,7 @@
 //! Parsing an output in every way that must not make a difference.
 
+use std::collections::BTreeSet;
+
 use chatparse::stream::Ended;
 use chatparse::{Delta, DeltaKind, Message, Parser, Status, Stream};
 use serde_json::{Value, json};
@@ -17,6 +19,8 @@ pub struct Shown {
     content: String,
     /// Name, id and arguments.
     calls: Vec<[String; 3]>,
+    /// The calls that are whole.
+    ended: BTreeSet<usize>,
 }
 
 impl Shown {
@@ -25,7 +29,7 @@ impl Shown {
         for delta in deltas {
             let Delta { kind, call, text, .. } = delta;
             let broken = |rule: &str| Err(format!("{rule}: {kind:?} of call {call}, {text:?}"));
-            if text.is_empty() {
+            if text.is_empty() != (kind == DeltaKind::ToolEnd) {
                 return broken("an empty delta");
             }
             match kind {
@@ -35,6 +39,8 @@ impl Shown {
                     self.calls.push([text.to_owned(), String::new(), String::new()]);
                 }
                 DeltaKind::ToolName => return broken("a name that is not a new call's"),
+                _ if self.ended.contains(&call) => return broken("a delta after its call's end"),
+                DeltaKind::ToolEnd => drop(self.ended.insert(call)),
                 DeltaKind::ToolId | DeltaKind::ToolArguments => match self.calls.get_mut(call) {
                     None => return broken("a delta before its call's name"),
                     Some([_, id, _]) if kind == DeltaKind::ToolId && !id.is_empty() => return broken("a second id"),
@@ -45,16 +51,14 @@ impl Shown {
         }
         Ok(())
     }
-}
 
-impl From<&Message> for Shown {
-    fn from(message: &Message) -> Self {
+    /// Whether it is this message.
+    fn is(&self, message: &Message) -> bool {
         let calls = message.tool_calls.iter();
-        Shown {
-            reasoning: message.reasoning_content.clone(),
-            content: message.content.clone(),
-            calls: calls.map(|call| [call.name.clone(), call.id.clone(), call.arguments.clone()]).collect(),
-        }
+        let calls = calls.map(|call| [call.name.clone(), call.id.clone(), call.arguments.clone()]);
+        self.reasoning == message.reasoning_content
+            && self.content == message.content
+            && calls.eq(self.calls.iter().cloned())
     }
 }
 
@@ -86,7 +90,10 @@ fn feed<'a>(
     }
     let ended = stream.finish(cut_off);
     shown.add(stream.deltas())?;
-    if shown != Shown::from(&ended.message) {
+    if ended.status == Status::Complete && shown.ended.len() < shown.calls.len() {
+        return Err(format!("complete, but a call has no end: {shown:?}"));
+    }
+    if !shown.is(&ended.message) {
         return Err(format!("the deltas make {shown:?}\n     the message is {:?}", ended.message));
     }
     Ok((states, ended))

@@ -1,0 +1,432 @@
+//! Formats of the host's own, expression by expression.
+
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+
+use super::error::chat_error;
+use super::guard::{Guarded, guard};
+use super::parser::chat_parser;
+use super::ptr::{give, required};
+use super::status::chat_status;
+use super::text::{chat_str, utf8};
+use crate::error::{Error, Result};
+use crate::format::Tag;
+use crate::grammar::schema;
+use crate::parser::Parser;
+use crate::peg::{Builder, ExprId};
+
+/// Puts a format together, for a model whose template does not show one: expressions of a parsing expression grammar (PEG) that
+/// say what an output looks like, with tags on what is to be in the message. One thread at a time.
+///
+/// Each function adds an expression and returns its number, for use in others. A function that cannot do its work returns
+/// `CHAT_EXPR_NONE`, which every other function takes and passes on; `chat_expr_build` then says what went wrong first. So
+/// calls nest as the expressions do:
+///
+/// ```c
+/// // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
+/// chat_expr_builder *b = NULL;
+/// chat_parser *parser = NULL;
+/// chat_expr_builder_new(&b, &error);
+/// const chat_str call[] = {{"[weather]", 9}};
+/// const chat_expr open = chat_expr_tag(b, CHAT_TAG_TOOL_OPEN, chat_expr_sequence(b, (const chat_expr[]){
+///     chat_expr_literal(b, "[", 1), chat_expr_tag(b, CHAT_TAG_TOOL_NAME, chat_expr_literal(b, "weather", 7)),
+///     chat_expr_literal(b, "]", 1)}, 3));
+/// const chat_expr parts[] = {
+///   chat_expr_tag(b, CHAT_TAG_CONTENT, chat_expr_until(b, call, 1)),
+///   chat_expr_repeat(b, chat_expr_sequence(b, (const chat_expr[]){
+///       chat_expr_atomic(b, open), chat_expr_tag(b, CHAT_TAG_TOOL_ARGUMENTS, chat_expr_json(b, "", 0, "{}", 2)),
+///       chat_expr_tag(b, CHAT_TAG_TOOL_CLOSE, chat_expr_literal(b, "[/weather]", 10))}, 3), 0, 1),
+///   chat_expr_end(b),
+/// };
+/// chat_expr_build(b, chat_expr_sequence(b, parts, 3), "", 0, &parser, &error);
+/// chat_expr_builder_free(b);
+/// ```
+///
+/// An output that the format does not match still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
+pub struct chat_expr_builder(Guarded<Formats>);
+
+struct Formats {
+    builder: Builder,
+    failure: Option<Error>,
+}
+
+/// The number of an expression in its builder.
+pub type chat_expr = u32;
+
+/// No expression: what a function returns that could not make one.
+pub const CHAT_EXPR_NONE: u32 = 0;
+
+/// No upper bound, for `chat_expr_repeat`.
+pub const CHAT_EXPR_UNBOUNDED: u32 = u32::MAX;
+
+/// What a tagged part of an output means. A call is: `CHAT_TAG_TOOL_OPEN`, with the name in it, the arguments in one of two ways,
+/// and `CHAT_TAG_TOOL_CLOSE`. The arguments are one JSON object under `CHAT_TAG_TOOL_ARGUMENTS`, or each a name and a value under
+/// `CHAT_TAG_ARGUMENT_...`, of which the library makes an object.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_tag {
+    /// Text of `reasoning_content`.
+    Reasoning = 1,
+    /// Text of `content`.
+    Content = 2,
+    /// What a call begins with. It may match nothing.
+    ToolOpen = 3,
+    /// What a call ends with. It may match nothing; without it the call counts as cut off.
+    ToolClose = 4,
+    /// The call's name.
+    ToolName = 5,
+    /// The call's id, with or without quotes.
+    ToolId = 6,
+    /// The call's arguments, a JSON object.
+    ToolArguments = 7,
+    /// The name of one argument.
+    ArgumentName = 8,
+    /// The value of one argument, as JSON or as a Python literal.
+    ArgumentJson = 9,
+    /// The value of one argument, as raw text: it becomes a JSON string.
+    ArgumentText = 10,
+    /// What follows a value and ends it. It may match nothing.
+    ArgumentClose = 11,
+}
+
+const TAGS: &[(chat_tag, Tag)] = &[
+    (chat_tag::Reasoning, Tag::Reasoning),
+    (chat_tag::Content, Tag::Content),
+    (chat_tag::ToolOpen, Tag::ToolOpen),
+    (chat_tag::ToolClose, Tag::ToolClose),
+    (chat_tag::ToolName, Tag::ToolName),
+    (chat_tag::ToolId, Tag::ToolId),
+    (chat_tag::ToolArguments, Tag::ToolArgs),
+    (chat_tag::ArgumentName, Tag::ArgName),
+    (chat_tag::ArgumentJson, Tag::ArgJson),
+    (chat_tag::ArgumentText, Tag::ArgText),
+    (chat_tag::ArgumentClose, Tag::ArgClose),
+];
+
+/// An inclusive range of characters, as Unicode code points.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct chat_char_range {
+    /// The first.
+    pub first: u32,
+    /// The last.
+    pub last: u32,
+}
+
+/// The number C has for an expression.
+fn number(id: ExprId) -> chat_expr {
+    u32::try_from(id.index() + 1).unwrap_or(CHAT_EXPR_NONE)
+}
+
+impl Formats {
+    fn child(&self, child: chat_expr) -> Result<Option<ExprId>> {
+        let Some(index) = child.checked_sub(1) else { return Ok(None) };
+        match self.builder.at(index as usize) {
+            Some(id) => Ok(Some(id)),
+            None => Err(Error::invalid(format!("{child} is no expression of this builder"))),
+        }
+    }
+
+    /// `None` where one of them is none, which has been reported already.
+    fn children(&self, children: &[chat_expr]) -> Result<Option<Vec<ExprId>>> {
+        children.iter().map(|&child| self.child(child)).collect()
+    }
+}
+
+/// Adds an expression; remembers why that failed, if it is the first time. `name` is the function's.
+fn add(
+    builder: Option<&mut chat_expr_builder>,
+    name: &str,
+    body: impl FnOnce(&mut Formats) -> Result<Option<ExprId>>,
+) -> chat_expr {
+    let Some(builder) = builder else { return CHAT_EXPR_NONE };
+    let mut id = None;
+    guard(None, || {
+        builder.0.change(|formats| {
+            match body(formats) {
+                Ok(made) => id = made,
+                Err(error) => {
+                    let named = || Error::new(error.kind(), format!("{name}: {}", error.message()));
+                    formats.failure.get_or_insert_with(named);
+                }
+            }
+            Ok(())
+        })
+    });
+    id.map_or(CHAT_EXPR_NONE, number)
+}
+
+/// Adds an expression with one child.
+fn wrap(
+    builder: Option<&mut chat_expr_builder>,
+    name: &str,
+    child: chat_expr,
+    body: impl FnOnce(&Builder, ExprId) -> ExprId,
+) -> chat_expr {
+    add(builder, name, |formats| Ok(formats.child(child)?.map(|child| body(&formats.builder, child))))
+}
+
+/// An array from C. NULL is fine for none.
+///
+/// # Safety
+/// `data` is NULL, or `count` items can be read there and do not change for as long as the result is used.
+unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if data.is_null() {
+        return Err(Error::invalid(format!("{name}: must not be NULL with a count of {count}")));
+    }
+    if count.checked_mul(size_of::<T>()).is_none_or(|size| isize::try_from(size).is_err()) {
+        return Err(Error::invalid(format!("{name}: a count of {count} is more than memory can hold")));
+    }
+    // SAFETY: not NULL, no longer than an object can be, and readable by this function's contract.
+    Ok(unsafe { std::slice::from_raw_parts(data, count) })
+}
+
+/// A builder without expressions.
+///
+/// On success `*out` is a new object, to be freed with `chat_expr_builder_free`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_expr_builder_new(
+    out: Option<&mut MaybeUninit<*mut chat_expr_builder>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let formats = Formats { builder: Builder::new(), failure: None };
+        required(out, "out")?.write(give(chat_expr_builder(Guarded::new(formats))));
+        Ok(())
+    })
+}
+
+/// Matches exactly this text (UTF-8; copied), which may be empty.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_expr_literal(
+    builder: Option<&mut chat_expr_builder>,
+    text: *const c_char,
+    text_len: usize,
+) -> chat_expr {
+    add(builder, "chat_expr_literal", |formats| {
+        // SAFETY: the caller's text, by the contract.
+        let text = unsafe { utf8(text, text_len, "text") }?;
+        Ok(Some(formats.builder.literal(text)))
+    })
+}
+
+/// Matches text up to the first of these markers (UTF-8; copied), which it does not consume, or up to the end of the output. Without
+/// markers: everything that is left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_expr_until(
+    builder: Option<&mut chat_expr_builder>,
+    markers: *const chat_str,
+    marker_count: usize,
+) -> chat_expr {
+    add(builder, "chat_expr_until", |formats| {
+        // SAFETY: the caller's array and the texts in it, by the contract.
+        let texts: Result<Vec<&str>> = unsafe {
+            let markers = array(markers, marker_count, "markers")?;
+            markers.iter().map(|marker| utf8(marker.data, marker.len, "markers")).collect()
+        };
+        let texts = texts?;
+        if texts.iter().any(|text| text.is_empty()) {
+            return Err(Error::invalid("markers: must not be empty"));
+        }
+        Ok(Some(formats.builder.until_any(texts)))
+    })
+}
+
+/// Matches one character that is in one of the ranges or, if `negated`, in none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_expr_character(
+    builder: Option<&mut chat_expr_builder>,
+    ranges: *const chat_char_range,
+    range_count: usize,
+    negated: bool,
+) -> chat_expr {
+    add(builder, "chat_expr_character", |formats| {
+        // SAFETY: the caller's array, by the contract.
+        let ranges = unsafe { array(ranges, range_count, "ranges") }?;
+        let point = |code: u32| {
+            char::from_u32(code).ok_or_else(|| Error::invalid(format!("ranges: {code:#x} is no character")))
+        };
+        let ranges: Result<Vec<_>> = ranges.iter().map(|range| Ok((point(range.first)?, point(range.last)?))).collect();
+        let ranges = ranges?;
+        let builder = &formats.builder;
+        Ok(Some(if negated { builder.none_of(&ranges) } else { builder.one_of(&ranges) }))
+    })
+}
+
+/// Matches white space, as much as there is.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_expr_space(builder: Option<&mut chat_expr_builder>) -> chat_expr {
+    add(builder, "chat_expr_space", |formats| Ok(Some(formats.builder.space())))
+}
+
+/// Matches the end of the output only. A format that does not end with it leaves what follows its match to the content.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_expr_end(builder: Option<&mut chat_expr_builder>) -> chat_expr {
+    add(builder, "chat_expr_end", |formats| Ok(Some(formats.builder.end())))
+}
+
+/// Matches one JSON value. In a grammar the schema speaks (JSON text, `{}` for any value), under the rule name `name`, which may be
+/// empty. Texts are copied.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_expr_json(
+    builder: Option<&mut chat_expr_builder>,
+    name: *const c_char,
+    name_len: usize,
+    schema: *const c_char,
+    schema_len: usize,
+) -> chat_expr {
+    add(builder, "chat_expr_json", |formats| {
+        // SAFETY: the caller's two texts, by the contract.
+        let (name, schema) = unsafe { (utf8(name, name_len, "name")?, utf8(schema, schema_len, "schema")?) };
+        let schema = schema::from_text(schema)?;
+        let (p, name) = (&formats.builder, if name.is_empty() { "json" } else { name });
+        Ok(Some(p.schema(p.json(), name, schema, false)))
+    })
+}
+
+/// Matches all of the expressions, in order.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_expr_sequence(
+    builder: Option<&mut chat_expr_builder>,
+    children: *const chat_expr,
+    child_count: usize,
+) -> chat_expr {
+    add(builder, "chat_expr_sequence", |formats| {
+        // SAFETY: the caller's array, by the contract.
+        let children = formats.children(unsafe { array(children, child_count, "children") }?)?;
+        Ok(children.map(|children| formats.builder.sequence(children)))
+    })
+}
+
+/// Matches what the first of the expressions matches that does. What one of them shows while it is still going on must be what
+/// the others would make of it, too: put `chat_expr_atomic` around what is not certain yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_expr_choice(
+    builder: Option<&mut chat_expr_builder>,
+    children: *const chat_expr,
+    child_count: usize,
+) -> chat_expr {
+    add(builder, "chat_expr_choice", |formats| {
+        // SAFETY: the caller's array, by the contract.
+        let children = formats.children(unsafe { array(children, child_count, "children") }?)?;
+        Ok(children.map(|children| formats.builder.choice(children)))
+    })
+}
+
+/// Matches the expression as often as it does, at least `min` and at most `max` times (`CHAT_EXPR_UNBOUNDED`).
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_expr_repeat(
+    builder: Option<&mut chat_expr_builder>,
+    child: chat_expr,
+    min: u32,
+    max: u32,
+) -> chat_expr {
+    let max = (max != CHAT_EXPR_UNBOUNDED).then_some(max);
+    wrap(builder, "chat_expr_repeat", child, |p, child| p.repeat(child, min, max))
+}
+
+/// Matches nothing, where the expression would match or, if `negated`, would not.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_expr_lookahead(
+    builder: Option<&mut chat_expr_builder>,
+    child: chat_expr,
+    negated: bool,
+) -> chat_expr {
+    wrap(builder, "chat_expr_lookahead", child, |p, child| if negated { p.not(child) } else { p.and(child) })
+}
+
+/// Matches as the expression does, and what is tagged in it shows only once all of it has matched.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_expr_atomic(builder: Option<&mut chat_expr_builder>, child: chat_expr) -> chat_expr {
+    wrap(builder, "chat_expr_atomic", child, Builder::atomic)
+}
+
+/// Matches as the expression does, and gives it a meaning: a `chat_tag`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_expr_tag(builder: Option<&mut chat_expr_builder>, tag: u32, child: chat_expr) -> chat_expr {
+    add(builder, "chat_expr_tag", |formats| {
+        let known = TAGS.iter().find(|(known, _)| *known as u32 == tag);
+        let (_, tag) = known.ok_or_else(|| Error::invalid(format!("tag: {tag} is unknown")))?;
+        let p = &formats.builder;
+        Ok(formats.child(child)?.map(|child| {
+            let tagged = p.tag(*tag, child);
+            if tag.streams() { tagged } else { p.atomic(tagged) }
+        }))
+    })
+}
+
+/// Names the expression (UTF-8; copied) and matches as it does. `chat_expr_reference` may refer to it, also from inside it. With
+/// `trigger`, a lazy grammar may start here. A second rule of a name replaces the first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_expr_rule(
+    builder: Option<&mut chat_expr_builder>,
+    name: *const c_char,
+    name_len: usize,
+    child: chat_expr,
+    trigger: bool,
+) -> chat_expr {
+    add(builder, "chat_expr_rule", |formats| {
+        // SAFETY: the caller's text, by the contract.
+        let name = unsafe { utf8(name, name_len, "name") }?;
+        let p = &formats.builder;
+        let rule = |child| if trigger { p.trigger_rule(name, child) } else { p.rule(name, child) };
+        Ok(formats.child(child)?.map(rule))
+    })
+}
+
+/// Matches as the rule of that name (UTF-8; copied) does, which may be added later.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_expr_reference(
+    builder: Option<&mut chat_expr_builder>,
+    name: *const c_char,
+    name_len: usize,
+) -> chat_expr {
+    add(builder, "chat_expr_reference", |formats| {
+        // SAFETY: the caller's text, by the contract.
+        let name = unsafe { utf8(name, name_len, "name") }?;
+        Ok(Some(formats.builder.reference(name)))
+    })
+}
+
+/// A parser of the format that `root` describes. The builder keeps its expressions; more may be added for another format.
+///
+/// `prefill` (UTF-8; copied) is what of the model's turn the prompt holds already: it is parsed as if the model had written it.
+///
+/// On success `*out` is a new object, to be freed with `chat_parser_free`.
+///
+/// Errors: why the first of the builder's functions failed that did; `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a root that is
+/// `CHAT_EXPR_NONE`, for a reference to no rule, and for a rule that begins with itself; `CHAT_STATUS_LIMIT`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_expr_build(
+    builder: Option<&mut chat_expr_builder>,
+    root: chat_expr,
+    prefill: *const c_char,
+    prefill_len: usize,
+    out: Option<&mut MaybeUninit<*mut chat_parser>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (builder, out) = (required(builder, "builder")?, required(out, "out")?);
+        // SAFETY: the caller's text, by the contract.
+        let prefill = unsafe { utf8(prefill, prefill_len, "prefill") }?;
+        builder.0.change(|formats| {
+            if let Some(failure) = &formats.failure {
+                return Err(failure.clone());
+            }
+            let root = formats.child(root)?.ok_or_else(|| Error::invalid("root: is no expression"))?;
+            out.write(give(chat_parser::new(Parser::new(formats.builder.clone().finish(root), prefill)?)));
+            Ok(())
+        })
+    })
+}
+
+/// Frees the builder. Parsers that it has built stay valid. NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_expr_builder_free(builder: Option<Box<chat_expr_builder>>) {
+    drop(builder);
+}

@@ -1,0 +1,132 @@
+//! A parser by itself: out of params, out of text, or of a format of the host's own.
+
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+use std::sync::{Arc, OnceLock};
+
+use super::error::chat_error;
+use super::grammar::chat_grammar;
+use super::guard::guard;
+use super::message::{Flags, chat_message};
+use super::params::chat_params;
+use super::ptr::{give, required};
+use super::status::chat_status;
+use super::text::{bytes, chat_str, utf8, view};
+use crate::parser::Parser;
+
+/// What an output is parsed with, without the rest of the params: to be kept or sent elsewhere as a text, or made by a
+/// `chat_expr_builder` from a format that no template shows. Immutable; may be used by several threads at once.
+pub struct chat_parser {
+    pub(super) parser: Parser,
+    text: OnceLock<String>,
+}
+
+impl chat_parser {
+    pub(super) fn new(parser: Parser) -> Self {
+        chat_parser { parser, text: OnceLock::new() }
+    }
+}
+
+/// The parser of these params.
+///
+/// On success `*out` is a new object, to be freed with `chat_parser_free`. It does not need the params any more.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_parser(
+    params: Option<&chat_params>,
+    out: Option<&mut MaybeUninit<*mut chat_parser>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (params, out) = (required(params, "params")?, required(out, "out")?);
+        out.write(give(chat_parser::new(params.params.parser.clone())));
+        Ok(())
+    })
+}
+
+/// The parser that `chat_parser_text` wrote. The text may come from anywhere: it is checked, and is copied.
+///
+/// On success `*out` is a new object, to be freed with `chat_parser_free`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that no `chat_parser_text` of this version writes, and for a format
+/// that cannot be used, e.g. because a rule begins with itself; `CHAT_STATUS_LIMIT` for one that is too deep or too long.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_parser_from_text(
+    text: *const c_char,
+    text_len: usize,
+    out: Option<&mut MaybeUninit<*mut chat_parser>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        // SAFETY: the caller's text, by the contract.
+        let text = unsafe { utf8(text, text_len, "text") }?;
+        out.write(give(chat_parser::new(Parser::from_text(text)?)));
+        Ok(())
+    })
+}
+
+/// The parser as a text for `chat_parser_from_text`, in this process or in another one whose library has the same version. What
+/// it looks like is not promised. The first call writes the text; later ones return the same.
+///
+/// On success `*out` is a view, valid until the parser is freed.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_parser_text(
+    parser: Option<&chat_parser>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (parser, out) = (required(parser, "parser")?, required(out, "out")?);
+        out.write(view(Some(parser.text.get_or_init(|| parser.parser.to_text()))));
+        Ok(())
+    })
+}
+
+/// The grammar of what the parser reads: parser and grammar come from one description. With `lazy`, of what may follow a trigger
+/// only, that is of the rules that were marked as such (`chat_expr_rule`); otherwise of the prefill together with the output.
+///
+/// On success `*out` is a new handle, to be freed with `chat_grammar_free`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_parser_grammar(
+    parser: Option<&chat_parser>,
+    lazy: bool,
+    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (parser, out) = (required(parser, "parser")?, required(out, "out")?);
+        out.write(give(chat_grammar(Arc::new(parser.parser.grammar(lazy)))));
+        Ok(())
+    })
+}
+
+/// As `chat_parse_partial`, with a parser instead of params.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_parser_parse(
+    parser: Option<&chat_parser>,
+    text: *const c_char,
+    text_len: usize,
+    flags: u32,
+    out: Option<&mut MaybeUninit<*mut chat_message>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (parser, out) = (required(parser, "parser")?, required(out, "out")?);
+        // SAFETY: the caller's bytes, by the contract.
+        let text = unsafe { bytes(text, text_len, "text") }?;
+        out.write(give(chat_message::parse(&parser.parser, text, Flags::from_bits(flags)?)?));
+        Ok(())
+    })
+}
+
+/// Frees the parser. Streams, messages and grammars that were made with it stay valid. NULL is fine.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_parser_free(parser: Option<Box<chat_parser>>) {
+    drop(parser);
+}

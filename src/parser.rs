@@ -1,0 +1,83 @@
+//! What output is parsed with.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::grammar::{self, Grammar};
+use crate::peg::{self, Arena, Program};
+
+/// A compiled format, and the text that the prompt has already put in the model's mouth. Immutable and cheap to clone; shared
+/// by threads.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    format: Arc<Arena>,
+    program: Arc<Program>,
+    prefill: Arc<str>,
+}
+
+/// A parser as text.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    /// Which way of writing this is.
+    chatparse_parser: u32,
+    prefill: String,
+    format: Value,
+}
+
+const VERSION: u32 = 1;
+
+impl Parser {
+    /// Compiles a format. `prefill` is what of the model's turn the prompt holds already: it is parsed as if the model had
+    /// written it.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for a format that refers to a rule it does not have or that begins with itself,
+    /// [`crate::ErrorKind::Limit`] for one that is too deep or too long.
+    pub fn new(format: Arena, prefill: &str) -> Result<Self> {
+        let program = Arc::new(peg::compile(&format)?);
+        Ok(Parser { format: Arc::new(format), program, prefill: prefill.into() })
+    }
+
+    /// The compiled format. It reads the prefill, too.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// What of the model's turn the prompt holds already.
+    pub fn prefill(&self) -> &str {
+        &self.prefill
+    }
+
+    /// The grammar of what it parses, as GBNF. `lazy`: of what may follow a trigger only, that is of the trigger rules;
+    /// otherwise of the prefill together with the output.
+    pub fn grammar(&self, lazy: bool) -> Grammar {
+        grammar::from_arena(&self.format, lazy)
+    }
+
+    /// The parser as a text that [`Parser::from_text`] reads, in another process, too, if its library has the same version.
+    pub fn to_text(&self) -> String {
+        let stored = Stored {
+            chatparse_parser: VERSION,
+            prefill: self.prefill.as_ref().to_owned(),
+            format: self.format.to_json(),
+        };
+        serde_json::to_string(&stored).unwrap_or_default()
+    }
+
+    /// Reads a parser that [`Parser::to_text`] wrote.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for text of another shape or version; and as [`Parser::new`].
+    pub fn from_text(text: &str) -> Result<Self> {
+        let stored: Stored =
+            serde_json::from_str(text).map_err(|error| Error::invalid(format!("parser: not one: {error}")))?;
+        if stored.chatparse_parser != VERSION {
+            let found = stored.chatparse_parser;
+            return Err(Error::invalid(format!("parser: written in way {found}, this version reads way {VERSION}")));
+        }
+        Parser::new(Arena::from_json(stored.format)?, &stored.prefill)
+    }
+}

@@ -1,0 +1,82 @@
+//! Arenas as JSON, so that a format can outlive the process that built it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::expr::{Arena, Expr, ExprId, SchemaRef};
+use crate::error::{Error, Result};
+
+/// What is written. Schemas that several nodes point into stand once, in `schemas`; nodes have an index in place of the
+/// document.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    root: ExprId,
+    nodes: Vec<Expr>,
+    schemas: Vec<Arc<Value>>,
+}
+
+impl Arena {
+    /// The arena as JSON: `root`, `nodes` (their ids are their indices) and `schemas`. `Null` without a root.
+    pub fn to_json(&self) -> Value {
+        let Some(root) = self.root() else { return Value::Null };
+        let mut schemas: Vec<Arc<Value>> = Vec::new();
+        let mut known = HashMap::new();
+        let mut store = |document: &Arc<Value>| -> Value {
+            let index = *known.entry(Arc::as_ptr(document)).or_insert_with(|| {
+                schemas.push(Arc::clone(document));
+                schemas.len() - 1
+            });
+            index.into()
+        };
+        let nodes = self.nodes().iter().map(|node| match node.clone() {
+            Expr::Schema { child, name, schema: SchemaRef { document, pointer }, raw } => {
+                let schema = SchemaRef { document: Arc::new(store(&document)), pointer };
+                Expr::Schema { child, name, schema, raw }
+            }
+            other => other,
+        });
+        let nodes = nodes.collect();
+        serde_json::to_value(Stored { root, nodes, schemas }).unwrap_or_default()
+    }
+
+    /// Reads what [`Arena::to_json`] wrote. Whether the arena can be compiled is for [`super::compile`] to say.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for nodes that refer to none, to themselves or to later
+    /// ones.
+    pub fn from_json(json: Value) -> Result<Arena> {
+        let Stored { root, nodes, schemas } =
+            serde_json::from_value(json).map_err(|error| Error::invalid(format!("format: {error}")))?;
+        let mut arena = Arena::default();
+        for (index, mut node) in nodes.into_iter().enumerate() {
+            let wrong = |what: &str| Error::invalid(format!("format: node {index} {what}"));
+            if node.children().iter().any(|child| child.index() >= index) {
+                return Err(wrong("must refer to nodes before it only"));
+            }
+            match &mut node {
+                Expr::StringBody(delimiter) if !delimiter.is_ascii() => {
+                    return Err(wrong("has a delimiter beyond ASCII"));
+                }
+                Expr::Schema { schema, .. } => {
+                    let at = schema.document.as_u64().and_then(|at| usize::try_from(at).ok());
+                    let known = at.and_then(|at| schemas.get(at)).ok_or_else(|| wrong("has no schema"))?;
+                    schema.document = Arc::clone(known);
+                }
+                _ => {}
+            }
+            let rule = if let Expr::Rule { name, .. } = &node { Some(name.clone()) } else { None };
+            let id = arena.add(node);
+            if let Some(name) = rule {
+                arena.define(&name, id);
+            }
+        }
+        if root.index() >= arena.len() {
+            return Err(Error::invalid("format: the root is none of the nodes"));
+        }
+        arena.set_root(root);
+        Ok(arena)
+    }
+}

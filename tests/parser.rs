@@ -1,0 +1,90 @@
+//! Parsers as text: what is read is what was written, and text from anywhere is safe to read.
+
+use chatparse::{ChatTemplate, ErrorKind, Parser, Request, Status, builtin};
+use serde_json::{Value, json};
+
+const REQUEST: &str = r##"{
+    "messages": [{"role": "user", "content": "Hi"}],
+    "reasoning_format": "auto",
+    "tools": [{"type": "function", "function": {"name": "get", "parameters": {"type": "object", "properties": {
+        "key": {"$ref": "#/$defs/key"}, "n": {"type": "integer"}}, "$defs": {"key": {"type": "string"}}}}}]
+}"##;
+
+#[test]
+fn a_parser_outlives_its_process() {
+    for name in builtin::names() {
+        let params = ChatTemplate::builtin(name).unwrap().params(&Request::from_text(REQUEST).unwrap()).unwrap();
+        let text = params.parser.to_text();
+        let read = Parser::from_text(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(read.program(), params.parser.program(), "{name}");
+        assert_eq!(read.prefill(), params.generation_prompt, "{name}");
+        for lazy in [false, true] {
+            let same = read.grammar(lazy).text == params.parser.grammar(lazy).text;
+            assert!(same, "{name}: the grammar is another, lazy: {lazy}");
+        }
+        assert_eq!(read.to_text(), text, "{name}");
+    }
+}
+
+#[test]
+fn schemas_are_written_once() {
+    let properties =
+        (0..100).map(|n| (format!("argument-{n}"), json!({"type": "string", "description": "d".repeat(100)})));
+    let parameters = json!({"type": "object", "properties": Value::Object(properties.collect())});
+    let size = parameters.to_string().len();
+    let tool = json!({"type": "function", "function": {"name": "f", "parameters": parameters}});
+    let request = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool]});
+    let template = ChatTemplate::builtin("tag-arguments").unwrap();
+    let text = template.params(&Request::from_json(&request).unwrap()).unwrap().parser.to_text();
+    assert!(text.len() < 10 * size, "{} bytes for a schema of {size}", text.len());
+}
+
+fn stored(nodes: Value, root: u32) -> String {
+    json!({"chatparse_parser": 1, "prefill": "", "format": {"root": root, "nodes": nodes, "schemas": []}}).to_string()
+}
+
+#[track_caller]
+fn refused(text: &str, kind: ErrorKind, why: &str) {
+    let error = Parser::from_text(text).expect_err(why);
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.message().contains(why), "{error}");
+}
+
+#[test]
+fn what_no_library_wrote_is_refused() {
+    use ErrorKind::{InvalidArgument, Limit};
+    refused("", InvalidArgument, "not one");
+    refused("[]", InvalidArgument, "not one");
+    refused(r#"{"chatparse_parser": 2, "prefill": "", "format": null}"#, InvalidArgument, "way 2");
+    refused(&stored(json!([{"unheard_of": 1}]), 0), InvalidArgument, "unheard_of");
+    refused(&stored(json!([]), 0), InvalidArgument, "the root");
+    refused(&stored(json!([{"atomic": 0}]), 0), InvalidArgument, "node 0 must refer to nodes before it");
+    refused(&stored(json!(["empty", {"sequence": [0, 7]}]), 1), InvalidArgument, "node 1");
+    refused(&stored(json!([{"ref": "nowhere"}]), 0), InvalidArgument, "nowhere");
+    refused(&stored(json!([{"string_body": 200}]), 0), InvalidArgument, "ASCII");
+    let dangling =
+        json!(["empty", {"schema": {"child": 0, "name": "n", "schema": {"document": 3, "pointer": ""}, "raw": false}}]);
+    refused(&stored(dangling, 1), InvalidArgument, "schema");
+    let circle = json!([{"ref": "a"}, {"rule": {"name": "a", "child": 0, "trigger": false}}]);
+    refused(&stored(circle, 1), InvalidArgument, "left recursion");
+
+    let mut deep = vec![json!("any")];
+    deep.extend((0..100_000).map(|below| json!({"atomic": below})));
+    refused(&stored(deep.into(), 100_000), Limit, "deeper");
+    let mut wide = vec![json!("any")];
+    wide.extend((0..100).map(|below| json!({"sequence": [below, below]})));
+    refused(&stored(wide.into(), 100), Limit, "longer");
+    let long = json!([{"literal": "x".repeat(100_000)}, {"sequence": vec![0; 1_000]}]);
+    refused(&stored(long, 1), Limit, "longer");
+}
+
+#[test]
+fn a_format_of_the_hosts_own() {
+    // Tag 1 is content.
+    let nodes = json!([{"until": ["<"]}, {"tag": [1, 0]}, {"literal": "<"}, "end", {"sequence": [1, 2, 3]}]);
+    let parser = Parser::from_text(&stored(nodes, 4)).unwrap();
+    let (message, status) = parser.parse(b"text<", false, false).unwrap();
+    assert_eq!((message.content.as_str(), status), ("text", Status::Complete));
+    let (message, status) = parser.parse(b"text<more", false, false).unwrap();
+    assert_eq!((message.content.as_str(), status), ("text<more", Status::Recovered));
+}
