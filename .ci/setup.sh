@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Installs what the checks need and this machine lacks. Quick where all is there.
+# Installs what the checks need and this machine lacks. Quick where all is there. What only some tests need it tries to install;
+# where that cannot be, they are skipped.
 set -euo pipefail
 
 # 0.10.24 is the last cargo-c for the Rust version that is tested; distributions carry ones that are too old.
 CARGO_C_VERSION=0.10.24
+# Zig's builds change with each version.
+ZIG_VERSION=0.17.0
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
@@ -21,9 +24,11 @@ install_packages() {
     root=(sudo)
   fi
   echo "setup: installing $*"
-  "${root[@]}" apt-get update -qq
-  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null
+  "${root[@]}" apt-get update -qq &&
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null
 }
+
+skipped() { echo "setup: that failed; the tests that need it are skipped"; }
 
 have cargo || fail "Rust is missing; see https://www.rust-lang.org/tools/install"
 
@@ -36,7 +41,7 @@ packages=()
 have cmake || packages+=(cmake)
 have cc && have c++ && have make || packages+=(build-essential)
 have pkg-config || packages+=(pkg-config)
-have nm || packages+=(binutils)
+have nm && have readelf || packages+=(binutils)
 
 if ! cargo cinstall --version 2>/dev/null | grep -qF "cargo-c $CARGO_C_VERSION+"; then
   # What cargo-c itself is built with.
@@ -46,4 +51,21 @@ if ! cargo cinstall --version 2>/dev/null | grep -qF "cargo-c $CARGO_C_VERSION+"
   cargo install --quiet cargo-c --version "$CARGO_C_VERSION" --locked
 elif [ ${#packages[@]} -ne 0 ]; then
   install_packages "${packages[@]}"
+fi
+
+packages=()
+have valgrind || packages+=(valgrind)
+have ninja || packages+=(ninja-build)
+have go || packages+=(golang-go)
+have python3 || packages+=(python3)
+zig_version() { zig version || python3 -m ziglang version; }
+if ! zig_version >/dev/null 2>&1 && ! python3 -m pip --version >/dev/null 2>&1; then packages+=(python3-pip); fi
+# In a shell of its own, as it may give up.
+[ ${#packages[@]} -eq 0 ] || (install_packages "${packages[@]}") || skipped
+
+if ! zig_version >/dev/null 2>&1; then
+  echo "setup: installing Zig $ZIG_VERSION"
+  # Debian's Python wants to be told that pip may.
+  PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    python3 -m pip install --quiet "ziglang==$ZIG_VERSION" || skipped
 fi

@@ -2,11 +2,9 @@
 #   chatparse::chatparse         the library: shared where it is installed, else static
 #   chatparse::chatparse_shared  the shared library, where it is installed
 #   chatparse::chatparse_static  the static library, where it is installed
-# To link statically, link chatparse::chatparse_static.
+# COMPONENTS shared, static: the package is found only where these are installed. With `static` alone, chatparse::chatparse is the
+# static library.
 
-if(TARGET chatparse::chatparse)
-  return()
-endif()
 if(CMAKE_VERSION VERSION_LESS 3.21)
   set(chatparse_FOUND FALSE)
   set(chatparse_NOT_FOUND_MESSAGE "chatparse needs CMake 3.21")
@@ -22,6 +20,10 @@ if(CMAKE_LIBRARY_ARCHITECTURE)
 endif()
 list(TRANSFORM _chatparse_lib_dirs PREPEND "${_chatparse_prefix}/")
 
+# A variable that is set would not be looked for again.
+unset(_chatparse_include)
+unset(_chatparse_shared)
+unset(_chatparse_static)
 find_path(_chatparse_include chatparse.h PATHS "${_chatparse_prefix}/include" NO_DEFAULT_PATH NO_CACHE)
 find_library(
   _chatparse_shared
@@ -39,6 +41,31 @@ find_library(
 if(NOT _chatparse_include OR NOT (_chatparse_shared OR _chatparse_static))
   set(chatparse_FOUND FALSE)
   set(chatparse_NOT_FOUND_MESSAGE "no chatparse.h and library below ${_chatparse_prefix}")
+  return()
+endif()
+
+set(chatparse_shared_FOUND FALSE)
+set(chatparse_static_FOUND FALSE)
+if(_chatparse_shared)
+  set(chatparse_shared_FOUND TRUE)
+endif()
+if(_chatparse_static)
+  set(chatparse_static_FOUND TRUE)
+endif()
+foreach(_chatparse_component IN LISTS chatparse_FIND_COMPONENTS)
+  if(chatparse_FIND_REQUIRED_${_chatparse_component} AND NOT chatparse_${_chatparse_component}_FOUND)
+    set(chatparse_FOUND FALSE)
+    if(_chatparse_component MATCHES "^(shared|static)$")
+      set(chatparse_NOT_FOUND_MESSAGE "no ${_chatparse_component} library of chatparse below ${_chatparse_prefix}")
+    else()
+      set(chatparse_NOT_FOUND_MESSAGE "chatparse has no component \"${_chatparse_component}\", only shared and static")
+    endif()
+    return()
+  endif()
+endforeach()
+
+# Asked for before, or built from source in this project.
+if(TARGET chatparse::chatparse)
   return()
 endif()
 
@@ -68,7 +95,7 @@ if(_chatparse_static)
 endif()
 
 add_library(chatparse::chatparse INTERFACE IMPORTED)
-if(_chatparse_shared)
+if(_chatparse_shared AND NOT "${chatparse_FIND_COMPONENTS}" STREQUAL "static")
   set_target_properties(chatparse::chatparse PROPERTIES INTERFACE_LINK_LIBRARIES chatparse::chatparse_shared)
 else()
   set_target_properties(chatparse::chatparse PROPERTIES INTERFACE_LINK_LIBRARIES chatparse::chatparse_static)

@@ -1,0 +1,14 @@
+# The ways to come to the library, each by a project of its own. Those that start from the source share what cargo has compiled.
+foreach(
+  way
+  find_package component_shared component_static component_both component_unknown only_shared only_static wrong_version
+  pkgconfig pkgconfig_static
+  subdirectory subdirectory_ninja fetch_content no_cargo
+)
+  add_test(
+    NAME consumer_${way}
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/test.sh ${way} ${prefix} ${chatparse_VERSION} ${CMAKE_CURRENT_BINARY_DIR}/consumers/${way}
+  )
+  set_tests_properties(consumer_${way} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
+endforeach()
+set_tests_properties(consumer_subdirectory consumer_subdirectory_ninja consumer_fetch_content PROPERTIES RESOURCE_LOCK cargo)
