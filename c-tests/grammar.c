@@ -43,6 +43,31 @@ static void report(void) {
   chat_grammar_free(grammar);
 }
 
+static chat_grammar_verdict verdict(const char *grammar, const char *text) {
+  chat_grammar_verdict verdict;
+  OK(chat_grammar_check(grammar, strlen(grammar), text, strlen(text), &verdict, &error));
+  return verdict;
+}
+
+static void check(void) {
+  static const char number[] = "root ::= \"-\"? [0-9]{2,3} # a comment";
+  CHECK(verdict(number, "-12") == CHAT_GRAMMAR_VERDICT_ALLOWED && verdict(number, "123") == CHAT_GRAMMAR_VERDICT_ALLOWED);
+  CHECK(verdict(number, "-1") == CHAT_GRAMMAR_VERDICT_PREFIX && verdict(number, "") == CHAT_GRAMMAR_VERDICT_PREFIX);
+  CHECK(verdict(number, "x") == CHAT_GRAMMAR_VERDICT_REFUSED && verdict(number, "1234") == CHAT_GRAMMAR_VERDICT_REFUSED);
+
+  chat_grammar *grammar = NULL;
+  OK(chat_grammar_from_json_schema(TEXT("{\"const\": \"\u00e5\"}"), &grammar, &error));
+  chat_grammar_verdict said = CHAT_GRAMMAR_VERDICT_REFUSED;
+  const chat_str text = chat_grammar_text(grammar);
+  OK(chat_grammar_check(text.data, text.len, TEXT("\"\xc3\xa5\""), &said, &error));
+  CHECK(said == CHAT_GRAMMAR_VERDICT_ALLOWED);
+  chat_grammar_free(grammar);
+
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "line 2", chat_grammar_check(TEXT("root ::= a\na = b"), TEXT(""), &said, &error));
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "\"root\"", chat_grammar_check(TEXT(""), TEXT(""), &said, &error));
+  REFUSED(CHAT_STATUS_INVALID_ARGUMENT, "text: not UTF-8", chat_grammar_check(TEXT(number), TEXT("\xff"), &said, &error));
+}
+
 static void builder(void) {
   chat_grammar_builder *builder = NULL;
   chat_grammar *first = NULL, *second = NULL;
@@ -164,6 +189,7 @@ static void params(void) {
 int main(void) {
   schemas();
   report();
+  check();
   builder();
   params();
   return 0;

@@ -207,22 +207,31 @@ json json_read(const char *text, size_t len) {
   return in.at == in.end ? whole : (json){0};
 }
 
-json json_member(json object, const char *name) {
-  json found = {0};
-  if (object.len == 0 || object.data[0] != '{') return found;
+bool json_next_member(json object, json *name, json *item) {
+  if (object.len == 0 || object.data[0] != '{') return false;
   reader in = {object.data + 1, object.data + object.len, 0};
+  if (item->len > 0) {
+    in.at = item->data + item->len;
+    blanks(&in);
+    if (!byte(&in, ',')) return false;
+  }
   blanks(&in);
-  if (next_is(&in, '}')) return found;
-  do {
-    buffer key = {0};
-    blanks(&in);
-    string(&in, &key);
-    blanks(&in);
-    byte(&in, ':');
-    const json item = here(&in);
-    if (key.len == strlen(name) && (key.len == 0 || memcmp(key.data, name, key.len) == 0)) found = item;
-    buffer_free(&key);
-  } while (byte(&in, ','));
+  if (next_is(&in, '}')) return false;
+  *name = here(&in);
+  byte(&in, ':');
+  *item = here(&in);
+  return true;
+}
+
+json json_member(json object, const char *name) {
+  json found = {0}, key, item = {0};
+  buffer said = {0};
+  while (json_next_member(object, &key, &item)) {
+    said.len = 0;
+    json_text(key, &said);
+    if (said.len == strlen(name) && (said.len == 0 || memcmp(said.data, name, said.len) == 0)) found = item;
+  }
+  buffer_free(&said);
   return found;
 }
 

@@ -29,6 +29,9 @@ json json_read(const char *text, size_t len);
 // A member of an object, by a name without escapes; the last one where there are several. None where the value is no object.
 json json_member(json object, const char *name);
 
+// Steps through an object: `*item` is none before the first call. False at the end, and where the value is no object.
+bool json_next_member(json object, json *name, json *item);
+
 // Steps through an array: `*item` is none before the first call. False at the end, and where the value is no array.
 bool json_next(json array, json *item);
 
@@ -37,6 +40,10 @@ bool json_is(json value, const char *text);
 
 // Appends what a string says, without quotes and escapes. False where the value is no string.
 bool json_text(json value, buffer *out);
+
+// Appends the value so that equal values have equal texts, whatever their blanks, escapes and ways to write a number; with
+// `sorted`, whatever the order of members, too. False where there is no value. The text is for comparing only.
+bool json_canon(json value, bool sorted, buffer *out);
 
 // A whole number that is not negative; `otherwise` where the value is none, or too large.
 size_t json_count(json value, size_t otherwise);

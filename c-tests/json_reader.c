@@ -1,5 +1,6 @@
-// The JSON reader of the tests: what it takes, what it refuses, and what it finds.
+// What the tests read with: JSON, and the regular expressions of triggers.
 #include "json.h"
+#include "pattern.h"
 #include "support.h"
 
 static const char *const right[] = {
@@ -92,11 +93,53 @@ static void reads_and_writes_texts(void) {
   buffer_free(&text);
 }
 
+static bool same(const char *a, const char *b, bool sorted) {
+  buffer one = {0}, other = {0};
+  CHECK(json_canon(read_text(a), sorted, &one) && json_canon(read_text(b), sorted, &other));
+  const bool same = one.len == other.len && memcmp(one.data, other.data, one.len) == 0;
+  buffer_free(&one);
+  buffer_free(&other);
+  return same;
+}
+
+static void compares(void) {
+  CHECK(same(" [1.50, 1e2, -0, \"\\u0061\\n\", {}, [ ]] ", "[15e-1,100.0,0,\"a\\n\",{},[]]", false));
+  CHECK(same("{\"a\": 1, \"b\": 2, \"a\": 3}", "{\"a\":3,\"b\":2}", false) && same("{\"a\":1,\"aa\":2}", "{\"aa\":2,\"a\":1}", true));
+  CHECK(!same("{\"a\":1,\"b\":2}", "{\"b\":2,\"a\":1}", false) && !same("{\"a\":1}", "{\"a\":1,\"b\":1}", true));
+  CHECK(!same("1", "1.0", true) && !same("[true]", "[false]", true) && !same("[1,2]", "[2,1]", true) && !same("\"1\"", "1", true));
+  CHECK(same("123456789012345678901", "123456789012345678901", true) && !same("9007199254740993", "9007199254740992", true));
+  buffer none = {0};
+  CHECK(!json_canon((json){0}, true, &none) && none.data == NULL);
+}
+
+enum { NONE = 99 };
+
+static size_t found(const char *pattern, const char *text) {
+  buffer what = {0}, where = {0};
+  size_t at = NONE;
+  buffer_print(&what, pattern);
+  buffer_print(&where, text);
+  if (!pattern_find(&what, &where, &at)) at = NONE;
+  buffer_free(&what);
+  buffer_free(&where);
+  return at;
+}
+
+static void finds_patterns(void) {
+  CHECK(found("b", "abc") == 1 && found("d", "abc") == NONE && found(">>>(?!all)", ">>>all>>>f") == 6);
+  CHECK(found("^\\s+to$", " \n to") == 0 && found("^\\s+to$", "to") == NONE && found("^\\s+to$", " to to") == NONE);
+  CHECK(found("<\\|a\\|>(\\s+to)", "x <|a|> to") == 7 && found("<\\|a\\|>(\\s+to)", "<|a|>to") == NONE);
+  CHECK(found("(?:^|<s>)( to=(?!me!)[^<]*?!)", " to=me!<s> to=f!") == 10 && found("(?:^|<s>)( to=(?!me!)[^<]*?!)", "x to=f!") == NONE);
+  CHECK(found("x(a*?)(b*)c", "xbbc") == 1 && found("x[^a\\]]?(z|y)", "x]zxby") == 5 && found("a.c", "a\nca.c") == 3);
+}
+
 int main(void) {
   takes_json_only();
   has_a_bottom();
   finds_parts();
   counts();
   reads_and_writes_texts();
+  compares();
+  finds_patterns();
   return 0;
 }

@@ -130,6 +130,15 @@ static void grammars(void) {
   chat_grammar_free(grammar);
   grammar = NULL;
 
+  chat_grammar_verdict verdict = CHAT_GRAMMAR_VERDICT_REFUSED;
+  BAD(chat_grammar_check(TEXT("root ::= \"a\""), TEXT("a"), NULL, &error));
+  BAD(chat_grammar_check(NULL, 1, TEXT("a"), &verdict, &error));
+  BAD(chat_grammar_check(NULL, 0, TEXT("a"), &verdict, &error));
+  BAD(chat_grammar_check(TEXT("root ::= \"a\""), NULL, 1, &verdict, &error));
+  CHECK(verdict == CHAT_GRAMMAR_VERDICT_REFUSED);
+  OK(chat_grammar_check(TEXT("root ::= \"a\""), NULL, 0, &verdict, &error));
+  CHECK(verdict == CHAT_GRAMMAR_VERDICT_PREFIX);
+
   BAD(chat_grammar_builder_new(NULL, &error));
   OK(chat_grammar_builder_new(&builder, &error));
   BAD(chat_grammar_builder_add_rule(builder, NULL, 1, TEXT("b"), &name, &error));

@@ -1,5 +1,5 @@
-# add_sanitized(NAME SOURCE... [ARGUMENTS ARGUMENT...]) adds the test NAME_asan: the program compiled with AddressSanitizer and
-# UndefinedBehaviorSanitizer, over the shared library. What the library allocates lies on the program's heap, so an object that is
+# add_sanitized(NAME SOURCE... [RUNNER SCRIPT]) adds the test NAME_asan: the program compiled with AddressSanitizer and
+# UndefinedBehaviorSanitizer, over the shared library; with a script, what that says of the program. What the library allocates lies on the program's heap, so an object that is
 # never freed, or used when it is gone, is found. Adds nothing where the compiler has no such sanitizers.
 include(CheckCSourceRuns)
 
@@ -27,14 +27,14 @@ function(add_sanitized name)
   if(NOT SANITIZERS_RUN_WITH_LEAKS_0)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 given "" "" ARGUMENTS)
+  cmake_parse_arguments(PARSE_ARGV 1 given "" RUNNER "")
   add_executable(${name}_asan ${given_UNPARSED_ARGUMENTS})
   target_link_libraries(${name}_asan PRIVATE chatparse::chatparse_shared Threads::Threads)
   target_compile_definitions(${name}_asan PRIVATE PACKAGE_VERSION="${chatparse_VERSION}")
   target_compile_options(${name}_asan PRIVATE ${sanitizers} -g)
   target_link_options(${name}_asan PRIVATE ${sanitizers})
   set_target_properties(${name}_asan PROPERTIES C_STANDARD 11)
-  add_test(NAME ${name}_asan COMMAND ${name}_asan ${given_ARGUMENTS})
+  add_test(NAME ${name}_asan COMMAND ${given_RUNNER} $<TARGET_FILE:${name}_asan>)
   set_tests_properties(${name}_asan PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=${leaks};UBSAN_OPTIONS=print_stacktrace=1")
 endfunction()
 

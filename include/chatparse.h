@@ -224,6 +224,31 @@ typedef uint32_t chat_fidelity_kind;
 #endif // __cplusplus
 
 /**
+ * What a grammar says of a text.
+ */
+enum chat_grammar_verdict
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * It allows the text.
+   */
+  CHAT_GRAMMAR_VERDICT_ALLOWED = 1,
+  /**
+   * It does not allow the text yet: some longer text that begins so is allowed.
+   */
+  CHAT_GRAMMAR_VERDICT_PREFIX = 2,
+  /**
+   * It allows no text that begins so.
+   */
+  CHAT_GRAMMAR_VERDICT_REFUSED = 3,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_grammar_verdict;
+#endif // __cplusplus
+
+/**
  * How an output related to the template's format.
  */
 enum chat_outcome
@@ -658,6 +683,24 @@ chat_status chat_grammar_from_json_schema(const char *schema,
  * the grammar is freed. Empty for NULL.
  */
 chat_str chat_grammar_text(const chat_grammar *grammar);
+
+/**
+ * What a grammar says of a text, for tests of grammars and of what was written under them. `grammar` is GBNF, from
+ * `chat_grammar_text` or from anywhere else, and is read anew by each call, as llama.cpp reads it. Grammar and text are only
+ * looked at; may be called by several threads at once.
+ *
+ * On success `*out` is the verdict. A text that would take too long to check counts as refused.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and, with the line, for a grammar that llama.cpp
+ * could not use: it is no GBNF, has no rule `root`, a rule refers to one that is not there, or begins with itself;
+ * `CHAT_STATUS_LIMIT`.
+ */
+chat_status chat_grammar_check(const char *grammar,
+                               size_t grammar_len,
+                               const char *text,
+                               size_t text_len,
+                               chat_grammar_verdict *out,
+                               chat_error **error);
 
 /**
  * In how many places the grammar departs from its schemas. 0 for NULL.

@@ -10,7 +10,7 @@ use super::ptr::{Out, give, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use crate::error::{Error, Result};
-use crate::grammar::{self, Builder, FidelityKind, Grammar, Rule, TriggerKind, schema};
+use crate::grammar::{self, Builder, FidelityKind, Grammar, Recogniser, Rule, TriggerKind, schema};
 
 /// A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for. Immutable;
 /// may be used by several threads at once.
@@ -77,6 +77,18 @@ pub struct chat_trigger {
     pub value: chat_str,
 }
 
+/// What a grammar says of a text.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_grammar_verdict {
+    /// It allows the text.
+    Allowed = 1,
+    /// It does not allow the text yet: some longer text that begins so is allowed.
+    Prefix = 2,
+    /// It allows no text that begins so.
+    Refused = 3,
+}
+
 /// The grammar of the JSON values that a schema allows, compact or pretty. `schema` is JSON text; it is copied.
 ///
 /// What a grammar cannot say, or no sampler could carry, is left out and told by `chat_grammar_report`; the grammar then allows
@@ -108,6 +120,40 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_text(grammar: Option<&chat_grammar>) -> chat_str {
     view(grammar.map(|grammar| grammar.0.text.as_str()))
+}
+
+/// What a grammar says of a text, for tests of grammars and of what was written under them. `grammar` is GBNF, from
+/// `chat_grammar_text` or from anywhere else, and is read anew by each call, as llama.cpp reads it. Grammar and text are only
+/// looked at; may be called by several threads at once.
+///
+/// On success `*out` is the verdict. A text that would take too long to check counts as refused.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and, with the line, for a grammar that llama.cpp
+/// could not use: it is no GBNF, has no rule `root`, a rule refers to one that is not there, or begins with itself;
+/// `CHAT_STATUS_LIMIT`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_grammar_check(
+    grammar: *const c_char,
+    grammar_len: usize,
+    text: *const c_char,
+    text_len: usize,
+    out: Option<&mut MaybeUninit<chat_grammar_verdict>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        // SAFETY: the caller's two texts, by the contract.
+        let [grammar, text] = unsafe { [utf8(grammar, grammar_len, "grammar")?, utf8(text, text_len, "text")?] };
+        let recogniser = Recogniser::new(grammar)?;
+        out.write(if recogniser.accepts(text) {
+            chat_grammar_verdict::Allowed
+        } else if recogniser.prefix(text) {
+            chat_grammar_verdict::Prefix
+        } else {
+            chat_grammar_verdict::Refused
+        });
+        Ok(())
+    })
 }
 
 /// In how many places the grammar departs from its schemas. 0 for NULL.

@@ -156,8 +156,8 @@ impl Recogniser {
         }
     }
 
-    /// Where completing `rule`, begun at `from`, leads in the end if it leads one way only. As no rule begins with itself, there
-    /// are no circles. All places up to `from` are closed.
+    /// Where completing `rule`, begun at `from`, leads in the end if it leads one way only. Rules that begin with themselves, after
+    /// some that may be empty, can lead in a circle: none of those has an end. All places up to `from` are closed.
     fn chain(&self, sets: &mut [Set], from: u32, rule: u32) -> Option<Item> {
         let mut path = Vec::new();
         let (mut at, mut rule) = (from, rule);
@@ -180,6 +180,15 @@ impl Recogniser {
             };
             path.push((at, rule, (slot, parent_from)));
             (at, rule) = (parent_from, parent);
+            // No way leads forwards in the text, so a circle stays at one place.
+            let here = path.iter().rev().take_while(|(place, ..)| *place == at).count();
+            let begin = path.len() - here;
+            if path[begin..].iter().any(|(_, passed, _)| *passed == rule) {
+                for (_, rule, _) in path.drain(begin..) {
+                    sets[at as usize].chains.insert(rule, None);
+                }
+                break None;
+            }
         };
         for (at, rule, item) in path.into_iter().rev() {
             end = end.or(Some(item));
@@ -221,7 +230,8 @@ mod tests {
             ("root ::= a", "\"a\" is used but not defined"),
             ("a ::= \"x\"", "no rule \"root\""),
             ("root ::= root \"x\" |", "begins with itself"),
-            ("root ::= e root\ne ::= \"x\"?", "begins with itself"),
+            ("root ::= e root\ne ::= \"x\" |", "begins with itself"),
+            ("root ::= (\"x\" |)*", "begins with itself"),
             ("root ::= \"x\"{2001}", "more than 2000 repetitions"),
             ("root ::= (\"x\"? \"y\"?){1000}", "unrolls to more"),
             ("root ::= *", "nothing to repeat"),
@@ -235,6 +245,14 @@ mod tests {
             assert!(error.contains(part), "{grammar}: {error}");
         }
         assert!(Recogniser::new("root ::= \"x\"{0,5000}").is_ok());
+    }
+
+    #[test]
+    fn what_llama_cpp_takes_though_it_goes_in_circles() {
+        verdicts("root ::= (\"a\"? \"b\"?)+", &["", "a", "ba", "abba"], &["c", "ac"]);
+        verdicts("root ::= e root\ne ::= \"x\"?", &[], &["", "x"]);
+        verdicts("root ::= e root | \"y\"\ne ::= \"x\"?", &["y", "xxy"], &["", "x", "yx"]);
+        verdicts("root ::= \"<\" (e e)* \">\"\ne ::= f\nf ::= \"x\"{0,2} \"y\"?", &["<>", "<xxyxy>"], &["<", "<yz>"]);
     }
 
     #[test]

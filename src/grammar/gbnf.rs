@@ -109,9 +109,11 @@ impl Rules {
         nullable
     }
 
+    /// As llama.cpp sees it: rules whose alternatives are only made of rules that may be empty do not count as such. So it
+    /// takes `("a"? "b"?)*`, which llama.cpp's own grammars have.
     fn has_left_recursion(&self) -> bool {
-        let nullable = self.nullable();
-        let firsts: Vec<Vec<u32>> = self.rules.iter().map(|alternatives| firsts(alternatives, &nullable)).collect();
+        let empty: Vec<bool> = self.rules.iter().map(|alternatives| alternatives.iter().any(Vec::is_empty)).collect();
+        let firsts: Vec<Vec<u32>> = self.rules.iter().map(|alternatives| firsts(alternatives, &empty)).collect();
         // 0: new, 1: on the path, 2: done.
         let mut state = vec![0_u8; self.rules.len()];
         for start in 0..self.rules.len() {
@@ -144,13 +146,13 @@ impl Rules {
 }
 
 /// The rules that something may begin with.
-fn firsts(alternatives: &Alternatives, nullable: &[bool]) -> Vec<u32> {
+fn firsts(alternatives: &Alternatives, empty: &[bool]) -> Vec<u32> {
     let mut firsts = Vec::new();
     for alternative in alternatives {
         for symbol in alternative {
             let Symbol::Rule(rule) = symbol else { break };
             firsts.push(*rule);
-            if !nullable[*rule as usize] {
+            if !empty[*rule as usize] {
                 break;
             }
         }

@@ -1,0 +1,22 @@
+// Scenarios answered as `chatparse replay` answers them, but as an engine would get at the answers: through chatparse.h alone.
+#ifndef ANSWER_H
+#define ANSWER_H
+
+#include "json.h"
+
+typedef struct known_template known_template;
+
+typedef struct {
+  // Where the templates are, with a slash behind; NULL where scenarios have whole paths.
+  const char *dir;
+  // Compiled once for all scenarios that share them.
+  known_template *templates;
+} answerer;
+
+// Appends the answer to a scenario, as JSON in one line without its end. On the way it is checked that the library says the same
+// wherever one thing can be asked for in two ways; where it does not, the program ends at once.
+void answer(answerer *answers, json scenario, buffer *out);
+
+void answerer_free(answerer *answers);
+
+#endif

@@ -1,0 +1,14 @@
+// What a grammar says of an output.
+#ifndef VERDICT_H
+#define VERDICT_H
+
+#include "json.h"
+
+// Appends the part of an output that the grammar of the params would see: all of it, or what comes from the first trigger on.
+// False where nothing triggers it.
+bool constrained(json params, const buffer *output, bool reasoned, buffer *part);
+
+// Appends `full`, `prefix` or `reject`, or why the grammar cannot be used.
+void verdict(const buffer *grammar, const buffer *text, buffer *out);
+
+#endif
