@@ -1,8 +1,6 @@
 // NULL anywhere is an error or an empty value, never a crash, and errors nobody wants are not made.
 #include "support.h"
 
-#define BAD(call) EXPECT(CHAT_STATUS_INVALID_ARGUMENT, call)
-
 static void handles(void) {
   chat_template *template = NULL;
   chat_params *params = NULL;

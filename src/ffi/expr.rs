@@ -399,8 +399,9 @@ pub unsafe extern "C" fn chat_expr_reference(
 ///
 /// On success `*out` is a new object, to be freed with `chat_parser_free`.
 ///
-/// Errors: why the first of the builder's functions failed that did; `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a root that is
-/// `CHAT_EXPR_NONE`, for a reference to no rule, and for a rule that begins with itself; `CHAT_STATUS_LIMIT`.
+/// Errors: why the first of the builder's functions failed that did, with its name; such a builder builds nothing any more.
+/// `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a root that is no expression of the builder, for a reference to no rule, and for a
+/// rule that begins with itself; `CHAT_STATUS_LIMIT` for a format that is too deep or too long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_build(
     builder: Option<&mut chat_expr_builder>,
