@@ -303,7 +303,7 @@ typedef uint32_t chat_status;
 /**
  * What a tagged part of an output means. A call is: `CHAT_TAG_TOOL_OPEN`, with the name in it, the arguments in one of two ways,
  * and `CHAT_TAG_TOOL_CLOSE`. The arguments are one JSON object under `CHAT_TAG_TOOL_ARGUMENTS`, or each a name and a value under
- * `CHAT_TAG_ARGUMENT_...`, of which the library makes an object.
+ * `CHAT_TAG_ARGUMENT_...`, of which the library makes an object. Parts of a call that stand outside of one mean nothing.
  */
 enum chat_tag
 #ifdef __cplusplus
@@ -1064,7 +1064,7 @@ chat_expr chat_expr_until(chat_expr_builder *builder,
                           size_t marker_count);
 
 /**
- * Matches one character that is in one of the ranges or, if `negated`, in none.
+ * Matches one character that is in one of the ranges or, if `negated`, in none: without ranges, any character.
  */
 chat_expr chat_expr_character(chat_expr_builder *builder,
                               const chat_char_range *ranges,
@@ -1098,7 +1098,7 @@ chat_expr chat_expr_sequence(chat_expr_builder *builder, const chat_expr *childr
 
 /**
  * Matches what the first of the expressions matches that does. What one of them shows while it is still going on must be what
- * the others would make of it, too: put `chat_expr_atomic` around what is not certain yet.
+ * the others would make of it, too: put `chat_expr_atomic` around what is not certain yet. There must be one at least.
  */
 chat_expr chat_expr_choice(chat_expr_builder *builder,
                            const chat_expr *children,
@@ -1115,9 +1115,11 @@ chat_expr chat_expr_repeat(chat_expr_builder *builder, chat_expr child, uint32_t
 chat_expr chat_expr_lookahead(chat_expr_builder *builder, chat_expr child, bool negated);
 
 /**
- * Matches as the expression does, and what is tagged in it shows only once all of it has matched.
+ * Matches as the expression does, and what is tagged in it shows only once all of it has matched. A tag around it shows its text as
+ * it comes.
  */
-chat_expr chat_expr_atomic(chat_expr_builder *builder, chat_expr child);
+chat_expr chat_expr_atomic(chat_expr_builder *builder,
+                           chat_expr child);
 
 /**
  * Matches as the expression does, and gives it a meaning: a `chat_tag`.
