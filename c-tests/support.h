@@ -66,17 +66,7 @@
 
 #define HI_REQUEST "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}"
 
-// The params of a request to a template that writes calls as above.
-static inline chat_params *tool_params(const char *request) {
-  chat_template *template = NULL;
-  chat_params *params = NULL;
-  OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &template, &error));
-  OK(chat_params_from_template(template, request, strlen(request), &params, &error));
-  chat_template_free(template);
-  return params;
-}
-
-// And those of a request to a built-in template.
+// The params of a request to a built-in template.
 static inline chat_params *builtin_params(const char *name, const char *request) {
   chat_template *template = NULL;
   chat_params *params = NULL;
@@ -86,7 +76,7 @@ static inline chat_params *builtin_params(const char *name, const char *request)
   return params;
 }
 
-static inline int same(chat_str a, chat_str b) {
+static inline int same_text(chat_str a, chat_str b) {
   const int equal = a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
   if (!equal) fprintf(stderr, "one:   %.*s\nother: %.*s\n", (int)a.len, a.data, (int)b.len, b.data);
   return equal;
