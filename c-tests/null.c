@@ -1,8 +1,6 @@
 // NULL anywhere is an error or an empty value, never a crash, and errors nobody wants are not made.
 #include "support.h"
 
-#define BAD(call) EXPECT(CHAT_STATUS_INVALID_ARGUMENT, call)
-
 static void handles(void) {
   chat_template *template = NULL;
   chat_params *params = NULL;
@@ -10,6 +8,7 @@ static void handles(void) {
   chat_stream *stream = NULL;
   chat_grammar *grammar = NULL;
   chat_grammar_builder *builder = NULL;
+  chat_parser *parser = NULL;
   chat_fidelity fidelity;
   chat_trigger trigger;
   chat_delta delta;
@@ -33,6 +32,14 @@ static void handles(void) {
   BAD(chat_stream_message(NULL, &message, &error));
   BAD(chat_stream_clone(NULL, &stream, &error));
   BAD(chat_stream_reset(NULL, &error));
+  BAD(chat_stream_chunk_json(NULL, &text, &error));
+  BAD(chat_stream_from_parser(NULL, &stream, &error));
+  BAD(chat_params_parser(NULL, &parser, &error));
+  BAD(chat_parser_text(NULL, &text, &error));
+  BAD(chat_parser_grammar(NULL, false, &grammar, &error));
+  BAD(chat_parser_parse(NULL, TEXT(""), 0, &message, &error));
+  BAD(chat_expr_build(NULL, 1, TEXT(""), &parser, &error));
+  CHECK(parser == NULL);
   CHECK(template == NULL && params == NULL && message == NULL && stream == NULL);
   CHECK(grammar == NULL && builder == NULL);
 }
@@ -48,6 +55,18 @@ static void fields(void) {
   CHECK(is(chat_message_tool_call_id(NULL, 0), ""));
   CHECK(is(chat_message_tool_call_arguments(NULL, 0), ""));
   CHECK(is(chat_error_message(NULL), ""));
+  CHECK(is(chat_params_format(NULL), ""));
+  CHECK(is(chat_params_preserved_token(NULL, 0), ""));
+  CHECK(is(chat_params_additional_stop(NULL, 0), ""));
+  CHECK(is(chat_params_thinking_start_tag(NULL), ""));
+  CHECK(is(chat_params_thinking_end_tag(NULL, 0), ""));
+  CHECK(is(chat_params_message_delimiter(NULL, 0), ""));
+  CHECK(is(chat_params_message_delimiter_role(NULL, 0), ""));
+  CHECK(!chat_params_supports_thinking(NULL));
+  CHECK(chat_params_preserved_token_count(NULL) == 0);
+  CHECK(chat_params_additional_stop_count(NULL) == 0);
+  CHECK(chat_params_thinking_end_tag_count(NULL) == 0);
+  CHECK(chat_params_message_delimiter_count(NULL) == 0);
   CHECK(chat_message_content(NULL).data != NULL);
   CHECK(!chat_params_grammar_lazy(NULL));
   CHECK(chat_params_grammar_trigger_count(NULL) == 0);
@@ -67,6 +86,35 @@ static void frees(void) {
   chat_grammar_builder_free(NULL);
   chat_message_free(NULL);
   chat_stream_free(NULL);
+  chat_parser_free(NULL);
+  chat_expr_builder_free(NULL);
+}
+
+// These take no pointers, and never give one that is NULL.
+static void no_pointers(void) {
+  CHECK(chat_version() != NULL && chat_status_name(12345) != NULL);
+  CHECK(chat_template_builtin_name(chat_template_builtin_count()).data != NULL);
+}
+
+// Without a builder there are no expressions.
+static void expressions(void) {
+  const chat_expr one[] = {1};
+  const chat_char_range range[] = {{'a', 'z'}};
+  const chat_str marker[] = {{"x", 1}};
+  CHECK(chat_expr_literal(NULL, TEXT("x")) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_until(NULL, marker, 1) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_character(NULL, range, 1, false) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_space(NULL) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_end(NULL) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_json(NULL, TEXT(""), TEXT("{}")) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_sequence(NULL, one, 1) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_choice(NULL, one, 1) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_repeat(NULL, 1, 0, 1) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_lookahead(NULL, 1, false) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_atomic(NULL, 1) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_tag(NULL, CHAT_TAG_CONTENT, 1) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_rule(NULL, TEXT("r"), 1, false) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_reference(NULL, TEXT("r")) == CHAT_EXPR_NONE);
 }
 
 // Outputs and texts, on handles that are fine.
@@ -103,6 +151,7 @@ static void outputs_and_texts(void) {
   BAD(chat_stream_delta(stream, 0, NULL, &error));
   BAD(chat_stream_message(stream, NULL, &error));
   BAD(chat_stream_clone(stream, NULL, &error));
+  BAD(chat_stream_chunk_json(stream, NULL, &error));
 
   // The same calls without anybody who wants to know why.
   CHECK(chat_stream_feed(stream, NULL, 1, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
@@ -113,6 +162,41 @@ static void outputs_and_texts(void) {
   chat_message_free(message);
   chat_params_free(params);
   chat_template_free(template);
+}
+
+static void parsers(void) {
+  chat_params *params = builtin_params("chatml", HI_REQUEST);
+  chat_parser *parser = NULL, *other = NULL;
+  chat_expr_builder *builder = NULL;
+  chat_message *message = NULL;
+  BAD(chat_params_parser(params, NULL, &error));
+  OK(chat_params_parser(params, &parser, &error));
+  chat_params_free(params);
+  BAD(chat_parser_text(parser, NULL, &error));
+  BAD(chat_parser_grammar(parser, false, NULL, &error));
+  BAD(chat_parser_parse(parser, TEXT("x"), 0, NULL, &error));
+  BAD(chat_parser_parse(parser, NULL, 1, 0, &message, &error));
+  OK(chat_parser_parse(parser, NULL, 0, 0, &message, &error));
+  chat_message_free(message);
+  BAD(chat_parser_from_text(TEXT("{}"), NULL, &error));
+  BAD(chat_parser_from_text(NULL, 2, &other, &error));
+  BAD(chat_parser_from_text(NULL, 0, &other, &error));
+  BAD(chat_stream_from_parser(parser, NULL, &error));
+  CHECK(chat_parser_text(parser, NULL, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
+  chat_parser_free(parser);
+
+  BAD(chat_expr_builder_new(NULL, &error));
+  OK(chat_expr_builder_new(&builder, &error));
+  const chat_expr literal = chat_expr_literal(builder, NULL, 0);
+  CHECK(literal != CHAT_EXPR_NONE);
+  BAD(chat_expr_build(builder, literal, TEXT(""), NULL, &error));
+  BAD(chat_expr_build(builder, literal, NULL, 1, &other, &error));
+  CHECK(other == NULL);
+  OK(chat_expr_build(builder, literal, NULL, 0, &other, &error));
+  chat_parser_free(other);
+  // The rest of what is wrong with expressions is in expr.c.
+  CHECK(chat_expr_until(builder, NULL, 1) == CHAT_EXPR_NONE);
+  chat_expr_builder_free(builder);
 }
 
 static void grammars(void) {
@@ -164,7 +248,10 @@ int main(void) {
   handles();
   fields();
   frees();
+  no_pointers();
+  expressions();
   outputs_and_texts();
+  parsers();
   grammars();
   return 0;
 }

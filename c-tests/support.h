@@ -34,6 +34,18 @@
 
 #define OK(call) EXPECT(CHAT_STATUS_OK, call)
 
+#define BAD(call) EXPECT(CHAT_STATUS_INVALID_ARGUMENT, call)
+
+// The call fails in this way, and its sentence has this in it.
+#define SAYS(wanted, part, call)                        \
+  do {                                                  \
+    chat_error *error = NULL;                           \
+    CHECK((call) == (wanted));                          \
+    CHECK(chat_error_status(error) == (wanted));        \
+    CHECK(contains(chat_error_message(error), (part))); \
+    chat_error_free(error);                             \
+  } while (0)
+
 // A literal as pointer and length.
 #define TEXT(literal) (literal), sizeof(literal) - 1
 
@@ -45,6 +57,30 @@
   "<tool_call>{\"name\": \"{{ call.function.name }}\", \"arguments\": {{ call.function.arguments | tojson }}}</tool_call>" \
   "{% endfor %}<|end|>\n{% endfor %}"                                                                                      \
   "{%- if add_generation_prompt %}<|assistant|>{% endif %}"
+
+// A request with one tool, f(a: integer), and, where it is not empty, more fields.
+#define TOOL_REQUEST(more)                                                                                       \
+  "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]" more                                            \
+  ", \"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"f\", \"parameters\": {\"type\": \"object\"," \
+  " \"properties\": {\"a\": {\"type\": \"integer\"}}}}}]}"
+
+#define HI_REQUEST "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}"
+
+// The params of a request to a built-in template.
+static inline chat_params *builtin_params(const char *name, const char *request) {
+  chat_template *template = NULL;
+  chat_params *params = NULL;
+  OK(chat_template_builtin(name, strlen(name), &template, &error));
+  OK(chat_params_from_template(template, request, strlen(request), &params, &error));
+  chat_template_free(template);
+  return params;
+}
+
+static inline int same_text(chat_str a, chat_str b) {
+  const int equal = a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
+  if (!equal) fprintf(stderr, "one:   %.*s\nother: %.*s\n", (int)a.len, a.data, (int)b.len, b.data);
+  return equal;
+}
 
 static inline int is(chat_str text, const char *wanted) {
   const int same = text.len == strlen(wanted) && memcmp(text.data, wanted, text.len) == 0;

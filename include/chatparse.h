@@ -4,7 +4,8 @@
  * A chat_template is compiled once from the model's template and learns from it how the model writes. For each request it
  * gives chat_params: the prompt, and what is needed to parse the answer. A chat_stream takes the answer in pieces and says what
  * each adds to the message; chat_parse_partial does the same in one call for a text that is there. A chat_grammar says what a
- * sampler may let the model write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder.
+ * sampler may let the model write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder. A chat_parser is
+ * what params parse with, by itself: to be kept as a text, or of a format of your own, which a chat_expr_builder puts together.
  *
  * This file is the manual. The rules that hold everywhere:
  *
@@ -15,18 +16,19 @@
  * that handle is freed; from a stream or a grammar builder until the next call that takes it without const.
  *
  * Errors. A function that does work returns a chat_status: CHAT_STATUS_OK, or why not. It writes its outputs on CHAT_STATUS_OK
- * only, and *error on any other status only; error may be NULL. Functions that return a value directly cannot fail.
+ * only, and *error on any other status only; error may be NULL. Functions that return a value directly cannot fail; those that
+ * return a chat_expr leave it to chat_expr_build to say what went wrong.
  * What a model writes is never an error: it gives a message and a chat_outcome.
  *
  * NULL. A NULL handle or output is CHAT_STATUS_INVALID_ARGUMENT, never a crash. A function that returns a value directly gives an
  * empty one.
  *
  * Threads. A handle that a function takes as const may be in use by any number of threads at once. One that it takes without const
- * has one user at a time. That is the whole rule: templates, params, grammars and messages are shared freely, a stream and a
- * grammar builder have one owner each.
+ * has one user at a time. That is the whole rule: templates, params, parsers, grammars, messages and errors are shared freely, a
+ * stream and a builder have one owner each.
  *
  * Text. Always a pointer and a length in bytes; it may hold NUL and has none at its end. NULL with length 0 is an empty text.
- * Templates, tokens, names, rules, schemas and requests must be UTF-8. What a model writes may be any bytes; what comes out is
+ * Templates, tokens, names, rules, schemas, requests and parsers must be UTF-8. What a model writes may be any bytes; what comes out is
  * UTF-8, with U+FFFD for bytes that are none.
  *
  * Defects of the library (Rust panics) do not unwind into your code: the call returns CHAT_STATUS_INTERNAL, and a handle that it was
@@ -166,7 +168,7 @@
 #define CHAT_PARSE_STRICT 2
 
 /**
- * Which part of the message a delta adds to.
+ * Which part of the message a delta adds to. Later versions may add kinds: pass over those that you do not know.
  */
 enum chat_delta_kind
 #ifdef __cplusplus
@@ -321,6 +323,65 @@ enum chat_status
 };
 #ifndef __cplusplus
 typedef uint32_t chat_status;
+#endif // __cplusplus
+
+/**
+ * What a tagged part of an output means. A call is: `CHAT_TAG_TOOL_OPEN`, with the name in it, the arguments in one of two ways,
+ * and `CHAT_TAG_TOOL_CLOSE`. The arguments are one JSON object under `CHAT_TAG_TOOL_ARGUMENTS`, or each a name and a value under
+ * `CHAT_TAG_ARGUMENT_...`, of which the library makes an object. Parts of a call that stand outside of one mean nothing.
+ */
+enum chat_tag
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * Text of `reasoning_content`.
+   */
+  CHAT_TAG_REASONING = 1,
+  /**
+   * Text of `content`.
+   */
+  CHAT_TAG_CONTENT = 2,
+  /**
+   * What a call begins with. It may match nothing.
+   */
+  CHAT_TAG_TOOL_OPEN = 3,
+  /**
+   * What a call ends with. It may match nothing; without it the call counts as cut off.
+   */
+  CHAT_TAG_TOOL_CLOSE = 4,
+  /**
+   * The call's name.
+   */
+  CHAT_TAG_TOOL_NAME = 5,
+  /**
+   * The call's id, with or without quotes.
+   */
+  CHAT_TAG_TOOL_ID = 6,
+  /**
+   * The call's arguments, a JSON object.
+   */
+  CHAT_TAG_TOOL_ARGUMENTS = 7,
+  /**
+   * The name of one argument.
+   */
+  CHAT_TAG_ARGUMENT_NAME = 8,
+  /**
+   * The value of one argument, as JSON or as a Python literal.
+   */
+  CHAT_TAG_ARGUMENT_JSON = 9,
+  /**
+   * The value of one argument, as raw text: it becomes a JSON string.
+   */
+  CHAT_TAG_ARGUMENT_TEXT = 10,
+  /**
+   * What follows a value and ends it. It may match nothing.
+   */
+  CHAT_TAG_ARGUMENT_CLOSE = 11,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_tag;
 #endif // __cplusplus
 
 /**
@@ -608,7 +669,7 @@ void chat_error_free(chat_error *error);
  *
  * On success `*out` is a new template, to be freed with `chat_template_free`.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text that is not UTF-8, with the position of the first wrong byte;
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is not UTF-8, with the position of the first wrong byte;
  * `CHAT_STATUS_TEMPLATE` with the line where the text does not parse; `CHAT_STATUS_LIMIT` where it is too long.
  */
 chat_status chat_template_new(const char *source,
@@ -625,7 +686,7 @@ chat_status chat_template_new(const char *source,
  *
  * On success `*out` is a new template, to be freed with `chat_template_free`.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an unknown name; the message lists the known ones.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an unknown name; the message lists the known ones.
  */
 chat_status chat_template_builtin(const char *name, size_t name_len, chat_template **out, chat_error **error);
 
@@ -671,7 +732,8 @@ void chat_template_free(chat_template *template_);
  * On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is no JSON or not UTF-8; `CHAT_STATUS_SCHEMA` for a schema
- * that contradicts itself or is wrong, with the JSON pointer of the place, e.g. `#/properties/age`; `CHAT_STATUS_LIMIT`.
+ * that contradicts itself or is wrong, with the JSON pointer of the place, e.g. `#/properties/age`; `CHAT_STATUS_LIMIT` for one
+ * that is too deep or too large.
  */
 chat_status chat_grammar_from_json_schema(const char *schema,
                                           size_t schema_len,
@@ -788,7 +850,7 @@ chat_status chat_grammar_builder_add_schema(chat_grammar_builder *builder,
  * On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for what llama.cpp's reader of grammars refuses: no rule is called `root`, a
- * rule refers to one that is not there, or begins with itself; `CHAT_STATUS_LIMIT`.
+ * rule refers to one that is not there, or begins with itself; `CHAT_STATUS_LIMIT` where they are too large.
  */
 chat_status chat_grammar_builder_build(const chat_grammar_builder *builder,
                                        chat_grammar **out,
@@ -812,9 +874,9 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  *
  * On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` naming the field that is wrong, e.g. `messages[2].tool_calls[0].function.name`, or the
- * first byte that is not UTF-8; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_SCHEMA`;
- * `CHAT_STATUS_LIMIT`.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, naming the field that is wrong, e.g. `messages[2].tool_calls[0].function.name`, or
+ * the first byte that is not UTF-8; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_SCHEMA` where
+ * `json_schema` cannot be used; `CHAT_STATUS_LIMIT` where the request or the prompt is too long, too deep or too costly.
  */
 chat_status chat_params_from_template(const chat_template *template_,
                                       const char *request,
@@ -956,7 +1018,7 @@ chat_status chat_params_json(const chat_params *params,
                              chat_error **error);
 
 /**
- * Frees the params. Streams and messages that were made with them stay valid. NULL is fine.
+ * Frees the params. Streams, messages, grammars and parsers that were made with them stay valid. NULL is fine.
  */
 void chat_params_free(chat_params *params);
 
@@ -1045,7 +1107,7 @@ chat_expr chat_expr_until(chat_expr_builder *builder,
                           size_t marker_count);
 
 /**
- * Matches one character that is in one of the ranges or, if `negated`, in none.
+ * Matches one character that is in one of the ranges or, if `negated`, in none: without ranges, any character.
  */
 chat_expr chat_expr_character(chat_expr_builder *builder,
                               const chat_char_range *ranges,
@@ -1079,7 +1141,7 @@ chat_expr chat_expr_sequence(chat_expr_builder *builder, const chat_expr *childr
 
 /**
  * Matches what the first of the expressions matches that does. What one of them shows while it is still going on must be what
- * the others would make of it, too: put `chat_expr_atomic` around what is not certain yet.
+ * the others would make of it, too: put `chat_expr_atomic` around what is not certain yet. There must be one at least.
  */
 chat_expr chat_expr_choice(chat_expr_builder *builder,
                            const chat_expr *children,
@@ -1096,9 +1158,11 @@ chat_expr chat_expr_repeat(chat_expr_builder *builder, chat_expr child, uint32_t
 chat_expr chat_expr_lookahead(chat_expr_builder *builder, chat_expr child, bool negated);
 
 /**
- * Matches as the expression does, and what is tagged in it shows only once all of it has matched.
+ * Matches as the expression does, and what is tagged in it shows only once all of it has matched. A tag around it shows its text as
+ * it comes.
  */
-chat_expr chat_expr_atomic(chat_expr_builder *builder, chat_expr child);
+chat_expr chat_expr_atomic(chat_expr_builder *builder,
+                           chat_expr child);
 
 /**
  * Matches as the expression does, and gives it a meaning: a `chat_tag`.
@@ -1127,8 +1191,9 @@ chat_expr chat_expr_reference(chat_expr_builder *builder, const char *name, size
  *
  * On success `*out` is a new object, to be freed with `chat_parser_free`.
  *
- * Errors: why the first of the builder's functions failed that did; `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a root that is
- * `CHAT_EXPR_NONE`, for a reference to no rule, and for a rule that begins with itself; `CHAT_STATUS_LIMIT`.
+ * Errors: why the first of the builder's functions failed that did, with its name; such a builder builds nothing any more.
+ * `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a root that is no expression of the builder, for a reference to no rule, and for a
+ * rule that begins with itself; `CHAT_STATUS_LIMIT` for a format that is too deep or too long.
  */
 chat_status chat_expr_build(chat_expr_builder *builder,
                             chat_expr root,

@@ -74,7 +74,13 @@ struct Sum {
 
 impl Sum {
     fn add<'a>(&mut self, deltas: impl Iterator<Item = chatparse::Delta<'a>>, fed: usize) {
+        let mut seen = 0;
         for delta in deltas {
+            // An id may have the name in it.
+            if delta.kind != DeltaKind::ToolId {
+                assert!(seen <= delta.span.start, "{delta:?} goes back behind {seen}");
+                seen = delta.span.end;
+            }
             assert_eq!(delta.text.is_empty(), delta.kind == DeltaKind::ToolEnd, "{delta:?}");
             assert!(delta.span.start <= delta.span.end && delta.span.end <= fed, "{delta:?} after {fed} bytes");
             match delta.kind {

@@ -61,7 +61,7 @@ pub const CHAT_EXPR_UNBOUNDED: u32 = u32::MAX;
 
 /// What a tagged part of an output means. A call is: `CHAT_TAG_TOOL_OPEN`, with the name in it, the arguments in one of two ways,
 /// and `CHAT_TAG_TOOL_CLOSE`. The arguments are one JSON object under `CHAT_TAG_TOOL_ARGUMENTS`, or each a name and a value under
-/// `CHAT_TAG_ARGUMENT_...`, of which the library makes an object.
+/// `CHAT_TAG_ARGUMENT_...`, of which the library makes an object. Parts of a call that stand outside of one mean nothing.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_tag {
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn chat_expr_until(
     })
 }
 
-/// Matches one character that is in one of the ranges or, if `negated`, in none.
+/// Matches one character that is in one of the ranges or, if `negated`, in none: without ranges, any character.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_character(
     builder: Option<&mut chat_expr_builder>,
@@ -251,10 +251,18 @@ pub unsafe extern "C" fn chat_expr_character(
         let point = |code: u32| {
             char::from_u32(code).ok_or_else(|| Error::invalid(format!("ranges: {code:#x} is no character")))
         };
-        let ranges: Result<Vec<_>> = ranges.iter().map(|range| Ok((point(range.first)?, point(range.last)?))).collect();
-        let ranges = ranges?;
-        let builder = &formats.builder;
-        Ok(Some(if negated { builder.none_of(&ranges) } else { builder.one_of(&ranges) }))
+        let range = |range: &chat_char_range| match (point(range.first)?, point(range.last)?) {
+            (first, last) if first <= last => Ok((first, last)),
+            (first, last) => Err(Error::invalid(format!("ranges: {:#x} comes after {:#x}", first as u32, last as u32))),
+        };
+        let ranges = ranges.iter().map(range).collect::<Result<Vec<_>>>()?;
+        let p = &formats.builder;
+        match (ranges.is_empty(), negated) {
+            (true, false) => Err(Error::invalid("ranges: must not be empty")),
+            (true, true) => Ok(Some(p.any())),
+            (false, false) => Ok(Some(p.one_of(&ranges))),
+            (false, true) => Ok(Some(p.none_of(&ranges))),
+        }
     })
 }
 
@@ -304,7 +312,7 @@ pub unsafe extern "C" fn chat_expr_sequence(
 }
 
 /// Matches what the first of the expressions matches that does. What one of them shows while it is still going on must be what
-/// the others would make of it, too: put `chat_expr_atomic` around what is not certain yet.
+/// the others would make of it, too: put `chat_expr_atomic` around what is not certain yet. There must be one at least.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_choice(
     builder: Option<&mut chat_expr_builder>,
@@ -314,6 +322,9 @@ pub unsafe extern "C" fn chat_expr_choice(
     add(builder, "chat_expr_choice", |formats| {
         // SAFETY: the caller's array, by the contract.
         let children = formats.children(unsafe { array(children, child_count, "children") }?)?;
+        if children.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::invalid("children: must not be none"));
+        }
         Ok(children.map(|children| formats.builder.choice(children)))
     })
 }
@@ -326,8 +337,13 @@ pub extern "C" fn chat_expr_repeat(
     min: u32,
     max: u32,
 ) -> chat_expr {
-    let max = (max != CHAT_EXPR_UNBOUNDED).then_some(max);
-    wrap(builder, "chat_expr_repeat", child, |p, child| p.repeat(child, min, max))
+    add(builder, "chat_expr_repeat", |formats| {
+        if min > max {
+            return Err(Error::invalid(format!("max: {max} is less than min, {min}")));
+        }
+        let max = (max != CHAT_EXPR_UNBOUNDED).then_some(max);
+        Ok(formats.child(child)?.map(|child| formats.builder.repeat(child, min, max)))
+    })
 }
 
 /// Matches nothing, where the expression would match or, if `negated`, would not.
@@ -340,7 +356,8 @@ pub extern "C" fn chat_expr_lookahead(
     wrap(builder, "chat_expr_lookahead", child, |p, child| if negated { p.not(child) } else { p.and(child) })
 }
 
-/// Matches as the expression does, and what is tagged in it shows only once all of it has matched.
+/// Matches as the expression does, and what is tagged in it shows only once all of it has matched. A tag around it shows its text as
+/// it comes.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_atomic(builder: Option<&mut chat_expr_builder>, child: chat_expr) -> chat_expr {
     wrap(builder, "chat_expr_atomic", child, Builder::atomic)
@@ -399,8 +416,9 @@ pub unsafe extern "C" fn chat_expr_reference(
 ///
 /// On success `*out` is a new object, to be freed with `chat_parser_free`.
 ///
-/// Errors: why the first of the builder's functions failed that did; `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a root that is
-/// `CHAT_EXPR_NONE`, for a reference to no rule, and for a rule that begins with itself; `CHAT_STATUS_LIMIT`.
+/// Errors: why the first of the builder's functions failed that did, with its name; such a builder builds nothing any more.
+/// `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a root that is no expression of the builder, for a reference to no rule, and for a
+/// rule that begins with itself; `CHAT_STATUS_LIMIT` for a format that is too deep or too long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_build(
     builder: Option<&mut chat_expr_builder>,

@@ -97,7 +97,8 @@ pub enum chat_grammar_verdict {
 /// On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is no JSON or not UTF-8; `CHAT_STATUS_SCHEMA` for a schema
-/// that contradicts itself or is wrong, with the JSON pointer of the place, e.g. `#/properties/age`; `CHAT_STATUS_LIMIT`.
+/// that contradicts itself or is wrong, with the JSON pointer of the place, e.g. `#/properties/age`; `CHAT_STATUS_LIMIT` for one
+/// that is too deep or too large.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_from_json_schema(
     schema: *const c_char,
@@ -333,7 +334,7 @@ fn add(
 /// On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for what llama.cpp's reader of grammars refuses: no rule is called `root`, a
-/// rule refers to one that is not there, or begins with itself; `CHAT_STATUS_LIMIT`.
+/// rule refers to one that is not there, or begins with itself; `CHAT_STATUS_LIMIT` where they are too large.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_builder_build(
     builder: Option<&chat_grammar_builder>,

@@ -10,10 +10,11 @@
 //!   takes it without `const`.
 //! - **NULL.** A NULL handle or output is [`status::chat_status::InvalidArgument`], never a crash. Functions that return a
 //!   plain field give its empty value. `chat_error **` may be NULL everywhere: no details then.
+//! - **Expressions** are numbers of their builder. A function that cannot make one gives none, and the building says why.
 //! - **Outputs** are written on `CHAT_STATUS_OK` only, and `*error` on any other status only.
 //! - **Threads.** A `const` handle may be used by any number of threads at once; without `const` it has one user at a time.
-//! - **Text** is pointer and length, may hold NUL, and needs no NUL at its end. Templates, tokens, names, rules, schemas and
-//!   requests must be UTF-8. Model output may be any bytes; what comes out is UTF-8.
+//! - **Text** is pointer and length, may hold NUL, and needs no NUL at its end. Templates, tokens, names, rules, schemas,
+//!   requests and parsers must be UTF-8. Model output may be any bytes; what comes out is UTF-8.
 //! - **Panics** are defects of the library. They are caught, reported as `CHAT_STATUS_INTERNAL`, and a handle that was being
 //!   changed answers so from then on. Handles passed as `const` are not changed by any call, so they stay usable: one bad
 //!   request must not take a shared template away from all others.

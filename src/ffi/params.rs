@@ -35,9 +35,9 @@ pub struct chat_params {
 ///
 /// On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` naming the field that is wrong, e.g. `messages[2].tool_calls[0].function.name`, or the
-/// first byte that is not UTF-8; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_SCHEMA`;
-/// `CHAT_STATUS_LIMIT`.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, naming the field that is wrong, e.g. `messages[2].tool_calls[0].function.name`, or
+/// the first byte that is not UTF-8; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_SCHEMA` where
+/// `json_schema` cannot be used; `CHAT_STATUS_LIMIT` where the request or the prompt is too long, too deep or too costly.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_params_from_template(
     template: Option<&chat_template>,
@@ -236,7 +236,7 @@ pub extern "C" fn chat_params_json(
     })
 }
 
-/// Frees the params. Streams and messages that were made with them stay valid. NULL is fine.
+/// Frees the params. Streams, messages, grammars and parsers that were made with them stay valid. NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_free(params: Option<Box<chat_params>>) {
     drop(params);

@@ -70,7 +70,7 @@ impl chat_stream {
     }
 }
 
-/// Which part of the message a delta adds to.
+/// Which part of the message a delta adds to. Later versions may add kinds: pass over those that you do not know.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_delta_kind {

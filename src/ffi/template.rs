@@ -31,7 +31,7 @@ impl chat_template {
 ///
 /// On success `*out` is a new template, to be freed with `chat_template_free`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text that is not UTF-8, with the position of the first wrong byte;
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is not UTF-8, with the position of the first wrong byte;
 /// `CHAT_STATUS_TEMPLATE` with the line where the text does not parse; `CHAT_STATUS_LIMIT` where it is too long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_template_new(
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn chat_template_new(
 ///
 /// On success `*out` is a new template, to be freed with `chat_template_free`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an unknown name; the message lists the known ones.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an unknown name; the message lists the known ones.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_template_builtin(
     name: *const c_char,

@@ -84,7 +84,8 @@ impl Draft {
             self.calls.push(Call::default());
         }
         let index = self.begun - 1;
-        let at = span.start;
+        // What is not written in the name stands behind it.
+        let at = span.end;
         let call = &mut self.calls[index];
         let start = call.name.append(name);
         let whole = start.is_none_or(|start| start == 0 || start == call.name.text.len());
@@ -207,7 +208,12 @@ impl Draft {
         match self.pieces.last_mut() {
             Some(last) if last.kind == kind && last.call == call && last.text.end == start => {
                 last.text.end = end;
-                last.span.end = last.span.end.max(span.end);
+                // Markup has no bytes of its own: it takes nothing of what lies before it.
+                if last.span.is_empty() {
+                    last.span = span;
+                } else if !span.is_empty() {
+                    last.span.end = last.span.end.max(span.end);
+                }
             }
             _ => self.pieces.push(Piece { kind, call, text: start..end, span }),
         }

@@ -46,7 +46,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("chatparse: %s: %s", e.Status, e.Message) }
 
-// DeltaKind is the part of the message that a delta adds to.
+// DeltaKind is the part of the message that a delta adds to. Later versions may have more: pass over what you do not know.
 type DeltaKind uint32
 
 const (
@@ -55,6 +55,7 @@ const (
 	ToolName      DeltaKind = C.CHAT_DELTA_KIND_TOOL_NAME      // All of the name: the first delta of each call.
 	ToolID        DeltaKind = C.CHAT_DELTA_KIND_TOOL_ID        // All of the id; at most once a call.
 	ToolArguments DeltaKind = C.CHAT_DELTA_KIND_TOOL_ARGUMENTS // A piece of JSON text.
+	ToolEnd       DeltaKind = C.CHAT_DELTA_KIND_TOOL_END       // The call is whole; the text is empty.
 )
 
 // Delta is a text to append to the message. All deltas of a stream, appended in order, are its message.
@@ -169,12 +170,69 @@ func (p *Params) Parse(output string, flags Flags) (*Message, error) {
 	return message(handle, status, failed)
 }
 
+// Parser is what the output is parsed with, by itself.
+func (p *Params) Parser() (*Parser, error) {
+	defer runtime.KeepAlive(p)
+	parser := &Parser{}
+	var failed *C.chat_error
+	status := C.chat_params_parser(p.handle, &parser.handle, &failed)
+	return owned(parser, status, failed)
+}
+
 // Stream is a parser at the start of an output.
 func (p *Params) Stream() (*Stream, error) {
 	defer runtime.KeepAlive(p)
 	s := &Stream{}
 	var failed *C.chat_error
 	status := C.chat_stream_new(p.handle, &s.handle, &failed)
+	return owned(s, status, failed)
+}
+
+// Parser is what an output is parsed with, without the rest of the params. As a text it can be kept, or sent to another process
+// whose library has the same version.
+type Parser struct{ handle *C.chat_parser }
+
+// ParserFromText is the parser of a text that [Parser.Text] has given.
+func ParserFromText(source string) (*Parser, error) {
+	p := &Parser{}
+	var failed *C.chat_error
+	status := C.chat_parser_from_text(chars(source), length(source), &p.handle, &failed)
+	return owned(p, status, failed)
+}
+
+// Close frees the parser; streams that were made from it stay valid. Closing again is fine.
+func (p *Parser) Close() error {
+	C.chat_parser_free(p.handle)
+	p.handle = nil
+	return nil
+}
+
+// Text is what [ParserFromText] takes.
+func (p *Parser) Text() (string, error) {
+	defer runtime.KeepAlive(p)
+	var out C.chat_str
+	var failed *C.chat_error
+	if status := C.chat_parser_text(p.handle, &out, &failed); status != C.CHAT_STATUS_OK {
+		return "", failure(failed)
+	}
+	return text(out), nil
+}
+
+// Parse reads an output that is there.
+func (p *Parser) Parse(output string, flags Flags) (*Message, error) {
+	defer runtime.KeepAlive(p)
+	var handle *C.chat_message
+	var failed *C.chat_error
+	status := C.chat_parser_parse(p.handle, chars(output), length(output), C.uint32_t(flags), &handle, &failed)
+	return message(handle, status, failed)
+}
+
+// Stream is a parse at the start of an output.
+func (p *Parser) Stream() (*Stream, error) {
+	defer runtime.KeepAlive(p)
+	s := &Stream{}
+	var failed *C.chat_error
+	status := C.chat_stream_from_parser(p.handle, &s.handle, &failed)
 	return owned(s, status, failed)
 }
 
@@ -210,6 +268,17 @@ func (s *Stream) Finish(flags Flags) ([]Delta, error) {
 		return nil, failure(failed)
 	}
 	return s.deltas()
+}
+
+// Chunk is the last deltas as the "delta" object of an OpenAI chunk, JSON text; {} where they add nothing.
+func (s *Stream) Chunk() (string, error) {
+	defer runtime.KeepAlive(s)
+	var out C.chat_str
+	var failed *C.chat_error
+	if status := C.chat_stream_chunk_json(s.handle, &out, &failed); status != C.CHAT_STATUS_OK {
+		return "", failure(failed)
+	}
+	return text(out), nil
 }
 
 // Message is the message so far or, after Finish, the message.

@@ -91,6 +91,58 @@ func TestMessageWithACall(t *testing.T) {
 	}
 }
 
+func TestChunksAndTheEndOfACall(t *testing.T) {
+	_, params := prepare(t)
+	stream, err := params.Stream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ piece, chunk string }{
+		{"Hm. ", `{"content":"Hm. "}`},
+		{`<tool_call>{"name": "weather`, `{}`},
+		{`", "arguments": {`, `{"tool_calls":[{"index":0,"type":"function","function":{"name":"weather","arguments":"{"}}]}`},
+	} {
+		_, err := stream.Feed([]byte(test.piece))
+		if chunk, failed := stream.Chunk(); err != nil || failed != nil || chunk != test.chunk {
+			t.Errorf("%s after %s: %v, %v", chunk, test.piece, err, failed)
+		}
+	}
+	deltas, err := stream.Feed([]byte("}}</tool_call>"))
+	if last := len(deltas) - 1; err != nil || last < 0 || deltas[last].Kind != ToolEnd || deltas[last].Text != "" {
+		t.Errorf("%+v, %v", deltas, err)
+	}
+}
+
+func TestParserAsText(t *testing.T) {
+	_, params := prepare(t)
+	parser, err := params.Parser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := parser.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parser.Close()
+	params.Close()
+	again, err := ParserFromText(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if message, err := again.Parse(answer, Strict); err != nil || message.ToolCalls[0].Name != "weather" {
+		t.Errorf("%+v, %v", message, err)
+	}
+	if stream, err := again.Stream(); err != nil {
+		t.Error(err)
+	} else if deltas, err := stream.Feed([]byte("Hi")); err != nil || len(deltas) != 1 {
+		t.Errorf("%+v, %v", deltas, err)
+	}
+	var failed *Error
+	if _, err := ParserFromText("{}"); !errors.As(err, &failed) || failed.Status != StatusInvalidArgument {
+		t.Error(err)
+	}
+}
+
 func TestCutOff(t *testing.T) {
 	_, params := prepare(t)
 	message, _, err := read(params, answer[:len(answer)-20], Cut)

@@ -23,7 +23,7 @@ from ctypes import CDLL, POINTER, Structure, byref, c_char_p, c_size_t, c_uint32
 from dataclasses import dataclass
 from typing import Iterable, Iterator, List, Mapping, NamedTuple, Tuple, Union
 
-__all__ = ["DeltaKind", "Delta", "Error", "Message", "Outcome", "Params", "Status", "Stream", "Template", "ToolCall", "version"]
+__all__ = ["DeltaKind", "Delta", "Error", "Message", "Outcome", "Params", "Parser", "Status", "Stream", "Template", "ToolCall", "version"]
 
 
 class Status(enum.IntEnum):
@@ -51,13 +51,20 @@ class Error(Exception):
 
 
 class DeltaKind(enum.IntEnum):
-    """Which part of the message a delta adds to."""
+    """Which part of the message a delta adds to. Pass over those whose name is OTHER: they are of a later version."""
 
+    OTHER = 0
     REASONING = 1
     CONTENT = 2
     TOOL_NAME = 3
     TOOL_ID = 4
     TOOL_ARGUMENTS = 5
+    TOOL_END = 6
+    """The call is whole; the text is empty."""
+
+    @classmethod
+    def _missing_(cls, value):
+        return cls.OTHER
 
 
 class Outcome(enum.IntEnum):
@@ -176,8 +183,12 @@ class Params(_Object):
         """All of the params: grammar and triggers, stops, preserved tokens. The C header lists the fields."""
         return json.loads(_fill(_params_json, self._handle).decode())
 
+    def parser(self) -> "Parser":
+        """What the output is parsed with, by itself."""
+        return Parser._made(_params_parser, self._handle)
+
     def stream(self) -> "Stream":
-        """A parser at the start of an output."""
+        """A parse at the start of an output."""
         return Stream(self)
 
     def parse(self, output: Union[str, bytes], *, partial: bool = False, strict: bool = False) -> Message:
@@ -185,11 +196,39 @@ class Params(_Object):
         return _message(_parse, self._handle, *_text(output), _flags(partial, strict))
 
 
+class Parser(_Object):
+    """What an output is parsed with, without the rest of the params. As a text it can be kept, or sent to another process whose
+    library has the same version."""
+
+    def __init__(self, text: str):
+        super().__init__(_free_parser, _parser_from_text, *_text(text))
+
+    @classmethod
+    def _made(cls, make, *arguments) -> "Parser":
+        parser = cls.__new__(cls)
+        _Object.__init__(parser, _free_parser, make, *arguments)
+        return parser
+
+    @property
+    def text(self) -> str:
+        """The text that `Parser` takes."""
+        return _fill(_parser_text, self._handle).decode()
+
+    def stream(self) -> "Stream":
+        """A parse at the start of an output."""
+        return Stream(self)
+
+    def parse(self, output: Union[str, bytes], *, partial: bool = False, strict: bool = False) -> Message:
+        """As `Params.parse`."""
+        return _message(_parser_parse, self._handle, *_text(output), _flags(partial, strict))
+
+
 class Stream(_Object):
     """A parse in progress: pieces of the output in, what they add to the message out."""
 
-    def __init__(self, params: Params):
-        super().__init__(_free_stream, _new_stream, params._handle)
+    def __init__(self, source: Union[Params, Parser]):
+        make = _new_stream if isinstance(source, Params) else _stream_from_parser
+        super().__init__(_free_stream, make, source._handle)
 
     def feed(self, piece: Union[str, bytes]) -> List[Delta]:
         """Takes the next piece; bytes may be cut anywhere, also inside a character."""
@@ -206,6 +245,10 @@ class Stream(_Object):
         for piece in pieces:
             yield from self.feed(piece)
         yield from self.finish()
+
+    def chunk(self) -> Mapping:
+        """The last deltas as the `delta` object of an OpenAI chunk; empty where they add nothing."""
+        return json.loads(_fill(_chunk, self._handle).decode())
 
     def message(self) -> Message:
         """The message so far or, after the end, the message."""
@@ -284,6 +327,14 @@ _params_json = _fallible("params_json", c_void_p, POINTER(_Str))
 _free_params = _function("params_free", c_void_p)
 _parse = _fallible("parse_partial", c_void_p, *_TEXT, c_uint32, _OUT)
 
+_params_parser = _fallible("params_parser", c_void_p, _OUT)
+_parser_from_text = _fallible("parser_from_text", *_TEXT, _OUT)
+_parser_text = _fallible("parser_text", c_void_p, POINTER(_Str))
+_parser_parse = _fallible("parser_parse", c_void_p, *_TEXT, c_uint32, _OUT)
+_free_parser = _function("parser_free", c_void_p)
+
+_stream_from_parser = _fallible("stream_from_parser", c_void_p, _OUT)
+_chunk = _fallible("stream_chunk_json", c_void_p, POINTER(_Str))
 _new_stream = _fallible("stream_new", c_void_p, _OUT)
 _feed = _fallible("stream_feed", c_void_p, *_TEXT)
 _finish = _fallible("stream_finish", c_void_p, c_uint32)

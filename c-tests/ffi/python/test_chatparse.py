@@ -4,7 +4,7 @@ import threading
 import unittest
 
 import chatparse
-from chatparse import DeltaKind, Outcome, Params, Status, Template
+from chatparse import DeltaKind, Outcome, Params, Parser, Status, Template
 from example import PIECES, REQUEST, SOURCE
 
 HI = {"messages": [{"role": "user", "content": "Hi"}]}
@@ -34,6 +34,32 @@ class Chatparse(unittest.TestCase):
         arguments = "".join(delta.text for delta in deltas if delta.kind == DeltaKind.TOOL_ARGUMENTS)
         self.assertEqual(arguments, call.arguments)
         self.assertEqual(self.params.parse("".join(PIECES)), message)
+
+    def test_calls_end_and_chunks_say_the_same(self):
+        stream = self.params.stream()
+        kinds, calls = [], {}
+        for piece in PIECES:
+            kinds += [delta.kind for delta in stream.feed(piece)]
+            for call in stream.chunk().get("tool_calls", []):
+                for field, text in call["function"].items():
+                    calls[call["index"], field] = calls.get((call["index"], field), "") + text
+        self.assertEqual((kinds.count(DeltaKind.TOOL_END), kinds[-1]), (1, DeltaKind.TOOL_END))
+        self.assertEqual(calls, {(0, "name"): "weather", (0, "arguments"): '{"city": "Oslo"}'})
+        stream.finish()
+        self.assertEqual(stream.chunk(), {})
+        self.assertEqual(DeltaKind(99), DeltaKind.OTHER)
+
+    def test_a_parser_as_text(self):
+        with self.params.parser() as parser:
+            text = parser.text
+        self.params.close()
+        again = Parser(text)
+        self.assertEqual(again.text, text)
+        stream = again.stream()
+        list(stream.deltas(PIECES))
+        self.assertEqual(stream.message(), again.parse("".join(PIECES), strict=True))
+        with self.assertRaises(chatparse.Error):
+            Parser("{}")
 
     def test_bytes_cut_inside_characters(self):
         output = "Blåbær \N{JAPANESE OGRE}\0!"

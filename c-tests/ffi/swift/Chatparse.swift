@@ -39,11 +39,30 @@ public final class Params {
   public var prompt: String { text(chat_params_prompt(handle)) }
 }
 
+/// What an output is parsed with, by itself: as a text it can be kept, or sent to another process.
+public final class Parser {
+  fileprivate var handle: OpaquePointer?
+
+  public init(_ params: Params) throws { try check { chat_params_parser(params.handle, &handle, &$0) } }
+
+  public init(text: String) throws { try check { chat_parser_from_text(text, text.utf8.count, &handle, &$0) } }
+
+  deinit { chat_parser_free(handle) }
+
+  public func asText() throws -> String {
+    var out = chat_str()
+    try check { chat_parser_text(handle, &out, &$0) }
+    return text(out)
+  }
+}
+
 /// A parse in progress; one thread at a time.
 public final class Stream {
   private var handle: OpaquePointer?
 
   public init(_ params: Params) throws { try check { chat_stream_new(params.handle, &handle, &$0) } }
+
+  public init(_ parser: Parser) throws { try check { chat_stream_from_parser(parser.handle, &handle, &$0) } }
 
   deinit { chat_stream_free(handle) }
 
@@ -55,6 +74,13 @@ public final class Stream {
   public func finish(flags: UInt32 = 0) throws -> [Delta] {
     try check { chat_stream_finish(handle, flags, &$0) }
     return try deltas()
+  }
+
+  /// The last deltas as the `delta` object of an OpenAI chunk.
+  public func chunkJSON() throws -> String {
+    var json = chat_str()
+    try check { chat_stream_chunk_json(handle, &json, &$0) }
+    return text(json)
   }
 
   /// The message as OpenAI JSON.

@@ -1,6 +1,6 @@
 //! chatparse for Zig: prompts from chat templates, and messages from what the model answers, as it streams in.
 //!
-//! `Template`, `Params`, `Stream` and `Message` hold memory of the C library until their `deinit`, which may come in any order:
+//! `Template`, `Params`, `Parser`, `Stream` and `Message` hold memory of the C library until their `deinit`, which may come in any order:
 //! none needs another. Slices are borrowed, from a stream until it is fed again, from the others until their `deinit`. A template
 //! and params may be in use by any number of threads at once, a stream by one at a time.
 
@@ -31,6 +31,8 @@ pub const DeltaKind = enum(u32) {
     tool_name = c.CHAT_DELTA_KIND_TOOL_NAME,
     tool_id = c.CHAT_DELTA_KIND_TOOL_ID,
     tool_arguments = c.CHAT_DELTA_KIND_TOOL_ARGUMENTS,
+    /// The call is whole; the text is empty.
+    tool_end = c.CHAT_DELTA_KIND_TOOL_END,
     _,
 };
 
@@ -127,10 +129,54 @@ pub const Params = struct {
         return .{ .handle = out.? };
     }
 
+    /// What the output is parsed with, by itself.
+    pub fn parser(self: Params) Error!Parser {
+        var out: ?*c.chat_parser = null;
+        try check(c.chat_params_parser(self.handle, &out, null));
+        return .{ .handle = out.? };
+    }
+
     /// A parser at the start of an output.
     pub fn stream(self: Params) Error!Stream {
         var out: ?*c.chat_stream = null;
         try check(c.chat_stream_new(self.handle, &out, null));
+        return .{ .handle = out.? };
+    }
+};
+
+/// What an output is parsed with, without the rest of the params. As a text it can be kept, or sent to another process whose
+/// library has the same version.
+pub const Parser = struct {
+    handle: *c.chat_parser,
+
+    pub fn init(source: []const u8, fail: ?*Diagnostic) Error!Parser {
+        var out: ?*c.chat_parser = null;
+        try check(c.chat_parser_from_text(source.ptr, source.len, &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
+    pub fn deinit(self: Parser) void {
+        c.chat_parser_free(self.handle);
+    }
+
+    /// What `init` takes.
+    pub fn text(self: Parser) Error![]const u8 {
+        var out: c.chat_str = undefined;
+        try check(c.chat_parser_text(self.handle, &out, null));
+        return slice(out);
+    }
+
+    /// Parses an output that is there.
+    pub fn parse(self: Parser, output: []const u8, flags: Flags, fail: ?*Diagnostic) Error!Message {
+        var out: ?*c.chat_message = null;
+        try check(c.chat_parser_parse(self.handle, output.ptr, output.len, flags.bits(), &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
+    /// A parse at the start of an output.
+    pub fn stream(self: Parser) Error!Stream {
+        var out: ?*c.chat_stream = null;
+        try check(c.chat_stream_from_parser(self.handle, &out, null));
         return .{ .handle = out.? };
     }
 };
@@ -153,6 +199,14 @@ pub const Stream = struct {
     pub fn finish(self: Stream, flags: Flags, fail: ?*Diagnostic) Error!Deltas {
         try check(c.chat_stream_finish(self.handle, flags.bits(), place(fail)));
         return .{ .handle = self.handle };
+    }
+
+    /// The last deltas as the `delta` object of an OpenAI chunk; `{}` where they add nothing. Good as long as they are, and ends
+    /// the texts of deltas that were read before.
+    pub fn chunk(self: Stream) Error![]const u8 {
+        var out: c.chat_str = undefined;
+        try check(c.chat_stream_chunk_json(self.handle, &out, null));
+        return slice(out);
     }
 
     /// The message so far or, after `finish`, the message.
@@ -275,4 +329,27 @@ test "bytes cut inside characters, a NUL, and an output that is cut off" {
     try std.testing.expectEqualStrings(output, message.content());
     try std.testing.expectEqual(Outcome.partial, message.outcome());
     try std.testing.expectError(error.InvalidArgument, stream.feed("more"));
+}
+
+test "a parser as text, chunks, and the end of a call" {
+    const template = try Template.builtin("json-call", null);
+    defer template.deinit();
+    const params = try template.params(
+        \\{"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]}
+    , null);
+    const first = try params.parser();
+    params.deinit();
+    const parser = try Parser.init(try first.text(), null);
+    first.deinit();
+    const stream = try parser.stream();
+    defer stream.deinit();
+    parser.deinit();
+
+    _ = try stream.feed("Hm.");
+    try std.testing.expectEqualStrings("{\"content\":\"Hm.\"}", try stream.chunk());
+    var deltas = try stream.feed("\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>");
+    var last: DeltaKind = .content;
+    while (deltas.next()) |delta| last = delta.kind;
+    try std.testing.expectEqual(DeltaKind.tool_end, last);
+    try std.testing.expectError(error.InvalidArgument, Parser.init("{}", null));
 }

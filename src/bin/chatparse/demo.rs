@@ -116,7 +116,8 @@ impl Rows {
             return writeln!(screen, "  {pieces}");
         }
         write!(screen, "  {pieces:width$}  ", width = Rows::PIECES)?;
-        screen.paint(Paint::Call, &format!("{part:width$}", width = Rows::PART))?;
+        let width = if added.is_empty() { 0 } else { Rows::PART };
+        screen.paint(Paint::Call, &format!("{part:width$}"))?;
         writeln!(screen, "{added}")
     }
 }

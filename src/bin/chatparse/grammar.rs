@@ -23,7 +23,7 @@ SCHEMA is a file, or standard input.
 
 With --check it reads a GBNF grammar as llama.cpp does, and says what is wrong with it;
 and whether the grammar allows the text of the file TEXT, to the last byte. GRAMMAR or
-TEXT may be `-`, standard input.
+TEXT may be `-`, standard input. The exit status is 1 where either is not as it should be.
 
 options:
   --check       check a grammar, or a text against it

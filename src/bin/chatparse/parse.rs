@@ -25,8 +25,10 @@ asks for it: {\"reasoning_format\": \"auto\"}.
 
 options:
   --json        print the message as OpenAI JSON, and its status, when all is read
-  --events      print a JSON line for each piece: its kind, the number of its call, its
-                text and its span in the output in bytes; at the end the status
+  --events      print a JSON line for each piece: its kind (reasoning, content,
+                tool_name, tool_id, tool_arguments, tool_end), the number of its call,
+                its text and its span in the output in bytes; at the end the status:
+                complete, partial or recovered
   --partial     the output was cut off, it did not end by itself
   --strict      fail where the output does not fit the template's format; otherwise
                 what does not fit is content

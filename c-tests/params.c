@@ -1,0 +1,188 @@
+// Params: each accessor, and that the JSON of all of them says the same.
+#include "support.h"
+
+// JSON text, written from what the accessors say.
+typedef struct {
+  char *text;
+  size_t len;
+} writer;
+
+static void put(writer *out, const char *text, size_t len) {
+  out->text = realloc(out->text, out->len + len + 1);
+  CHECK(out->text != NULL);
+  memcpy(out->text + out->len, text, len);
+  out->len += len;
+  out->text[out->len] = '\0';
+}
+
+static void raw(writer *out, const char *text) { put(out, text, strlen(text)); }
+
+static void quoted(writer *out, chat_str text) {
+  raw(out, "\"");
+  for (size_t i = 0; i < text.len; i++) {
+    const char c = text.data[i];
+    if (c == '\n') {
+      raw(out, "\\n");
+    } else if (c == '\t') {
+      raw(out, "\\t");
+    } else {
+      CHECK((unsigned char)c >= ' ');
+      if (c == '"' || c == '\\') raw(out, "\\");
+      put(out, &c, 1);
+    }
+  }
+  raw(out, "\"");
+}
+
+typedef chat_str (*item)(const chat_params *params, size_t index);
+
+static void list(writer *out, const chat_params *params, const char *field, size_t count, item item) {
+  raw(out, ",\"");
+  raw(out, field);
+  raw(out, "\":[");
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0) raw(out, ",");
+    quoted(out, item(params, i));
+  }
+  raw(out, "]");
+  // Past the end there is nothing.
+  CHECK(is(item(params, count), "") && is(item(params, SIZE_MAX), ""));
+}
+
+static void field(writer *out, const char *name, chat_str text) {
+  raw(out, name);
+  quoted(out, text);
+}
+
+static const char *truth(bool value) { return value ? "true" : "false"; }
+
+static void grammar(writer *out, const chat_params *params) {
+  chat_grammar *grammar = NULL;
+  OK(chat_params_grammar(params, &grammar, &error));
+  field(out, ",\"grammar\":", chat_grammar_text(grammar));
+  raw(out, ",\"grammar_lazy\":");
+  raw(out, truth(chat_params_grammar_lazy(params)));
+  raw(out, ",\"grammar_triggers\":[");
+  const size_t triggers = chat_params_grammar_trigger_count(params);
+  for (size_t i = 0; i < triggers; i++) {
+    chat_trigger trigger;
+    OK(chat_params_grammar_trigger(params, i, &trigger, &error));
+    CHECK(trigger.kind == CHAT_TRIGGER_KIND_WORD || trigger.kind == CHAT_TRIGGER_KIND_PATTERN);
+    raw(out, i > 0 ? ",{\"type\":" : "{\"type\":");
+    raw(out, trigger.kind == CHAT_TRIGGER_KIND_WORD ? "\"word\"" : "\"pattern\"");
+    field(out, ",\"value\":", trigger.value);
+    raw(out, "}");
+  }
+  raw(out, "],\"grammar_report\":[");
+  for (size_t i = 0; i < chat_grammar_report_count(grammar); i++) {
+    chat_fidelity entry;
+    OK(chat_grammar_report(grammar, i, &entry, &error));
+    raw(out, i > 0 ? "," : "");
+    field(out, "{\"schema\":", entry.schema);
+    field(out, ",\"pointer\":", entry.pointer);
+    raw(out, entry.kind == CHAT_FIDELITY_KIND_REFUSED ? ",\"kind\":\"refused\"" : ",\"kind\":\"widened\"");
+    field(out, ",\"message\":", entry.message);
+    raw(out, "}");
+  }
+  raw(out, "]");
+  chat_grammar_free(grammar);
+}
+
+// The JSON object that the accessors make up is the one that the library writes, but for fields that it may have behind them.
+static void agree(const chat_params *params) {
+  writer out = {NULL, 0};
+  chat_str json, again;
+  field(&out, "{\"prompt\":", chat_params_prompt(params));
+  field(&out, ",\"generation_prompt\":", chat_params_generation_prompt(params));
+  field(&out, ",\"format\":", chat_params_format(params));
+  grammar(&out, params);
+  list(&out, params, "preserved_tokens", chat_params_preserved_token_count(params), chat_params_preserved_token);
+  list(&out, params, "additional_stops", chat_params_additional_stop_count(params), chat_params_additional_stop);
+  raw(&out, ",\"supports_thinking\":");
+  raw(&out, truth(chat_params_supports_thinking(params)));
+  field(&out, ",\"thinking_start_tag\":", chat_params_thinking_start_tag(params));
+  list(&out, params, "thinking_end_tags", chat_params_thinking_end_tag_count(params), chat_params_thinking_end_tag);
+  raw(&out, ",\"message_delimiters\":[");
+  const size_t delimiters = chat_params_message_delimiter_count(params);
+  for (size_t i = 0; i < delimiters; i++) {
+    field(&out, i > 0 ? ",{\"role\":" : "{\"role\":", chat_params_message_delimiter_role(params, i));
+    field(&out, ",\"delimiter\":", chat_params_message_delimiter(params, i));
+    raw(&out, "}");
+  }
+  raw(&out, "]");
+  CHECK(is(chat_params_message_delimiter_role(params, delimiters), ""));
+  CHECK(is(chat_params_message_delimiter(params, delimiters), ""));
+
+  OK(chat_params_json(params, &json, &error));
+  CHECK(contains(json, out.text));
+  OK(chat_params_json(params, &again, &error));
+  CHECK(json.data == again.data && json.len == again.len);
+  free(out.text);
+}
+
+static void every_builtin(const char *request) {
+  for (size_t i = 0; i < chat_template_builtin_count(); i++) {
+    char name[64];
+    const chat_str text = chat_template_builtin_name(i);
+    snprintf(name, sizeof name, "%.*s", (int)text.len, text.data);
+    chat_params *params = builtin_params(name, request);
+    agree(params);
+    chat_params_free(params);
+  }
+}
+
+static void what_they_say(void) {
+  chat_trigger trigger;
+  chat_params *params = builtin_params("ling-3", TOOL_REQUEST(", \"reasoning_format\": \"auto\""));
+  CHECK(chat_params_additional_stop_count(params) == 1 && is(chat_params_additional_stop(params, 0), "<|role_end|>"));
+  CHECK(chat_params_supports_thinking(params) && is(chat_params_thinking_start_tag(params), "<think>"));
+  CHECK(chat_params_thinking_end_tag_count(params) == 2 && is(chat_params_thinking_end_tag(params, 0), "</think>"));
+  CHECK(is(chat_params_thinking_end_tag(params, 1), "<tool_call>"));
+  CHECK(chat_params_format(params).len > 0);
+  agree(params);
+  chat_params_free(params);
+
+  params = builtin_params("gpt-oss", TOOL_REQUEST(""));
+  CHECK(chat_params_grammar_lazy(params));
+  OK(chat_params_grammar_trigger(params, 0, &trigger, &error));
+  CHECK(trigger.kind == CHAT_TRIGGER_KIND_PATTERN);
+  CHECK(is(chat_params_preserved_token(params, 0), "<|channel|>"));
+  CHECK(is(chat_params_message_delimiter_role(params, 0), "assistant"));
+  CHECK(is(chat_params_message_delimiter(params, 0), "<|start|>assistant"));
+  chat_params_free(params);
+
+  // Nothing to constrain, nothing to keep.
+  params = builtin_params("chatml", HI_REQUEST);
+  CHECK(!chat_params_supports_thinking(params) && is(chat_params_thinking_start_tag(params), ""));
+  CHECK(chat_params_thinking_end_tag_count(params) == 0 && chat_params_additional_stop_count(params) == 0);
+  CHECK(!chat_params_grammar_lazy(params) && chat_params_grammar_trigger_count(params) == 0);
+  chat_params_free(params);
+}
+
+// The generation prompt ends the prompt, and a message that is continued belongs to it.
+static void prompts(void) {
+  chat_params *params = builtin_params(
+      "chatml", "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}, {\"role\": \"assistant\", \"content\": \"Well\"}],"
+                " \"continue_final_message\": true, \"add_generation_prompt\": false}");
+  chat_stream *stream = NULL;
+  chat_delta delta;
+  CHECK(is(chat_params_prompt(params), "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nWell"));
+  CHECK(contains(chat_params_generation_prompt(params), "Well"));
+  agree(params);
+  // The stream tells it first.
+  OK(chat_stream_new(params, &stream, &error));
+  OK(chat_stream_feed(stream, TEXT(", hello"), &error));
+  OK(chat_stream_delta(stream, 0, &delta, &error));
+  CHECK(delta.kind == CHAT_DELTA_KIND_CONTENT && contains(delta.text, "Well") && delta.span_begin == 0);
+  chat_stream_free(stream);
+  chat_params_free(params);
+}
+
+int main(void) {
+  every_builtin(TOOL_REQUEST(", \"reasoning_format\": \"auto\""));
+  every_builtin(TOOL_REQUEST(", \"tool_choice\": \"required\""));
+  every_builtin(HI_REQUEST);
+  what_they_say();
+  prompts();
+  return 0;
+}

@@ -1,0 +1,115 @@
+// Templates: of a text, and those that the library brings along; what they say about themselves; what is no template.
+#include "support.h"
+
+static chat_template *compiled(const char *source) {
+  chat_template *template = NULL;
+  OK(chat_template_new(source, strlen(source), TEXT("<s>"), TEXT("</s>"), &template, &error));
+  return template;
+}
+
+static void source_is_told_as_used(void) {
+  chat_template *template = compiled("{{ bos_token }}\r\nline\rtwo\n");
+  CHECK(is(chat_template_source(template), "{{ bos_token }}\nline\ntwo"));
+  // A view of the handle: the same at each call.
+  CHECK(chat_template_source(template).data == chat_template_source(template).data);
+  chat_template_free(template);
+
+  template = compiled("");
+  CHECK(is(chat_template_source(template), "") && chat_template_source(template).data != NULL);
+  chat_template_free(template);
+}
+
+// The texts are copied: what the caller does to them later does not matter.
+static void texts_are_copied(void) {
+  char source[] = "{{ bos_token }}{{ eos_token }}", bos[] = "<s>", eos[] = "</s>";
+  chat_template *template = NULL;
+  chat_params *params = NULL;
+  OK(chat_template_new(source, strlen(source), bos, strlen(bos), eos, strlen(eos), &template, &error));
+  memset(source, 'x', sizeof source);
+  memset(bos, 'x', sizeof bos);
+  memset(eos, 'x', sizeof eos);
+  OK(chat_params_from_template(template, TEXT(HI_REQUEST), &params, &error));
+  CHECK(is(chat_params_prompt(params), "<s></s>"));
+  chat_params_free(params);
+  chat_template_free(template);
+}
+
+static void caps(void) {
+  chat_template *template = NULL;
+  chat_str first, second;
+  OK(chat_template_builtin(TEXT("json-call"), &template, &error));
+  OK(chat_template_caps_json(template, &first, &error));
+  CHECK(contains(first, "\"supports_tools\":true") && contains(first, "\"supports_parallel_tool_calls\":true"));
+  CHECK(contains(first, "\"supports_system_role\":true") && contains(first, "\"supports_typed_content\":false"));
+  // Found out once.
+  OK(chat_template_caps_json(template, &second, &error));
+  CHECK(first.data == second.data && first.len == second.len);
+  chat_template_free(template);
+
+  OK(chat_template_builtin(TEXT("chatml"), &template, &error));
+  OK(chat_template_caps_json(template, &first, &error));
+  CHECK(contains(first, "\"supports_tools\":false") && contains(first, "\"supports_string_content\":true"));
+  chat_template_free(template);
+}
+
+// Each has a name of its own, compiles by it, renders, and takes part in a parse.
+static void builtins(void) {
+  const size_t count = chat_template_builtin_count();
+  CHECK(count > 10);
+  for (size_t i = 0; i < count; i++) {
+    const chat_str name = chat_template_builtin_name(i);
+    chat_template *template = NULL;
+    chat_params *params = NULL;
+    chat_message *message = NULL;
+    CHECK(name.len > 0);
+    for (size_t other = 0; other < i; other++) {
+      const chat_str earlier = chat_template_builtin_name(other);
+      CHECK(earlier.len != name.len || memcmp(earlier.data, name.data, name.len) != 0);
+    }
+    OK(chat_template_builtin(name.data, name.len, &template, &error));
+    CHECK(chat_template_source(template).len > 0);
+    OK(chat_params_from_template(template, TEXT(TOOL_REQUEST("")), &params, &error));
+    CHECK(contains(chat_params_prompt(params), "Hi"));
+    OK(chat_parse_partial(params, TEXT("Hello"), CHAT_PARSE_PARTIAL, &message, &error));
+    chat_message_free(message);
+    chat_params_free(params);
+    chat_template_free(template);
+  }
+  CHECK(is(chat_template_builtin_name(count), "") && is(chat_template_builtin_name(SIZE_MAX), ""));
+}
+
+static void what_is_none(void) {
+  static const struct {
+    const char *source, *part;
+  } wrong[] = {
+      {"{% if %}", "line 1"},
+      {"a\n\n{% for x in %}{% endfor %}", "line 3"},
+      {"{{ 'open }}", "line 1"},
+      {"{% unknown %}", "line 1"},
+      {"{% if true %}\nno end", "line 2"},
+  };
+  chat_template *template = NULL;
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    SAYS(CHAT_STATUS_TEMPLATE, wrong[i].part,
+         chat_template_new(wrong[i].source, strlen(wrong[i].source), "", 0, "", 0, &template, &error));
+  // All of the names are in the sentence.
+  for (size_t i = 0; i < chat_template_builtin_count(); i++) {
+    char name[64];
+    const chat_str text = chat_template_builtin_name(i);
+    snprintf(name, sizeof name, "%.*s", (int)text.len, text.data);
+    SAYS(CHAT_STATUS_INVALID_ARGUMENT, name, chat_template_builtin(TEXT("none"), &template, &error));
+  }
+  BAD(chat_template_builtin(TEXT(""), &template, &error));
+  BAD(chat_template_builtin(TEXT("chatml\0"), &template, &error));
+  BAD(chat_template_builtin(TEXT("\xff"), &template, &error));
+  CHECK(template == NULL);
+}
+
+int main(void) {
+  source_is_told_as_used();
+  texts_are_copied();
+  caps();
+  builtins();
+  what_is_none();
+  return 0;
+}
