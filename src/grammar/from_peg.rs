@@ -13,10 +13,6 @@ use super::rule::Rule;
 use crate::limits;
 use crate::peg::{Arena, Expr, ExprId, SchemaRef};
 
-/// With more required parts than this in any order, the grammar counts them instead of remembering which are there: that would
-/// take a rule for each subset.
-const MAX_SUBSETS: usize = 5;
-
 /// The grammar of a format. `lazy`: of what may follow a trigger only, that is of its trigger rules.
 pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
     let mut lowering = Lowering {
@@ -255,7 +251,8 @@ impl<'a> Lowering<'a> {
         if required.is_empty() {
             return any(&optional).repeat(0, None);
         }
-        if required.len() > MAX_SUBSETS {
+        // A rule for each subset would be too many: count them instead of remembering which are there.
+        if required.len() > limits::ANY_ORDER_PARTS {
             let all: Vec<Rule> = required.iter().chain(&optional).cloned().collect();
             let (least, most) = (required.len() as u64, all.len() as u64);
             return any(&all).repeat(least, Some(most));
