@@ -37,6 +37,19 @@ pub const JSON_DEPTH: usize = 128;
 /// Most parts of one JSON schema, counted as often as they are written out.
 pub const SCHEMA_NODES: usize = 100_000;
 
+/// Most violations of a schema that checking a value reports.
+pub const VIOLATIONS: usize = 16;
+
+/// Steps that checking a value against a schema may take, about as many as values and keywords are compared. What is not checked
+/// by then counts as satisfied.
+pub const VALID_STEPS: usize = 1_000_000;
+
+/// Alternatives of a schema that are judged one inside the other when a value is checked. Deeper ones count as satisfied.
+pub const VALID_DEPTH: usize = 256;
+
+/// Largest program of a `pattern` that a value is checked with, in bytes. A larger one counts as satisfied.
+pub const PATTERN_BYTES: usize = 16 << 10;
+
 /// Levels of a schema whose rules are written one inside the other. Deeper ones wait for their turn and cost no stack.
 pub const LOWERING_DEPTH: usize = 32;
 
