@@ -64,6 +64,10 @@ pub const EXCLUDED_NAME_CHARS: usize = 100;
 /// more, the grammar only counts how many there are.
 pub const ANY_ORDER_PARTS: usize = 5;
 
+/// Most parts that the rules of a format's grammar may have. Any text stands for what is beyond, and the grammar reports it.
+/// 200 tools of twenty arguments each take 60,000.
+pub const FORMAT_GRAMMAR_PARTS: usize = 1_000_000;
+
 /// References of a schema that a format follows one inside the other where it spells out a value's members; behind these, any
 /// value will do.
 pub const NESTED_REFERENCES: usize = 4;
