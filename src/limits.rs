@@ -37,6 +37,10 @@ pub const JSON_DEPTH: usize = 128;
 /// Most parts of one JSON schema, counted as often as they are written out.
 pub const SCHEMA_NODES: usize = 100_000;
 
+/// Parts of a schema that are looked at to learn which types a value may have. Alternatives that lead back to themselves double
+/// on every level.
+pub const TYPE_STEPS: usize = 10_000;
+
 /// Most violations of a schema that checking a value reports.
 pub const VIOLATIONS: usize = 16;
 
@@ -71,6 +75,9 @@ pub const FORMAT_GRAMMAR_PARTS: usize = 1_000_000;
 /// References of a schema that a format follows one inside the other where it spells out a value's members; behind these, any
 /// value will do.
 pub const NESTED_REFERENCES: usize = 4;
+
+/// Expressions of a format from which on it follows no more references there.
+pub const REFERRING_PARTS: usize = 50_000;
 
 /// Most text that the rules of one grammar may have, in bytes. 50,000 properties with short names need 15 MB.
 pub const GRAMMAR_BYTES: usize = 64 << 20;
