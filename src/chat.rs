@@ -102,7 +102,7 @@ impl ChatTemplate {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Template`] where the template raises, [`crate::ErrorKind::InvalidArgument`] where the request does not fit it
-    /// (arguments that are no JSON where it needs an object, a grammar beside tools), [`crate::ErrorKind::Schema`] where the
+    /// (a grammar beside tools, arguments of a call that it refuses), [`crate::ErrorKind::Schema`] where the
     /// schema of the response cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = self.prompts(request)?;

@@ -1,7 +1,20 @@
-//! Every bound of the library, in one place. Input is untrusted: reaching a bound is an error or a status, never a hang.
+//! Every bound on what input may cost, in one place: time, memory, and a stack of 1 MiB. Input is untrusted: reaching a bound
+//! is an error, a status or less precision, as each says, and never a hang.
+//!
+//! Numbers that only choose a form (how much of a text evidence quotes, how long a date may get) stand where they are used.
 
 /// Longest template source, in bytes.
 pub const TEMPLATE_BYTES: usize = 1 << 20;
+
+/// Deepest nesting of brackets in one expression of a template.
+pub const EXPRESSION_BRACKETS: usize = 100;
+
+/// Highest tree of one expression of a template. The engine walks it with its own stack, and a chain of operators is as high
+/// as it is long.
+pub const EXPRESSION_HEIGHT: usize = 250;
+
+/// Most `elif`s of all `if`s of a template that are open at one place: the engine nests each in the one before.
+pub const OPEN_ELIFS: usize = 100;
 
 /// Longest rendered prompt, in bytes.
 pub const PROMPT_BYTES: usize = 64 << 20;
@@ -15,11 +28,56 @@ pub const RENDER_BYTES: usize = 512 << 20;
 /// Deepest nesting of one render: a loop or condition takes one step of it, a call of a macro about six.
 pub const RENDER_DEPTH: usize = 500;
 
+/// Deepest nesting of lists and maps that a render may build. Twice what a request may bring, so that a template can wrap it.
+pub const VALUE_DEPTH: usize = 2 * JSON_DEPTH;
+
 /// Deepest nesting of JSON that a request or a schema may have.
 pub const JSON_DEPTH: usize = 128;
 
 /// Most parts of one JSON schema, counted as often as they are written out.
 pub const SCHEMA_NODES: usize = 100_000;
+
+/// Parts of a schema that are looked at to learn which types a value may have. Alternatives that lead back to themselves double
+/// on every level.
+pub const TYPE_STEPS: usize = 10_000;
+
+/// Most violations of a schema that checking a value reports.
+pub const VIOLATIONS: usize = 16;
+
+/// Steps that checking a value against a schema may take, about as many as values and keywords are compared. What is not checked
+/// by then counts as satisfied.
+pub const VALID_STEPS: usize = 1_000_000;
+
+/// Alternatives of a schema that are judged one inside the other when a value is checked. Deeper ones count as satisfied.
+pub const VALID_DEPTH: usize = 256;
+
+/// Largest program of a `pattern` that a value is checked with, in bytes. A larger one counts as satisfied.
+pub const PATTERN_BYTES: usize = 16 << 10;
+
+/// Levels of a schema whose rules are written one inside the other. Deeper ones wait for their turn and cost no stack.
+pub const LOWERING_DEPTH: usize = 32;
+
+/// Deepest nesting of groups in a `pattern` of a schema. The grammar takes a deeper one for any string, and reports it.
+pub const PATTERN_DEPTH: usize = 100;
+
+/// Longest property name, in characters, that an additional property cannot have in a grammar: the rule that keeps a name out
+/// nests as deep as the name is long. Longer ones are let through, and reported.
+pub const EXCLUDED_NAME_CHARS: usize = 100;
+
+/// Most required parts in any order that a grammar tells apart: each set of them that may still be missing takes a rule. Of
+/// more, the grammar only counts how many there are.
+pub const ANY_ORDER_PARTS: usize = 5;
+
+/// Most parts that the rules of a format's grammar may have. Any text stands for what is beyond, and the grammar reports it.
+/// 200 tools of twenty arguments each take 60,000.
+pub const FORMAT_GRAMMAR_PARTS: usize = 1_000_000;
+
+/// References of a schema that a format follows one inside the other where it spells out a value's members; behind these, any
+/// value will do.
+pub const NESTED_REFERENCES: usize = 4;
+
+/// Expressions of a format from which on it follows no more references there.
+pub const REFERRING_PARTS: usize = 50_000;
 
 /// Most text that the rules of one grammar may have, in bytes. 50,000 properties with short names need 15 MB.
 pub const GRAMMAR_BYTES: usize = 64 << 20;

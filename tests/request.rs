@@ -1,6 +1,6 @@
 //! Request JSON, and how a request is prepared for a template.
 
-use chatparse::message::{Continuation, Message, ReasoningFormat, Request, ToolChoice};
+use chatparse::message::{Continuation, MalformedArguments, Message, ReasoningFormat, Request, ToolChoice};
 use chatparse::template::{Prepared, Template, prepare};
 use chatparse::{Error, ErrorKind};
 use serde_json::{Value, json};
@@ -24,6 +24,7 @@ fn a_bare_request_has_defaults() {
     assert_eq!(request.tool_choice, ToolChoice::Auto);
     assert_eq!(request.reasoning_format, ReasoningFormat::None);
     assert_eq!(request.continuation, Continuation::None);
+    assert_eq!(request.malformed_arguments, MalformedArguments::Keep);
     assert!(!request.parallel_tool_calls && request.enable_thinking && request.add_generation_prompt);
     assert!(!request.force_pure_content && request.json_schema.is_null() && request.grammar.is_empty());
     assert!(request.tools.is_empty() && request.template_kwargs.is_empty() && request.now.is_none());
@@ -38,7 +39,7 @@ fn every_option_is_read() {
                      {"role": "tool", "content": "x", "name": "f", "tool_call_id": "1"}],
         "tools": [{"type": "function", "function": {"name": "f"}},
                   {"type": "function", "function": {"name": "g", "description": "d", "parameters": {"z": 1, "a": 2}}}],
-        "tool_choice": "required", "parallel_tool_calls": true, "reasoning_format": "deepseek-legacy",
+        "tool_choice": "required", "parallel_tool_calls": true, "reasoning_format": "deepseek-legacy", "malformed_arguments": "error",
         "enable_thinking": false, "json_schema": 12, "grammar": "root ::= \"a\"", "add_generation_prompt": false,
         "continue_final_message": "reasoning_content", "chat_template_kwargs": {"k": [1]}, "force_pure_content": true,
         "now": 7}))
@@ -50,6 +51,7 @@ fn every_option_is_read() {
     assert_eq!(request.tools[1].to_json()["function"]["parameters"].to_string(), r#"{"z":1,"a":2}"#);
     assert_eq!(request.tool_choice, ToolChoice::Required);
     assert_eq!(request.reasoning_format, ReasoningFormat::DeepSeekLegacy);
+    assert_eq!(request.malformed_arguments, MalformedArguments::Error);
     assert_eq!(request.continuation, Continuation::Reasoning);
     assert_eq!((request.json_schema, request.now), (json!(12), Some(7)));
     assert!(request.parallel_tool_calls && request.force_pure_content);
@@ -93,6 +95,10 @@ fn errors_name_the_field() {
         (json!({"messages": [], "tool_choice": "any"}), "tool_choice: must be one of auto, required, none"),
         (json!({"messages": [], "tool_choice": {}}), "tool_choice: must be a string"),
         (json!({"messages": [], "reasoning_format": "x"}), "reasoning_format: must be one of"),
+        (
+            json!({"messages": [], "malformed_arguments": "drop"}),
+            "malformed_arguments: must be one of keep, empty, error",
+        ),
         (json!({"messages": [], "enable_thinking": "yes"}), "enable_thinking: must be true or false"),
         (json!({"messages": [], "now": 1.5}), "now: must be a whole number"),
         (json!({"messages": [], "chat_template_kwargs": []}), "chat_template_kwargs: must be an object"),
@@ -141,20 +147,87 @@ fn roles_that_the_template_lacks_are_replaced() {
     assert_eq!(messages(no_system, json!([system])), json!([]));
 }
 
+/// Takes a call's arguments as an object only.
+const OBJECTS: &str = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}{{ c.function.name }}\
+    {% for k, v in c.function.arguments.items() %}{{ k }}{{ v }}{% endfor %}{% endfor %}{% endfor %}";
+
+/// Takes them as an object, and shows anything.
+const ANYTHING: &str = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}{{ c.function.name }}\
+    {% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments.arg }}\
+    {{ c.function.arguments|tojson }}{% endif %}{% endfor %}{% endfor %}";
+
+/// Fails where their text is not what it should be.
+const PICKY: &str = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}{{ c.function.name }}\
+    {{ c.function.arguments if c.function.arguments.endswith('}') else raise_exception('JSON!') }}{% endfor %}{% endfor %}";
+
+fn with_arguments(arguments: &str) -> Value {
+    let call = |arguments: &str| json!({"type": "function", "function": {"name": "f", "arguments": arguments}});
+    json!([{"role": "user", "content": "u"},
+           {"role": "assistant", "content": "", "tool_calls": [call("{}"), call(arguments)]},
+           {"role": "tool", "content": "no JSON"}])
+}
+
+fn shown(source: &str, policy: &str, arguments: &str) -> Result<Value, Error> {
+    let body = json!({"messages": with_arguments(arguments), "malformed_arguments": policy});
+    let prepared = prepared(source, body)?;
+    Template::new(source, "", "").unwrap().render(&prepared.conversation)?;
+    Ok(prepared.conversation.messages[1]["tool_calls"][1]["function"]["arguments"].clone())
+}
+
 #[test]
 fn arguments_become_objects_where_the_template_needs_them() {
-    let call = |arguments: &str| {
-        let function = json!({"name": "f", "arguments": arguments});
-        json!([{"role": "user", "content": "u"},
-               {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]}])
-    };
-    assert_eq!(messages(PLAIN, call("{\"a\": 1}"))[1]["tool_calls"][0]["function"]["arguments"], "{\"a\": 1}");
-    let objects = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}{{ c.function.name }}\
-        {% for k, v in c.function.arguments.items() %}{{ k }}{{ v }}{% endfor %}{% endfor %}{% endfor %}";
-    assert_eq!(messages(objects, call("{\"a\": 1}"))[1]["tool_calls"][0]["function"]["arguments"], json!({"a": 1}));
-    let error = prepared(objects, json!({"messages": call("{\"a\"")})).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    assert!(error.message().starts_with("messages[1].tool_calls[0].function.arguments: not JSON"), "{error}");
+    for policy in ["keep", "empty", "error"] {
+        assert_eq!(shown(PLAIN, policy, "{\"a\": 1}").unwrap(), "{\"a\": 1}");
+        assert_eq!(shown(OBJECTS, policy, "{\"a\": 1}").unwrap(), json!({"a": 1}));
+        assert_eq!(shown(ANYTHING, policy, "{\"a\": 1}").unwrap(), json!({"a": 1}));
+    }
+}
+
+#[test]
+fn malformed_arguments_spoil_no_conversation() {
+    let deep = "[".repeat(3_000);
+    for broken in ["{", "{\"a\": 1} and", "nothing", "\u{0}", &*deep] {
+        assert_eq!(shown(PLAIN, "keep", broken).unwrap(), broken);
+        assert_eq!(shown(ANYTHING, "keep", broken).unwrap(), broken);
+        assert_eq!(shown(OBJECTS, "keep", broken).unwrap(), json!({}));
+        assert_eq!(shown(PICKY, "keep", broken).unwrap(), "{}");
+    }
+    // Where none are there, none are meant.
+    assert_eq!(shown(PLAIN, "keep", "").unwrap(), "");
+    assert_eq!(shown(ANYTHING, "keep", " ").unwrap(), json!({}));
+    // JSON, but no object.
+    assert_eq!(shown(ANYTHING, "keep", "[1]").unwrap(), json!([1]));
+    assert_eq!(shown(OBJECTS, "keep", "[1]").unwrap(), json!({}));
+    for broken in ["{", "", "[1]", "null"] {
+        assert_eq!(shown(PLAIN, "empty", broken).unwrap(), "{}");
+        assert_eq!(shown(ANYTHING, "empty", broken).unwrap(), json!({}));
+        assert_eq!(shown(OBJECTS, "empty", broken).unwrap(), json!({}));
+    }
+    for (broken, says) in [("{", "no JSON: EOF"), ("", "no JSON: EOF"), ("[1]", "no JSON object")] {
+        for source in [PLAIN, ANYTHING, OBJECTS] {
+            let error = shown(source, "error", broken).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            let start = format!("messages[1].tool_calls[1].function.arguments: {says}");
+            assert!(error.message().starts_with(&start), "{error}");
+        }
+    }
+}
+
+#[test]
+fn malformed_arguments_in_every_builtin_template() {
+    for name in chatparse::builtin::names() {
+        let template = chatparse::ChatTemplate::builtin(name).unwrap();
+        let tools = json!([{"type": "function", "function": {"name": "f"}}]);
+        let prompt = |arguments: &str, policy: &str| {
+            let body = json!({"messages": with_arguments(arguments), "tools": tools, "malformed_arguments": policy});
+            template.prompt(&Request::from_json(&body).unwrap())
+        };
+        for broken in ["{", "{\"a\": 1} and", "", "[1]"] {
+            assert!(prompt("{}", "keep").is_err() || prompt(broken, "keep").is_ok(), "{name}: {broken}");
+        }
+        assert_eq!(prompt("{", "empty"), prompt("{}", "keep"), "{name}");
+        assert_eq!(prompt("{", "error").unwrap_err().kind(), ErrorKind::InvalidArgument, "{name}");
+    }
 }
 
 #[test]

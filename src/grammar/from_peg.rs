@@ -13,10 +13,6 @@ use super::rule::Rule;
 use crate::limits;
 use crate::peg::{Arena, Expr, ExprId, SchemaRef};
 
-/// With more required parts than this in any order, the grammar counts them instead of remembering which are there: that would
-/// take a rule for each subset.
-const MAX_SUBSETS: usize = 5;
-
 /// The grammar of a format. `lazy`: of what may follow a trigger only, that is of its trigger rules.
 pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
     let mut lowering = Lowering {
@@ -27,6 +23,7 @@ pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
         texts: HashMap::new(),
         schemas: HashMap::new(),
         orders: 0,
+        left: limits::FORMAT_GRAMMAR_PARTS,
     };
     let root = match (lazy, arena.root()) {
         (true, _) => {
@@ -40,6 +37,14 @@ pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
     while let Some((name, id)) = lowering.pending.pop() {
         let body = lowering.lower(id);
         lowering.rules.fill(&name, body_of(body));
+    }
+    if lowering.left == 0 {
+        lowering.rules.note(Fidelity {
+            schema: String::new(),
+            pointer: "#".to_owned(),
+            kind: FidelityKind::Widened,
+            message: "the format is too large for a grammar; any text stands for what is left".to_owned(),
+        });
     }
     lowering.rules.finish()
 }
@@ -77,11 +82,22 @@ struct Lowering<'a> {
     schemas: HashMap<ExprId, Rule>,
     /// Groups of parts in any order so far.
     orders: usize,
+    /// How many more parts the rules may have: what may be nothing is written out twice on every level.
+    left: usize,
 }
 
 impl<'a> Lowering<'a> {
+    /// Whether that many more parts may be written.
+    fn spend(&mut self, parts: usize) -> bool {
+        self.left = self.left.saturating_sub(parts);
+        self.left > 0
+    }
+
     fn lower(&mut self, id: ExprId) -> Rule {
         let arena = self.arena;
+        if !self.spend(1) {
+            return Rule::class(".").repeat(0, None);
+        }
         match arena.get(id) {
             Expr::Empty | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => Rule::Empty,
             Expr::Literal(text) if text.is_empty() => Rule::Empty,
@@ -132,6 +148,9 @@ impl<'a> Lowering<'a> {
     /// What an expression may be other than nothing.
     fn lower_some(&mut self, id: ExprId) -> Rule {
         let arena = self.arena;
+        if !self.spend(1) {
+            return Rule::class(".").repeat(1, None);
+        }
         if !self.may_be_nothing(id, 0) {
             return self.lower(id);
         }
@@ -156,6 +175,7 @@ impl<'a> Lowering<'a> {
                 let (first, more) = (self.lower_some(*child), max.map(|max| u64::from(max.saturating_sub(1))));
                 match first {
                     Rule::Empty => Rule::Empty,
+                    first if !self.spend(parts(&first)) => first,
                     first => sequence(vec![first.clone(), item(first).repeat(0, more)]),
                 }
             }
@@ -255,10 +275,14 @@ impl<'a> Lowering<'a> {
         if required.is_empty() {
             return any(&optional).repeat(0, None);
         }
-        if required.len() > MAX_SUBSETS {
+        // A rule for each subset would be too many: count them instead of remembering which are there.
+        if required.len() > limits::ANY_ORDER_PARTS {
             let all: Vec<Rule> = required.iter().chain(&optional).cloned().collect();
             let (least, most) = (required.len() as u64, all.len() as u64);
             return any(&all).repeat(least, Some(most));
+        }
+        if !self.spend(required.iter().chain(&optional).map(parts).sum::<usize>() << required.len()) {
+            return Rule::class(".").repeat(0, None);
         }
         // A rule for each set of required parts that are still missing, by the set's bits; the empty set comes first.
         let number = self.orders;
@@ -278,6 +302,15 @@ impl<'a> Lowering<'a> {
             self.rules.fill(name, body_of(Rule::choice(branches)));
         }
         Rule::reference(sets[sets.len() - 1].as_str())
+    }
+}
+
+/// Of how many parts a rule is made.
+fn parts(rule: &Rule) -> usize {
+    1 + match rule {
+        Rule::Sequence(rules) | Rule::Choice(rules) => rules.iter().map(parts).sum(),
+        Rule::Group(rule, _) | Rule::Repeat(rule, _) => parts(rule),
+        _ => 0,
     }
 }
 

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::rule::{Pad, Rule};
-
-/// Longer names would nest the rule too deeply.
-const LONGEST: usize = 100;
+use crate::limits;
 
 /// A JSON string that is none of `names`, and whether all of them could be kept out. `chars` is the rule of a character.
 /// Strings that merely begin a name are kept out, too, as llama.cpp does.
@@ -16,7 +14,7 @@ pub(super) fn none_of<'a>(names: impl Iterator<Item = &'a str>, chars: &str) -> 
         let plain = |c: char| c != '"' && c != '\\' && !c.is_control();
         if name.is_empty() {
             has_empty = true;
-        } else if name.chars().count() <= LONGEST && name.chars().all(plain) {
+        } else if name.chars().count() <= limits::EXCLUDED_NAME_CHARS && name.chars().all(plain) {
             name.chars().fold(&mut root, |node, c| node.children.entry(c).or_default());
         } else {
             complete = false;

@@ -13,9 +13,6 @@ use super::{json, keys, number};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
-/// What is nested more deeply waits instead of taking more stack.
-const DEPTH: usize = 32;
-
 /// Turns one graph into rules of a builder.
 pub(super) struct Lowering<'b, 'g, 'a> {
     builder: &'b mut Builder,
@@ -78,7 +75,8 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             name if primitive::is_reserved(&super::builder::clean(name)) => format!("{name}-"),
             name => name.to_owned(),
         };
-        if depth > DEPTH && shared(self.graph, id).is_none() {
+        // What lies deeper waits instead of taking more stack.
+        if depth > limits::LOWERING_DEPTH && shared(self.graph, id).is_none() {
             return Ok(self.later(id, &rule_name));
         }
         Ok(match self.lower(id, name, &rule_name, depth)? {

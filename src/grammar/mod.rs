@@ -1,4 +1,5 @@
-//! Grammars for constrained sampling: of JSON schemas and of formats, as GBNF; when they start; and what they allow.
+//! Grammars for constrained sampling: of JSON schemas and of formats, as GBNF; when they start; and what they allow. And
+//! whether a value is what a schema asks for.
 
 mod automaton;
 mod builder;
@@ -18,6 +19,7 @@ mod resolve;
 mod rule;
 pub mod schema;
 mod tool;
+pub mod valid;
 mod walk;
 
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};

@@ -11,9 +11,6 @@ use super::lower::repeated;
 use super::rule::{Rule, spelled};
 use crate::limits;
 
-/// Deepest nesting of groups.
-const DEPTH: usize = 100;
-
 /// Characters that mean something outside of classes, and that a backslash makes plain.
 const SPECIAL: &str = "|.()[]{}*+?^$";
 
@@ -146,7 +143,7 @@ impl<'a> Parser<'a> {
                     return Err(Unsupported("its groups look around, have names or set flags".into()));
                 }
                 self.depth += 1;
-                if self.depth > DEPTH {
+                if self.depth > limits::PATTERN_DEPTH {
                     return Err(Unsupported("its groups are nested too deeply".into()));
                 }
                 let body = self.choice()?;

@@ -156,17 +156,8 @@ impl<'a> Resolver<'a> {
 
     /// The schema behind a pointer.
     fn find(&self, pointer: &'a str, from: NodeId) -> Result<&'a Value> {
-        let mut value = self.root;
-        for step in pointer.split('/').skip(1) {
-            let found = match value {
-                Value::Object(fields) => fields.get(step).or_else(|| fields.get(&*unescaped(step)?)),
-                Value::Array(items) => step.parse().ok().and_then(|index: usize| items.get(index)),
-                _ => None,
-            };
-            value =
-                found.ok_or_else(|| self.error(from, format!("$ref {pointer:?} leads nowhere from {step:?} on")))?;
-        }
-        Ok(value)
+        find(self.root, pointer)
+            .map_err(|step| self.error(from, format!("$ref {pointer:?} leads nowhere from {step:?} on")))
     }
 
     fn branches(&mut self, value: &'a Value, key: &'static str, id: NodeId, depth: usize) -> Result<Vec<NodeId>> {
@@ -301,6 +292,20 @@ impl<'a> Resolver<'a> {
             Some(id) => Err(self.error(id, "$ref leads back to itself with nothing in between")),
         }
     }
+}
+
+/// Where a reference `#` or `#/...` leads, or the step at which it leads nowhere.
+pub(super) fn find<'a, 'p>(root: &'a Value, pointer: &'p str) -> Result<&'a Value, &'p str> {
+    let mut value = root;
+    for step in pointer.split('/').skip(1) {
+        let found = match value {
+            Value::Object(fields) => fields.get(step).or_else(|| fields.get(&*unescaped(step)?)),
+            Value::Array(items) => step.parse().ok().and_then(|index: usize| items.get(index)),
+            _ => None,
+        };
+        value = found.ok_or(step)?;
+    }
+    Ok(value)
 }
 
 /// A pointer's step with its escapes (`~1`, `~0`, and `%XX` of URLs) undone; `None` if it has no valid ones.

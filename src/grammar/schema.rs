@@ -1,5 +1,7 @@
 //! What a JSON schema allows.
 
+use std::cell::Cell;
+
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
@@ -94,14 +96,14 @@ impl Types {
 /// The types that a value matching `schema` may have. `root` is where `$ref` points into; a reference that leads nowhere, or
 /// in a circle, adds none.
 pub fn types(schema: &Value, root: &Value) -> Types {
-    types_within(schema, root, 0)
+    types_within(schema, root, 0, &Cell::new(limits::TYPE_STEPS))
 }
 
-fn types_within(schema: &Value, root: &Value, depth: usize) -> Types {
-    if depth > limits::JSON_DEPTH {
+fn types_within(schema: &Value, root: &Value, depth: usize, left: &Cell<usize>) -> Types {
+    if depth > limits::JSON_DEPTH || !step(left) {
         return Types::NONE;
     }
-    let inner = |schema: &Value| types_within(schema, root, depth + 1);
+    let inner = |schema: &Value| types_within(schema, root, depth + 1, left);
     if schema.get("$ref").is_some() {
         return target(schema, root).map_or(Types::NONE, inner);
     }
@@ -130,6 +132,12 @@ fn types_within(schema: &Value, root: &Value, depth: usize) -> Types {
     }
 }
 
+/// Whether one more part of a schema may be looked at.
+fn step(left: &Cell<usize>) -> bool {
+    left.set(left.get().saturating_sub(1));
+    left.get() > 0
+}
+
 /// Where the `$ref` of a schema leads.
 pub fn target<'a>(schema: &Value, root: &'a Value) -> Option<&'a Value> {
     schema.get("$ref")?.as_str().and_then(|target| target.strip_prefix('#')).and_then(|path| root.pointer(path))
@@ -149,18 +157,17 @@ fn all_of<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
 /// Whether a value that matches `schema` may be a string, by any of its branches. `root` is where `$ref` points into.
 /// A reference that leads nowhere, or in a circle, counts as no string.
 pub fn may_be_string(schema: &Value, root: &Value) -> bool {
-    allows_string(schema, root, 0)
+    allows_string(schema, root, 0, &Cell::new(limits::TYPE_STEPS))
 }
 
-fn allows_string(schema: &Value, root: &Value, depth: usize) -> bool {
-    if depth > limits::JSON_DEPTH {
+fn allows_string(schema: &Value, root: &Value, depth: usize, left: &Cell<usize>) -> bool {
+    if depth > limits::JSON_DEPTH || !step(left) {
         return false;
     }
-    let any = |branches: &Value| {
-        branches.as_array().is_some_and(|all| all.iter().any(|branch| allows_string(branch, root, depth + 1)))
-    };
+    let inner = |schema: &Value| allows_string(schema, root, depth + 1, left);
+    let any = |branches: &Value| branches.as_array().is_some_and(|all| all.iter().any(inner));
     if schema.get("$ref").is_some() {
-        return target(schema, root).is_some_and(|target| allows_string(target, root, depth + 1));
+        return target(schema, root).is_some_and(inner);
     }
     if let Some(branches) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
         return any(branches);
@@ -169,7 +176,7 @@ fn allows_string(schema: &Value, root: &Value, depth: usize) -> bool {
         return types.iter().any(|one| {
             let mut single = schema.clone();
             single["type"] = one.clone();
-            allows_string(&single, root, depth + 1)
+            inner(&single)
         });
     }
     if let Some(value) = schema.get("const") {
@@ -182,7 +189,7 @@ fn allows_string(schema: &Value, root: &Value, depth: usize) -> bool {
     if let Some(Value::Array(branches)) = all_of(schema, name) {
         // Every branch must allow a string, and one that says nothing does not make it one.
         let mut said = branches.iter().filter(|branch| !says_nothing(branch)).peekable();
-        return said.peek().is_some() && said.all(|branch| allows_string(branch, root, depth + 1));
+        return said.peek().is_some() && said.all(inner);
     }
     match name {
         "string" => true,

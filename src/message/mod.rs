@@ -129,6 +129,20 @@ pub enum Continuation {
     Content,
 }
 
+/// What a prompt shows for arguments of an earlier call that are no JSON object, as models at times write them and hosts keep
+/// them: one such call must not spoil a conversation for good.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MalformedArguments {
+    /// Their text. Where the template takes arguments as an object: a JSON string, or `{}` for no text at all. `{}` also where
+    /// the template would fail on the text or leave it out.
+    #[default]
+    Keep,
+    /// `{}`.
+    Empty,
+    /// Nothing: the request is refused.
+    Error,
+}
+
 /// A chat-completions request: what [`crate::chat`] needs to make a prompt and a parser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -142,6 +156,8 @@ pub struct Request {
     pub parallel_tool_calls: bool,
     /// What happens to reasoning.
     pub reasoning_format: ReasoningFormat,
+    /// What to do with arguments in the history that are no JSON object.
+    pub malformed_arguments: MalformedArguments,
     /// The template variable `enable_thinking`.
     pub enable_thinking: bool,
     /// Schema of a structured response; `Null` for none.

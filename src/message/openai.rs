@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Continuation, Delta, DeltaKind, Message, Part, ReasoningFormat, Request, Tool, ToolCall, ToolChoice};
+use super::{
+    Continuation, Delta, DeltaKind, MalformedArguments, Message, Part, ReasoningFormat, Request, Tool, ToolCall,
+    ToolChoice,
+};
 use crate::error::{Error, Result};
 
 /// An object of the request, and the path to it for errors.
@@ -100,7 +103,7 @@ impl Request {
     }
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), and our
-    /// options `reasoning_format`, `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt`
+    /// options `reasoning_format`, `malformed_arguments`, `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt`
     /// (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content` and `now`.
     /// Null counts as missing, unknown fields are ignored.
     ///
@@ -122,6 +125,7 @@ impl Request {
             tool_choice: choice(&body, "tool_choice", TOOL_CHOICES)?,
             parallel_tool_calls: body.flag("parallel_tool_calls", false)?,
             reasoning_format: choice(&body, "reasoning_format", REASONING_FORMATS)?,
+            malformed_arguments: choice(&body, "malformed_arguments", MALFORMED_ARGUMENTS)?,
             enable_thinking: body.flag("enable_thinking", true)?,
             json_schema: body.get("json_schema").cloned().unwrap_or_default(),
             grammar: body.text_or_empty("grammar")?,
@@ -148,6 +152,9 @@ const REASONING_FORMATS: &[(&str, ReasoningFormat)] = &[
     ("deepseek", ReasoningFormat::DeepSeek),
     ("deepseek-legacy", ReasoningFormat::DeepSeekLegacy),
 ];
+
+const MALFORMED_ARGUMENTS: &[(&str, MalformedArguments)] =
+    &[("keep", MalformedArguments::Keep), ("empty", MalformedArguments::Empty), ("error", MalformedArguments::Error)];
 
 fn choice<T: Copy + Default>(body: &Fields, name: &str, choices: &[(&str, T)]) -> Result<T> {
     let Some(text) = body.text(name)? else { return Ok(T::default()) };

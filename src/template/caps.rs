@@ -108,6 +108,12 @@ fn tools(env: &Environment) -> (bool, bool, bool) {
     found
 }
 
+/// Whether arguments that are no JSON come out as the text that they are.
+pub(super) fn shows_any_arguments(env: &Environment) -> bool {
+    const BROKEN: &str = "{BROKEN";
+    Trial::new(env, exchange(&json!(BROKEN), 1), with_tool(), None).shows(BROKEN)
+}
+
 /// A conversation in which the assistant makes `calls` calls.
 fn exchange(arguments: &Json, calls: usize) -> Json {
     let call = |index: usize| {

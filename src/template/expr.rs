@@ -4,6 +4,7 @@
 //! space and line breaks included. The grammar is Jinja's, in the engine's order of precedence.
 
 use super::token::{self, Token};
+use crate::limits::{EXPRESSION_BRACKETS, EXPRESSION_HEIGHT};
 
 /// Why an expression was not rewritten.
 #[derive(Debug, PartialEq)]
@@ -14,19 +15,13 @@ pub(super) enum Stop {
     Depth,
 }
 
-/// Deepest nesting of brackets.
-const MAX_DEPTH: usize = 100;
-
-/// Highest tree that the engine has to walk, with its own stack: a chain of operators is as high as it is long.
-const MAX_HEIGHT: usize = 250;
-
 /// How high the tree of an expression is.
 type Height = Result<usize, Stop>;
 
 /// One level above the higher of two trees.
 fn above(left: usize, right: usize) -> Height {
     let height = left.max(right) + 1;
-    if height > MAX_HEIGHT { Err(Stop::Depth) } else { Ok(height) }
+    if height > EXPRESSION_HEIGHT { Err(Stop::Depth) } else { Ok(height) }
 }
 
 /// Reads a tag's inside and writes its rewritten form.
@@ -107,7 +102,7 @@ impl<'s> Rewriter<'s> {
         self.unread += 1;
         match self.peek() {
             Token::None => Err(Stop::Syntax),
-            _ if self.unread > MAX_HEIGHT => Err(Stop::Depth),
+            _ if self.unread > EXPRESSION_HEIGHT => Err(Stop::Depth),
             _ => Ok(self.copy()),
         }
     }
@@ -128,7 +123,7 @@ impl<'s> Rewriter<'s> {
     /// A whole expression, with its ternaries.
     pub(super) fn expression(&mut self) -> Height {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
+        if self.depth > EXPRESSION_BRACKETS {
             return Err(Stop::Depth);
         }
         let mut height = self.condition()?;

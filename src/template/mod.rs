@@ -101,6 +101,7 @@ pub struct Template {
     eos: String,
     env: minijinja::Environment<'static>,
     caps: OnceLock<Caps>,
+    shows_any_arguments: OnceLock<bool>,
 }
 
 impl Template {
@@ -117,7 +118,14 @@ impl Template {
         }
         let source = source::normalize(source);
         let env = env::compile(source::rewrite(&source)?)?;
-        Ok(Template { source, bos: bos.to_owned(), eos: eos.to_owned(), env, caps: OnceLock::new() })
+        Ok(Template {
+            source,
+            bos: bos.to_owned(),
+            eos: eos.to_owned(),
+            env,
+            caps: OnceLock::new(),
+            shows_any_arguments: OnceLock::new(),
+        })
     }
 
     /// The template's text: line feeds only, without the last one, with the patches for known faults.
@@ -138,6 +146,11 @@ impl Template {
     /// What the template accepts. The first call finds out, with a few renders.
     pub fn caps(&self) -> &Caps {
         self.caps.get_or_init(|| caps::find(&self.env))
+    }
+
+    /// Whether a call's arguments are shown even where they are no JSON.
+    fn shows_any_arguments(&self) -> bool {
+        *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.env))
     }
 
     /// The conversation as prompt text.

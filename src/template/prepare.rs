@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Caps, Conversation, Template};
 use crate::error::{Error, Result};
-use crate::message::{Continuation, Message, Request, Tool, ToolChoice};
+use crate::message::{Continuation, MalformedArguments, Message, Request, Tool, ToolChoice};
 
 /// A request, ready to be rendered.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Prepared {
 /// Prepares `request` for `template`.
 ///
 /// Errors: [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
-/// and the template needs an object.
+/// object and the request refuses such.
 pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
     if !request.tools.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
         return Err(Error::invalid("grammar: cannot go with tools"));
@@ -34,10 +34,8 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
         _ => (None, &request.messages[..]),
     };
     let mut messages = shown.iter().map(|message| message_json(message, template)).collect::<Vec<_>>();
-    if caps.object_arguments {
-        for (index, message) in messages.iter_mut().enumerate() {
-            parse_arguments(message, index)?;
-        }
+    for (index, message) in messages.iter_mut().enumerate() {
+        fit_arguments(message, index, template, request.malformed_arguments)?;
     }
     if !caps.system_role {
         fold_system_message(&mut messages);
@@ -145,15 +143,35 @@ fn as_parts(content: &Value) -> Vec<Value> {
     }
 }
 
-/// Turns each call's arguments from JSON text into what the text says.
-fn parse_arguments(message: &mut Value, index: usize) -> Result<()> {
+/// Each call's arguments in the form that the template takes: as text, or as what the text says.
+fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy: MalformedArguments) -> Result<()> {
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
     for (call_index, call) in calls.into_iter().flatten().enumerate() {
         let arguments = &mut call["function"]["arguments"];
         let Some(text) = arguments.as_str() else { continue };
-        *arguments = serde_json::from_str(text).map_err(|error| {
-            Error::invalid(format!("messages[{index}].tool_calls[{call_index}].function.arguments: not JSON: {error}"))
-        })?;
+        let read = serde_json::from_str::<Value>(text);
+        let caps = template.caps();
+        let empty = match (&read, policy) {
+            (Ok(Value::Object(_)), _) => false,
+            (_, MalformedArguments::Empty) => true,
+            (read, MalformedArguments::Error) => {
+                let trouble = match read {
+                    Ok(_) => "no JSON object".to_owned(),
+                    Err(error) => format!("no JSON: {error}"),
+                };
+                let path = format!("messages[{index}].tool_calls[{call_index}].function.arguments");
+                return Err(Error::invalid(format!("{path}: {trouble}")));
+            }
+            (_, MalformedArguments::Keep) => {
+                caps.object_arguments && text.trim().is_empty() || caps.tool_calls && !template.shows_any_arguments()
+            }
+        };
+        *arguments = match (caps.object_arguments, empty, read) {
+            (true, true, _) => json!({}),
+            (false, true, _) => json!("{}"),
+            (true, false, Ok(read)) => read,
+            _ => continue,
+        };
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 use super::expr::{Rewriter, Stop};
 use super::token::Token;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::OPEN_ELIFS;
 
 /// The source as hosts see it: line feeds only, without the last one, and patched.
 pub(super) fn normalize(source: &str) -> String {
@@ -81,9 +82,6 @@ struct Pass<'s> {
     elifs: Vec<usize>,
 }
 
-/// Most `elif`s of all open `if`s together.
-const MAX_ELIFS: usize = 100;
-
 impl<'s> Pass<'s> {
     fn text(&mut self, text: &str) {
         self.out.push_str(text);
@@ -109,7 +107,7 @@ impl<'s> Pass<'s> {
                 rewriter.copy();
                 self.out.push_str(&rewriter.out);
                 self.finish(kind, mark);
-                if self.elifs.iter().sum::<usize>() > MAX_ELIFS {
+                if self.elifs.iter().sum::<usize>() > OPEN_ELIFS {
                     return Err(self.failure(start, ErrorKind::Limit, "too many branches of conditions"));
                 }
                 Ok(if let Kind::Raw = kind { self.raw(rewriter.pos()) } else { rewriter.pos() })

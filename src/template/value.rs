@@ -15,9 +15,7 @@ use serde_json::Value as Json;
 
 use super::print;
 use super::trace::Trace;
-
-/// Deepest nesting that a render may build. Twice what a request may bring, so that a template can wrap it.
-const MAX_HEIGHT: usize = 2 * crate::limits::JSON_DEPTH;
+use crate::limits::VALUE_DEPTH;
 
 /// A container made by a template claims this many levels at once: room to fill it after it was put into another.
 const HEADROOM: usize = 8;
@@ -40,7 +38,7 @@ impl Height {
             }
         }
         levels = if exact { levels + 1 } else { (levels + 1).next_multiple_of(HEADROOM) };
-        if levels > MAX_HEIGHT + HEADROOM {
+        if levels > VALUE_DEPTH + HEADROOM {
             return Err(too_deep());
         }
         Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(false) })
@@ -54,7 +52,7 @@ impl Height {
         }
         let needed = height.levels.load(Ordering::Relaxed) + 1;
         if needed > self.levels.load(Ordering::Relaxed) {
-            if self.inside.load(Ordering::Relaxed) || needed > MAX_HEIGHT + HEADROOM {
+            if self.inside.load(Ordering::Relaxed) || needed > VALUE_DEPTH + HEADROOM {
                 return Err(too_deep());
             }
             self.levels.store(needed, Ordering::Relaxed);
@@ -328,7 +326,7 @@ pub(super) fn own(value: Value) -> Result<Value, Error> {
 }
 
 fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
-    if depth > MAX_HEIGHT {
+    if depth > VALUE_DEPTH {
         return Err(too_deep());
     }
     let Some(object) = value.as_object() else { return Ok(value) };

@@ -19,6 +19,7 @@ use crate::format::prompt::{Prompt, PromptInput, plain};
 use crate::format::{Delimiter, Format, Thinking, Wanted};
 use crate::grammar::Trigger;
 use crate::grammar::schema::{self, Types};
+use crate::limits::{NESTED_REFERENCES, REFERRING_PARTS};
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId, SchemaRef};
 
@@ -38,10 +39,6 @@ const NS: &str = "]<]minimax[>[";
 const THINK: [&str; 2] = ["<mm:think>", "</mm:think>"];
 const ANY_MEMBER: &str = "any-member";
 const ANY_ITEM: &str = "any-item";
-
-/// References of a schema that are followed one inside the other; behind these, any value will do. Schemas may refer to
-/// themselves.
-const REFERENCES: usize = 4;
 
 /// The format for one request.
 pub fn build(wanted: &Wanted) -> Format {
@@ -150,7 +147,9 @@ impl Ways<'_> {
     /// Adds what a schema, or a branch of it, allows.
     fn add(&mut self, schema: &SchemaRef, rule: &str, refs: usize) {
         if schema.get().get("$ref").is_some() {
-            return match target(schema).filter(|_| refs < REFERENCES) {
+            // A schema that refers to itself in many places grows on every level.
+            let may_follow = refs < NESTED_REFERENCES && self.p.at(REFERRING_PARTS).is_none();
+            return match target(schema).filter(|_| may_follow) {
                 Some(target) => self.add(&target, rule, refs + 1),
                 None => self.add_any(),
             };

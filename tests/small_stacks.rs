@@ -1,0 +1,276 @@
+//! Every way in, with what is nested or repeated beyond reason, on a stack as small as hosts' threads may have: each ends with
+//! a value or an error.
+
+use std::time::{Duration, Instant};
+
+use chatparse::grammar::{Builder, Recogniser, Rule, from_json_schema, schema, valid};
+use chatparse::{ChatTemplate, Parser, Request, builtin, limits};
+use serde_json::{Value, json};
+
+/// Runs each case in a thread of its own.
+fn each<T: Send + Sync>(stack: usize, cases: &[(&str, T)], run: impl Fn(&T) + Sync) {
+    for (name, case) in cases {
+        let started = Instant::now();
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(stack).name((*name).to_owned());
+            thread.spawn_scoped(scope, || run(case)).unwrap().join().unwrap_or_else(|_| panic!("{name}"));
+        });
+        assert!(started.elapsed() < Duration::from_secs(60), "{name} took {:?}", started.elapsed());
+    }
+}
+
+const SMALL: usize = 1 << 20;
+
+/// For what recurses as deep as a template or a format is nested: unoptimized code has frames many times the size.
+const FOR_RECURSION: usize = if cfg!(debug_assertions) { 8 << 20 } else { SMALL };
+
+fn around(open: &str, inner: &str, close: &str, depth: usize) -> String {
+    format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
+}
+
+fn request(more: Value) -> Request {
+    let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "auto"});
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    Request::from_json(&body).unwrap()
+}
+
+fn tool(parameters: &Value) -> Value {
+    json!({"type": "function", "function": {"name": "f", "parameters": parameters}})
+}
+
+#[test]
+fn templates() {
+    let mut cases = Vec::new();
+    for depth in [50, 90, 150, 245, 3_000, 60_000] {
+        cases.extend([
+            ("brackets", format!("{{{{ {} }}}}", around("[", "1", "]", depth))),
+            ("open brackets", format!("{{{{ {}", "[".repeat(depth))),
+            ("closing parentheses", format!("{{{{ 1{} }}}}", ")".repeat(depth))),
+            ("maps", format!("{{{{ {} }}}}", around("{'a':", "1", "}", depth))),
+            ("calls", format!("{{{{ {} }}}}", around("f(", "1", ")", depth))),
+            ("not", format!("{{{{ {}1 }}}}", "not ".repeat(depth))),
+            ("minus", format!("{{{{ {}1 }}}}", "-".repeat(depth))),
+            ("sums", format!("{{{{ 1{} }}}}", "+1".repeat(depth))),
+            ("attributes", format!("{{{{ a{} }}}}", ".a".repeat(depth))),
+            ("indices", format!("{{{{ a{} }}}}", "[0]".repeat(depth))),
+            ("filters", format!("{{{{ a{} }}}}", "|trim".repeat(depth))),
+            ("ternaries", format!("{{{{ 1{} }}}}", " if 1 else 1".repeat(depth))),
+            ("ifs", around("{% if 1 %}", "x", "{% endif %}", depth)),
+            ("elifs", format!("{{% if 0 %}}{}{{% endif %}}", "{% elif 1 %}".repeat(depth))),
+            ("loops", around("{% for a in [1] %}", "x", "{% endfor %}", depth)),
+            ("sets", around("{% set a %}", "x", "{% endset %}", depth)),
+            ("filter blocks", around("{% filter trim %}", "x", "{% endfilter %}", depth)),
+            ("macros", around("{% macro m() %}", "x", "{% endmacro %}", depth)),
+            ("open ifs", "{% if 1 %}".repeat(depth)),
+        ]);
+    }
+    cases.extend([
+        ("recursion", "{% macro x() %}{{ x() }}{% endmacro %}{{ x() }}".to_owned()),
+        ("recursive loop", "{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}".to_owned()),
+        (
+            "lists in lists",
+            "{% set n = namespace(l=[]) %}{% for i in range(9999) %}{% set n.l = [n.l] %}{% endfor %}{{ n.l|tojson }}"
+                .to_owned(),
+        ),
+        ("prompts of brackets", "{{ '[' * 500000 }}{% for m in messages %}{{ m.content }}{% endfor %}".to_owned()),
+    ]);
+    // Some fifty renders, each up to its bound, take too long in unoptimized code.
+    if !cfg!(debug_assertions) {
+        cases.push((
+            "a gigabyte",
+            "{% for a in range(100000) %}{% for b in range(100) %}{{ 'x' * 100 }}{% endfor %}{% endfor %}".to_owned(),
+        ));
+    }
+    let request = request(json!({"tools": [tool(&json!({}))], "now": 0}));
+    each(FOR_RECURSION, &cases, |source| {
+        // Caps, analysis, prompt and parser are made on the way.
+        let Ok(template) = ChatTemplate::new(source, "", "") else { return };
+        template.caps();
+        template.analysis();
+        drop(template.params(&request));
+    });
+}
+
+#[test]
+fn requests_and_texts() {
+    let nested = |depth: usize| around("[", "", "]", depth);
+    let mut cases = Vec::new();
+    for depth in [100, 3_000, 100_000] {
+        cases.extend([
+            ("brackets", nested(depth)),
+            ("open brackets", "[".repeat(depth)),
+            ("tools", format!(r#"{{"messages": [], "tools": {}}}"#, "[".repeat(depth))),
+            ("messages", format!(r#"{{"messages": {}}}"#, nested(depth))),
+            ("members", around("{\"messages\":", "1", "}", depth)),
+            ("parser", format!(r#"{{"chatparse_parser": 1, "prefill": "", "format": {}}}"#, nested(depth))),
+            (
+                "a node that is its own child",
+                r#"{"chatparse_parser":1,"prefill":"","format":{"root":0,"nodes":[{"atomic":0}],"schemas":[]}}"#
+                    .to_owned(),
+            ),
+        ]);
+    }
+    each(SMALL, &cases, |text| {
+        drop(Request::from_text(text));
+        drop(schema::from_text(text));
+        assert!(Parser::from_text(text).is_err());
+    });
+}
+
+#[test]
+fn stored_parsers() {
+    let stored = |nodes: Vec<Value>| {
+        let root = nodes.len() - 1;
+        let format = json!({"root": root, "nodes": nodes, "schemas": []});
+        json!({"chatparse_parser": 1, "prefill": "", "format": format}).to_string()
+    };
+    let chain = |kind: fn(usize) -> Value, length: usize| {
+        stored([json!("any")].into_iter().chain((0..length).map(kind)).collect())
+    };
+    let mut cases = Vec::new();
+    for length in [250, 500, 100_000] {
+        cases.extend([
+            ("atomic", chain(|below| json!({"atomic": below}), length)),
+            ("tags", chain(|below| json!({"tag": [1, below]}), length)),
+            ("repetitions", chain(|below| json!({"repeat": [below, 0, null]}), length)),
+            ("choices", chain(|below| json!({"choice": [below, 0]}), length)),
+            ("orders", chain(|below| json!({"unordered": [[below], [0]]}), length)),
+            ("look aheads", chain(|below| json!({"and": below}), length)),
+        ]);
+    }
+    each(FOR_RECURSION, &cases, |text| {
+        let Ok(parser) = Parser::from_text(text) else { return };
+        drop(parser.parse("x".repeat(100_000).as_bytes(), false, false));
+        // These double on each level: text stands for what is left, and the report says so.
+        let report = parser.grammar(false).report;
+        assert_eq!(text.contains("repeat"), !report.is_empty(), "{report:?}");
+    });
+}
+
+#[test]
+fn grammars() {
+    let mut cases = Vec::new();
+    for depth in [200, 60_000] {
+        cases.extend([
+            ("groups", around("(", "\"a\"", ")", depth)),
+            ("repeated groups", around("(", "\"a\"", ")*", depth)),
+            ("open groups", "(".repeat(depth)),
+            ("classes", "[".repeat(depth)),
+            ("counts", around("(", "\"a\"", "){2}", depth)),
+            ("alternatives", "|".repeat(depth)),
+        ]);
+    }
+    each(SMALL, &cases, |body| {
+        if let Ok(recogniser) = Recogniser::new(&format!("root ::= {body}")) {
+            recogniser.accepts(&"a".repeat(1_000));
+        }
+        if let Ok(rule) = Rule::gbnf(body) {
+            let mut builder = Builder::new();
+            builder.add_rule("root", rule);
+            drop(builder.build());
+        }
+    });
+    let chain: String = (0..60_000).map(|i| format!("r{i} ::= r{} | \"b\"\n", i + 1)).collect();
+    each(SMALL, &[("a chain of rules", chain)], |chain| {
+        let recogniser = Recogniser::new(&format!("root ::= r0\n{chain}r60000 ::= \"a\"")).unwrap();
+        assert!(recogniser.accepts("a"));
+    });
+}
+
+/// Schemas as deep as JSON text gets, or wide, or in circles.
+fn schemas() -> Vec<(&'static str, Value)> {
+    let deep =
+        |open: &str, close: &str| serde_json::from_str(&around(open, "{}", close, limits::JSON_DEPTH / 2 - 4)).unwrap();
+    let wide = |property: Value| -> Value {
+        (0..40).map(|i| (format!("p{i}"), property.clone())).collect::<serde_json::Map<_, _>>().into()
+    };
+    let branches = vec![json!({"$ref": "#/$defs/n"}); 40];
+    vec![
+        ("items", deep("{\"items\":", "}")),
+        ("members", deep("{\"properties\":{\"a\":", "}}")),
+        ("others", deep("{\"additionalProperties\":", "}")),
+        ("anyOf", deep("{\"anyOf\":[", "]}")),
+        ("allOf", deep("{\"allOf\":[", "]}")),
+        ("not", deep("{\"not\":", "}")),
+        ("a circle", json!({"$ref": "#"})),
+        (
+            "itself in every member",
+            json!({"$ref": "#/$defs/n", "$defs": {"n": {"type": "object", "properties": wide(json!({"$ref": "#/$defs/n"}))}}}),
+        ),
+        (
+            "itself in a member, as anything",
+            json!({"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"anyOf": branches}}}),
+        ),
+        (
+            "members that are required",
+            json!({"properties": wide(json!({})), "required": (0..40).map(|i| format!("p{i}")).collect::<Vec<_>>()}),
+        ),
+        ("patterns", json!({"properties": wide(json!({"pattern": "^((a*)*b{0,2000}){0,2000}$"}))})),
+    ]
+}
+
+#[test]
+fn schemas_of_every_kind() {
+    each(SMALL, &schemas(), |schema| {
+        drop(from_json_schema(schema).map(|grammar| Recogniser::new(&grammar.text).is_ok()));
+        let mut builder = Builder::new();
+        builder.add_parameters("f", schema);
+        drop(builder.build());
+        let value: Value = serde_json::from_str(&around("[", "", "]", 120)).unwrap();
+        drop(valid::check(schema, &value));
+    });
+}
+
+#[test]
+fn schemas_as_tools() {
+    let names: Vec<&str> = builtin::names().collect();
+    for name in names {
+        let template = ChatTemplate::builtin(name).unwrap();
+        each(FOR_RECURSION, &schemas(), |schema| {
+            let Ok(params) = template.params(&request(json!({"tools": [tool(schema)], "tool_choice": "required"})))
+            else {
+                return;
+            };
+            params.grammar();
+            params.to_json();
+            drop(Parser::from_text(&params.parser.to_text()));
+        });
+    }
+}
+
+#[test]
+fn outputs() {
+    // 520 KB of each, or as much of it as unoptimized code parses in reasonable time.
+    let bytes = if cfg!(debug_assertions) { 100_000 } else { 520_000 };
+    let pieces = [
+        "[",
+        "{",
+        "{\"a\":",
+        "<tool_call>",
+        "<think>",
+        "</think>",
+        "<",
+        "<|channel|>",
+        "\\",
+        "\"",
+        "<function=f>",
+        "<parameter=x>",
+        "[f(x=[",
+        "]<]minimax[>[<tool_call>",
+        "<|tool_call_start|>[f(",
+        "\u{1F600}",
+        "\n",
+        "a</think",
+    ];
+    let cases: Vec<(&str, String)> = pieces.map(|piece| (piece, piece.repeat(bytes / piece.len()))).into();
+    let parameters = json!({"properties": {"x": {"type": "string"}, "y": {"type": "array"}}});
+    let request = request(json!({"tools": [tool(&parameters)]}));
+    for name in builtin::names() {
+        let params = ChatTemplate::builtin(name).unwrap().params(&request).unwrap();
+        let found = cases.iter().map(|(piece, text)| (name, (piece, text))).collect::<Vec<_>>();
+        each(SMALL, &found, |(piece, text)| {
+            let (_, status) = params.parser.parse(text.as_bytes(), false, false).unwrap();
+            assert_ne!(status.name(), "", "{name}, {piece}");
+        });
+    }
+}

@@ -1,0 +1,285 @@
+//! Whether values are what schemas ask for: the verdicts, the places and words, and that nothing takes for ever.
+
+use std::time::{Duration, Instant};
+
+use chatparse::grammar::valid::check;
+use chatparse::limits;
+use serde_json::{Map, Value, json};
+
+#[track_caller]
+fn judge(schema: Value, valid: &[Value], invalid: &[Value]) {
+    for value in valid {
+        assert_eq!(check(&schema, value), [], "{schema} must allow {value}");
+    }
+    for value in invalid {
+        assert_ne!(check(&schema, value), [], "{schema} must not allow {value}");
+    }
+}
+
+#[test]
+fn types() {
+    judge(json!({"type": "string"}), &[json!("")], &[json!(1), json!(null)]);
+    judge(
+        json!({"type": "integer"}),
+        &[json!(1), json!(1.0), json!(u64::MAX), json!(1e300)],
+        &[json!(1.5), json!("1")],
+    );
+    judge(json!({"type": "number"}), &[json!(1), json!(1.5)], &[json!(true)]);
+    judge(json!({"type": ["null", "boolean"]}), &[json!(null), json!(false)], &[json!(0), json!({})]);
+    judge(json!({"type": "object"}), &[json!({"a": 1})], &[json!([])]);
+    judge(json!({"type": "array"}), &[json!([1])], &[json!({})]);
+    judge(json!({"type": "banana"}), &[json!(1)], &[]);
+    judge(json!({"type": ["banana", "null"]}), &[json!(1)], &[]);
+    judge(json!(true), &[json!(1)], &[]);
+    judge(json!(false), &[], &[json!(1)]);
+    for nothing in [json!({}), json!(null), json!(1), json!([]), json!({"type": 1})] {
+        judge(nothing, &[json!(1), json!({"a": []})], &[]);
+    }
+}
+
+#[test]
+fn values() {
+    judge(json!({"const": {"a": [1, "x"]}}), &[json!({"a": [1.0, "x"]})], &[json!({"a": [1, "y"]}), json!({"a": 1})]);
+    judge(json!({"enum": ["a", 1, null]}), &[json!("a"), json!(1.0), json!(null)], &[json!("1"), json!(false)]);
+    judge(json!({"enum": [{"a": 1, "b": 2}]}), &[json!({"b": 2, "a": 1})], &[json!({"a": 1}), json!({"a": 1, "c": 2})]);
+    judge(json!({"enum": []}), &[], &[json!(1)]);
+    judge(json!({"const": 9_007_199_254_740_993_u64}), &[], &[json!(9_007_199_254_740_992_u64)]);
+}
+
+#[test]
+fn strings() {
+    judge(
+        json!({"minLength": 2, "maxLength": 3}),
+        &[json!("éü"), json!("abc"), json!(1)],
+        &[json!("é"), json!("abcd")],
+    );
+    judge(json!({"pattern": "^\\d{4}-[\\w-]+$"}), &[json!("2024-a-b"), json!(1)], &[json!("204-a"), json!("x2024-a")]);
+    judge(json!({"pattern": "b"}), &[json!("abc")], &[json!("ac")]);
+    // What this engine does not read, or reads in another way, stays open.
+    for pattern in ["^(?=a)b$", "^(a)\\1$", "(", "^\\<a\\>$", "^\\z$", "[[:alpha:]]", "(a{999}){999}", "\\p{L}"] {
+        judge(json!({"pattern": pattern}), &[json!("z"), json!("")], &[]);
+        judge(json!({"not": {"pattern": pattern}}), &[json!("z"), json!("")], &[]);
+    }
+    judge(json!({"pattern": 1, "minLength": "x"}), &[json!("a")], &[]);
+}
+
+#[test]
+fn numbers() {
+    judge(
+        json!({"minimum": 1, "maximum": 2.5}),
+        &[json!(1), json!(2.5), json!("9")],
+        &[json!(0.9), json!(3), json!(-1)],
+    );
+    judge(
+        json!({"exclusiveMinimum": 1, "exclusiveMaximum": 3}),
+        &[json!(2)],
+        &[json!(1), json!(3), json!(0), json!(4)],
+    );
+    judge(json!({"minimum": 1, "exclusiveMinimum": true}), &[json!(2)], &[json!(1), json!(0)]);
+    judge(json!({"maximum": 18_446_744_073_709_551_614_u64}), &[json!(-1)], &[json!(u64::MAX)]);
+    judge(json!({"multipleOf": 3}), &[json!(9), json!(-3), json!(9.0)], &[json!(10), json!(1.5)]);
+    judge(json!({"multipleOf": 0.01}), &[json!(19.99), json!(4.35), json!(7)], &[json!(19.995)]);
+    for odd in [json!(0), json!(-2), json!("3"), json!(0.0)] {
+        judge(json!({"multipleOf": odd}), &[json!(7), json!(7.5), json!(1e308)], &[]);
+    }
+}
+
+#[test]
+fn objects() {
+    let schema = json!({"properties": {"a": {"type": "integer"}, "no": false}, "required": ["a"]});
+    judge(schema, &[json!({"a": 1, "x": 2}), json!(7)], &[json!({}), json!({"a": "1"}), json!({"a": 1, "no": 1})]);
+    let closed = json!({"properties": {"a": {}}, "patternProperties": {"^x-": {"type": "string"}}, "additionalProperties": false});
+    judge(closed, &[json!({"a": 1, "x-y": "z"})], &[json!({"b": 1}), json!({"x-y": 1})]);
+    let typed = json!({"properties": {"a": {}}, "additionalProperties": {"type": "integer"}});
+    judge(typed, &[json!({"a": "x", "b": 1})], &[json!({"b": "x"})]);
+    judge(
+        json!({"minProperties": 1, "maxProperties": 2}),
+        &[json!({"a": 1})],
+        &[json!({}), json!({"a": 1, "b": 2, "c": 3})],
+    );
+    // Whether the name is described cannot be told.
+    judge(json!({"patternProperties": {"^(?!a)": {}}, "additionalProperties": false}), &[json!({"b": 1})], &[]);
+    judge(json!({"properties": 1, "required": "a", "additionalProperties": 3}), &[json!({"b": 1})], &[]);
+}
+
+#[test]
+fn arrays() {
+    judge(json!({"items": {"type": "integer"}}), &[json!([]), json!([1, 2])], &[json!([1, "2"])]);
+    judge(
+        json!({"prefixItems": [{"const": 1}], "items": {"const": 2}}),
+        &[json!([1, 2, 2])],
+        &[json!([2]), json!([1, 1])],
+    );
+    judge(json!({"items": [{"const": 1}], "additionalItems": false}), &[json!([1])], &[json!([2]), json!([1, 1])]);
+    judge(json!({"items": false}), &[json!([])], &[json!([1])]);
+    judge(json!({"minItems": 1, "maxItems": 2}), &[json!([1])], &[json!([]), json!([1, 2, 3])]);
+    judge(
+        json!({"uniqueItems": true}),
+        &[json!([1, "1", true, [1], [2], {"a": 1}, {"a": 2}, null])],
+        &[json!([1, 2, 1.0]), json!([0.0, -0.0]), json!([{"a": 1, "b": 2}, {"b": 2, "a": 1}]), json!(["x", "x"])],
+    );
+    judge(json!({"uniqueItems": false}), &[json!([1, 1])], &[]);
+}
+
+#[test]
+fn combinations() {
+    judge(json!({"anyOf": [{"type": "null"}, {"minimum": 3}]}), &[json!(null), json!(3), json!("x")], &[json!(2)]);
+    judge(json!({"oneOf": [{"type": "integer"}, {"minimum": 3}]}), &[json!(1), json!(3.5)], &[json!(4), json!(2.5)]);
+    judge(json!({"allOf": [{"minimum": 1}, {"maximum": 3}]}), &[json!(2)], &[json!(0), json!(4)]);
+    judge(json!({"not": {"type": "null"}}), &[json!(1)], &[json!(null)]);
+    judge(
+        json!({"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"required": ["c"]}}),
+        &[json!({"a": 1, "b": 1}), json!({"c": 1})],
+        &[json!({"a": 1}), json!({})],
+    );
+    // What is not followed decides nothing.
+    let date = json!({"type": "string", "format": "date"});
+    judge(json!({"oneOf": [date, {"type": "string", "format": "time"}]}), &[json!("x")], &[json!(1)]);
+    judge(json!({"not": date}), &[json!("x"), json!(1)], &[]);
+    judge(json!({"if": date, "then": false, "else": false}), &[json!("x")], &[json!(1)]);
+    judge(json!({"anyOf": [], "oneOf": {}, "allOf": 1}), &[json!(1)], &[]);
+}
+
+#[test]
+fn references() {
+    let tree = json!({"$ref": "#/$defs/node", "$defs": {"node": {
+        "properties": {"value": {"type": "integer"}, "next": {"$ref": "#/$defs/node"}}, "required": ["value"]}}});
+    judge(tree, &[json!({"value": 1, "next": {"value": 2}})], &[json!({"value": 1, "next": {}}), json!({"next": 1})]);
+    judge(json!({"items": {"$ref": "#"}, "type": "array"}), &[json!([[], [[]]])], &[json!([[1]])]);
+    let escaped = json!({"$ref": "#/$defs/a~1b%25", "$defs": {"a/b%": {"const": 1}}});
+    judge(escaped, &[json!(1)], &[json!(2)]);
+    judge(
+        json!({"$ref": "#/$defs/a%20b", "type": "integer", "$defs": {"a b": {"minimum": 1}}}),
+        &[json!(1)],
+        &[json!(0), json!(1.5)],
+    );
+    for nowhere in ["#/$defs/no", "https://127.0.0.1:1/schema.json", "other.json#/a", "#name", "", "#/%zz"] {
+        judge(json!({"$ref": nowhere}), &[json!(1)], &[]);
+        judge(json!({"$ref": nowhere, "type": "string"}), &[json!("a")], &[json!(1)]);
+        judge(json!({"not": {"$ref": nowhere}}), &[json!(1)], &[]);
+    }
+    judge(json!({"$ref": 7}), &[json!(1)], &[]);
+}
+
+#[test]
+fn places_and_words() {
+    let schema = json!({"type": "object", "required": ["city", "unit"], "additionalProperties": false, "properties": {
+        "city": {"type": ["string", "null"], "minLength": 1, "pattern": "^[A-Z]"}, "unit": {"enum": ["c", "f"]},
+        "days": {"items": {"type": "integer", "minimum": 1, "exclusiveMaximum": 8}, "maxItems": 3},
+        "a/b~": {"const": 1}, "any": {"anyOf": [{"type": "null"}]}}});
+    let found = |value: Value| -> Vec<String> {
+        check(&schema, &value).into_iter().map(|found| format!("{}: {}", found.pointer, found.message)).collect()
+    };
+    assert_eq!(found(json!([])), [": must be an object, not an array"]);
+    assert_eq!(found(json!({})), [": \"city\" is missing", ": \"unit\" is missing"]);
+    assert_eq!(
+        found(json!({"city": "", "unit": "k", "days": [0, 8, 1.5, "x"], "a/b~": 2, "any": 1, "more": 1})),
+        [
+            ": must not have \"more\"",
+            "/city: must have at least 1 character, not 0",
+            "/city: must match ^[A-Z]",
+            "/unit: must be one of \"c\", \"f\"",
+            "/days: must have at most 3 items, not 4",
+            "/a~1b~0: must be 1",
+            "/any: fits no schema of anyOf",
+            "/days/0: must be at least 1",
+            "/days/1: must be less than 8",
+            "/days/2: must be a whole number, not a fraction",
+            "/days/3: must be a whole number, not a string",
+        ]
+    );
+    assert_eq!(found(json!({"city": 1, "unit": "c"})), ["/city: must be a string or null, not a number"]);
+    // As much as a host can want to show.
+    let many: Vec<i32> = (0..1000).collect();
+    let found = check(&json!({"items": {"type": "string"}}), &json!(many));
+    assert_eq!(found.len(), limits::VIOLATIONS);
+    let found = check(&json!({"enum": vec!["x".repeat(50); 1000]}), &json!(1));
+    assert!(found[0].message.len() < 300 && found[0].message.ends_with("..."), "{}", found[0].message);
+}
+
+/// Runs on a stack as small as hosts' threads may have; what is nested deeply is made and dropped outside of it.
+fn on_a_small_stack(cases: Vec<(&'static str, Value, Value)>) {
+    let outer = std::thread::Builder::new().stack_size(256 << 20).spawn(move || {
+        for (name, schema, value) in &cases {
+            std::thread::scope(|scope| {
+                let small = std::thread::Builder::new().stack_size(1 << 20);
+                let small = small.spawn_scoped(scope, || {
+                    let started = Instant::now();
+                    let found = check(schema, value);
+                    assert!(found.len() <= limits::VIOLATIONS, "{name}");
+                    started.elapsed()
+                });
+                let took = small.unwrap().join().unwrap();
+                assert!(took < Duration::from_secs(20), "{name} took {took:?}");
+                eprintln!("{name}: {took:?}");
+            });
+        }
+    });
+    outer.unwrap().join().unwrap();
+}
+
+fn nested(depth: usize, wrap: impl Fn(Value) -> Value, inner: Value) -> Value {
+    (0..depth).fold(inner, |inner, _| wrap(inner))
+}
+
+fn object(name: &str, value: Value) -> Value {
+    Value::Object(Map::from_iter([(name.to_owned(), value)]))
+}
+
+fn array(value: Value) -> Value {
+    Value::Array(vec![value])
+}
+
+#[test]
+fn hostile_schemas_and_values_end() {
+    let deep = || nested(10_000, array, json!(1));
+    let members =
+        |count: usize| -> Value { (0..count).map(|i| (format!("p{i}"), json!(i))).collect::<Map<_, _>>().into() };
+    let ladder: Map<String, Value> = (0..10_000)
+        .map(|i| (format!("d{i}"), json!({"$ref": format!("#/$defs/d{}", i + 1)})))
+        .chain([("d10000".to_owned(), json!({"const": 1}))])
+        .collect();
+    let double = |key: &str| {
+        let steps = (0..60).map(|i| {
+            let next = json!({"$ref": format!("#/$defs/d{}", i + 1)});
+            (format!("d{i}"), object(key, json!([next, next])))
+        });
+        let defs: Map<String, Value> = steps.chain([("d60".to_owned(), json!({"type": "string"}))]).collect();
+        json!({"$ref": "#/$defs/d0", "$defs": defs})
+    };
+    on_a_small_stack(vec![
+        ("items, deep", nested(10_000, |inner| object("items", inner), json!({"const": 2})), deep()),
+        ("anyOf, deep", nested(10_000, |inner| object("anyOf", array(inner)), json!({"const": 2})), json!(1)),
+        ("allOf, deep", nested(10_000, |inner| object("allOf", array(inner)), json!({"const": 2})), json!(1)),
+        ("not, deep", nested(10_001, |inner| object("not", inner), json!({"const": 2})), json!(1)),
+        ("if, deep", nested(10_000, |inner| object("if", inner), json!({"const": 2})), json!(1)),
+        ("a deep constant", object("const", deep()), json!(1)),
+        ("two deep constants", json!({"enum": [2, 3]}), deep()),
+        ("deep equals", object("const", deep()), deep()),
+        ("a circle", json!({"$ref": "#"}), json!(1)),
+        ("circles of alternatives", json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}], "not": {"$ref": "#"}}), deep()),
+        ("alternatives all the way", json!({"anyOf": [{"type": "null"}, {"items": {"$ref": "#"}}]}), deep()),
+        ("references in a row", json!({"$ref": "#/$defs/d0", "$defs": ladder}), json!(2)),
+        ("allOf, doubling", double("allOf"), json!(1)),
+        ("anyOf, doubling", double("anyOf"), json!(1)),
+        ("oneOf, doubling", double("oneOf"), json!(1)),
+        ("a pattern that backtracks", json!({"pattern": "^(a+)+$"}), json!("a".repeat(100_000) + "b")),
+        ("counts in counts", json!({"pattern": "^((a{0,999}){0,999}){0,999}$"}), json!("a".repeat(100_000))),
+        ("a large program", json!({"pattern": "(.?){500}b"}), json!("a".repeat(200_000))),
+        ("parentheses", json!({"pattern": "(".repeat(100_000)}), json!("a")),
+        ("nested groups", json!({"pattern": format!("{}a{}", "(".repeat(50_000), ")".repeat(50_000))}), json!("a")),
+        (
+            "patterns for all names",
+            json!({"patternProperties": (0..2_000).map(|i| (format!("^(a|p{i})+$"), json!({}))).collect::<Map<_, _>>()}),
+            members(5_000),
+        ),
+        ("a million items", json!({"uniqueItems": true, "items": {"type": "integer"}}), (0..1_000_000).collect()),
+        ("items alike", json!({"uniqueItems": true}), (0..20_000).map(|i| json!([i])).collect()),
+        (
+            "required by everyone",
+            json!({"items": {"required": vec!["x"; 20_000]}}),
+            json!(vec![json!({"x": 1}); 20_000]),
+        ),
+        ("a remote reference", json!({"$ref": "http://127.0.0.1:9/schema"}), json!(1)),
+    ]);
+}
