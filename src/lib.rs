@@ -21,6 +21,7 @@ pub mod ffi;
 pub mod format;
 pub mod grammar;
 pub mod limits;
+pub mod lint;
 pub mod message;
 pub mod parser;
 pub mod peg;

@@ -113,7 +113,7 @@ fn help_and_version() {
     let help = run(&["--help"]).succeeded();
     assert_eq!(run(&["-h"]).succeeded(), help);
     assert_eq!(run(&["--version"]).succeeded(), format!("chatparse {}\n", env!("CARGO_PKG_VERSION")));
-    for command in ["render", "inspect", "parse", "grammar", "replay", "templates"] {
+    for command in ["render", "inspect", "lint", "parse", "grammar", "replay", "templates"] {
         assert!(help.contains(&format!("\n  {command}")), "{command} is in the help");
         let text = run(&[command, "--help"]).succeeded();
         assert!(text.starts_with(&format!("chatparse {command}")) && text.contains("\nexample"), "{text}");
@@ -301,6 +301,28 @@ fn parse_shows_pieces_as_they_come() {
     stdout.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "\nstatus     complete\n");
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn lint_says_what_is_not_read_back() {
+    let shown = run(&["lint", "json-call"]).succeeded();
+    assert!(shown.contains("\nparallel calls                   no turn (off), survives\n"), "{shown}");
+    let report = json_of(&run(&["lint", "json-call", "--json"]).succeeded());
+    assert_eq!(report["faults"], 0);
+    let calls = report["cases"].as_array().unwrap().iter().find(|case| case["probe"] == "one call").unwrap();
+    assert_eq!((&calls["thinking"], &calls["outcome"]), (&json!("off"), &json!("no_turn")));
+    assert!(calls["at"].as_u64().unwrap() > 0, "{calls}");
+
+    let shouting = "{%- for m in messages -%}{{- m.role ~ ': ' ~ m.content | upper ~ '\\n' -}}{%- endfor -%}\
+                    {%- if add_generation_prompt -%}{{- 'assistant: ' -}}{%- endif -%}";
+    let shown = run(&["lint", &file("shouting.jinja", shouting.as_bytes())]).failed(1, &["9 of 9 messages"]);
+    for part in
+        ["\ncontent in unicode   lost\n", "content (off): lost", "{\"content\":\"Quince\"", "differs at  byte 42\n"]
+    {
+        assert!(shown.contains(part), "{part:?} is not in\n{shown}");
+    }
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    run(&["lint", "no-such-template"]).failed(2, &["no-such-template"]);
 }
 
 #[test]

@@ -247,6 +247,19 @@ fn what_models_write_besides() {
             call("write", json!({"any": {"a": [true, null, "it's \"so\"\n"]}, "text": "x\ty", "path": "it's"}), ""),
         ),
         (
+            "lfm2",
+            "a text printed as it is, quotes and backslashes in it",
+            "<|tool_call_start|>[write(path='it\\'s', text='a = 1\nb = {'k': '\\n', 'l': ('x')}\n'), get_now()]\
+            <|tool_call_end|>"
+                .into(),
+            "",
+            "",
+            json!([
+                {"name": "write", "arguments": {"path": "it's", "text": "a = 1\nb = {'k': '\\n', 'l': ('x')}\n"}, "id": ""},
+                {"name": "get_now", "arguments": {}, "id": ""},
+            ]),
+        ),
+        (
             "gigachat-3",
             "spaced JSON",
             "Now:<|message_sep|>\n\nfunction call<|role_sep|>\n{ \"name\" : \"get_now\",\n\"arguments\" : {} }\n".into(),

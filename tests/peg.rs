@@ -18,6 +18,7 @@ enum Tree {
     Space,
     OneOf(char, char),
     Body,
+    Line,
     Until(Vec<String>),
     Tag(u16, Box<Tree>),
     Atomic(Box<Tree>),
@@ -32,6 +33,7 @@ fn tree() -> impl Strategy<Value = Tree> {
         Just(Tree::Space),
         Just(Tree::OneOf('a', 'b')),
         Just(Tree::Body),
+        Just(Tree::Line),
         Just(Tree::Json),
         prop::collection::vec(marker, 0..3).prop_map(Tree::Until),
     ];
@@ -61,6 +63,7 @@ fn build(p: &Builder, tree: &Tree) -> ExprId {
         Tree::Space => p.space(),
         Tree::OneOf(low, high) => p.one_of(&[(*low, *high)]),
         Tree::Body => p.string_body(b'"'),
+        Tree::Line => p.string_line(b'"'),
         Tree::Until(markers) => p.until_any(markers.iter().map(String::as_str)),
         Tree::Tag(tag, t) => p.tag(TagId(*tag), build(p, t)),
         Tree::Atomic(t) => p.atomic(build(p, t)),
@@ -135,11 +138,12 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
         Expr::Any => character(at).map(|c| at + c.len_utf8()),
         Expr::Char(set) => character(at).filter(|&c| set.contains(c)).map(|c| at + c.len_utf8()),
         Expr::Space => Some(at + text[at..].iter().take_while(|b| matches!(b, b' ' | 9..=13)).count()),
-        Expr::StringBody(delimiter) => {
+        node @ (Expr::StringBody(delimiter) | Expr::StringLine(delimiter)) => {
             let mut at = at;
             loop {
                 match *text.get(at)? {
                     byte if byte == *delimiter => return Some(at),
+                    b'\n' if matches!(node, Expr::StringLine(_)) => return Some(at),
                     b'\\' => {
                         at += match *text.get(at + 1)? {
                             b'u' => {

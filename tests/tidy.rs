@@ -18,6 +18,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("parser", &["error", "peg", "grammar"]),
     ("stream", &["error", "message", "format", "peg", "parser"]),
     ("chat", &["error", "limits", "builtin", "message", "template", "analysis", "grammar", "format", "parser"]),
+    ("lint", &["error", "message", "stream", "chat"]),
     ("ffi", &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "chat"]),
 ];
 

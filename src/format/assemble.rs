@@ -177,7 +177,7 @@ impl Assembler {
             Tag::ToolClose => self.close_call(pos),
             Tag::ArgClose => self.close_text(pos),
             // A text in several regions is one value.
-            Tag::ArgText if self.call.quoted => {}
+            Tag::ArgText if self.call.quoted || self.call.literal.in_string() => {}
             Tag::ArgText => {
                 self.begin_value(pos);
                 self.begin_text(pos);
@@ -374,7 +374,7 @@ impl Assembler {
     }
 
     fn close_text(&mut self, pos: usize) {
-        if self.call.quoted {
+        if self.call.literal.end_string() || self.call.quoted {
             self.arguments("\"", pos, pos);
             self.call.quoted = false;
         }

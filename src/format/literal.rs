@@ -30,6 +30,16 @@ impl Literal {
         json
     }
 
+    /// Ends the string that is open, if one is.
+    pub fn end_string(&mut self) -> bool {
+        self.quote.take().is_some()
+    }
+
+    /// Whether a string is open.
+    pub fn in_string(&self) -> bool {
+        self.quote.is_some()
+    }
+
     fn inside(&mut self, c: char, quote: char, json: &mut String) {
         if self.escaped {
             self.escaped = false;

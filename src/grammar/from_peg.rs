@@ -122,7 +122,7 @@ impl<'a> Lowering<'a> {
             Expr::Any => Rule::class("."),
             Expr::Space => Rule::reference("space"),
             Expr::Char(set) => Rule::class(class(&set.ranges, set.negated)),
-            Expr::StringBody(delimiter) => string_body(char::from(*delimiter)),
+            Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => string_body(char::from(*delimiter)),
             Expr::Until(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
             Expr::Until(markers) => self.text(markers, Text::Any),
             Expr::Excluding(_, markers) => self.text(markers, Text::Closed),
@@ -196,7 +196,7 @@ impl<'a> Lowering<'a> {
         }
         match self.arena.get(id) {
             Expr::Empty | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => true,
-            Expr::Space | Expr::Until(_) | Expr::StringBody(_) => true,
+            Expr::Space | Expr::Until(_) | Expr::StringBody(_) | Expr::StringLine(_) => true,
             Expr::Literal(text) => text.is_empty(),
             Expr::Any | Expr::Char(_) | Expr::Excluding(..) | Expr::Schema { .. } => false,
             Expr::Sequence(children) => children.iter().all(inner),

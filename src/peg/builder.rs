@@ -132,6 +132,11 @@ impl Builder {
         self.add(Expr::StringBody(delimiter))
     }
 
+    /// [`Expr::StringLine`].
+    pub fn string_line(&self, delimiter: u8) -> ExprId {
+        self.add(Expr::StringLine(delimiter))
+    }
+
     /// [`Expr::Until`] the first of several markers. Empty markers never match and are dropped.
     pub fn until_any<S: Into<String>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
         let markers = markers.into_iter().map(Into::into).filter(|m: &String| !m.is_empty()).collect();

@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
     fn left_of(&mut self, id: ExprId, depth: usize) -> Result<bool> {
         let arena = self.arena;
         Ok(match arena.get(id) {
-            Expr::Empty | Expr::End | Expr::Space | Expr::StringBody(_) | Expr::Until(_) => true,
+            Expr::Empty | Expr::End | Expr::Space | Expr::StringBody(_) | Expr::StringLine(_) | Expr::Until(_) => true,
             Expr::Literal(text) => text.is_empty(),
             Expr::Any | Expr::Char(_) => false,
             Expr::Sequence(children) => {

@@ -90,7 +90,8 @@ impl<'a> Compiler<'a> {
                 let index = self.set(set);
                 self.emit(Op::Char(index));
             }
-            Expr::StringBody(delimiter) => drop(self.emit(Op::StringBody(*delimiter))),
+            Expr::StringBody(delimiter) => drop(self.emit(Op::StringBody(*delimiter, *delimiter))),
+            Expr::StringLine(delimiter) => drop(self.emit(Op::StringBody(*delimiter, b'\n'))),
             Expr::Until(markers) => {
                 let index = self.out.markers.len() as u32;
                 self.out.markers.push(Markers::new(markers));

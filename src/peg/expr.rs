@@ -102,6 +102,8 @@ pub enum Expr {
     Char(CharSet),
     /// The inside of a quoted string: up to this delimiter, with JSON's backslash escapes.
     StringBody(u8),
+    /// The same up to the first line break, if there is one. A grammar has the whole body.
+    StringLine(u8),
     /// Text up to the first of these markers, or to the end of the output. No markers: everything.
     Until(Vec<String>),
     /// Any of these, in any order and any number. A grammar has each of the first list once and each of the second at most

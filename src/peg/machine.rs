@@ -311,7 +311,7 @@ impl Machine {
                     }
                 }
             }
-            Op::StringBody(delimiter) => return self.string_body(delimiter, edge),
+            Op::StringBody(delimiter, other) => return self.string_body([delimiter, other], edge),
             Op::Until(index) => return self.until(program, index, edge),
             Op::End => {
                 if self.pos < len {
@@ -414,12 +414,12 @@ impl Machine {
         decoded
     }
 
-    fn string_body(&mut self, delimiter: u8, edge: Edge) -> Flow {
+    fn string_body(&mut self, ends: [u8; 2], edge: Edge) -> Flow {
         let len = self.output.len();
-        while let Some(found) = memchr::memchr2(delimiter, b'\\', &self.output[self.pos..]) {
+        while let Some(found) = memchr::memchr3(ends[0], ends[1], b'\\', &self.output[self.pos..]) {
             self.steps += 1;
             self.pos += found;
-            if self.output[self.pos] == delimiter {
+            if ends.contains(&self.output[self.pos]) {
                 self.examine(self.pos + 1);
                 self.ip += 1;
                 return Flow::Go;
@@ -436,7 +436,7 @@ impl Machine {
                     (digits.len() == 4).then_some(6)
                 }
                 [b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(2),
-                [other, ..] if *other == delimiter => Some(2),
+                [other, ..] if *other == ends[0] => Some(2),
                 _ => {
                     self.examine(self.pos + 2);
                     return Flow::Fail;

@@ -18,8 +18,8 @@ pub(super) enum Op {
     Any,
     /// Match white space, as much as there is.
     Space,
-    /// Match the inside of a string up to this delimiter.
-    StringBody(u8),
+    /// Match the inside of a string up to this delimiter or to that other byte.
+    StringBody(u8, u8),
     /// Match up to one of these markers.
     Until(u32),
     /// Match the end of the output.
@@ -93,7 +93,9 @@ impl fmt::Display for Program {
                     let max = max.map_or("∞".to_owned(), |max| max.to_string());
                     writeln!(f, "RepeatNext {min}..{max} exit {exit}")?;
                 }
-                Op::StringBody(delimiter) => writeln!(f, "StringBody {:?}", char::from(delimiter))?,
+                Op::StringBody(delimiter, other) => {
+                    writeln!(f, "StringBody {:?} {:?}", char::from(delimiter), char::from(other))?;
+                }
                 other => writeln!(f, "{other:?}")?,
             }
         }

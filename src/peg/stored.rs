@@ -57,7 +57,7 @@ impl Arena {
                 return Err(wrong("must refer to nodes before it only"));
             }
             match &mut node {
-                Expr::StringBody(delimiter) if !delimiter.is_ascii() => {
+                Expr::StringBody(delimiter) | Expr::StringLine(delimiter) if !delimiter.is_ascii() => {
                     return Err(wrong("has a delimiter beyond ASCII"));
                 }
                 Expr::Schema { schema, .. } => {

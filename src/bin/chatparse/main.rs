@@ -9,6 +9,7 @@ mod failure;
 mod grammar;
 mod input;
 mod inspect;
+mod lint;
 mod live;
 mod parse;
 mod render;
@@ -34,8 +35,15 @@ struct Command {
     run: fn(&Args, &mut Screen) -> Outcome,
 }
 
-const COMMANDS: &[&Command] =
-    &[&render::COMMAND, &inspect::COMMAND, &parse::COMMAND, &grammar::COMMAND, &replay::COMMAND, &templates::COMMAND];
+const COMMANDS: &[&Command] = &[
+    &render::COMMAND,
+    &inspect::COMMAND,
+    &lint::COMMAND,
+    &parse::COMMAND,
+    &grammar::COMMAND,
+    &replay::COMMAND,
+    &templates::COMMAND,
+];
 
 const HELP: &str = "\
 chatparse learns how a language model writes from its chat template,
@@ -45,6 +53,7 @@ usage: chatparse COMMAND ...
 
   render TEMPLATE [REQUEST]           print the prompt of a request
   inspect TEMPLATE                    show what was learnt of a template, and from what
+  lint TEMPLATE                       check that what a template writes is read back
   parse TEMPLATE REQUEST [OUTPUT]     read a model's output as a message, while it comes
   grammar [SCHEMA]                    print the grammar of a JSON schema
   replay                              answer scenarios, one JSON line each

@@ -1,4 +1,8 @@
 //! Calls as a Python list: `[f(x=1, s='text'), g()]`.
+//!
+//! Python has no line breaks inside quotes. Templates do: they print a text between single quotes as it is, whatever is in
+//! it. So a line break says that the text was printed: from there on a backslash is a backslash, and a quote is the
+//! closing one if what follows it is what follows an argument.
 
 use super::super::Wanted;
 use super::super::parts::Parts;
@@ -6,9 +10,13 @@ use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
-/// The list of calls, brackets included.
-pub(in crate::format) fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+/// The list of calls, brackets included. `end`: what stands behind it.
+pub(in crate::format) fn calls(p: &Parts, wanted: &Wanted, end: &str) -> ExprId {
+    let heads = wanted.tools().iter().map(|tool| p.spaced([p.literal(&*tool.name), p.literal("(")]));
+    let next_call = p.spaced([p.literal(","), p.choice(heads)]);
+    let end = p.spaced([p.literal("]"), p.literal(end)]);
+    let after = p.spaced([p.literal(")"), p.choice([next_call, end])]);
+    let each = p.any_tool(wanted.tools(), |tool| call(p, tool, after));
     let mut list = each;
     if wanted.parallel() {
         list = p.sequence([each, p.many(p.sequence([comma(p), each]))]);
@@ -16,14 +24,18 @@ pub(in crate::format) fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     p.spaced([p.literal("["), list, p.literal("]")])
 }
 
-/// `f(x=1, s='text')`, the arguments in any order. A name is certain once its bracket or equals sign is there.
-fn call(p: &Parts, tool: &Tool) -> ExprId {
+/// `f(x=1, s='text')`, the arguments in any order. A name is certain once its bracket or equals sign is there. `after`:
+/// the closing bracket and what follows a call.
+fn call(p: &Parts, tool: &Tool, after: ExprId) -> ExprId {
     let root = schema::parameters(&tool.parameters);
+    let equals = |name: ExprId| p.sequence([name, p.literal("=")]);
+    let names = p.choice(schema::members(&root).map(|(name, ..)| equals(p.literal(name))));
+    let after = p.choice([p.spaced([p.literal(","), names]), after]);
     let members: Vec<ExprId> = schema::members(&root)
         .map(|(name, schema, _)| {
             let is_string = schema.get("type").is_some_and(|kind| kind == "string");
-            let value = p.arg_json(if is_string { p.python_string() } else { p.python() });
-            p.sequence([p.atomic(p.sequence([p.arg_name(name), p.literal("=")])), value])
+            let value = if is_string { text(p, after) } else { p.arg_json(p.python()) };
+            p.sequence([p.atomic(equals(p.arg_name(name))), value])
         })
         .collect();
     let arguments = if members.is_empty() {
@@ -34,6 +46,20 @@ fn call(p: &Parts, tool: &Tool) -> ExprId {
     };
     let open = p.tool_open(p.sequence([p.tool_name(&tool.name), p.literal("(")]));
     p.spaced([open, arguments, p.tool_close(p.literal(")"))])
+}
+
+/// A text between quotes, in Python's way or printed; `after` is what follows an argument.
+fn text(p: &Parts, after: ExprId) -> ExprId {
+    const QUOTE: &str = "'";
+    let quote = p.literal(QUOTE);
+    let close = p.arg_close(quote);
+    let inner_quote = p.sequence([p.not(p.spaced([quote, after])), quote]);
+    let printed = p.arg_text(p.many(p.choice([inner_quote, p.until(QUOTE)])));
+    let printed = p.tolerated(p.sequence([printed, close]));
+    let line = p.arg_json(p.sequence([quote, p.string_line(b'\'')]));
+    let single = p.sequence([line, p.choice([close, printed])]);
+    let double = p.arg_json(p.sequence([p.literal("\""), p.string_body(b'"'), p.literal("\"")]));
+    p.choice([double, single])
 }
 
 fn comma(p: &Parts) -> ExprId {

@@ -183,7 +183,9 @@ fn notation(p: &Parts) {
     let dict = p.object(listed(p, p.reference("gemma4-member"), p.literal("}")));
     let array = p.array(listed(p, p.reference("gemma4-value"), p.literal("]")));
     let words = ["true", "false", "null"].map(|word| p.literal(word));
-    let plain = p.arg_json(p.choice([p.json_number()].into_iter().chain(words)));
+    // The templates print null in Python's way.
+    let none = p.tolerated(p.literal("None"));
+    let plain = p.arg_json(p.choice([p.json_number()].into_iter().chain(words).chain([none])));
     let value = [text, p.sequence([p.literal("{"), dict]), p.sequence([p.literal("["), array]), plain];
     p.rule("gemma4-value", p.choice(value));
 }

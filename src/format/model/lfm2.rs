@@ -58,7 +58,7 @@ fn output(wanted: &Wanted) -> Arena {
         turn.push(p.optional(p.sequence([p.literal(THINK_START), thought, p.literal(THINK_END)])));
     }
     if !wanted.tools().is_empty() {
-        let list = pythonic::calls(&p, wanted);
+        let list = pythonic::calls(&p, wanted, CALLS_END);
         let calls = p.trigger_rule("tool-call", p.sequence([p.literal(CALLS_START), list, p.literal(CALLS_END)]));
         let calls = p.sequence([calls, p.space()]);
         turn.push(p.content(p.until(CALLS_START)));

@@ -1,0 +1,96 @@
+//! What templates write is read back, and a template that writes something else is told where.
+
+use chatparse::lint::{Outcome, Thinking, lint};
+use chatparse::{ChatTemplate, builtin};
+
+/// Built-in templates that cannot say everything, and why.
+const EXCEPTIONS: &[(&str, &str)] =
+    &[("tag-json", "reasoning begins with the turn: what was not thought before looks like a thought")];
+
+#[test]
+fn built_in_templates_are_read_back() {
+    for name in builtin::names() {
+        let report = lint(&ChatTemplate::builtin(name).unwrap());
+        let excepted = EXCEPTIONS.iter().any(|(known, _)| *known == name);
+        let faults: Vec<_> = report
+            .faults()
+            .filter(|case| !excepted || case.thinking == Thinking::On)
+            .map(|case| (name, case))
+            .collect();
+        assert!(faults.is_empty(), "{faults:#?}");
+        assert_eq!(report.faults().count() > 0, excepted, "{name} in EXCEPTIONS");
+        assert!(report.cases.iter().any(|case| case.outcome == Outcome::Survives), "{name}");
+    }
+}
+
+/// Turns `<|role|>…<|end|>`; `said` prints an assistant's message, `opening` the start of its turn.
+fn template(said: &str, opening: &str) -> ChatTemplate {
+    let source = [
+        "{%- for m in messages -%}{{- '<|' ~ m.role ~ '|>' -}}{%- if m.role == 'assistant' -%}",
+        said,
+        "{%- else -%}{{- m.content -}}{%- endif -%}{{- '<|end|>' -}}{%- endfor -%}",
+        "{%- if add_generation_prompt -%}{{- '",
+        opening,
+        "' -}}{%- endif -%}",
+    ];
+    ChatTemplate::new(&source.concat(), "", "").expect("the template compiles")
+}
+
+const CALLS: &str = "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- '<call>{\"name\": \"' ~ c.function.name ~ \
+                     '\", \"arguments\": ' ~ ARGUMENTS ~ '}</call>' -}}{%- endfor -%}";
+
+fn outcome(template: &ChatTemplate, probe: &str) -> Outcome {
+    let report = lint(template);
+    let case = report.cases.iter().find(|case| case.probe == probe && case.thinking == Thinking::Off);
+    case.unwrap_or_else(|| panic!("{report:?}")).outcome.clone()
+}
+
+const PROMPT: &str = "<|user|>Well, what is it?<|end|><|assistant|>";
+
+#[test]
+fn a_sound_template_is_read_back() {
+    let template = template(&CALLS.replace("ARGUMENTS", "c.function.arguments | tojson"), "<|assistant|>");
+    let report = lint(&template);
+    assert_eq!(report.faults().count(), 0, "{:#}", report.to_json());
+    let turn = |probe: &str| &report.cases.iter().find(|case| case.probe == probe).unwrap().turn;
+    assert_eq!(turn("content"), "Quince");
+    assert_eq!(turn("one call"), "<call>{\"name\": \"note\", \"arguments\": {\"text\": \"Quince\"}}</call><|end|>");
+    let unsaid = report.cases.iter().filter(|case| case.outcome == Outcome::Unsaid("reasoning"));
+    assert!(unsaid.count() > 10);
+}
+
+#[test]
+fn quotes_that_are_not_escaped_are_found() {
+    let wrong = "c.function.arguments | tojson | replace('\\\\\"', '\"')";
+    let template = template(&CALLS.replace("ARGUMENTS", wrong), "<|assistant|>");
+    assert_eq!(outcome(&template, "a call with content"), Outcome::Survives);
+    let Outcome::Lost { at, wanted, got } = outcome(&template, "a text with special characters") else { panic!() };
+    let before = format!("{PROMPT}<call>{{\"name\": \"note\", \"arguments\": {{\"text\": \"\"");
+    assert_eq!(at, Some(before.len()), "{got}");
+    assert!(wanted.contains("{curly}") && got.contains("double"), "{wanted} {got}");
+}
+
+#[test]
+fn what_is_written_alike_is_told() {
+    let calls = CALLS.replace("ARGUMENTS", "c.function.arguments | tojson");
+    let template = template(&calls.replace("m.content", "m.content | replace('🎉', '')"), "<|assistant|>");
+    let Outcome::Lost { at, wanted, got } = outcome(&template, "content in unicode") else { panic!() };
+    assert_eq!((at, wanted.replace("🎉", "")), (None, got));
+}
+
+#[test]
+fn a_turn_that_begins_elsewhere_is_found() {
+    let template = template(&CALLS.replace("ARGUMENTS", "c.function.arguments | tojson"), "<|assistant|>\\n");
+    let Outcome::NoTurn(difference) = outcome(&template, "content") else { panic!() };
+    assert_eq!(difference.at, PROMPT.len());
+    assert!(difference.wanted.ends_with("<|assistant|>\n") && difference.got.ends_with("<|assistant|>Quince<|end|>"));
+    assert_eq!(lint(&template).faults().count(), lint(&template).cases.len());
+}
+
+#[test]
+fn a_template_that_raises_is_told() {
+    let said = "{%- if 'Cake' in (m.tool_calls | string) -%}{{- raise_exception('no cake') -}}{%- endif -%}".to_owned();
+    let template = template(&(said + &CALLS.replace("ARGUMENTS", "c.function.arguments | tojson")), "<|assistant|>");
+    let Outcome::Refused(error) = outcome(&template, "parallel calls") else { panic!() };
+    assert!(error.contains("no cake"), "{error}");
+}
