@@ -869,8 +869,9 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  * `parallel_tool_calls`, and besides: `reasoning_format` (`none`, `auto`, `deepseek` or `deepseek-legacy`; anything but `none`
  * tells reasoning from content), `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt` (default
  * true), `continue_final_message` (true, `content` or `reasoning_content`), `chat_template_kwargs` (an object of further
- * template variables), `force_pure_content`, and `now` (Unix seconds: the only clock that the template sees). Other fields
- * are ignored. The text is copied.
+ * template variables), `force_pure_content`, `now` (Unix seconds: the only clock that the template sees), and
+ * `malformed_arguments` (`keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
+ * become `{}`, or make the request fail; default `keep`). Other fields are ignored. The text is copied.
  *
  * On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
  *
