@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::chat::ChatTemplate;
 use crate::error::Result;
-use crate::message::{Message, Request, ToolCall};
+use crate::message::{MalformedArguments, Message, Request, ToolCall};
 use crate::stream::{Ended, Stream};
 
 /// What the user says in all of them.
@@ -296,7 +296,7 @@ impl Linter<'_> {
         let Ended { message: got, left_at, .. } = parse(turn);
         let render = |got: &Message| self.template.prompt(&with(&request, &with_ids(got, &message)));
         if !same(&got, &message) {
-            // Arguments that were cut short are no JSON, which not every template renders.
+            // Arguments that were cut short are no JSON.
             let at = match render(&got) {
                 Ok(again) => difference(&rendered, &again).map(|difference| difference.at),
                 Err(_) => Some(params.prompt.len() + left_at.unwrap_or(0)),
@@ -326,7 +326,8 @@ fn request(thinking: Thinking) -> Result<Request> {
 /// The conversation with the message at its end.
 fn with(request: &Request, message: &Message) -> Request {
     let messages = request.messages.iter().chain([message]).cloned().collect();
-    Request { messages, add_generation_prompt: false, ..request.clone() }
+    let malformed_arguments = MalformedArguments::Error;
+    Request { messages, malformed_arguments, add_generation_prompt: false, ..request.clone() }
 }
 
 fn message(probe: &Probe, thinking: Thinking) -> Message {
