@@ -1,8 +1,6 @@
 //! Every way in, with what is nested or repeated beyond reason, on a stack as small as hosts' threads may have: each ends with
 //! a value or an error.
 
-use std::time::{Duration, Instant};
-
 use chatparse::grammar::{Builder, Recogniser, Rule, from_json_schema, schema, valid};
 use chatparse::{ChatTemplate, Parser, Request, builtin, limits};
 use serde_json::{Value, json};
@@ -10,12 +8,10 @@ use serde_json::{Value, json};
 /// Runs each case in a thread of its own.
 fn each<T: Send + Sync>(stack: usize, cases: &[(&str, T)], run: impl Fn(&T) + Sync) {
     for (name, case) in cases {
-        let started = Instant::now();
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(stack).name((*name).to_owned());
             thread.spawn_scoped(scope, || run(case)).unwrap().join().unwrap_or_else(|_| panic!("{name}"));
         });
-        assert!(started.elapsed() < Duration::from_secs(60), "{name} took {:?}", started.elapsed());
     }
 }
 

@@ -160,6 +160,7 @@ impl Recogniser {
     /// some that may be empty, can lead in a circle: none of those has an end. All places up to `from` are closed.
     fn chain(&self, sets: &mut [Set], from: u32, rule: u32) -> Option<Item> {
         let mut path = Vec::new();
+        let mut passed = HashSet::new();
         let (mut at, mut rule) = (from, rule);
         let mut end = loop {
             let set = &mut sets[at as usize];
@@ -179,12 +180,12 @@ impl Recogniser {
                 break None;
             };
             path.push((at, rule, (slot, parent_from)));
+            passed.insert((at, rule));
             (at, rule) = (parent_from, parent);
             // No way leads forwards in the text, so a circle stays at one place.
-            let here = path.iter().rev().take_while(|(place, ..)| *place == at).count();
-            let begin = path.len() - here;
-            if path[begin..].iter().any(|(_, passed, _)| *passed == rule) {
-                for (_, rule, _) in path.drain(begin..) {
+            if passed.contains(&(at, rule)) {
+                let here = path.iter().rev().take_while(|(place, ..)| *place == at).count();
+                for (_, rule, _) in path.drain(path.len() - here..) {
                     sets[at as usize].chains.insert(rule, None);
                 }
                 break None;
