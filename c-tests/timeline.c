@@ -87,15 +87,15 @@ static void view_free(view *view) {
   free(view->calls);
 }
 
-static bool same_text(const buffer *a, const buffer *b) {
+static bool same_bytes(const buffer *a, const buffer *b) {
   return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
 static bool same_view(const view *a, const view *b) {
-  bool same = same_text(&a->content, &b->content) && same_text(&a->reasoning, &b->reasoning) && a->count == b->count;
+  bool same = same_bytes(&a->content, &b->content) && same_bytes(&a->reasoning, &b->reasoning) && a->count == b->count;
   for (size_t i = 0; same && i < a->count; i++)
-    same = same_text(&a->calls[i].name, &b->calls[i].name) && same_text(&a->calls[i].id, &b->calls[i].id) &&
-           same_text(&a->calls[i].arguments, &b->calls[i].arguments);
+    same = same_bytes(&a->calls[i].name, &b->calls[i].name) && same_bytes(&a->calls[i].id, &b->calls[i].id) &&
+           same_bytes(&a->calls[i].arguments, &b->calls[i].arguments);
   return same;
 }
 
