@@ -117,7 +117,8 @@ impl ChatTemplate {
             None => auto::build(&self.analysis().layout, &wanted, self.caps().tool_calls),
         };
         let Format { name, output, constraint, preserved_tokens, additional_stops, thinking, delimiters } = format;
-        let parser = Parser::new(output, &generation_prompt)?;
+        let tools = if request.force_pure_content { Vec::new() } else { wanted.tools().to_vec() };
+        let parser = Parser::with_tools(output, &generation_prompt, tools, request.leniency)?;
         Ok(Params {
             format: name,
             prompt,

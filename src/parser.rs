@@ -6,16 +6,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::format::Recovery;
 use crate::grammar::{self, Grammar};
+use crate::message::{Leniency, Tool};
 use crate::peg::{self, Arena, Program};
 
 /// A compiled format, and the text that the prompt has already put in the model's mouth. Immutable and cheap to clone; shared
 /// by threads.
 #[derive(Clone, Debug)]
 pub struct Parser {
-    format: Arc<Arena>,
     program: Arc<Program>,
     prefill: Arc<str>,
+    recovery: Arc<Recovery>,
 }
 
 /// A parser as text.
@@ -25,6 +27,10 @@ struct Stored {
     chatparse_parser: u32,
     prefill: String,
     format: Value,
+    #[serde(default)]
+    tools: Vec<Tool>,
+    #[serde(default)]
+    leniency: Leniency,
 }
 
 const VERSION: u32 = 1;
@@ -37,13 +43,28 @@ impl Parser {
     /// [`crate::ErrorKind::InvalidArgument`] for a format that refers to a rule it does not have or that begins with itself,
     /// [`crate::ErrorKind::Limit`] for one that is too deep or too long.
     pub fn new(format: Arena, prefill: &str) -> Result<Self> {
+        Parser::with_tools(format, prefill, Vec::new(), Leniency::default())
+    }
+
+    /// The same for a format in which these tools may be called: their calls are also read where the format has none, as far
+    /// as `leniency` says, and reported where they are not what the tools ask for.
+    ///
+    /// # Errors
+    /// As [`Parser::new`].
+    pub fn with_tools(format: Arena, prefill: &str, tools: Vec<Tool>, leniency: Leniency) -> Result<Self> {
         let program = Arc::new(peg::compile(&format)?);
-        Ok(Parser { format: Arc::new(format), program, prefill: prefill.into() })
+        let recovery = Arc::new(Recovery::new(Arc::new(format), tools, leniency));
+        Ok(Parser { program, prefill: prefill.into(), recovery })
     }
 
     /// The compiled format. It reads the prefill, too.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
+    }
+
+    /// What reads calls outside the format.
+    pub fn recovery(&self) -> &Arc<Recovery> {
+        &self.recovery
     }
 
     /// What of the model's turn the prompt holds already.
@@ -54,7 +75,7 @@ impl Parser {
     /// The grammar of what it parses, as GBNF. `lazy`: of what may follow a trigger only, that is of the trigger rules;
     /// otherwise of the prefill together with the output.
     pub fn grammar(&self, lazy: bool) -> Grammar {
-        grammar::from_arena(&self.format, lazy)
+        grammar::from_arena(self.recovery.format(), lazy)
     }
 
     /// The parser as a text that [`Parser::from_text`] reads, in another process, too, if its library has the same version.
@@ -62,7 +83,9 @@ impl Parser {
         let stored = Stored {
             chatparse_parser: VERSION,
             prefill: self.prefill.as_ref().to_owned(),
-            format: self.format.to_json(),
+            format: self.recovery.format().to_json(),
+            tools: self.recovery.tools.clone(),
+            leniency: self.recovery.leniency,
         };
         serde_json::to_string(&stored).unwrap_or_default()
     }
@@ -78,6 +101,6 @@ impl Parser {
             let found = stored.chatparse_parser;
             return Err(Error::invalid(format!("parser: written in way {found}, this version reads way {VERSION}")));
         }
-        Parser::new(Arena::from_json(stored.format)?, &stored.prefill)
+        Parser::with_tools(Arena::from_json(stored.format)?, &stored.prefill, stored.tools, stored.leniency)
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::format::Assembler;
-use crate::message::{Delta, Message, Status};
+use crate::error::Result;
+use crate::format::{Assembler, verdict};
+use crate::message::{Delta, Ended, Message, Status};
 use crate::parser::Parser;
 use crate::peg::{Machine, State, incomplete_tail};
 
@@ -19,28 +19,6 @@ pub struct Stream {
     /// Nothing was fed yet: what the prompt has begun is still to be told.
     fresh: bool,
     parser: Parser,
-}
-
-/// How a parse ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// The message: all deltas put together.
-    pub message: Message,
-    /// How the output related to the format.
-    pub status: Status,
-    /// Where it left the format, in bytes of the output.
-    pub left_at: Option<usize>,
-}
-
-impl Ended {
-    /// The error that a strict caller reports for an output that left the format.
-    pub fn mismatch(&self) -> Error {
-        let at = self.left_at.unwrap_or(0);
-        Error::new(
-            ErrorKind::Parse,
-            format!("the model's output does not match the template's format from byte {at} on"),
-        )
-    }
 }
 
 impl Parser {
@@ -67,7 +45,7 @@ impl Stream {
         let mut machine = Machine::new(Arc::clone(parser.program()));
         machine.feed(parser.prefill().as_bytes());
         let prefill = parser.prefill().len();
-        let assembler = Assembler::new(prefill);
+        let assembler = Assembler::new(prefill, Arc::clone(parser.recovery()));
         let mut stream = Stream { machine, assembler, prefill, spilt: None, fresh: true, parser: parser.clone() };
         stream.advance();
         stream
@@ -86,6 +64,9 @@ impl Stream {
     /// [`Stream::deltas`]; feeding on is of no use.
     pub fn finish(&mut self, cut_off: bool) -> Ended {
         self.begin();
+        if !cut_off {
+            self.assembler.end();
+        }
         let mut status = Status::Recovered;
         if self.spilt.is_none() {
             if !cut_off && self.machine.finish(self.assembler.captures_read(), self.prefill) {
@@ -98,12 +79,14 @@ impl Stream {
             self.advance();
         }
         let output = self.machine.output();
-        let left_at = self.spilt.map(|at| at.saturating_sub(self.prefill));
         if self.spilt.is_some() {
             status = Status::Recovered;
             self.assembler.spill(self.assembler.covered(), output.len(), output);
         }
-        Ended { message: self.assembler.message(), status, left_at }
+        self.assembler.finish();
+        let left_at = self.spilt.map(|at| at.saturating_sub(self.prefill));
+        let written = output.len().saturating_sub(self.prefill);
+        verdict::judge(&self.assembler, self.parser.recovery(), status, left_at.map(|at| at..written))
     }
 
     /// What the last [`Stream::feed`] or [`Stream::finish`] added.

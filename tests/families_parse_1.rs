@@ -308,7 +308,7 @@ fn reasoning_stays_in_the_content_unless_it_is_asked_for() {
 fn what_does_not_fit_is_content() {
     let call = [("get_all", json!({}))];
     let cases = [
-        ("ministral-3", "[TOOL_CALLS]other[ARGS]{}", message("", "[TOOL_CALLS]other[ARGS]{}", &[])),
+        ("ministral-3", "[TOOL_CALLS]other{}", message("", "[TOOL_CALLS]other{}", &[])),
         ("ministral-3", "[TOOL_CALLS]get_all[ARGS]{} and so on", message("", " and so on", &call)),
         ("gpt-oss", "plain text", message("", "plain text", &[])),
         ("gpt-oss", " to=functions.get_alles<|message|>{}", message("", " to=functions.get_alles<|message|>{}", &[])),

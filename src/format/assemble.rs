@@ -4,16 +4,20 @@
 //! JSON object are passed on as they come, less trailing white space; arguments written one by one are put together into an
 //! object: raw text becomes a JSON string that stays open until the value ends, and the object is closed with the call.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::draft::Draft;
+use super::draft::{Draft, Stray};
 use super::literal::Literal;
+use super::recovery::{Position, Recovery, Sieve};
 use super::tag::Tag;
 use crate::message::{Delta, Message};
 use crate::peg::{Machine, incomplete_tail};
 
 /// Reads a machine's captures and writes the message.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Assembler {
     draft: Draft,
     /// Bytes of the parsed text that come before the output itself.
@@ -25,6 +29,14 @@ pub(crate) struct Assembler {
     /// Everything before this position is in the message, or is markup of something that is.
     covered: usize,
     call: CallState,
+    /// Reads calls where the format has none.
+    recovery: Option<Arc<Recovery>>,
+    /// What reads the region at hand, or what is behind the format.
+    sieve: Option<Box<Sieve>>,
+    /// The output has left the format.
+    spilt: bool,
+    /// The output is whole.
+    ended: bool,
 }
 
 /// What the call at hand needs to be known of it.
@@ -32,6 +44,7 @@ pub(crate) struct Assembler {
 struct CallState {
     open: bool,
     named: bool,
+    stray: Stray,
     /// Id and arguments that came before the name.
     id: String,
     early: String,
@@ -84,8 +97,8 @@ impl Arguments {
 
 impl Assembler {
     /// An empty message; the first `prefill` bytes of the parsed text are not output.
-    pub fn new(prefill: usize) -> Self {
-        Assembler { prefill, covered: prefill, ..Assembler::default() }
+    pub fn new(prefill: usize, recovery: Arc<Recovery>) -> Self {
+        Assembler { prefill, covered: prefill, recovery: Some(recovery), ..Assembler::default() }
     }
 
     /// Reads what the machine shows. `false`: it contradicts what the message says already.
@@ -97,7 +110,10 @@ impl Assembler {
         let output = machine.output();
         for capture in visible.captures.get(self.read..).unwrap_or_default() {
             self.read += 1;
-            let Some(tag) = Tag::from_id(capture.tag) else { continue };
+            let Some(tag) = Tag::from_id(capture.tag) else {
+                self.call.stray.dialect = Tag::dialect_of(capture.tag);
+                continue;
+            };
             if capture.opens {
                 self.open(tag, capture.pos);
             } else {
@@ -110,21 +126,60 @@ impl Assembler {
         !self.draft.contradicted()
     }
 
-    /// Reads another machine's run over the same output from its start.
-    pub fn reread(&mut self, machine: &mut Machine) {
+    /// Reads another machine's run over the same output from its start. Gives [`Assembler::covered`].
+    pub fn reread(&mut self, machine: &mut Machine) -> usize {
         self.rewind();
         self.read(machine);
+        self.covered
     }
 
-    /// The other way to write content: bytes that the format does not account for.
+    /// The other way to write: bytes that the format does not account for, in order.
     pub fn spill(&mut self, from: usize, to: usize, output: &[u8]) {
         self.draft.settle();
         let from = from.max(self.prefill);
+        if !std::mem::replace(&mut self.spilt, true) && self.sieve.as_ref().is_none_or(|sieve| !sieve.is_content()) {
+            self.close_sieve(false);
+            let recovery = self.recovery.as_ref();
+            self.sieve = recovery.and_then(|recovery| recovery.of_spilt(self.position(from))).map(Box::new);
+        }
         if from < to {
-            let text = String::from_utf8_lossy(&output[from..to]);
-            self.draft.content(&text, self.span(from, to));
+            match &mut self.sieve {
+                Some(sieve) => sieve.feed(&output[from..to], &mut self.draft),
+                None => self.draft.content(&String::from_utf8_lossy(&output[from..to]), self.span(from, to)),
+            }
         }
         self.covered = self.covered.max(to);
+    }
+
+    /// The output is whole: what is read from now on is its end.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Nothing more is read: what waited is text, or, at the end of a whole output, a call.
+    pub fn finish(&mut self) {
+        self.close_sieve(self.ended);
+    }
+
+    fn close_sieve(&mut self, whole: bool) {
+        if let Some(mut sieve) = self.sieve.take() {
+            sieve.close(whole, &mut self.draft);
+        }
+    }
+
+    /// Whether a call is begun and not ended.
+    pub fn in_call(&self) -> bool {
+        self.call.open && self.call.named
+    }
+
+    /// Of each call: whether its end was there, what is unusual about it, and the bytes of the output that it was read from.
+    pub fn calls(&self) -> impl Iterator<Item = (bool, Stray, Range<usize>)> {
+        self.draft.calls()
+    }
+
+    /// How a call is not what the format asks for.
+    pub fn stray(&self, index: usize) -> Stray {
+        self.draft.stray(index)
     }
 
     /// Everything before this position is in the message or is its markup.
@@ -163,6 +218,11 @@ impl Assembler {
         self.regions.clear();
         self.covered = self.prefill;
         self.call = CallState::default();
+        self.sieve = None;
+    }
+
+    fn position(&self, at: usize) -> Position {
+        Position { at, prefill: self.prefill }
     }
 
     fn span(&self, from: usize, to: usize) -> std::ops::Range<usize> {
@@ -172,7 +232,9 @@ impl Assembler {
     fn open(&mut self, tag: Tag, pos: usize) {
         match tag {
             Tag::ToolOpen => {
-                self.call = CallState { open: true, containers: vec![(Container::Object, 0)], ..CallState::default() };
+                let stray = self.call.stray;
+                let containers = vec![(Container::Object, 0)];
+                self.call = CallState { open: true, containers, stray, ..CallState::default() };
             }
             Tag::ToolClose => self.close_call(pos),
             Tag::ArgClose => self.close_text(pos),
@@ -189,6 +251,11 @@ impl Assembler {
             }
             Tag::Object => self.begin_container(Container::Object, "{", pos),
             Tag::Array => self.begin_container(Container::Array, "[", pos),
+            Tag::Unknown => self.call.stray.unknown = true,
+            Tag::Content | Tag::Reasoning => {
+                let recovery = self.recovery.as_ref();
+                self.sieve = recovery.and_then(|recovery| recovery.of_region(tag, self.position(pos))).map(Box::new);
+            }
             _ => {}
         }
         self.regions.push((tag, pos));
@@ -203,6 +270,10 @@ impl Assembler {
                 self.text(tag, pos, output, true);
                 self.close_text(pos);
                 self.arguments(":", pos, pos);
+            }
+            Tag::Content | Tag::Reasoning => {
+                self.text(tag, pos, output, true);
+                self.close_sieve(self.ended && pos == output.len());
             }
             _ if tag.streams() => self.text(tag, pos, output, true),
             _ => self.word(tag, &String::from_utf8_lossy(&output[from..pos]), from, pos),
@@ -269,6 +340,7 @@ impl Assembler {
                     self.call.arguments.depth += 1;
                 }
                 self.draft.call(text.trim_ascii_end(), &self.call.id, arguments, span);
+                self.draft.mark(std::mem::take(&mut self.call.stray));
             }
             Tag::ToolId => {
                 let id = text.trim_ascii_end();
@@ -306,6 +378,11 @@ impl Assembler {
             bytes = &output[from..to];
         }
         match tag {
+            Tag::Reasoning | Tag::Content if self.sieve.is_some() => {
+                if let Some(sieve) = &mut self.sieve {
+                    sieve.feed(bytes, &mut self.draft);
+                }
+            }
             Tag::Reasoning | Tag::Content => {
                 let text = String::from_utf8_lossy(bytes);
                 let span = self.span(from, to);

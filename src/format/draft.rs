@@ -33,6 +33,21 @@ struct Call {
     id: Field,
     arguments: Field,
     ended: bool,
+    stray: Stray,
+    span: Range<usize>,
+}
+
+/// In what way a call is not what the format asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stray {
+    /// Its tool is none of the format's.
+    pub unknown: bool,
+    /// Which row of the table of dialects it is written in.
+    pub dialect: Option<usize>,
+    /// It was found where the format has none.
+    pub recovered: bool,
+    /// It was found in reasoning.
+    pub in_reasoning: bool,
 }
 
 /// A piece that was added: which field, which bytes of it, from which bytes of the output.
@@ -90,11 +105,29 @@ impl Draft {
         let start = call.name.append(name);
         let whole = start.is_none_or(|start| start == 0 || start == call.name.text.len());
         let end = call.name.text.len();
+        call.span.start = span.start;
         self.note(DeltaKind::ToolName, index, start.filter(|_| whole), end, span);
         if !id.is_empty() {
             self.id(id, at..at);
         }
         self.arguments(arguments, at..at);
+    }
+
+    /// Notes how the call at hand is not what the format asks for.
+    pub fn mark(&mut self, stray: Stray) {
+        if let Some(call) = self.begun.checked_sub(1).and_then(|index| self.calls.get_mut(index)) {
+            call.stray = stray;
+        }
+    }
+
+    /// How a call is not what the format asks for.
+    pub fn stray(&self, index: usize) -> Stray {
+        self.calls.get(index).map(|call| call.stray).unwrap_or_default()
+    }
+
+    /// Of each call: whether its end was there, what is unusual about it, and the bytes of the output that it was read from.
+    pub fn calls(&self) -> impl Iterator<Item = (bool, Stray, Range<usize>)> {
+        self.calls.iter().map(|call| (call.ended, call.stray, call.span.clone()))
     }
 
     /// Sets the id of the call at hand.
@@ -125,6 +158,7 @@ impl Draft {
         if call.arguments.at < end {
             self.contradicted = true;
         } else if !std::mem::replace(&mut call.ended, true) {
+            call.span.end = call.span.end.max(span.end);
             self.pieces.push(Piece { kind: DeltaKind::ToolEnd, call: index, text: end..end, span });
         }
     }
@@ -202,6 +236,9 @@ impl Draft {
             self.contradicted = true;
             return;
         };
+        if let Some(call) = self.calls.get_mut(call).filter(|_| kind.is_of_call()) {
+            call.span.end = call.span.end.max(span.end);
+        }
         if start == end {
             return;
         }

@@ -209,7 +209,7 @@ impl Harmony<'_> {
     /// One call, or several that are messages of their own.
     fn calls(&self, start: ExprId) -> ExprId {
         let p = self.p;
-        let call = p.any_tool(self.wanted.tools(), |tool| self.call(tool));
+        let call = p.any_tool(self.wanted, |tool| self.call(tool));
         let end = p.choice([p.literal(END), p.literal(CALL)]);
         let next = p.sequence([p.space(), end, start, call]);
         let more = match self.dialect {

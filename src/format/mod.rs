@@ -5,19 +5,23 @@
 mod assemble;
 pub mod auto;
 mod calls;
+mod dialects;
 mod draft;
 mod harmony;
 mod literal;
 pub mod model;
 mod parts;
 pub mod prompt;
+mod recovery;
 mod tag;
+pub(crate) mod verdict;
 
 use serde_json::Value;
 
 pub(crate) use assemble::Assembler;
 pub use model::{Family, family_of};
 pub use prompt::{Prompt, PromptInput};
+pub use recovery::Recovery;
 pub use tag::Tag;
 
 use crate::grammar::Trigger;

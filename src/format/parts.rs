@@ -4,10 +4,10 @@
 use std::ops::Deref;
 
 use crate::grammar::schema;
-use crate::message::Tool;
+use crate::message::{Tool, UnknownTools};
 use serde_json::Value;
 
-use crate::peg::{Builder, ExprId};
+use crate::peg::{Arena, Builder, ExprId};
 
 use super::Wanted;
 use super::tag::Tag;
@@ -27,6 +27,14 @@ impl Deref for Parts {
 }
 
 impl Parts {
+    /// In place of a name: any name. No request has it, as it ends with what is no character.
+    pub const ANY: &str = "any\u{10FFFF}";
+
+    /// Parts that go on where a format's expressions end.
+    pub fn extending(arena: Arena) -> Self {
+        Parts { builder: Builder::extending(arena) }
+    }
+
     /// Text of the reasoning.
     pub fn reasoning(&self, child: ExprId) -> ExprId {
         self.tag(Tag::Reasoning, child)
@@ -52,9 +60,26 @@ impl Parts {
         self.whole(Tag::ToolClose, child)
     }
 
-    /// A call's name.
+    /// A call's name; for [`Parts::ANY`] the name of any tool that the format does not know.
     pub fn tool_name(&self, name: &str) -> ExprId {
-        self.whole(Tag::ToolName, self.literal(name))
+        match name {
+            Parts::ANY if self.is_defined(UNKNOWN_NAME) => {
+                let name = self.whole(Tag::ToolName, self.reference(UNKNOWN_NAME));
+                self.sequence([self.tag(Tag::Unknown, self.empty()), name])
+            }
+            Parts::ANY => self.any_tool_name(),
+            _ => self.whole(Tag::ToolName, self.literal(name)),
+        }
+    }
+
+    /// A call's name, whatever it is.
+    pub fn any_tool_name(&self) -> ExprId {
+        self.whole(Tag::ToolName, self.any_name())
+    }
+
+    /// What can be a name: no white space, quotes, brackets or signs of markup.
+    fn any_name(&self) -> ExprId {
+        self.some(self.none_of(NOT_IN_NAMES))
     }
 
     /// A call's id.
@@ -67,9 +92,10 @@ impl Parts {
         self.tag(Tag::ToolArgs, child)
     }
 
-    /// An argument's name.
+    /// An argument's name; any for [`Parts::ANY`].
     pub fn arg_name(&self, name: &str) -> ExprId {
-        self.whole(Tag::ArgName, self.literal(name))
+        let name = if name == Parts::ANY { self.any_name() } else { self.literal(name) };
+        self.whole(Tag::ArgName, name)
     }
 
     /// An argument's name and what follows it. The name shows on its own unless another one of `names` goes on where it
@@ -123,8 +149,23 @@ impl Parts {
     }
 
     /// One of these tools' calls, each a rule of its own.
-    pub fn any_tool(&self, tools: &[Tool], call: impl Fn(&Tool) -> ExprId) -> ExprId {
+    pub fn known_tool(&self, tools: &[Tool], call: impl Fn(&Tool) -> ExprId) -> ExprId {
         self.choice(tools.iter().map(|tool| self.rule(format!("tool-{}", tool.name), call(tool))).collect::<Vec<_>>())
+    }
+
+    /// The same, or, unless it is to be content, a call of a tool that nobody offers. For formats that mark their calls.
+    pub fn any_tool(&self, wanted: &Wanted, call: impl Fn(&Tool) -> ExprId) -> ExprId {
+        let tools = wanted.tools();
+        let known = self.known_tool(tools, &call);
+        if wanted.request.leniency.unknown_tools == UnknownTools::Content {
+            return known;
+        }
+        let longer = self.none_of(NOT_IN_NAMES);
+        let names = tools.iter().map(|tool| self.literal(&*tool.name));
+        let known_name = self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]);
+        self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_name()]));
+        let any = Tool { name: Parts::ANY.to_owned(), ..Tool::default() };
+        self.choice([known, self.tolerated(call(&any))])
     }
 
     /// Calls, which the model may leave out unless it must call.
@@ -191,6 +232,23 @@ impl Parts {
         self.sequence(all)
     }
 }
+
+/// The rule that any name is that no known tool has.
+const UNKNOWN_NAME: &str = "unknown-tool-name";
+
+/// What no name has in it: white space, quotes, brackets and the signs of markup.
+const NOT_IN_NAMES: &[(char, char)] = &[
+    ('\0', ' '),
+    ('"', '"'),
+    ('\'', ')'),
+    (',', ','),
+    (':', ':'),
+    ('<', '>'),
+    ('[', ']'),
+    ('`', '`'),
+    ('{', '}'),
+    ('\u{7f}', '\u{a0}'),
+];
 
 /// Whether another one of `names` begins with `name`.
 pub(super) fn is_ambiguous<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> bool {

@@ -36,10 +36,12 @@ pub enum Tag {
     Array,
     /// What stands between two members or items, where the comma is to show before the second begins.
     Separator,
+    /// The call that follows is of a tool that nobody offered.
+    Unknown,
 }
 
 impl Tag {
-    const ALL: [Tag; 15] = [
+    const ALL: [Tag; 16] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -55,7 +57,18 @@ impl Tag {
         Tag::Object,
         Tag::Array,
         Tag::Separator,
+        Tag::Unknown,
     ];
+
+    /// The id for "the call that follows is in this dialect", a row of the table.
+    pub(super) fn dialect(index: usize) -> TagId {
+        TagId(FIRST_DIALECT + index as u16)
+    }
+
+    /// The row behind such an id.
+    pub(super) fn dialect_of(id: TagId) -> Option<usize> {
+        id.0.checked_sub(FIRST_DIALECT).map(usize::from)
+    }
 
     /// The tag behind an id of a format's arena.
     pub(super) fn from_id(id: TagId) -> Option<Tag> {
@@ -67,6 +80,9 @@ impl Tag {
         matches!(self, Tag::Reasoning | Tag::Content | Tag::ToolArgs | Tag::ArgJson | Tag::ArgText | Tag::Key)
     }
 }
+
+/// Ids from here on stand for dialects.
+const FIRST_DIALECT: u16 = 1 << 10;
 
 impl From<Tag> for TagId {
     fn from(tag: Tag) -> TagId {

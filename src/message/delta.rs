@@ -20,6 +20,11 @@ pub enum DeltaKind {
 }
 
 impl DeltaKind {
+    /// Whether it is about a call.
+    pub fn is_of_call(self) -> bool {
+        !matches!(self, DeltaKind::Reasoning | DeltaKind::Content)
+    }
+
     /// A stable lower-case name, e.g. `tool_arguments`.
     pub fn name(self) -> &'static str {
         match self {
@@ -44,26 +49,4 @@ pub struct Delta<'a> {
     pub text: &'a str,
     /// The bytes of the raw output that it came from; empty where it stands for markup (a closing brace, say).
     pub span: Range<usize>,
-}
-
-/// How the output related to its format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The whole output matched.
-    Complete,
-    /// It was cut off, or ended where the format does not end: what is there is there.
-    Partial,
-    /// It left the format; what fits nowhere is content.
-    Recovered,
-}
-
-impl Status {
-    /// `complete`, `partial` or `recovered`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Complete => "complete",
-            Status::Partial => "partial",
-            Status::Recovered => "recovered",
-        }
-    }
 }

@@ -2,10 +2,13 @@
 
 mod delta;
 mod openai;
+mod report;
 
-pub use delta::{Delta, DeltaKind, Status};
+pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
+pub use report::{CallReport, Diagnostic, DiagnosticKind, Ended, Status};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// One message of a conversation.
@@ -79,7 +82,7 @@ pub struct ToolCall {
 }
 
 /// A tool that the model may call.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     /// The function's name.
     pub name: String,
@@ -143,6 +146,55 @@ pub enum MalformedArguments {
     Error,
 }
 
+/// Where calls are read that a model writes in another way than its template does, as models fall back to what they were
+/// trained on before. Only where tools may be called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialects {
+    /// Nowhere: what is not in the template's format is content.
+    Off,
+    /// Once the output has left the format.
+    #[default]
+    Recover,
+    /// In all content. Text that may become such a call waits until that is certain.
+    Always,
+}
+
+/// What becomes of calls of tools that the request does not offer, where the format marks calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownTools {
+    /// They are calls, and reported. Agents answer them with the tools that there are.
+    #[default]
+    Call,
+    /// They are content.
+    Content,
+}
+
+/// What becomes of calls inside reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallsInReasoning {
+    /// They are reasoning.
+    #[default]
+    Off,
+    /// They are calls if the output ends with them and the reasoning was not closed. What may be such a call waits.
+    AtEnd,
+    /// They are calls.
+    Always,
+}
+
+/// What becomes of output that is not quite in the template's format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leniency {
+    /// Calls in other ways of writing them.
+    pub dialects: Dialects,
+    /// Calls of tools that nobody offered.
+    pub unknown_tools: UnknownTools,
+    /// Calls in reasoning.
+    pub calls_in_reasoning: CallsInReasoning,
+}
+
 /// A chat-completions request: what [`crate::chat`] needs to make a prompt and a parser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -158,6 +210,8 @@ pub struct Request {
     pub reasoning_format: ReasoningFormat,
     /// What to do with arguments in the history that are no JSON object.
     pub malformed_arguments: MalformedArguments,
+    /// What becomes of output that is not quite in the template's format.
+    pub leniency: Leniency,
     /// The template variable `enable_thinking`.
     pub enable_thinking: bool,
     /// Schema of a structured response; `Null` for none.

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Continuation, Delta, DeltaKind, MalformedArguments, Message, Part, ReasoningFormat, Request, Tool, ToolCall,
-    ToolChoice,
+    CallsInReasoning, Continuation, Delta, DeltaKind, Dialects, Leniency, MalformedArguments, Message, Part,
+    ReasoningFormat, Request, Tool, ToolCall, ToolChoice, UnknownTools,
 };
 use crate::error::{Error, Result};
 
@@ -103,7 +103,7 @@ impl Request {
     }
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), and our
-    /// options `reasoning_format`, `malformed_arguments`, `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt`
+    /// options `reasoning_format`, `malformed_arguments`, `dialects`, `unknown_tools`, `calls_in_reasoning`, `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt`
     /// (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content` and `now`.
     /// Null counts as missing, unknown fields are ignored.
     ///
@@ -126,6 +126,11 @@ impl Request {
             parallel_tool_calls: body.flag("parallel_tool_calls", false)?,
             reasoning_format: choice(&body, "reasoning_format", REASONING_FORMATS)?,
             malformed_arguments: choice(&body, "malformed_arguments", MALFORMED_ARGUMENTS)?,
+            leniency: Leniency {
+                dialects: choice(&body, "dialects", DIALECTS)?,
+                unknown_tools: choice(&body, "unknown_tools", UNKNOWN_TOOLS)?,
+                calls_in_reasoning: choice(&body, "calls_in_reasoning", CALLS_IN_REASONING)?,
+            },
             enable_thinking: body.flag("enable_thinking", true)?,
             json_schema: body.get("json_schema").cloned().unwrap_or_default(),
             grammar: body.text_or_empty("grammar")?,
@@ -155,6 +160,14 @@ const REASONING_FORMATS: &[(&str, ReasoningFormat)] = &[
 
 const MALFORMED_ARGUMENTS: &[(&str, MalformedArguments)] =
     &[("keep", MalformedArguments::Keep), ("empty", MalformedArguments::Empty), ("error", MalformedArguments::Error)];
+
+const DIALECTS: &[(&str, Dialects)] =
+    &[("off", Dialects::Off), ("recover", Dialects::Recover), ("always", Dialects::Always)];
+
+const UNKNOWN_TOOLS: &[(&str, UnknownTools)] = &[("call", UnknownTools::Call), ("content", UnknownTools::Content)];
+
+const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] =
+    &[("off", CallsInReasoning::Off), ("at_end", CallsInReasoning::AtEnd), ("always", CallsInReasoning::Always)];
 
 fn choice<T: Copy + Default>(body: &Fields, name: &str, choices: &[(&str, T)]) -> Result<T> {
     let Some(text) = body.text(name)? else { return Ok(T::default()) };

@@ -24,6 +24,11 @@ impl Builder {
         Builder::default()
     }
 
+    /// A builder that goes on where an arena ends.
+    pub fn extending(arena: Arena) -> Self {
+        Builder { arena: RefCell::new(arena) }
+    }
+
     /// The arena, with `root` as its root. The builder is empty afterwards.
     pub fn finish(&self, root: ExprId) -> Arena {
         let mut arena = self.arena.take();
@@ -41,7 +46,8 @@ impl Builder {
         self.arena.borrow_mut().add(node)
     }
 
-    pub(super) fn is_defined(&self, name: &str) -> bool {
+    /// Whether there is a rule of that name.
+    pub fn is_defined(&self, name: &str) -> bool {
         self.arena.borrow().rule_named(name).is_some()
     }
 

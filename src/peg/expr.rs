@@ -10,6 +10,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::limits;
+
 /// Index of an expression in its [`Arena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ExprId(pub(super) u32);
@@ -192,6 +194,51 @@ impl Arena {
             self.rules.iter().filter(|(_, id)| is_trigger(id)).map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         names.into_iter()
+    }
+
+    /// The texts of which a match of this rule begins with one; white space in front is left out. `None` where it may begin with
+    /// something else.
+    pub fn first_texts(&self, rule: &str) -> Option<Vec<String>> {
+        let mut texts = Vec::new();
+        let opaque = self.firsts(self.rule_named(rule)?, &mut texts, 0)?;
+        opaque.then_some(texts)
+    }
+
+    /// Adds what `id` may begin with; whether it must. `None` where that cannot be told.
+    fn firsts(&self, id: ExprId, into: &mut Vec<String>, depth: usize) -> Option<bool> {
+        if depth > limits::EXPR_DEPTH {
+            return None;
+        }
+        let mut below = |id: ExprId| self.firsts(id, into, depth + 1);
+        match self.get(id) {
+            Expr::Literal(text) => {
+                into.extend(Some(text.clone()).filter(|text| !text.is_empty()));
+                Some(!text.is_empty())
+            }
+            Expr::Empty | Expr::Space | Expr::And(_) | Expr::Not(_) => Some(false),
+            Expr::Sequence(children) => {
+                for &child in children {
+                    if below(child)? {
+                        return Some(true);
+                    }
+                }
+                Some(false)
+            }
+            Expr::Choice(children) => {
+                let mut always = true;
+                for &child in children {
+                    always &= below(child)?;
+                }
+                Some(always)
+            }
+            Expr::Repeat(child, min, _) => Some(below(*child)? && *min > 0),
+            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Tolerated(child) | Expr::Excluding(child, _) => {
+                below(*child)
+            }
+            Expr::Rule { child, .. } | Expr::Schema { child, .. } => below(*child),
+            Expr::Ref(name) => below(self.rule_named(name)?),
+            _ => None,
+        }
     }
 
     /// Where parsing starts; unset in a new arena.

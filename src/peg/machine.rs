@@ -71,6 +71,9 @@ pub struct Machine {
     reach: usize,
     /// One more than the furthest byte looked at.
     examined: usize,
+    /// Whether going back behind what has shown is a failure, and how many captures have.
+    committed: bool,
+    shown: usize,
     /// Captures below this index are the same as at the last call of [`Machine::take_kept`].
     kept: usize,
     steps: u64,
@@ -91,11 +94,19 @@ impl Machine {
             looking: NONE,
             reach: 0,
             examined: 0,
+            committed: false,
+            shown: 0,
             kept: 0,
             steps: 0,
         };
         machine.run(Edge::Open);
         machine
+    }
+
+    /// A run that fails rather than go back behind a capture that has shown. What has shown is what was visible when a further
+    /// byte was needed, so it does not depend on how the output is cut.
+    pub fn committed(program: Arc<Program>) -> Self {
+        Machine { committed: true, ..Machine::new(program) }
     }
 
     /// Appends output and runs as far as it decides. After an end of the run, output is only stored.
@@ -206,6 +217,9 @@ impl Machine {
         while let Some(frame) = self.pop() {
             if matches!(frame.kind, Kind::Return | Kind::Atomic | Kind::And) {
                 continue;
+            }
+            if (frame.captures as usize) < self.shown {
+                break;
             }
             self.truncate_captures(frame.captures);
             self.pos = frame.pos;
@@ -403,7 +417,12 @@ impl Machine {
     }
 
     fn examine(&mut self, end: usize) {
-        self.examined = self.examined.max(end);
+        if end > self.examined {
+            self.examined = end;
+            if self.committed {
+                self.shown = self.visible().captures.len();
+            }
+        }
     }
 
     fn character(&mut self) -> Decoded {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chatparse::stream::Ended;
+use chatparse::message::Ended;
 use chatparse::{Delta, DeltaKind, Message, Parser, Status, Stream};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use chatparse::stream::Ended;
+use chatparse::message::Ended;
 use chatparse::{Delta, Status, Stream};
 use serde_json::json;
 

@@ -10,7 +10,8 @@ use crate::peg::ExprId;
 
 /// All calls of a message, with the markers around them.
 pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) -> ExprId {
-    let each = any(p, tools, wanted);
+    let marked = !tools.section_start.is_empty() || !tools.per_call_start.is_empty();
+    let each = any(p, tools, wanted, marked);
     let per_call = tools.section_start.is_empty() && !tools.per_call_start.is_empty();
     let (start, end) = match per_call {
         true => (&tools.per_call_start, &tools.per_call_end),
@@ -34,9 +35,11 @@ pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) 
     p.calls(wanted, section)
 }
 
-/// One call of any tool, without the markers.
-pub(in crate::format) fn any(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) -> ExprId {
-    p.any_tool(wanted.tools(), |tool| Call { p, tools, tool, others: wanted.tools() }.expr())
+/// One call of any tool, without the markers. `marked`: they tell a call, even of a tool that nobody knows. Where the name is a
+/// key, it shows before its closing quote, so it must be known.
+pub(in crate::format) fn any(p: &Parts, tools: &ToolsLayout, wanted: &Wanted, marked: bool) -> ExprId {
+    let call = |tool: &Tool| Call { p, tools, tool, others: wanted.tools() }.expr();
+    if marked && !tools.name_is_key { p.any_tool(wanted, call) } else { p.known_tool(wanted.tools(), call) }
 }
 
 /// One tool's call.

@@ -1,6 +1,8 @@
 //! Members of an object that are written one by one: a call's arguments, and objects inside them.
 
 use super::super::parts::Parts;
+use serde_json::Value;
+
 use crate::grammar::schema::{self, Types};
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
@@ -15,6 +17,12 @@ pub(in crate::format) struct Member<'a> {
 }
 
 impl Member<'_> {
+    /// An argument of any name and type.
+    pub fn any() -> Member<'static> {
+        let schema = SchemaRef::from(Value::Bool(true));
+        Member { name: Parts::ANY, schema, required: false, rule: "unknown-arg".to_owned() }
+    }
+
     /// The types its value may have.
     pub fn types(&self) -> Types {
         schema::types(self.schema.get(), &self.schema.document)
@@ -36,8 +44,11 @@ pub(in crate::format) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> imp
     })
 }
 
-/// All arguments of a call in any order, with white space before each.
+/// All arguments of a call in any order, with white space before each. A tool that nobody knows takes any.
 pub(in crate::format) fn arguments(p: &Parts, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
+    if tool.name == Parts::ANY {
+        return p.many(p.sequence([p.space(), one(&Member::any())]));
+    }
     let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
     in_any_order(p, members(&parameters, &format!("tool-{}-arg-", tool.name)), one)
 }

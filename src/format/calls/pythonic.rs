@@ -16,7 +16,7 @@ pub(in crate::format) fn calls(p: &Parts, wanted: &Wanted, end: &str) -> ExprId 
     let next_call = p.spaced([p.literal(","), p.choice(heads)]);
     let end = p.spaced([p.literal("]"), p.literal(end)]);
     let after = p.spaced([p.literal(")"), p.choice([next_call, end])]);
-    let each = p.any_tool(wanted.tools(), |tool| call(p, tool, after));
+    let each = p.known_tool(wanted.tools(), |tool| call(p, tool, after));
     let mut list = each;
     if wanted.parallel() {
         list = p.sequence([each, p.many(p.sequence([comma(p), each]))]);

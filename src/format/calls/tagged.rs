@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::Wanted;
 use super::super::parts::Parts;
+use super::members;
 use crate::analysis::{ArgumentsLayout, CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema;
 use crate::message::Tool;
@@ -16,7 +17,7 @@ const SEPARATOR: &str = ", ";
 pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
     let tools = &layout.tools;
     let by_tag = tools.format == ToolFormat::TagWithTagged;
-    let each = p.any_tool(wanted.tools(), |tool| {
+    let each = p.any_tool(wanted, |tool| {
         let call = Call { p, layout, tool };
         if by_tag { call.with_tagged_arguments() } else { call.with_json_arguments() }
     });
@@ -54,8 +55,17 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
 }
 
 /// A tool's arguments, each in tags of its own, in any order, with white space before each; and whether one of them must be
-/// there.
+/// there. A tool that nobody knows takes any.
 pub(in crate::format) fn arguments(p: &Parts, layout: &ArgumentsLayout, tool: &Tool) -> (ExprId, bool) {
+    if tool.name == Parts::ANY {
+        let any = members::arguments(p, tool, |member| {
+            let end = || p.arg_close(p.literal(&*layout.value_suffix));
+            let json = p.sequence([member.python(p), end()]);
+            let value = members::value(p, member.types(), json, text_value(p, layout));
+            p.sequence([p.atomic(open(p, layout, member.name)), p.literal(&*layout.value_prefix), value])
+        });
+        return (any, false);
+    }
     let root = Arc::new(schema::parameters(&tool.parameters));
     let mut required = Vec::new();
     let mut optional = Vec::new();
@@ -65,13 +75,18 @@ pub(in crate::format) fn arguments(p: &Parts, layout: &ArgumentsLayout, tool: &T
             true => text_value(p, layout),
             false => json_value(p, layout, &rule, SchemaRef::property(&root, name)),
         };
-        let open = p.sequence([p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)]);
-        let argument = p.rule(rule, p.sequence([p.atomic(open), p.literal(&*layout.value_prefix), value]));
+        let open = p.atomic(open(p, layout, name));
+        let argument = p.rule(rule, p.sequence([open, p.literal(&*layout.value_prefix), value]));
         let argument = p.sequence([p.space(), argument]);
         if must { required.push(argument) } else { optional.push(argument) }
     }
     let has_required = !required.is_empty();
     (p.unordered(required, optional), has_required)
+}
+
+/// What opens an argument.
+fn open(p: &Parts, layout: &ArgumentsLayout, name: &str) -> ExprId {
+    p.sequence([p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)])
 }
 
 /// A value that is raw text, and its end.

@@ -169,7 +169,7 @@ fn before_calls(p: &Parts, block: &[String; 2], others: &[&str]) -> ExprId {
 }
 
 fn calls(p: &Parts, wanted: &Wanted, block: &[String; 2]) -> ExprId {
-    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let each = p.any_tool(wanted, |tool| call(p, tool));
     let more = if wanted.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let end = p.choice([p.literal(&*block[1]), p.end()]);
     let end = p.sequence([end, p.markup_ends()]);

@@ -60,7 +60,7 @@ pub fn build(wanted: &Wanted) -> Format {
 
 /// Calls, the first without its `>>>`.
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let call = p.any_tool(wanted.tools(), |tool| {
+    let call = p.known_tool(wanted.tools(), |tool| {
         let name = p.tool_open(p.sequence([p.tool_name(&tool.name), p.literal("\n")]));
         p.sequence([name, p.json_args(tool), p.tool_close(p.empty())])
     });

@@ -155,7 +155,7 @@ fn output(wanted: &Wanted) -> Arena {
 
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     notation(p);
-    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let each = p.any_tool(wanted, |tool| call(p, tool));
     let end = p.choice([p.literal(CALL[1]), p.end()]);
     let one = p.sequence([p.literal(format!("{}call:", CALL[0])), each, end, p.markup_ends()]);
     let most = if wanted.parallel() { None } else { Some(1) };

@@ -49,7 +49,7 @@ fn output(wanted: &Wanted) -> Arena {
     if wanted.tools().is_empty() {
         turn.push(p.content(p.rest()));
     } else {
-        let call = json::any(&p, &ToolsLayout::default(), wanted);
+        let call = json::any(&p, &ToolsLayout::default(), wanted, true);
         let call = p.trigger_rule("tool-call", p.sequence([p.literal(CALL_START), p.space(), call]));
         let calls = p.calls(wanted, call);
         // The separator ends the call's message, too.

@@ -66,7 +66,7 @@ fn output(wanted: &Wanted) -> Arena {
 
 /// The section of the calls. The model may leave its markers out.
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let each = p.any_tool(wanted, |tool| call(p, tool));
     let one = p.sequence([p.literal(CALL_START), each, p.space()]);
     let many = p.repeat(one, 1, (!wanted.parallel()).then_some(1));
     let to_end = p.sequence([many, p.optional(p.sequence([p.literal(SECTION_END), p.space()]))]);

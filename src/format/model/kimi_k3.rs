@@ -92,7 +92,7 @@ fn output(wanted: &Wanted) -> Arena {
 
 /// The section of the calls. A grammar that begins here must let the message end.
 fn calls(p: &Parts, wanted: &Wanted, ending: ExprId) -> ExprId {
-    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let each = p.any_tool(wanted, |tool| call(p, tool));
     let all = p.some(p.sequence([each, p.space()]));
     p.trigger_rule("tool-call", p.sequence([p.literal(TOOLS_START), p.space(), all, p.literal(TOOLS_END), ending]))
 }
@@ -100,17 +100,22 @@ fn calls(p: &Parts, wanted: &Wanted, ending: ExprId) -> ExprId {
 fn call(p: &Parts, tool: &Tool) -> ExprId {
     let name = p.sequence([p.literal("<|open|>call tool=\""), p.tool_name(&tool.name), p.literal("\"")]);
     let open = p.tool_open(p.sequence([name, attributes(p)]));
+    let key = |name: ExprId| p.sequence([p.literal("<|open|>argument key=\""), name]);
     let root = Arc::new(schema::parameters(&tool.parameters));
     let mut required = Vec::new();
     let mut optional = Vec::new();
     for (name, schema, must) in schema::members(&root) {
         let names = schema::members(&root).map(|(name, ..)| name);
-        let key = p.sequence([p.literal("<|open|>argument key=\""), p.arg_name_before(name, names, "\"")]);
         let rule = format!("tool-{}-arg-{name}", tool.name);
         let annotated = |value| p.schema(value, format!("{rule}-schema"), SchemaRef::property(&root, name), false);
-        let argument = p.sequence([key, typed_value(p, schema, annotated), p.space()]);
+        let value = typed_value(p, schema, annotated);
+        let argument = p.sequence([key(p.arg_name_before(name, names, "\"")), value, p.space()]);
         let argument = p.rule(rule.as_str(), argument);
         if must { required.push(argument) } else { optional.push(argument) }
+    }
+    if tool.name == Parts::ANY {
+        let any = p.atomic(p.sequence([p.arg_name(Parts::ANY), p.literal("\"")]));
+        optional.push(p.sequence([key(any), typed_value(p, &Value::Null, |value| value), p.space()]));
     }
     let one_by_one = p.unordered(required, optional);
     let whole = [p.literal("<|open|>json"), attributes(p), p.json_args(tool), p.literal("<|close|>json<|sep|>")];

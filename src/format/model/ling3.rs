@@ -104,7 +104,7 @@ fn last_text(p: &Parts) -> ExprId {
 /// Calls, and text behind them. What begins like a call but is of no known tool is text.
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     let tools = wanted.tools();
-    let each = p.any_tool(tools, |tool| {
+    let each = p.known_tool(tools, |tool| {
         let close = p.tool_close(p.literal(CALL_END));
         p.sequence([head(p, tool, tools), arguments(p, tool), p.space(), close, p.space()])
     });

@@ -73,7 +73,7 @@ fn output(wanted: &Wanted) -> Arena {
 }
 
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let each = p.any_tool(wanted, |tool| call(p, tool));
     let most = if wanted.parallel() { None } else { Some(1) };
     let calls = p.trigger_rule("tool-call", p.repeat(p.sequence([each, p.space()]), 1, most));
     p.calls(wanted, calls)

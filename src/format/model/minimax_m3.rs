@@ -89,7 +89,7 @@ fn output(wanted: &Wanted) -> Arena {
 
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
     undescribed(p);
-    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let each = p.any_tool(wanted, |tool| call(p, tool));
     let more = if wanted.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let end = p.choice([p.literal(tag("/tool_call")), p.end()]);
     let end = p.sequence([end, p.markup_ends()]);
@@ -98,7 +98,10 @@ fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
 
 fn call(p: &Parts, tool: &Tool) -> ExprId {
     let open = [p.literal(format!("{NS}<invoke name=\"")), p.tool_name(&tool.name), p.literal("\">")];
-    let arguments = members::arguments(p, tool, |member| element(p, member, 0));
+    let arguments = match &*tool.name {
+        Parts::ANY => p.many(p.sequence([p.space(), p.reference(ANY_MEMBER)])),
+        _ => members::arguments(p, tool, |member| element(p, member, 0)),
+    };
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), p.tool_close(p.literal(tag("/invoke")))])
 }
 

@@ -57,7 +57,7 @@ pub fn build(wanted: &Wanted) -> Format {
 }
 
 fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let call = p.any_tool(wanted.tools(), |tool| {
+    let call = p.any_tool(wanted, |tool| {
         let name = p.tool_open(p.sequence([p.tool_name(&tool.name), p.literal(ARGUMENTS)]));
         p.sequence([name, p.json_args(tool), p.tool_close(p.empty())])
     });

@@ -97,7 +97,7 @@ fn output(wanted: &Wanted) -> Arena {
 }
 
 fn calls(p: &Parts, wanted: &Wanted, start: ExprId) -> ExprId {
-    let call = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let call = p.any_tool(wanted, |tool| call(p, tool));
     let next = p.sequence([p.literal(NEXT), start, call]);
     p.trigger_rule("tool-call", if wanted.parallel() { p.sequence([call, p.many(next)]) } else { call })
 }

@@ -115,7 +115,7 @@ fn output(wanted: &Wanted, reasons: bool) -> Arena {
 }
 
 fn calls(p: &Parts, wanted: &Wanted, reasons: bool) -> ExprId {
-    let each = p.any_tool(wanted.tools(), |tool| call(p, tool));
+    let each = p.any_tool(wanted, |tool| call(p, tool));
     let start = p.sequence([p.literal(CALL[0]), p.space()]);
     let end = p.choice([p.literal(CALL[1]), p.end()]);
     let body = p.sequence([each, p.space(), end, p.markup_ends(), p.space()]);

@@ -1,0 +1,304 @@
+//! Calls that models write in another way than their template does, and the description of text in which such calls stand.
+//!
+//! What is tried, in this order: the calls of the format at hand, then one row after the other of a table. Each begins with
+//! a marker of its own, so text waits only where one of these could begin. Nothing of a call shows before its name is
+//! certain, and from there on it is that call: [`Machine::committed`](crate::peg::Machine::committed) runs what is built here.
+
+use super::calls::members;
+use super::parts::Parts;
+use super::tag::Tag;
+use crate::message::{Dialects, Leniency, Tool, UnknownTools};
+use crate::peg::{Arena, ExprId};
+
+/// A way to write calls.
+struct Dialect {
+    name: &'static str,
+    /// What its calls begin with: any of these.
+    starts: &'static [&'static str],
+    call: fn(&Offer) -> ExprId,
+}
+
+/// The table. A row's number is part of its tag.
+const DIALECTS: &[Dialect] = &[
+    Dialect { name: "json-in-tags", starts: &[TOOL_CALL[0]], call: json_in_tags },
+    Dialect { name: "function-tags", starts: &[TOOL_CALL[0], "<function="], call: function_tags },
+    Dialect { name: "invoke-tags", starts: &[TOOL_CALL[0], "<function_calls>", "<invoke name=\""], call: invoke_tags },
+    Dialect { name: "kimi-k2", starts: &["<|tool_calls_section_begin|>", "<|tool_call_begin|>"], call: kimi_k2 },
+    Dialect {
+        name: "deepseek-r1",
+        starts: &["<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<tool▁calls▁begin>", "<tool▁call▁begin>"],
+        call: deepseek_r1,
+    },
+    Dialect { name: "deepseek-r1-function", starts: &["function<"], call: deepseek_r1_function },
+    Dialect { name: "deepseek-r1-list", starts: &["function\n```json", "function ```json"], call: deepseek_r1_list },
+    Dialect { name: "deepseek-r1-tags", starts: &[TOOL_CALL[0]], call: deepseek_r1_tags },
+    Dialect { name: "harmony", starts: &["<|channel|>", "<|start|>assistant"], call: harmony },
+    Dialect { name: "bare-json", starts: &["{"], call: bare_json },
+];
+
+const TOOL_CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
+const WHITE_SPACE: [&str; 4] = [" ", "\n", "\t", "\r"];
+
+/// The name of a row of the table, by its number.
+pub(super) fn name(index: usize) -> Option<&'static str> {
+    DIALECTS.get(index).map(|dialect| dialect.name)
+}
+
+/// What the calls in a text may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Anywhere: text, call, text.
+    Anywhere,
+    /// Only at the end, and only if they are all that stands there.
+    AtEnd,
+}
+
+/// Text with calls in it. `format`: what the output should have looked like, whose own calls are read, too.
+pub(crate) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency, place: Place) -> Arena {
+    let p = Parts::extending(format.clone());
+    let unknown = leniency.unknown_tools == UnknownTools::Call;
+    let mut starts: Vec<String> = Vec::new();
+    let mut calls = Vec::new();
+    for rule in format.trigger_rules() {
+        if let Some(own) = format.first_texts(rule) {
+            starts.extend(own);
+            calls.push(p.reference(rule));
+        }
+    }
+    if leniency.dialects != Dialects::Off {
+        for (index, dialect) in DIALECTS.iter().enumerate() {
+            starts.extend(dialect.starts.iter().map(|start| (*start).to_owned()));
+            let start = p.and(p.choice(dialect.starts.iter().map(|start| p.literal(*start))));
+            calls.push(p.sequence([start, (dialect.call)(&Offer { p: &p, tools, unknown, dialect: index })]));
+        }
+    }
+    starts.retain(|start| !start.trim_ascii().is_empty());
+    starts.sort_unstable();
+    starts.dedup();
+    let call = p.choice(calls);
+    // White space in front of a call goes with it.
+    let call = p.choice([call, p.sequence([p.space(), call])]);
+    let call = match place {
+        Place::Anywhere => call,
+        Place::AtEnd => p.atomic(p.sequence([p.some(call), p.space(), p.end()])),
+    };
+    let blank = p.content(p.some(p.one_of(&WHITE_SPACE.map(|text| char_range(text)))));
+    let stops = starts.into_iter().chain(WHITE_SPACE.map(str::to_owned));
+    // What stands here may be the beginning of a call that is none; bytes that are no text are not any character.
+    let word = p.content(p.sequence([p.optional(p.any()), p.until_any(stops)]));
+    let root = p.sequence([p.many(p.choice([call, blank, word])), p.end()]);
+    p.finish(root)
+}
+
+fn char_range(text: &str) -> (char, char) {
+    let c = text.chars().next().unwrap_or(' ');
+    (c, c)
+}
+
+/// What may be called.
+struct Offer<'a> {
+    p: &'a Parts,
+    tools: &'a [Tool],
+    unknown: bool,
+    /// The row of the table.
+    dialect: usize,
+}
+
+impl Offer<'_> {
+    /// Any name that may be called.
+    fn name(&self) -> ExprId {
+        if self.unknown { self.noted(self.p.any_tool_name()) } else { self.known_name() }
+    }
+
+    /// A name, and the dialect that it is called in.
+    fn noted(&self, name: ExprId) -> ExprId {
+        self.p.sequence([self.p.tag(Tag::dialect(self.dialect), self.p.empty()), name])
+    }
+
+    fn known_name(&self) -> ExprId {
+        let mut names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
+        names.sort_unstable_by_key(|name| std::cmp::Reverse(name.len()));
+        self.noted(self.p.choice(names.into_iter().map(|name| self.p.tool_name(name))))
+    }
+
+    /// A call between these markers, its arguments as one JSON object.
+    fn json_call(&self, before_name: ExprId, after_name: ExprId, close: ExprId) -> ExprId {
+        let p = self.p;
+        let head = p.atomic(p.sequence([p.tool_open(before_name), self.name(), after_name, p.space()]));
+        p.sequence([head, p.tool_args(p.json()), p.space(), p.tool_close(close)])
+    }
+
+    /// `{"name": "f", "arguments": {...}}` after `before`: the fields in either order, the arguments also as `parameters`. The
+    /// last brace may be missing in front of `after`.
+    fn object(&self, before: ExprId, name: ExprId, after: &str) -> ExprId {
+        let p = self.p;
+        let comma = || p.sequence([p.space(), p.literal(","), p.space()]);
+        let kind = p.optional(p.sequence([p.json_member("type", p.literal("\"function\"")), comma()]));
+        let open = p.sequence([before, p.space(), p.tool_open(p.literal("{")), p.space(), kind]);
+        let name = p.json_member("name", p.sequence([p.literal("\""), name, p.literal("\"")]));
+        let key = p.choice([p.literal("\"arguments\""), p.literal("\"parameters\"")]);
+        let arguments = p.sequence([key, p.space(), p.literal(":"), p.space(), p.tool_args(p.json()), p.space()]);
+        let brace = p.literal("}");
+        let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.literal(after))]) });
+        let name_first = p.sequence([p.atomic(p.sequence([open, name, comma()])), arguments, close]);
+        let name_last = p.atomic(p.sequence([open, arguments, p.literal(","), p.space(), name, p.space(), close]));
+        p.choice([name_first, name_last])
+    }
+
+    /// Arguments in tags: `<open name close> value </parameter>`.
+    fn tagged_call(&self, tags: &ArgumentTags) -> ExprId {
+        let p = self.p;
+        let any = Tool { name: Parts::ANY.to_owned(), ..Tool::default() };
+        let unknown = self.unknown.then_some(&any);
+        p.choice(self.tools.iter().chain(unknown).map(|tool| {
+            let open = p.tool_open(p.optional(p.sequence([p.literal(tags.wrapper[0]), p.space()])));
+            let name =
+                p.sequence([p.literal(tags.call), self.noted(p.tool_name(&tool.name)), p.literal(tags.name_end)]);
+            let head = p.atomic(p.sequence([open, name]));
+            let stray = p.many(p.sequence([p.space(), p.literal(PARAMETER_END)]));
+            let arguments = members::arguments(p, tool, |member| {
+                let name = p.sequence([p.literal(tags.argument), p.arg_name(member.name), p.literal(tags.name_end)]);
+                let end = p.sequence([p.arg_close(p.literal(PARAMETER_END)), stray]);
+                let json = p.sequence([p.space(), member.python(p), p.space(), end]);
+                let value = members::value(p, member.types(), json, self.text());
+                p.sequence([p.atomic(p.sequence([name, p.optional(p.literal("\n"))])), value, stray])
+            });
+            let close = p.tool_close(p.literal(tags.end));
+            let rest = p.optional(p.sequence([p.space(), p.literal(tags.wrapper[1])]));
+            p.sequence([head, arguments, p.space(), close, rest])
+        }))
+    }
+
+    /// Text up to the closing tag, less the line break in front of it.
+    fn text(&self) -> ExprId {
+        let p = self.p;
+        let on_its_own_line = format!("\n{PARAMETER_END}");
+        let text = p.arg_text(p.until_any([&*on_its_own_line, PARAMETER_END]));
+        p.sequence([text, p.arg_close(p.choice([p.literal(on_its_own_line), p.literal(PARAMETER_END)]))])
+    }
+
+    /// A block of JSON.
+    fn block_start(&self) -> ExprId {
+        self.p.sequence([self.p.space(), self.p.literal("```json"), self.p.space()])
+    }
+
+    /// A marker that may be missing, and white space in front of it.
+    fn maybe(&self, marker: &str) -> ExprId {
+        self.p.optional(self.p.sequence([self.p.space(), self.p.literal(marker)]))
+    }
+}
+
+const PARAMETER_END: &str = "</parameter>";
+
+/// How a call with arguments in tags is spelt.
+struct ArgumentTags {
+    /// Around the call; may be missing.
+    wrapper: [&'static str; 2],
+    call: &'static str,
+    argument: &'static str,
+    name_end: &'static str,
+    end: &'static str,
+}
+
+/// `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`, as Hermes and Qwen write.
+fn json_in_tags(offer: &Offer) -> ExprId {
+    let p = offer.p;
+    p.sequence([offer.object(p.literal(TOOL_CALL[0]), offer.name(), TOOL_CALL[1]), offer.maybe(TOOL_CALL[1])])
+}
+
+/// `<tool_call><function=f><parameter=x>1</parameter></function></tool_call>`, as Qwen3-Coder writes.
+fn function_tags(offer: &Offer) -> ExprId {
+    let tags = ArgumentTags {
+        wrapper: TOOL_CALL,
+        call: "<function=",
+        argument: "<parameter=",
+        name_end: ">",
+        end: "</function>",
+    };
+    offer.tagged_call(&tags)
+}
+
+/// `<tool_call><invoke name="f"><parameter name="x">1</parameter></invoke></tool_call>`.
+fn invoke_tags(offer: &Offer) -> ExprId {
+    let p = offer.p;
+    let tags = ArgumentTags {
+        wrapper: TOOL_CALL,
+        call: "<invoke name=\"",
+        argument: "<parameter name=\"",
+        name_end: "\">",
+        end: "</invoke>",
+    };
+    let listed = ArgumentTags { wrapper: ["<function_calls>", "</function_calls>"], ..tags };
+    p.choice([offer.tagged_call(&tags), offer.tagged_call(&listed)])
+}
+
+/// `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|>`, in a section or not.
+fn kimi_k2(offer: &Offer) -> ExprId {
+    let p = offer.p;
+    let number = p.optional(p.sequence([p.literal(":"), p.some(p.one_of(&[('0', '9')]))]));
+    let section = p.optional(p.sequence([p.literal("<|tool_calls_section_begin|>"), p.space()]));
+    let start = p.sequence([section, p.literal("<|tool_call_begin|>"), p.space()]);
+    let id = p.tool_id(p.sequence([p.optional(p.literal("functions.")), offer.name(), number]));
+    let head = [p.tool_open(start), id, p.space(), p.literal("<|tool_call_argument_begin|>"), p.space()];
+    let close = p.tool_close(p.literal("<|tool_call_end|>"));
+    let end = offer.maybe("<|tool_calls_section_end|>");
+    p.sequence([p.atomic(p.sequence(head)), p.tool_args(p.json()), p.space(), close, end])
+}
+
+/// `<｜tool▁call▁begin｜>function<｜tool▁sep｜>f`, a block of JSON and `<｜tool▁call▁end｜>`, in a section or not.
+fn deepseek_r1(offer: &Offer) -> ExprId {
+    let p = offer.p;
+    p.choice([["<｜", "｜>"], ["<", ">"]].map(|[left, right]| {
+        let marker = |words: &str| format!("{left}{words}{right}");
+        let section = p.optional(p.sequence([p.literal(marker("tool▁calls▁begin")), p.space()]));
+        let begin = [section, p.literal(marker("tool▁call▁begin")), p.space(), p.literal("function")];
+        let begin = p.sequence([p.sequence(begin), p.literal(marker("tool▁sep"))]);
+        let end = p.sequence([p.literal("```"), p.space(), p.literal(marker("tool▁call▁end"))]);
+        let call = offer.json_call(begin, offer.block_start(), end);
+        p.sequence([call, offer.maybe(&marker("tool▁calls▁end"))])
+    }))
+}
+
+/// `function<f>` and a block of JSON.
+fn deepseek_r1_function(offer: &Offer) -> ExprId {
+    let p = offer.p;
+    let after = p.sequence([p.literal(">"), offer.block_start()]);
+    offer.json_call(p.literal("function<"), after, p.literal("```"))
+}
+
+/// `function` and a block of JSON: `{"tools": [{"name": "f", "arguments": {"x": 1}}]}`.
+fn deepseek_r1_list(offer: &Offer) -> ExprId {
+    let p = offer.p;
+    let list = p.json_member("tools", p.literal("["));
+    let start = [p.literal("function"), offer.block_start(), p.literal("{"), p.space(), list];
+    let more = p.sequence([p.space(), offer.object(p.literal(","), offer.name(), "")]);
+    let end = [p.space(), p.literal("]"), p.space(), p.literal("}"), offer.maybe("```")];
+    p.sequence([offer.object(p.sequence(start), offer.name(), ""), p.many(more), p.sequence(end)])
+}
+
+/// `<tool_call>function</think>f`, a block of JSON and `</tool_call>`.
+fn deepseek_r1_tags(offer: &Offer) -> ExprId {
+    let p = offer.p;
+    let start = p.sequence([p.literal(TOOL_CALL[0]), p.space(), p.literal("function</think>")]);
+    let call = offer.json_call(start, offer.block_start(), p.literal("```"));
+    p.sequence([call, offer.maybe(TOOL_CALL[1])])
+}
+
+/// `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"x": 1}<|call|>`, with whatever else the header says.
+fn harmony(offer: &Offer) -> ExprId {
+    let p = offer.p;
+    let noise = || p.many(p.choice([p.none_of(&[('<', '<'), ('\n', '\n'), ('=', '=')]), p.literal("<|constrain|>")]));
+    let start = p.optional(p.literal("<|start|>assistant"));
+    let channel = p.optional(p.sequence([noise(), p.literal("<|channel|>")]));
+    let to = p.sequence([start, channel, p.many(p.sequence([p.not(p.literal(" to=")), p.none_of(&[('<', '<')])]))]);
+    let to = p.sequence([to, p.literal(" to=functions.")]);
+    let after =
+        p.sequence([noise(), p.optional(p.sequence([p.literal("<|channel|>"), noise()])), p.literal("<|message|>")]);
+    let close = p.choice([p.literal("<|call|>"), p.literal("<|end|>"), p.and(p.literal("<|start|>")), p.end()]);
+    offer.json_call(to, after, close)
+}
+
+/// `{"name": "f", "arguments": {"x": 1}}` by itself, of a tool that is known: nothing else marks it.
+fn bare_json(offer: &Offer) -> ExprId {
+    offer.object(offer.p.empty(), offer.known_name(), "")
+}

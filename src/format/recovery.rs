@@ -1,0 +1,200 @@
+//! Calls where the format has none: in text that is not in the format, and, where the request asks for it, in content and in
+//! reasoning.
+//!
+//! A [`Sieve`] reads such text with a description of its own ([`super::dialects`]) and passes on what it finds. Where a call
+//! breaks off, what was read of it stands, and the sieve starts anew behind it.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use super::assemble::Assembler;
+use super::dialects::{self, Place};
+use super::draft::{Draft, Stray};
+use super::tag::Tag;
+use crate::message::{CallsInReasoning, DeltaKind, Dialects, Leniency, Tool};
+use crate::peg::{self, Arena, Machine, Program, State};
+
+/// What a parser needs to read calls outside its format. The programs are made when the first output needs them.
+#[derive(Debug)]
+pub struct Recovery {
+    format: Arc<Arena>,
+    /// The tools on offer. None: nothing is looked for.
+    pub tools: Vec<Tool>,
+    /// What is asked for.
+    pub leniency: Leniency,
+    anywhere: OnceLock<Option<Arc<Program>>>,
+    at_end: OnceLock<Option<Arc<Program>>>,
+}
+
+impl Recovery {
+    /// For a format and a request with these tools.
+    pub fn new(format: Arc<Arena>, tools: Vec<Tool>, leniency: Leniency) -> Self {
+        Recovery { format, tools, leniency, anywhere: OnceLock::new(), at_end: OnceLock::new() }
+    }
+
+    /// What the output should look like.
+    pub fn format(&self) -> &Arc<Arena> {
+        &self.format
+    }
+
+    /// A program for calls in `place`; `None` where there are none to look for, or where the tools are too many.
+    fn program(&self, place: Place) -> Option<Arc<Program>> {
+        let cell = if place == Place::AtEnd { &self.at_end } else { &self.anywhere };
+        let make = || peg::compile(&dialects::text_with_calls(&self.format, &self.tools, self.leniency, place)).ok();
+        cell.get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) }).clone()
+    }
+
+    /// What reads text that has left the format, from this position of the output on.
+    pub(super) fn of_spilt(&self, at: Position) -> Option<Sieve> {
+        let program = match self.leniency.dialects {
+            Dialects::Off => None,
+            Dialects::Recover | Dialects::Always => self.program(Place::Anywhere),
+        };
+        program.map(|program| Sieve::new(program, at, Tag::Content, Place::Anywhere))
+    }
+
+    /// What reads a region of the format, where the request asks for it.
+    pub(super) fn of_region(&self, tag: Tag, at: Position) -> Option<Sieve> {
+        let Leniency { dialects, calls_in_reasoning, .. } = self.leniency;
+        let place = match (tag, dialects, calls_in_reasoning) {
+            (Tag::Content, Dialects::Always, _) | (Tag::Reasoning, _, CallsInReasoning::Always) => Place::Anywhere,
+            (Tag::Reasoning, _, CallsInReasoning::AtEnd) => Place::AtEnd,
+            _ => return None,
+        };
+        self.program(place).map(|program| Sieve::new(program, at, tag, place))
+    }
+}
+
+/// A position in the parsed text, of which the first `prefill` bytes are not output.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position {
+    pub at: usize,
+    pub prefill: usize,
+}
+
+impl Position {
+    /// What stands in this range behind it, as bytes of the output.
+    fn span(self, range: Range<usize>) -> Range<usize> {
+        let place = |at: usize| (self.at + at).saturating_sub(self.prefill);
+        place(range.start)..place(range.end)
+    }
+
+    fn skip(&mut self, length: usize) {
+        self.at += length;
+    }
+}
+
+/// Bytes that are read before a sieve may start anew: bounds what is read twice.
+const PIECE: usize = 1 << 10;
+
+/// Text in which there may be calls.
+#[derive(Clone)]
+pub(super) struct Sieve {
+    program: Arc<Program>,
+    machine: Machine,
+    reader: Box<Assembler>,
+    /// Where the machine's text begins.
+    start: Position,
+    /// What text is that is no call.
+    prose: Tag,
+    place: Place,
+    /// What the machine cannot take is text.
+    gave_up: bool,
+}
+
+impl Sieve {
+    fn new(program: Arc<Program>, start: Position, prose: Tag, place: Place) -> Self {
+        let machine = Machine::committed(Arc::clone(&program));
+        Sieve { program, machine, reader: Box::default(), start, prose, place, gave_up: false }
+    }
+
+    /// Whether what it finds to be text is content.
+    pub fn is_content(&self) -> bool {
+        self.prose == Tag::Content
+    }
+
+    /// Reads on.
+    pub fn feed(&mut self, bytes: &[u8], draft: &mut Draft) {
+        for piece in bytes.chunks(PIECE) {
+            if self.gave_up {
+                self.say(piece, 0, draft);
+                self.start.skip(piece.len());
+                continue;
+            }
+            self.machine.feed(piece);
+            while self.machine.state() == State::Failed {
+                self.start_anew(draft);
+            }
+            self.read(draft);
+        }
+    }
+
+    /// Ends the text. `whole`: with it, the output, which nothing cut off.
+    pub fn close(&mut self, whole: bool, draft: &mut Draft) {
+        if self.gave_up {
+            return;
+        }
+        let counts = whole || self.place == Place::Anywhere;
+        if counts && self.machine.finish(self.reader.captures_read(), 0) {
+            self.read(draft);
+            return;
+        }
+        let rest = self.machine.output()[self.reader.covered()..].to_vec();
+        // Behind arguments that are not whole, white space is nothing.
+        if !self.reader.in_call() || !rest.trim_ascii().is_empty() {
+            self.say(&rest, self.reader.covered(), draft);
+        }
+    }
+
+    fn read(&mut self, draft: &mut Draft) {
+        self.reader.read(&mut self.machine);
+        self.pass_on(draft);
+    }
+
+    /// A call broke off. What could be seen of it before the byte that did not fit stands.
+    fn start_anew(&mut self, draft: &mut Draft) {
+        let output = self.machine.output();
+        let fits = self.machine.examined().saturating_sub(1).min(output.len());
+        let mut before = Machine::committed(Arc::clone(&self.program));
+        before.feed(&output[..fits]);
+        let covered = self.reader.reread(&mut before);
+        let rest = output[covered..].to_vec();
+        self.pass_on(draft);
+        self.start.skip(covered);
+        let next = Sieve::new(Arc::clone(&self.program), self.start, self.prose, self.place);
+        *self = Sieve { gave_up: covered == 0, ..next };
+        if self.gave_up {
+            self.say(&rest, 0, draft);
+            self.start.skip(rest.len());
+        } else {
+            self.machine.feed(&rest);
+        }
+    }
+
+    fn pass_on(&mut self, draft: &mut Draft) {
+        for delta in self.reader.deltas() {
+            let span = self.start.span(delta.span);
+            match delta.kind {
+                DeltaKind::ToolName => {
+                    draft.call(delta.text, "", "", span);
+                    let found = self.reader.stray(delta.call);
+                    draft.mark(Stray { recovered: true, in_reasoning: !self.is_content(), ..found });
+                }
+                DeltaKind::ToolId => draft.id(delta.text, span),
+                DeltaKind::ToolArguments => draft.arguments(delta.text, span),
+                DeltaKind::ToolEnd => draft.end_call(span),
+                DeltaKind::Reasoning | DeltaKind::Content => prose(self.prose, delta.text, span, draft),
+            }
+        }
+        self.reader.clear_deltas();
+    }
+
+    fn say(&self, bytes: &[u8], at: usize, draft: &mut Draft) {
+        let span = self.start.span(at..at + bytes.len());
+        prose(self.prose, &String::from_utf8_lossy(bytes), span, draft);
+    }
+}
+
+fn prose(tag: Tag, text: &str, span: Range<usize>, draft: &mut Draft) {
+    if tag == Tag::Reasoning { draft.reasoning(text, span) } else { draft.content(text, span) }
+}

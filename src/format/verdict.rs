@@ -1,0 +1,111 @@
+//! What there is to say of an output once it is whole: of each call whether it can be used, and what is unusual.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+
+use super::assemble::Assembler;
+use super::dialects;
+use super::draft::Stray;
+use super::recovery::Recovery;
+use crate::grammar::{schema, valid};
+use crate::message::{CallReport, Diagnostic, DiagnosticKind, Ended, Status, ToolCall};
+
+/// The message, and the report on it. `left`: the bytes of the output behind the place where it left the format.
+pub(crate) fn judge(read: &Assembler, asked: &Recovery, status: Status, left: Option<Range<usize>>) -> Ended {
+    let message = read.message();
+    let left_at = left.as_ref().map(|left| left.start);
+    let mut found = Vec::new();
+    if let Some(span) = left {
+        let message = "the output does not fit the template's format from here on".to_owned();
+        found.push(Diagnostic { kind: DiagnosticKind::LeftFormat, call: None, span, message });
+    }
+    let mut strayed = false;
+    let mut calls = Vec::new();
+    for (index, (call, (complete, stray, span))) in message.tool_calls.iter().zip(read.calls()).enumerate() {
+        let mut tell = |kind, message| found.push(Diagnostic { kind, call: Some(index), span: span.clone(), message });
+        strayed |= stray != Stray::default();
+        calls.push(judge_call(call, complete, stray, asked, &mut tell));
+    }
+    found.sort_by_key(|diagnostic| diagnostic.span.start);
+    let status = if strayed { Status::Recovered } else { status };
+    Ended { message, status, left_at, calls, diagnostics: found }
+}
+
+fn judge_call(
+    call: &ToolCall,
+    complete: bool,
+    stray: Stray,
+    asked: &Recovery,
+    tell: &mut impl FnMut(DiagnosticKind, String),
+) -> CallReport {
+    if let Some(name) = stray.dialect.and_then(dialects::name) {
+        tell(DiagnosticKind::Dialect, format!("a call in the way of {name}"));
+    } else if stray.recovered && !stray.in_reasoning {
+        tell(DiagnosticKind::Dialect, "a call where the format has none".to_owned());
+    }
+    if stray.in_reasoning {
+        tell(DiagnosticKind::CallInReasoning, "a call inside the reasoning".to_owned());
+    }
+    let tool = asked.tools.iter().find(|tool| tool.name == call.name);
+    let known = tool.is_some() || asked.tools.is_empty();
+    if !known {
+        tell(DiagnosticKind::UnknownTool, format!("no tool has the name {:?}", call.name));
+    }
+    if !complete {
+        tell(DiagnosticKind::UnfinishedCall, "the call has no end".to_owned());
+        return CallReport { complete, known, valid: false };
+    }
+    let mut wrong = |message| tell(DiagnosticKind::InvalidArguments, message);
+    let valid = match serde_json::from_str::<Value>(&call.arguments) {
+        Err(error) => {
+            wrong(format!("the arguments are no JSON: {error}"));
+            false
+        }
+        Ok(Value::Object(_)) if tool.is_none() => true,
+        Ok(arguments @ Value::Object(_)) => {
+            let schema = tool.map(|tool| schema::parameters(&tool.parameters)).unwrap_or_default();
+            let violations = valid::check(&schema, &arguments);
+            for violation in &violations {
+                wrong(format!("{:?} {}", violation.pointer, violation.message));
+            }
+            violations.is_empty()
+        }
+        Ok(_) => {
+            wrong("the arguments are no object".to_owned());
+            false
+        }
+    };
+    for name in repeated_names(&call.arguments) {
+        tell(DiagnosticKind::DuplicateArgument, format!("{name:?} is given more than once"));
+    }
+    CallReport { complete, known, valid }
+}
+
+/// The names that an object has more than once.
+fn repeated_names(object: &str) -> BTreeSet<String> {
+    struct Names;
+
+    impl<'de> Visitor<'de> for Names {
+        type Value = BTreeSet<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let (mut seen, mut repeated) = (BTreeSet::new(), BTreeSet::new());
+            while let Some((name, IgnoredAny)) = map.next_entry::<String, _>()? {
+                if !seen.insert(name.clone()) {
+                    repeated.insert(name);
+                }
+            }
+            Ok(repeated)
+        }
+    }
+
+    serde_json::Deserializer::from_str(object).deserialize_map(Names).unwrap_or_default()
+}

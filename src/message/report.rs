@@ -1,0 +1,133 @@
+//! What there is to say of a parsed output besides its message.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+
+use super::Message;
+use crate::error::{Error, ErrorKind};
+
+/// How the output related to its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The whole output matched.
+    Complete,
+    /// It was cut off, or ended where the format does not end: what is there is there.
+    Partial,
+    /// It left the format. What fits nowhere is content; a call that reads like one is a call all the same.
+    Recovered,
+}
+
+impl Status {
+    /// `complete`, `partial` or `recovered`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Complete => "complete",
+            Status::Partial => "partial",
+            Status::Recovered => "recovered",
+        }
+    }
+}
+
+/// What there is to say of one call of the message. Whether to run it is the host's decision: a call that was broken off may
+/// look harmless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallReport {
+    /// Its end was there. The arguments of any other call are a raw prefix.
+    pub complete: bool,
+    /// The request offers a tool of that name. True where the parser knows no tools.
+    pub known: bool,
+    /// The arguments are JSON and do not certainly violate the tool's schema. False for calls that are not complete; what a
+    /// schema asks for beyond [`crate::grammar::valid`] counts as satisfied.
+    pub valid: bool,
+}
+
+/// What kind of thing a diagnostic tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiagnosticKind {
+    /// From here on the output did not fit the format.
+    LeftFormat,
+    /// A call that was read although it was written in another way than the template's, or in another place.
+    Dialect,
+    /// A call inside reasoning that was never closed.
+    CallInReasoning,
+    /// A call without its end.
+    UnfinishedCall,
+    /// A call of a tool that the request does not offer.
+    UnknownTool,
+    /// Arguments that are no JSON object, or that violate the tool's schema.
+    InvalidArguments,
+    /// An argument that was given more than once. Readers of JSON take the last.
+    DuplicateArgument,
+}
+
+impl DiagnosticKind {
+    /// A stable lower-case name, e.g. `left_format`.
+    pub fn name(self) -> &'static str {
+        match self {
+            DiagnosticKind::LeftFormat => "left_format",
+            DiagnosticKind::Dialect => "dialect",
+            DiagnosticKind::CallInReasoning => "call_in_reasoning",
+            DiagnosticKind::UnfinishedCall => "unfinished_call",
+            DiagnosticKind::UnknownTool => "unknown_tool",
+            DiagnosticKind::InvalidArguments => "invalid_arguments",
+            DiagnosticKind::DuplicateArgument => "duplicate_argument",
+        }
+    }
+}
+
+/// Something about an output that a host, or somebody who looks into its logs, may want to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What kind of thing.
+    pub kind: DiagnosticKind,
+    /// The call it is about.
+    pub call: Option<usize>,
+    /// The bytes of the output that it is about.
+    pub span: Range<usize>,
+    /// In words, e.g. `"/city" must be a string, not a number`.
+    pub message: String,
+}
+
+/// How a parse ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The message: all deltas put together.
+    pub message: Message,
+    /// How the output related to the format.
+    pub status: Status,
+    /// Where it left the format, in bytes of the output.
+    pub left_at: Option<usize>,
+    /// What there is to say of each call of the message.
+    pub calls: Vec<CallReport>,
+    /// What a host may want to know or log, in the order of the output.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Ended {
+    /// The error that a strict caller reports for an output that left the format.
+    pub fn mismatch(&self) -> Error {
+        let at = self.left_at.unwrap_or(0);
+        Error::new(
+            ErrorKind::Parse,
+            format!("the model's output does not match the template's format from byte {at} on"),
+        )
+    }
+
+    /// What the C library and the program tell as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the
+    /// fields' names.
+    pub fn report_json(&self) -> Value {
+        let calls = self.calls.iter();
+        let calls = calls.map(|call| json!({"complete": call.complete, "known": call.known, "valid": call.valid}));
+        let diagnostics = self.diagnostics.iter().map(|found| {
+            let span = [found.span.start, found.span.end];
+            json!({"kind": found.kind.name(), "call": found.call, "span": span, "message": found.message})
+        });
+        json!({
+            "status": self.status.name(),
+            "left_at": self.left_at,
+            "calls": calls.collect::<Vec<_>>(),
+            "diagnostics": diagnostics.collect::<Vec<_>>(),
+        })
+    }
+}
