@@ -5,6 +5,7 @@ static void handles(void) {
   chat_template *template = NULL;
   chat_params *params = NULL;
   chat_message *message = NULL;
+  chat_diagnostic diagnostic;
   chat_stream *stream = NULL;
   chat_grammar *grammar = NULL;
   chat_grammar_builder *builder = NULL;
@@ -25,6 +26,8 @@ static void handles(void) {
   BAD(chat_grammar_builder_build(NULL, &grammar, &error));
   BAD(chat_parse_partial(NULL, TEXT(""), 0, &message, &error));
   BAD(chat_message_json(NULL, &text, &error));
+  BAD(chat_message_report_json(NULL, &text, &error));
+  BAD(chat_message_diagnostic(NULL, 0, &diagnostic, &error));
   BAD(chat_stream_new(NULL, &stream, &error));
   BAD(chat_stream_feed(NULL, TEXT("x"), &error));
   BAD(chat_stream_finish(NULL, 0, &error));
@@ -71,7 +74,9 @@ static void fields(void) {
   CHECK(!chat_params_grammar_lazy(NULL));
   CHECK(chat_params_grammar_trigger_count(NULL) == 0);
   CHECK(chat_grammar_report_count(NULL) == 0);
-  CHECK(chat_message_tool_call_count(NULL) == 0);
+  CHECK(chat_message_tool_call_count(NULL) == 0 && chat_message_diagnostic_count(NULL) == 0);
+  CHECK(!chat_message_tool_call_complete(NULL, 0) && !chat_message_tool_call_known(NULL, 0));
+  CHECK(!chat_message_tool_call_valid(NULL, 0));
   CHECK(chat_stream_delta_count(NULL) == 0);
   CHECK(chat_message_outcome(NULL) == CHAT_OUTCOME_NONE);
   CHECK(chat_stream_outcome(NULL) == CHAT_OUTCOME_NONE);
@@ -143,6 +148,8 @@ static void outputs_and_texts(void) {
   BAD(chat_parse_partial(params, NULL, 1, 0, &message, &error));
   OK(chat_parse_partial(params, NULL, 0, CHAT_PARSE_PARTIAL, &message, &error));
   BAD(chat_message_json(message, NULL, &error));
+  BAD(chat_message_report_json(message, NULL, &error));
+  BAD(chat_message_diagnostic(message, 0, NULL, &error));
   BAD(chat_stream_new(params, NULL, &error));
   OK(chat_stream_new(params, &stream, &error));
   BAD(chat_stream_feed(stream, NULL, 1, &error));

@@ -205,6 +205,47 @@ typedef uint32_t chat_delta_kind;
 #endif // __cplusplus
 
 /**
+ * What kind of thing a diagnostic tells. Later versions may add kinds: take those that you do not know for remarks.
+ */
+enum chat_diagnostic_kind
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * From here on the output did not fit the format.
+   */
+  CHAT_DIAGNOSTIC_KIND_LEFT_FORMAT = 1,
+  /**
+   * A call that was read although it was written in another way than the template's, or in another place.
+   */
+  CHAT_DIAGNOSTIC_KIND_DIALECT = 2,
+  /**
+   * A call inside reasoning that was never closed.
+   */
+  CHAT_DIAGNOSTIC_KIND_CALL_IN_REASONING = 3,
+  /**
+   * A call without its end.
+   */
+  CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL = 4,
+  /**
+   * A call of a tool that the request does not offer.
+   */
+  CHAT_DIAGNOSTIC_KIND_UNKNOWN_TOOL = 5,
+  /**
+   * Arguments that are no JSON object, or that violate the tool's schema.
+   */
+  CHAT_DIAGNOSTIC_KIND_INVALID_ARGUMENTS = 6,
+  /**
+   * An argument that was given more than once. Readers of JSON take the last.
+   */
+  CHAT_DIAGNOSTIC_KIND_DUPLICATE_ARGUMENT = 7,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_diagnostic_kind;
+#endif // __cplusplus
+
+/**
  * How a grammar departs from a schema.
  */
 enum chat_fidelity_kind
@@ -272,7 +313,8 @@ enum chat_outcome
    */
   CHAT_OUTCOME_PARTIAL = 2,
   /**
-   * It left the format. What fits nowhere is content; nothing is lost.
+   * It left the format. What fits nowhere is content; a call that reads like one is a call all the same; nothing is lost.
+   * `chat_message_diagnostic` says what and where.
    */
   CHAT_OUTCOME_RECOVERED = 3,
 };
@@ -606,6 +648,32 @@ typedef struct {
 } chat_char_range;
 
 /**
+ * Something about an output that a host, or somebody who reads its logs, may want to know.
+ */
+typedef struct {
+  /**
+   * What kind of thing.
+   */
+  chat_diagnostic_kind kind;
+  /**
+   * Which tool call it is about, from 0; `SIZE_MAX` for none.
+   */
+  size_t call;
+  /**
+   * The bytes of the output that it is about: position of the first.
+   */
+  size_t span_begin;
+  /**
+   * And the position after the last.
+   */
+  size_t span_end;
+  /**
+   * In words. Valid until the message is freed.
+   */
+  chat_str message;
+} chat_diagnostic;
+
+/**
  * A text to append to the message. All deltas of a stream, appended in order, are its message.
  */
 typedef struct {
@@ -871,7 +939,12 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  * true), `continue_final_message` (true, `content` or `reasoning_content`), `chat_template_kwargs` (an object of further
  * template variables), `force_pure_content`, `now` (Unix seconds: the only clock that the template sees), and
  * `malformed_arguments` (`keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
- * become `{}`, or make the request fail; default `keep`). Other fields are ignored. The text is copied.
+ * become `{}`, or make the request fail; default `keep`). Of output that is not quite in the template's format speak `dialects`
+ * (`off`, `recover` or `always`: whether calls that are written in another way are read nowhere, once the output has left the
+ * format, or in all content; default `recover`), `unknown_tools` (`call` or `content`: what calls of tools are that the request
+ * does not offer; default `call`) and `calls_in_reasoning` (`off`, `at_end` or `always`: whether calls inside reasoning are
+ * reasoning, calls where the output ends with them and the reasoning was not closed, or calls; default `off`). Other fields
+ * are ignored. The text is copied.
  *
  * On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
  *
@@ -1281,6 +1354,57 @@ chat_status chat_message_json(const chat_message *message,
  * Frees the message. NULL is fine.
  */
 void chat_message_free(chat_message *message);
+
+/**
+ * Whether the end of call number `index` (from 0) was there. A call without it was broken off: its arguments are a prefix, and
+ * running it may do half of what the model meant. False for NULL and for an index that is out of range.
+ */
+bool chat_message_tool_call_complete(const chat_message *message,
+                                     size_t index);
+
+/**
+ * Whether the request offers the tool that call number `index` calls. True where the parser knows no tools. False for NULL and
+ * for an index that is out of range.
+ */
+bool chat_message_tool_call_known(const chat_message *message,
+                                  size_t index);
+
+/**
+ * Whether call number `index` is complete and its arguments are a JSON object that does not certainly violate the tool's
+ * schema. False for NULL and for an index that is out of range.
+ */
+bool chat_message_tool_call_valid(const chat_message *message,
+                                  size_t index);
+
+/**
+ * How many diagnostics there are. 0 for NULL.
+ */
+size_t chat_message_diagnostic_count(const chat_message *message);
+
+/**
+ * Diagnostic number `index` (from 0), in the order of the output.
+ *
+ * On success `*out` is filled; its text is valid until the message is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+ */
+chat_status chat_message_diagnostic(const chat_message *message,
+                                    size_t index,
+                                    chat_diagnostic *out,
+                                    chat_error **error);
+
+/**
+ * All of it as JSON: `status` (`complete`, `partial` or `recovered`), `left_at` (the byte where the output left the format, or
+ * null), `calls` (an object each: `complete`, `known`, `valid`) and `diagnostics` (an object each: `kind`, `call`, `span`,
+ * `message`). The first call writes the text; later ones return the same.
+ *
+ * On success `*out` is a view, valid until the message is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_message_report_json(const chat_message *message,
+                                     chat_str *out,
+                                     chat_error **error);
 
 /**
  * A stream at the start of an output. What the prompt has begun already (a prefilled message) shows with the first feed.

@@ -29,13 +29,18 @@ impl Parser {
     /// # Errors
     /// None, unless `strict`: then [`ErrorKind::Parse`] for an output that does not fit the format.
     pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
+        self.read(text, partial, strict).map(|ended| (ended.message, ended.status))
+    }
+
+    /// The same with all that there is to say of the output.
+    ///
+    /// # Errors
+    /// As [`Parser::parse`].
+    pub fn read(&self, text: &[u8], partial: bool, strict: bool) -> Result<Ended> {
         let mut stream = Stream::new(self);
         let _ = stream.feed(text);
         let ended = stream.finish(partial);
-        if strict && ended.status == Status::Recovered {
-            return Err(ended.mismatch());
-        }
-        Ok((ended.message, ended.status))
+        if strict && ended.status == Status::Recovered { Err(ended.mismatch()) } else { Ok(ended) }
     }
 }
 
@@ -102,6 +107,11 @@ impl Stream {
     /// The message so far.
     pub fn message(&self) -> Message {
         self.assembler.message()
+    }
+
+    /// The message so far and what can be said of it by now. Costs as much as the message.
+    pub fn so_far(&self) -> Ended {
+        verdict::judge(&self.assembler, self.parser.recovery(), Status::Partial, None)
     }
 
     /// Back to the start of the output.

@@ -11,7 +11,7 @@ use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use crate::error::{Error, Result};
-use crate::message::{Message, Status, ToolCall};
+use crate::message::{Ended, Status, ToolCall};
 use crate::parser::Parser;
 
 /// Flag: the output is not whole. More of it is to come, or a token limit cut it off.
@@ -47,7 +47,8 @@ pub enum chat_outcome {
     /// It was cut off, or is still coming: what is there is there. The arguments of an unfinished tool call are a prefix of JSON
     /// text.
     Partial = 2,
-    /// It left the format. What fits nowhere is content; nothing is lost.
+    /// It left the format. What fits nowhere is content; a call that reads like one is a call all the same; nothing is lost.
+    /// `chat_message_diagnostic` says what and where.
     Recovered = 3,
 }
 
@@ -63,19 +64,26 @@ impl From<Status> for chat_outcome {
 
 /// What a model said: reasoning, content and tool calls. Immutable; may be used by several threads at once.
 pub struct chat_message {
-    message: Message,
-    outcome: chat_outcome,
+    ended: Ended,
     json: OnceLock<String>,
+    report: OnceLock<String>,
 }
 
 impl chat_message {
-    pub(super) fn new(message: Message, outcome: chat_outcome) -> Self {
-        chat_message { message, outcome, json: OnceLock::new() }
+    pub(super) fn new(ended: Ended) -> Self {
+        chat_message { ended, json: OnceLock::new(), report: OnceLock::new() }
     }
 
     pub(super) fn parse(parser: &Parser, text: &[u8], flags: Flags) -> Result<Self> {
-        let (message, status) = parser.parse(text, flags.partial, flags.strict)?;
-        Ok(chat_message::new(message, status.into()))
+        Ok(chat_message::new(parser.read(text, flags.partial, flags.strict)?))
+    }
+
+    pub(super) fn ended(&self) -> &Ended {
+        &self.ended
+    }
+
+    pub(super) fn report_json(&self) -> &str {
+        self.report.get_or_init(|| self.ended.report_json().to_string())
     }
 }
 
@@ -109,26 +117,26 @@ pub unsafe extern "C" fn chat_parse_partial(
 /// How the output related to the format. `CHAT_OUTCOME_NONE` for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_outcome(message: Option<&chat_message>) -> chat_outcome {
-    message.map_or(chat_outcome::None, |message| message.outcome)
+    message.map_or(chat_outcome::None, |message| message.ended.status.into())
 }
 
 /// The content. The view is valid until the message is freed. Empty for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_content(message: Option<&chat_message>) -> chat_str {
-    view(message.map(|message| message.message.content.as_str()))
+    view(message.map(|message| message.ended.message.content.as_str()))
 }
 
 /// The reasoning, where the request asked for it to be told from the content. The view is valid until the message is freed.
 /// Empty for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_reasoning(message: Option<&chat_message>) -> chat_str {
-    view(message.map(|message| message.message.reasoning_content.as_str()))
+    view(message.map(|message| message.ended.message.reasoning_content.as_str()))
 }
 
 /// How many tools the message calls. 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_count(message: Option<&chat_message>) -> usize {
-    message.map_or(0, |message| message.message.tool_calls.len())
+    message.map_or(0, |message| message.ended.message.tool_calls.len())
 }
 
 /// The name of the tool that call number `index` (from 0) calls. The view is valid until the message is freed. Empty for NULL
@@ -152,7 +160,7 @@ pub extern "C" fn chat_message_tool_call_arguments(message: Option<&chat_message
 }
 
 fn call(message: Option<&chat_message>, index: usize) -> Option<&ToolCall> {
-    message?.message.tool_calls.get(index)
+    message?.ended.message.tool_calls.get(index)
 }
 
 /// The message as OpenAI JSON: `role` and `content` always, `reasoning_content` and `tool_calls` where there are any. The first
@@ -169,7 +177,7 @@ pub extern "C" fn chat_message_json(
 ) -> chat_status {
     guard(error, || {
         let (message, out) = (required(message, "message")?, required(out, "out")?);
-        let json = message.json.get_or_init(|| message.message.to_json().to_string());
+        let json = message.json.get_or_init(|| message.ended.message.to_json().to_string());
         out.write(view(Some(json)));
         Ok(())
     })

@@ -52,6 +52,8 @@ pub mod expr;
 
 pub mod message;
 
+pub mod report;
+
 pub mod stream;
 
 /// `const` means concurrent: every handle that a function takes so can be read by several threads. All can be freed by another.

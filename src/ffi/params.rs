@@ -32,7 +32,12 @@ pub struct chat_params {
 /// true), `continue_final_message` (true, `content` or `reasoning_content`), `chat_template_kwargs` (an object of further
 /// template variables), `force_pure_content`, `now` (Unix seconds: the only clock that the template sees), and
 /// `malformed_arguments` (`keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
-/// become `{}`, or make the request fail; default `keep`). Other fields are ignored. The text is copied.
+/// become `{}`, or make the request fail; default `keep`). Of output that is not quite in the template's format speak `dialects`
+/// (`off`, `recover` or `always`: whether calls that are written in another way are read nowhere, once the output has left the
+/// format, or in all content; default `recover`), `unknown_tools` (`call` or `content`: what calls of tools are that the request
+/// does not offer; default `call`) and `calls_in_reasoning` (`off`, `at_end` or `always`: whether calls inside reasoning are
+/// reasoning, calls where the output ends with them and the reasoning was not closed, or calls; default `off`). Other fields
+/// are ignored. The text is copied.
 ///
 /// On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
 ///

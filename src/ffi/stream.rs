@@ -12,7 +12,7 @@ use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use crate::error::{Error, Result};
-use crate::message::{DeltaKind, Status, chunk_delta};
+use crate::message::{DeltaKind, Ended, Status, chunk_delta};
 use crate::parser::Parser;
 use crate::stream::Stream;
 
@@ -42,21 +42,21 @@ pub struct chat_stream(Guarded<Parse>);
 struct Parse {
     stream: Stream,
     /// How it ended, once it has.
-    ended: Option<Status>,
+    ended: Option<Ended>,
     /// What `chat_stream_chunk_json` said last.
     chunk: String,
 }
 
 impl Parse {
     fn running(&mut self) -> Result<&mut Stream> {
-        match self.ended {
+        match &self.ended {
             None => Ok(&mut self.stream),
             Some(_) => Err(Error::invalid("stream: it is finished; reset it for another output")),
         }
     }
 
     fn outcome(&self) -> chat_outcome {
-        self.ended.map_or(chat_outcome::Partial, chat_outcome::from)
+        self.ended.as_ref().map_or(chat_outcome::Partial, |ended| ended.status.into())
     }
 }
 
@@ -188,8 +188,10 @@ pub extern "C" fn chat_stream_finish(
         let flags = Flags::from_bits(flags)?;
         required(stream, "stream")?.0.change(|parse| {
             let ended = parse.running()?.finish(flags.partial);
-            parse.ended = Some(ended.status);
-            if flags.strict && ended.status == Status::Recovered { Err(ended.mismatch()) } else { Ok(()) }
+            let refused = flags.strict && ended.status == Status::Recovered;
+            let result = if refused { Err(ended.mismatch()) } else { Ok(()) };
+            parse.ended = Some(ended);
+            result
         })
     })
 }
@@ -273,7 +275,7 @@ pub extern "C" fn chat_stream_message(
     guard(error, || {
         let (stream, out) = (required(stream, "stream")?, required(out, "out")?);
         let parse = stream.0.get()?;
-        out.write(give(chat_message::new(parse.stream.message(), parse.outcome())));
+        out.write(give(chat_message::new(parse.ended.clone().unwrap_or_else(|| parse.stream.so_far()))));
         Ok(())
     })
 }

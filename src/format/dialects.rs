@@ -82,7 +82,7 @@ pub(crate) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency
         Place::Anywhere => call,
         Place::AtEnd => p.atomic(p.sequence([p.some(call), p.space(), p.end()])),
     };
-    let blank = p.content(p.some(p.one_of(&WHITE_SPACE.map(|text| char_range(text)))));
+    let blank = p.content(p.some(p.one_of(&WHITE_SPACE.map(char_range))));
     let stops = starts.into_iter().chain(WHITE_SPACE.map(str::to_owned));
     // What stands here may be the beginning of a call that is none; bytes that are no text are not any character.
     let word = p.content(p.sequence([p.optional(p.any()), p.until_any(stops)]));

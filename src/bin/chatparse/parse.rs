@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use chatparse::message::Ended;
+use chatparse::message::{Diagnostic, Ended};
 use chatparse::{Delta, Status, Stream};
 use serde_json::json;
 
@@ -114,17 +114,22 @@ impl View {
         match self {
             View::Live(live) => {
                 live.end(screen)?;
-                let place = ended.left_at.map(|at| format!(": it left the format at byte {at}")).unwrap_or_default();
-                if refused { Ok(()) } else { screen.paint(Paint::Faint, &format!("{:11}{status}{place}\n", "status")) }
+                if refused {
+                    return Ok(());
+                }
+                screen.paint(Paint::Faint, &format!("{:11}{status}\n", "status"))?;
+                for found in &ended.diagnostics {
+                    let Diagnostic { kind, span, message, .. } = found;
+                    let line = format!("{:11}bytes {} to {}, {}: {message}\n", "", span.start, span.end, kind.name());
+                    screen.paint(Paint::Faint, &line)?;
+                }
+                Ok(())
             }
             View::Message if refused => Ok(()),
             View::Events | View::Message => {
-                let mut last = json!({"status": status});
+                let mut last = ended.report_json();
                 if let View::Message = self {
-                    last = json!({"message": ended.message.to_json(), "status": status});
-                }
-                if let Some(at) = ended.left_at {
-                    last["left_at"] = at.into();
+                    last["message"] = ended.message.to_json();
                 }
                 if let View::Message = self { writeln!(screen, "{last:#}") } else { writeln!(screen, "{last}") }
             }

@@ -1,0 +1,84 @@
+// What there is to say of a message: which calls can be used, and what is unusual, with its place.
+#include "support.h"
+
+static chat_message *parsed(const char *more, const char *output, uint32_t flags) {
+  char request[512];
+  snprintf(request, sizeof request, TOOL_REQUEST("%s"), more);
+  chat_params *params = builtin_params("json-call", request);
+  chat_message *message = NULL;
+  OK(chat_parse_partial(params, output, strlen(output), flags, &message, &error));
+  chat_params_free(params);
+  return message;
+}
+
+#define CALL(name, arguments) "<tool_call>\n{\"name\": \"" name "\", \"arguments\": " arguments "}\n</tool_call>"
+
+static void a_good_call(void) {
+  chat_str json;
+  chat_message *message = parsed("", CALL("f", "{\"a\": 1}"), 0);
+  CHECK(chat_message_tool_call_complete(message, 0) && chat_message_tool_call_known(message, 0));
+  CHECK(chat_message_tool_call_valid(message, 0) && chat_message_diagnostic_count(message) == 0);
+  CHECK(!chat_message_tool_call_complete(message, 1) && !chat_message_tool_call_known(message, 1));
+  OK(chat_message_report_json(message, &json, &error));
+  CHECK(is(json, "{\"calls\":[{\"complete\":true,\"known\":true,\"valid\":true}],\"diagnostics\":[],\"left_at\":null,"
+                 "\"status\":\"complete\"}"));
+  chat_message_free(message);
+}
+
+static void check_diagnostic(const chat_message *message, size_t index, chat_diagnostic_kind kind, size_t call, size_t begin) {
+  chat_diagnostic found;
+  OK(chat_message_diagnostic(message, index, &found, &error));
+  CHECK(found.kind == kind && found.call == call && found.span_begin == begin && found.span_end > begin);
+  CHECK(found.message.len > 0);
+}
+
+static void wrong_arguments(void) {
+  chat_message *message = parsed("", CALL("f", "{\"a\": \"x\"}"), 0);
+  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE && chat_message_tool_call_complete(message, 0));
+  CHECK(!chat_message_tool_call_valid(message, 0) && chat_message_diagnostic_count(message) == 1);
+  check_diagnostic(message, 0, CHAT_DIAGNOSTIC_KIND_INVALID_ARGUMENTS, 0, 22);
+  chat_message_free(message);
+}
+
+static void an_unknown_tool(void) {
+  chat_message *message = parsed("", CALL("g", "{}"), 0);
+  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_RECOVERED);
+  CHECK(is(chat_message_tool_call_name(message, 0), "g") && chat_message_tool_call_complete(message, 0));
+  CHECK(!chat_message_tool_call_known(message, 0));
+  check_diagnostic(message, 0, CHAT_DIAGNOSTIC_KIND_UNKNOWN_TOOL, 0, 22);
+  chat_message_free(message);
+  message = parsed(", \"unknown_tools\": \"content\"", CALL("g", "{}"), 0);
+  CHECK(chat_message_tool_call_count(message) == 0 && is(chat_message_content(message), CALL("g", "{}")));
+  chat_message_free(message);
+}
+
+static void a_broken_off_call(void) {
+  chat_message *message = parsed("", "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1", CHAT_PARSE_PARTIAL);
+  CHECK(!chat_message_tool_call_complete(message, 0) && !chat_message_tool_call_valid(message, 0));
+  check_diagnostic(message, 0, CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL, 0, 22);
+  chat_message_free(message);
+}
+
+static void another_dialect(void) {
+  static const char output[] = "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call> Done.";
+  chat_diagnostic found;
+  chat_message *message = parsed("", output, 0);
+  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_RECOVERED && is(chat_message_content(message), " Done."));
+  CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\":1}") && chat_message_tool_call_valid(message, 0));
+  check_diagnostic(message, 0, CHAT_DIAGNOSTIC_KIND_LEFT_FORMAT, SIZE_MAX, 0);
+  check_diagnostic(message, 1, CHAT_DIAGNOSTIC_KIND_DIALECT, 0, 22);
+  BAD(chat_message_diagnostic(message, 2, &found, &error));
+  chat_message_free(message);
+  message = parsed(", \"dialects\": \"off\"", output, 0);
+  CHECK(chat_message_tool_call_count(message) == 0 && is(chat_message_content(message), output));
+  chat_message_free(message);
+}
+
+int main(void) {
+  a_good_call();
+  wrong_arguments();
+  an_unknown_tool();
+  a_broken_off_call();
+  another_dialect();
+  return 0;
+}

@@ -1,0 +1,142 @@
+//! What there is to say of a message: which calls can be used, and what is unusual.
+
+use std::mem::MaybeUninit;
+
+use super::error::chat_error;
+use super::guard::guard;
+use super::message::chat_message;
+use super::ptr::required;
+use super::status::chat_status;
+use super::text::{chat_str, view};
+use crate::error::Error;
+use crate::message::{CallReport, DiagnosticKind};
+
+/// What kind of thing a diagnostic tells. Later versions may add kinds: take those that you do not know for remarks.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_diagnostic_kind {
+    /// From here on the output did not fit the format.
+    LeftFormat = 1,
+    /// A call that was read although it was written in another way than the template's, or in another place.
+    Dialect = 2,
+    /// A call inside reasoning that was never closed.
+    CallInReasoning = 3,
+    /// A call without its end.
+    UnfinishedCall = 4,
+    /// A call of a tool that the request does not offer.
+    UnknownTool = 5,
+    /// Arguments that are no JSON object, or that violate the tool's schema.
+    InvalidArguments = 6,
+    /// An argument that was given more than once. Readers of JSON take the last.
+    DuplicateArgument = 7,
+}
+
+impl From<DiagnosticKind> for chat_diagnostic_kind {
+    fn from(kind: DiagnosticKind) -> Self {
+        match kind {
+            DiagnosticKind::LeftFormat => chat_diagnostic_kind::LeftFormat,
+            DiagnosticKind::Dialect => chat_diagnostic_kind::Dialect,
+            DiagnosticKind::CallInReasoning => chat_diagnostic_kind::CallInReasoning,
+            DiagnosticKind::UnfinishedCall => chat_diagnostic_kind::UnfinishedCall,
+            DiagnosticKind::UnknownTool => chat_diagnostic_kind::UnknownTool,
+            DiagnosticKind::InvalidArguments => chat_diagnostic_kind::InvalidArguments,
+            DiagnosticKind::DuplicateArgument => chat_diagnostic_kind::DuplicateArgument,
+        }
+    }
+}
+
+/// Something about an output that a host, or somebody who reads its logs, may want to know.
+#[repr(C)]
+pub struct chat_diagnostic {
+    /// What kind of thing.
+    pub kind: chat_diagnostic_kind,
+    /// Which tool call it is about, from 0; `SIZE_MAX` for none.
+    pub call: usize,
+    /// The bytes of the output that it is about: position of the first.
+    pub span_begin: usize,
+    /// And the position after the last.
+    pub span_end: usize,
+    /// In words. Valid until the message is freed.
+    pub message: chat_str,
+}
+
+fn report(message: Option<&chat_message>, index: usize) -> Option<&CallReport> {
+    message?.ended().calls.get(index)
+}
+
+/// Whether the end of call number `index` (from 0) was there. A call without it was broken off: its arguments are a prefix, and
+/// running it may do half of what the model meant. False for NULL and for an index that is out of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_message_tool_call_complete(message: Option<&chat_message>, index: usize) -> bool {
+    report(message, index).is_some_and(|call| call.complete)
+}
+
+/// Whether the request offers the tool that call number `index` calls. True where the parser knows no tools. False for NULL and
+/// for an index that is out of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_message_tool_call_known(message: Option<&chat_message>, index: usize) -> bool {
+    report(message, index).is_some_and(|call| call.known)
+}
+
+/// Whether call number `index` is complete and its arguments are a JSON object that does not certainly violate the tool's
+/// schema. False for NULL and for an index that is out of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_message_tool_call_valid(message: Option<&chat_message>, index: usize) -> bool {
+    report(message, index).is_some_and(|call| call.valid)
+}
+
+/// How many diagnostics there are. 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_message_diagnostic_count(message: Option<&chat_message>) -> usize {
+    message.map_or(0, |message| message.ended().diagnostics.len())
+}
+
+/// Diagnostic number `index` (from 0), in the order of the output.
+///
+/// On success `*out` is filled; its text is valid until the message is freed.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_message_diagnostic(
+    message: Option<&chat_message>,
+    index: usize,
+    out: Option<&mut MaybeUninit<chat_diagnostic>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (message, out) = (required(message, "message")?, required(out, "out")?);
+        let all = &message.ended().diagnostics;
+        let found = all.get(index).ok_or_else(|| {
+            let count = all.len();
+            Error::invalid(format!("index: {index} is out of range, there are {count} diagnostics"))
+        })?;
+        out.write(chat_diagnostic {
+            kind: found.kind.into(),
+            call: found.call.unwrap_or(usize::MAX),
+            span_begin: found.span.start,
+            span_end: found.span.end,
+            message: view(Some(&found.message)),
+        });
+        Ok(())
+    })
+}
+
+/// All of it as JSON: `status` (`complete`, `partial` or `recovered`), `left_at` (the byte where the output left the format, or
+/// null), `calls` (an object each: `complete`, `known`, `valid`) and `diagnostics` (an object each: `kind`, `call`, `span`,
+/// `message`). The first call writes the text; later ones return the same.
+///
+/// On success `*out` is a view, valid until the message is freed.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_message_report_json(
+    message: Option<&chat_message>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (message, out) = (required(message, "message")?, required(out, "out")?);
+        out.write(view(Some(message.report_json())));
+        Ok(())
+    })
+}
