@@ -4,11 +4,12 @@
 //! a marker of its own, so text waits only where one of these could begin. Nothing of a call shows before its name is
 //! certain, and from there on it is that call: [`Machine::committed`](crate::peg::Machine::committed) runs what is built here.
 
-use super::calls::members;
+use super::calls::members::{self, Member};
 use super::parts::Parts;
 use super::tag::Tag;
+use crate::grammar::schema;
 use crate::message::{Dialects, Leniency, Tool, UnknownTools};
-use crate::peg::{Arena, ExprId};
+use crate::peg::{Arena, ExprId, SchemaRef};
 
 /// A way to write calls.
 struct Dialect {
@@ -156,13 +157,21 @@ impl Offer<'_> {
                 p.sequence([p.literal(tags.call), self.noted(p.tool_name(&tool.name)), p.literal(tags.name_end)]);
             let head = p.atomic(p.sequence([open, name]));
             let stray = p.many(p.sequence([p.space(), p.literal(PARAMETER_END)]));
-            let arguments = members::arguments(p, tool, |member| {
+            let one = |member: &Member| {
                 let name = p.sequence([p.literal(tags.argument), p.arg_name(member.name), p.literal(tags.name_end)]);
                 let end = p.sequence([p.arg_close(p.literal(PARAMETER_END)), stray]);
                 let json = p.sequence([p.space(), member.python(p), p.space(), end]);
                 let value = members::value(p, member.types(), json, self.text());
                 p.sequence([p.atomic(p.sequence([name, p.optional(p.literal("\n"))])), value, stray])
-            });
+            };
+            let arguments = if tool.name == Parts::ANY {
+                members::arguments(p, tool, one)
+            } else {
+                // Rules beside those of the format and of other dialects.
+                let prefix = format!("{}{}{}-arg-", tags.wrapper[0], tags.call, tool.name);
+                let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
+                members::in_any_order(p, members::members(&parameters, &prefix), one)
+            };
             let close = p.tool_close(p.literal(tags.end));
             let rest = p.optional(p.sequence([p.space(), p.literal(tags.wrapper[1])]));
             p.sequence([head, arguments, p.space(), close, rest])

@@ -1,0 +1,209 @@
+//! Calls in other ways of writing them, in every way to cut the output: where they are read, and where they are not.
+
+mod support;
+
+use chatparse::message::{DiagnosticKind, Ended};
+use chatparse::{ChatTemplate, Params, Request, Status};
+use serde_json::{Value, json};
+use support::{check_streaming, parse};
+
+fn params(template: &str, more: &Value) -> Params {
+    let parameters = json!({"type": "object", "properties": {
+        "path": {"type": "string"}, "line": {"type": "integer"}, "deep": {"type": "boolean"}}});
+    let mut body = json!({
+        "messages": [{"role": "user", "content": "Hi"}],
+        "reasoning_format": "auto",
+        "parallel_tool_calls": true,
+        "tools": [
+            {"type": "function", "function": {"name": "read", "parameters": parameters}},
+            {"type": "function", "function": {"name": "list"}},
+        ],
+    });
+    for (key, value) in more.as_object().unwrap() {
+        body[key] = value.clone();
+    }
+    ChatTemplate::builtin(template).unwrap().params(&Request::from_json(&body).unwrap()).unwrap()
+}
+
+fn read(params: &Params, output: &str) -> Ended {
+    params.parser.read(output.as_bytes(), false, false).unwrap()
+}
+
+/// Checks the message and, whatever the chunks, that it is always the same.
+#[track_caller]
+fn check(params: &Params, output: &str, content: &str, calls: &[(&str, Value)]) {
+    let (message, status) = parse(&params.parser, output.as_bytes(), false);
+    let calls: Vec<Value> =
+        calls.iter().map(|(name, arguments)| json!({"name": name, "arguments": arguments})).collect();
+    let found: Vec<Value> = message["calls"].as_array().unwrap().clone();
+    let found: Vec<Value> =
+        found.into_iter().map(|call| json!({"name": call["name"], "arguments": call["arguments"]})).collect();
+    assert_eq!((message["content"].as_str().unwrap(), &found), (content, &calls), "{output:?}");
+    assert_eq!(status, Status::Recovered, "{output:?}");
+    let wrong = check_streaming(&params.parser, output.as_bytes(), false);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Each way to write a call of `read`, with its name; none of them is that of the template `tag-json-id`.
+const DIALECTS: &[(&str, &str)] = &[
+    ("json-in-tags", r#"<tool_call>{"name": "read", "arguments": {"path": "a", "line": 2}}</tool_call>"#),
+    ("json-in-tags", r#"<tool_call>{"arguments": {"path": "a", "line": 2}, "name": "read"}"#),
+    (
+        "json-in-tags",
+        "<tool_call>\n{\"type\": \"function\", \"name\": \"read\", \"parameters\": {\"path\": \"a\", \"line\": 2}\n</tool_call>",
+    ),
+    (
+        "function-tags",
+        "<tool_call>\n<function=read>\n<parameter=path>\na\n</parameter>\n<parameter=line>2</parameter>\n</function>\n</tool_call>",
+    ),
+    (
+        "function-tags",
+        "<function=read><parameter=path>a</parameter></parameter><parameter=line>\n2\n</parameter></function>",
+    ),
+    (
+        "invoke-tags",
+        "<tool_call>\n<invoke name=\"read\">\n<parameter name=\"path\">a</parameter>\n<parameter name=\"line\">2</parameter>\n</invoke></tool_call>",
+    ),
+    (
+        "invoke-tags",
+        "<invoke name=\"read\"><parameter name=\"line\">2</parameter><parameter name=\"path\">a</parameter></invoke>",
+    ),
+    (
+        "kimi-k2",
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{\"path\": \"a\", \"line\": 2}<|tool_call_end|><|tool_calls_section_end|>",
+    ),
+    (
+        "kimi-k2",
+        "<|tool_call_begin|>\nread<|tool_call_argument_begin|>\n{\"path\": \"a\", \"line\": 2}\n<|tool_call_end|>",
+    ),
+    (
+        "deepseek-r1",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read\n```json\n{\"path\": \"a\", \"line\": 2}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    ),
+    (
+        "deepseek-r1",
+        "<tool▁calls▁begin>\n<tool▁call▁begin>\nfunction<tool▁sep>read\n```json\n{\"path\": \"a\", \"line\": 2}\n```\n<tool▁call▁end>\n<tool▁calls▁end>",
+    ),
+    ("deepseek-r1-function", "function<read>\n```json\n{\"path\": \"a\", \"line\": 2}\n```"),
+    (
+        "deepseek-r1-list",
+        "function\n```json\n{\"tools\": [{\"name\": \"read\", \"arguments\": {\"path\": \"a\", \"line\": 2}}]}\n```",
+    ),
+    (
+        "deepseek-r1-tags",
+        "<tool_call>\nfunction</think>read\n```json\n{\"path\": \"a\", \"line\": 2}\n```\n</tool_call>",
+    ),
+    (
+        "harmony",
+        "<|channel|>commentary to=functions.read <|constrain|>json<|message|>{\"path\": \"a\", \"line\": 2}<|call|>",
+    ),
+    ("bare-json", r#"{"name": "read", "arguments": {"path": "a", "line": 2}}"#),
+];
+
+/// What makes an output of the template `tag-json-id` leave its format.
+const STRAY: &str = "[TOOL_CALLS]no";
+
+#[test]
+fn each_dialect_is_read_once_the_output_has_left_the_format() {
+    let params = params("tag-json-id", &json!({}));
+    let call = ("read", json!({"path": "a", "line": 2}));
+    for (name, written) in DIALECTS {
+        let output = format!("{STRAY} {written} More.");
+        check(&params, &output, &format!("{STRAY} More."), &[call.clone()]);
+        let ended = read(&params, &output);
+        let found = ended.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Dialect).unwrap();
+        assert_eq!(found.message, format!("a call in the way of {name}"));
+        assert_eq!(found.call, Some(0));
+        assert!(ended.calls[0].complete && ended.calls[0].known && ended.calls[0].valid, "{written}: {ended:?}");
+    }
+}
+
+#[test]
+fn dialects_are_read_nowhere_or_everywhere_as_the_request_says() {
+    let (off, always) =
+        (params("tag-json-id", &json!({"dialects": "off"})), params("tag-json-id", &json!({"dialects": "always"})));
+    let by_default = params("tag-json-id", &json!({}));
+    let call = ("read", json!({"path": "a", "line": 2}));
+    for (_, written) in DIALECTS {
+        check(&off, &format!("{STRAY} {written}"), &format!("{STRAY} {written}"), &[]);
+        let ended = read(&by_default, &format!("Text {written}"));
+        assert_eq!((ended.status, &*ended.message.content), (Status::Complete, &*format!("Text {written}")));
+        check(&always, &format!("Text\n{written}"), "Text", &[call.clone()]);
+    }
+}
+
+#[test]
+fn several_calls_and_the_text_between_them() {
+    let params = params("tag-json-id", &json!({}));
+    let list = "<tool_call>{\"name\": \"list\", \"arguments\": {}}</tool_call>";
+    let own = "[TOOL_CALLS]list[CALL_ID]abc123def[ARGS]{}";
+    let none = json!({});
+    let both = [("list", none.clone()), ("list", none)];
+    check(&params, &format!("{STRAY} {list}\nand\n{list} end"), &format!("{STRAY}\nand end"), &both);
+    check(&params, &format!("{STRAY} {list}{own}"), STRAY, &both);
+    let two = "function\n```json\n{\"tools\": [{\"name\": \"list\", \"arguments\": {}}, {\"name\": \"list\", \"arguments\": {}}]}\n```";
+    check(&params, &format!("{STRAY} {two}"), STRAY, &both);
+}
+
+#[test]
+fn a_call_that_breaks_off_keeps_what_was_read_and_loses_nothing() {
+    let params = params("tag-json-id", &json!({}));
+    let output = format!(
+        "{STRAY} <tool_call>{{\"name\": \"read\", \"arguments\": {{\"path\": \"a\", oops}}}} then <function=list></function>"
+    );
+    check(
+        &params,
+        &output,
+        &format!("{STRAY} oops}}}} then"),
+        &[("read", json!("{\"path\": \"a\",")), ("list", json!({}))],
+    );
+    let ended = read(&params, &output);
+    assert_eq!(ended.calls.iter().map(|call| call.complete).collect::<Vec<_>>(), [false, true]);
+    assert!(
+        ended.diagnostics.iter().any(|found| found.kind == DiagnosticKind::UnfinishedCall && found.call == Some(0))
+    );
+}
+
+#[test]
+fn what_only_looks_like_a_call_is_text() {
+    let params = params("tag-json-id", &json!({}));
+    for text in [
+        "<tool_call> is a tag",
+        "{\"name\": \"other\", \"arguments\": {}}",
+        "{\"name\": \"read\"}",
+        "function<T> and function\n```json\n{}\n```",
+        "<|channel|>commentary?<|message|>..",
+        "a < b, <function = x>, <invoke>",
+        "bytes {\u{0} } [1, 2]\n\n",
+    ] {
+        let output = format!("{STRAY} {text}");
+        check(&params, &output, &output, &[]);
+    }
+}
+
+#[test]
+fn unknown_tools_are_calls_or_content() {
+    let written = "<tool_call>{\"name\": \"other\", \"arguments\": {\"x\": 1}}</tool_call>";
+    let tagged = "<function=other><parameter=x>1</parameter><parameter=y>b</parameter></function>";
+    let keep = params("tag-json-id", &json!({}));
+    check(&keep, &format!("{STRAY} {written}"), STRAY, &[("other", json!({"x": 1}))]);
+    check(&keep, &format!("{STRAY} {tagged}"), STRAY, &[("other", json!({"x": 1, "y": "b"}))]);
+    assert!(!read(&keep, &format!("{STRAY} {written}")).calls[0].known);
+    let content = params("tag-json-id", &json!({"unknown_tools": "content"}));
+    for written in [written, tagged] {
+        let output = format!("{STRAY} {written}");
+        check(&content, &output, &output, &[]);
+    }
+}
+
+#[test]
+fn broken_bytes_between_calls() {
+    let params = params("tag-json-id", &json!({}));
+    let mut output = format!("{STRAY} ").into_bytes();
+    output.extend(b"\xE6\x80 \xFF<tool_call>{\"name\": \"list\", \"arguments\": {}}\xF0\x9F");
+    let ended = params.parser.read(&output, false, false).unwrap();
+    assert_eq!(ended.message.content, format!("{STRAY} \u{fffd} \u{fffd}\u{fffd}"));
+    assert_eq!(ended.message.tool_calls.len(), 1);
+    let wrong = check_streaming(&params.parser, &output, false);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
