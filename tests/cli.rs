@@ -243,10 +243,16 @@ fn parse_json_and_partial() {
     let call =
         |arguments: &str| json!([{"type": "function", "function": {"name": "get_weather", "arguments": arguments}}]);
     let message = |calls: Value| json!({"role": "assistant", "content": "Wait.", "reasoning_content": "Hm,\nlook.", "tool_calls": calls});
+    let calls = |good: bool| json!([{"complete": good, "known": true, "valid": good}]);
     let whole = parse(OUTPUT, &[]);
-    assert_eq!(whole, json!({"message": message(call("{\"city\": \"Oslo\"}")), "status": "complete"}));
+    let said = message(call("{\"city\": \"Oslo\"}"));
+    let clean =
+        json!({"message": said, "status": "complete", "left_at": null, "calls": calls(true), "diagnostics": []});
+    assert_eq!(whole, clean);
     let cut = parse(&OUTPUT[..OUTPUT.len() - 18], &["--partial"]);
-    assert_eq!(cut, json!({"message": message(call("{\"city\": \"Os")), "status": "partial"}));
+    assert_eq!(cut["message"], message(call("{\"city\": \"Os")));
+    assert_eq!((&cut["status"], &cut["calls"]), (&json!("partial"), &calls(false)));
+    assert_eq!(cut["diagnostics"][0]["kind"], "unfinished_call");
 }
 
 #[test]
@@ -254,7 +260,7 @@ fn parse_events_make_up_the_message() {
     let request = file("events.json", WEATHER.as_bytes());
     let shown = run_with(&["parse", "json-call", &request, "--events"], OUTPUT.as_bytes()).succeeded();
     let mut lines: Vec<Value> = shown.lines().map(json_of).collect();
-    assert_eq!(lines.pop(), Some(json!({"status": "complete"})));
+    assert_eq!(lines.pop().unwrap()["status"], "complete");
     let text = |kind: &str| {
         let events = lines.iter().filter(|event| event["kind"] == kind);
         events.map(|event| event["text"].as_str().unwrap()).collect::<String>()

@@ -280,7 +280,7 @@ fn text_behind_calls_is_content() {
     for (name, markup) in [
         ("kimi-k2", "<|tool_calls_section_end|>"),
         ("kimi-k3", "<|close|>tools<|sep|><|close|>message<|sep|>"),
-        ("cohere2-moe", "\n]<|END_ACTION|>"),
+        ("cohere2-moe", ""),
         ("lfm2", "]<|tool_call_end|>"),
         ("gigachat-3", ""),
     ] {

@@ -109,7 +109,7 @@ fn each_dialect_is_read_once_the_output_has_left_the_format() {
     let call = ("read", json!({"path": "a", "line": 2}));
     for (name, written) in DIALECTS {
         let output = format!("{STRAY} {written} More.");
-        check(&params, &output, &format!("{STRAY} More."), &[call.clone()]);
+        check(&params, &output, &format!("{STRAY} More."), std::slice::from_ref(&call));
         let ended = read(&params, &output);
         let found = ended.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Dialect).unwrap();
         assert_eq!(found.message, format!("a call in the way of {name}"));
@@ -128,7 +128,7 @@ fn dialects_are_read_nowhere_or_everywhere_as_the_request_says() {
         check(&off, &format!("{STRAY} {written}"), &format!("{STRAY} {written}"), &[]);
         let ended = read(&by_default, &format!("Text {written}"));
         assert_eq!((ended.status, &*ended.message.content), (Status::Complete, &*format!("Text {written}")));
-        check(&always, &format!("Text\n{written}"), "Text", &[call.clone()]);
+        check(&always, &format!("Text\n{written}"), "Text", std::slice::from_ref(&call));
     }
 }
 

@@ -15,7 +15,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("analysis", &["error", "limits", "message", "template"]),
     ("grammar", &["error", "limits", "peg"]),
     ("format", &["error", "limits", "message", "template", "analysis", "peg", "grammar"]),
-    ("parser", &["error", "peg", "grammar"]),
+    ("parser", &["error", "message", "peg", "grammar", "format"]),
     ("stream", &["error", "message", "format", "peg", "parser"]),
     ("chat", &["error", "limits", "builtin", "message", "template", "analysis", "grammar", "format", "parser"]),
     ("lint", &["error", "message", "stream", "chat"]),

@@ -183,6 +183,11 @@ impl Parts {
         self.content(self.empty())
     }
 
+    /// A marker behind calls, which is markup also where the output leaves the format right behind it.
+    pub fn markup(&self, marker: &str) -> ExprId {
+        if marker.is_empty() { self.empty() } else { self.sequence([self.literal(marker), self.markup_ends()]) }
+    }
+
     /// A marker whose outer white space the model may leave out, character by character.
     pub fn loose(&self, marker: &str) -> ExprId {
         let core = marker.trim_ascii();

@@ -62,17 +62,23 @@ impl Shown {
     }
 }
 
-/// Parses an output in one piece: the message with its arguments as JSON values, or as texts where they are none.
+/// Parses an output in one piece.
+#[allow(dead_code, reason = "not every test program uses all of this")]
 pub fn parse(parser: &Parser, output: &[u8], cut_off: bool) -> (Value, Status) {
     let mut stream = Stream::new(parser);
     let _ = stream.feed(output);
     let Ended { message, status, .. } = stream.finish(cut_off);
+    (shown(&message), status)
+}
+
+/// A message with its arguments as JSON values, or as texts where they are none.
+pub fn shown(message: &Message) -> Value {
     let calls = message.tool_calls.iter().map(|call| {
         let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
         json!({"name": call.name, "arguments": arguments, "id": call.id})
     });
     let calls: Vec<Value> = calls.collect();
-    (json!({"reasoning": message.reasoning_content, "content": message.content, "calls": calls}), status)
+    json!({"reasoning": message.reasoning_content, "content": message.content, "calls": calls})
 }
 
 /// Feeds the pieces; what was shown after each, and the end.

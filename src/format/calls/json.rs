@@ -27,7 +27,7 @@ pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) 
     if tools.array_wrapped {
         list = p.spaced([p.literal("["), list, p.literal("]")]);
     }
-    let section = p.trigger_rule("tool-call", p.spaced([p.literal(&**start), list, p.literal(&**end)]));
+    let section = p.trigger_rule("tool-call", p.spaced([p.literal(&**start), list, p.markup(end)]));
     if per_call {
         let sections = p.trigger_rule("tool-calls", p.some(p.sequence([section, p.space()])));
         return p.calls(wanted, sections);

@@ -29,11 +29,11 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
             let separator = if tools.side_by_side { p.space() } else { p.literal(SEPARATOR) };
             list.push(p.many(p.sequence([separator, each])));
         }
-        list.extend([gap(), p.literal(&*tools.section_end)]);
+        list.extend([gap(), p.markup(&tools.section_end)]);
         p.trigger_rule("tool-call", p.sequence(list))
     } else {
         let start = p.literal(&*tools.per_call_start);
-        let one = p.sequence([start, gap(), each, gap(), p.literal(&*tools.per_call_end)]);
+        let one = p.sequence([start, gap(), each, gap(), p.markup(&tools.per_call_end)]);
         let mut list = vec![one];
         if wanted.parallel() {
             list.push(p.many(p.sequence([p.space(), one])));
@@ -43,11 +43,8 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
         if tools.section_start.is_empty() {
             calls
         } else {
-            let end = if tools.section_end.is_empty() {
-                p.end()
-            } else {
-                p.sequence([p.literal(&*tools.section_end), gap()])
-            };
+            let end =
+                if tools.section_end.is_empty() { p.end() } else { p.sequence([p.markup(&tools.section_end), gap()]) };
             p.trigger_rule("tool-calls", p.spaced([p.literal(&*tools.section_start), calls, end]))
         }
     };
