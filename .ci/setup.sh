@@ -57,6 +57,7 @@ packages=()
 have valgrind || packages+=(valgrind)
 have ninja || packages+=(ninja-build)
 have go || packages+=(golang-go)
+have clang || packages+=(clang)
 have python3 || packages+=(python3)
 zig_version() { zig version || python3 -m ziglang version; }
 if ! zig_version >/dev/null 2>&1 && ! python3 -m pip --version >/dev/null 2>&1; then packages+=(python3-pip); fi

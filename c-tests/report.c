@@ -20,8 +20,8 @@ static void a_good_call(void) {
   CHECK(chat_message_tool_call_valid(message, 0) && chat_message_diagnostic_count(message) == 0);
   CHECK(!chat_message_tool_call_complete(message, 1) && !chat_message_tool_call_known(message, 1));
   OK(chat_message_report_json(message, &json, &error));
-  CHECK(is(json, "{\"calls\":[{\"complete\":true,\"known\":true,\"valid\":true}],\"diagnostics\":[],\"left_at\":null,"
-                 "\"status\":\"complete\"}"));
+  CHECK(is(json, "{\"status\":\"complete\",\"left_at\":null,"
+                 "\"calls\":[{\"complete\":true,\"known\":true,\"valid\":true}],\"diagnostics\":[]}"));
   chat_message_free(message);
 }
 
