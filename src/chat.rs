@@ -6,12 +6,11 @@ use serde_json::{Value, json};
 
 use crate::analysis::{self, Analysis};
 use crate::error::Result;
-use crate::format::{
-    Constraint, Delimiter, Family, Format, Prompt, PromptInput, Thinking, Wanted, auto, family_of, prompt,
-};
+use crate::format::{Constraint, Delimiter, Family, Prompt, PromptInput, Thinking, Wanted, auto, family_of, prompt};
 use crate::grammar::{self, Grammar};
 use crate::message::{Continuation, Request};
 use crate::parser::Parser;
+use crate::plan::{Plan, Plans};
 use crate::template::{Caps, Template, prepare};
 
 /// A chat template: compiled, with its caps and, once somebody asks, its analysis. Immutable; share it between threads.
@@ -32,6 +31,7 @@ pub struct ChatTemplate {
     template: Template,
     family: Option<&'static Family>,
     analysis: OnceLock<Analysis>,
+    plans: Plans,
 }
 
 /// What one request needs. Immutable; share it between threads.
@@ -55,7 +55,7 @@ pub struct Params {
     pub delimiters: Vec<Delimiter>,
     /// Parses the output.
     pub parser: Parser,
-    grammar: OnceLock<Arc<Grammar>>,
+    plan: Arc<Plan>,
 }
 
 impl ChatTemplate {
@@ -66,7 +66,7 @@ impl ChatTemplate {
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Self> {
         let template = Template::new(source, bos, eos)?;
         let family = family_of(template.source());
-        Ok(ChatTemplate { template, family, analysis: OnceLock::new() })
+        Ok(ChatTemplate { template, family, analysis: OnceLock::new(), plans: Plans::default() })
     }
 
     /// A template of our own by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
@@ -106,31 +106,50 @@ impl ChatTemplate {
     /// schema of the response cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = self.prompts(request)?;
-        let wanted =
-            Wanted { request, source: self.source(), opening: &opening, prefill: &generation_prompt, continuation };
-        if let Some(schema) = wanted.response_schema() {
-            grammar::from_json_schema(schema)?;
-        }
-        let format = match self.family {
-            _ if request.force_pure_content => auto::pure_content(&opening),
-            Some(family) => (family.build)(&wanted),
-            None => auto::build(&self.analysis().layout, &wanted, self.caps().tool_calls),
+        let wanted = Wanted {
+            source: self.source(),
+            opening: &opening,
+            prefill: &generation_prompt,
+            continuation,
+            offered: &request.tools,
+            tool_choice: request.tool_choice,
+            parallel_tool_calls: request.parallel_tool_calls,
+            reasoning_format: request.reasoning_format,
+            enable_thinking: request.enable_thinking,
+            json_schema: &request.json_schema,
+            leniency: request.leniency,
         };
-        let Format { name, output, constraint, preserved_tokens, additional_stops, thinking, delimiters } = format;
-        let tools = if request.force_pure_content { Vec::new() } else { wanted.tools().to_vec() };
-        let parser = Parser::with_tools(output, &generation_prompt, tools, request.leniency)?;
+        let plan = self.plan(&wanted, request.force_pure_content)?;
         Ok(Params {
-            format: name,
+            format: plan.name,
             prompt,
+            constraint: plan.constraint.clone(),
+            preserved_tokens: plan.preserved_tokens.clone(),
+            additional_stops: plan.additional_stops.clone(),
+            thinking: plan.thinking.clone(),
+            delimiters: plan.delimiters.clone(),
+            parser: plan.parser.clone(),
             generation_prompt,
-            constraint,
-            preserved_tokens,
-            additional_stops,
-            thinking,
-            delimiters,
-            parser,
-            grammar: OnceLock::new(),
+            plan,
         })
+    }
+
+    /// The way to parse what is wanted: made once for requests that want the same.
+    fn plan(&self, wanted: &Wanted, pure_content: bool) -> Result<Arc<Plan>> {
+        let make = || {
+            if let Some(schema) = wanted.response_schema() {
+                grammar::from_json_schema(schema)?;
+            }
+            Ok(match self.family {
+                _ if pure_content => auto::pure_content(wanted.opening),
+                Some(family) => (family.build)(wanted),
+                None => auto::build(&self.analysis().layout, wanted, self.caps().tool_calls),
+            })
+        };
+        if pure_content {
+            return Plan::new(make()?, wanted, Vec::new()).map(Arc::new);
+        }
+        self.plans.get_or_make(wanted, make)
     }
 
     fn prompts(&self, request: &Request) -> Result<Prompts> {
@@ -169,12 +188,7 @@ impl Params {
     /// nothing constrains it. Lazy ([`Constraint::Lazy`]) ones are about the text from a trigger on, others about the
     /// generation prompt with the output. Made by the first call.
     pub fn grammar(&self) -> &Arc<Grammar> {
-        self.grammar.get_or_init(|| {
-            Arc::new(match &self.constraint {
-                Constraint::Free => Grammar::default(),
-                constraint => self.parser.grammar(constraint.is_lazy()),
-            })
-        })
+        self.plan.grammar()
     }
 
     /// All of it as JSON, for hosts that read it as one text: strings, arrays and objects as the fields are named, with

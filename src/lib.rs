@@ -25,6 +25,7 @@ pub mod lint;
 pub mod message;
 pub mod parser;
 pub mod peg;
+mod plan;
 pub mod stream;
 pub mod template;
 

@@ -110,5 +110,11 @@ pub const PARSE_STEPS_PER_BYTE: u64 = 2_000;
 /// Steps that the parser may take on top of those, once.
 pub const PARSE_STEPS_BASE: u64 = 1_000_000;
 
+/// Parsers, each for one set of tools and options, that a template keeps for requests that want the same.
+pub const PLANS: usize = 16;
+
+/// Most memory that these take together, in bytes, as far as it can be counted. Two tools of three arguments take some 20,000.
+pub const PLANS_BYTES: usize = 1 << 20;
+
 /// Longest render of a short probe conversation from which a template's format is learnt, in bytes.
 pub const PROBE_BYTES: usize = 1 << 20;

@@ -72,6 +72,11 @@ impl Parser {
         &self.prefill
     }
 
+    /// About what it takes in memory, less the schemas, which it shares with others.
+    pub(crate) fn bytes(&self) -> usize {
+        self.recovery.format().bytes() + self.program.bytes() + self.prefill.len()
+    }
+
     /// The grammar of what it parses, as GBNF. `lazy`: of what may follow a trigger only, that is of the trigger rules;
     /// otherwise of the prefill together with the output.
     pub fn grammar(&self, lazy: bool) -> Grammar {

@@ -17,7 +17,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("format", &["error", "limits", "message", "template", "analysis", "peg", "grammar"]),
     ("parser", &["error", "message", "peg", "grammar", "format"]),
     ("stream", &["error", "message", "format", "peg", "parser"]),
-    ("chat", &["error", "limits", "builtin", "message", "template", "analysis", "grammar", "format", "parser"]),
+    ("plan", &["error", "limits", "message", "grammar", "format", "parser"]),
+    ("chat", &["error", "limits", "builtin", "message", "template", "analysis", "grammar", "format", "parser", "plan"]),
     ("lint", &["error", "message", "stream", "chat"]),
     ("ffi", &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "chat"]),
 ];

@@ -25,14 +25,12 @@ pub use recovery::Recovery;
 pub use tag::Tag;
 
 use crate::grammar::Trigger;
-use crate::message::{Continuation, ReasoningFormat, Request, Tool, ToolChoice};
+use crate::message::{Continuation, Leniency, ReasoningFormat, Tool, ToolChoice};
 use crate::peg::Arena;
 
-/// What a format needs to know of a request.
+/// What a format may know of a request: all that it may depend on, so that equal ones give equal formats.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// The request itself.
-    pub request: &'a Request,
     /// The template's text.
     pub source: &'a str,
     /// The end of the prompt that opens the assistant's turn, as the template renders it.
@@ -41,27 +39,41 @@ pub struct Wanted<'a> {
     pub prefill: &'a str,
     /// Where the model continues a message; never [`Continuation::Auto`], and `None` where there is nothing to continue.
     pub continuation: Continuation,
+    /// The tools that the template shows, whether they may be called or not: see [`Wanted::tools`].
+    pub offered: &'a [Tool],
+    /// Whether calls may, must or must not be.
+    pub tool_choice: ToolChoice,
+    /// More than one call.
+    pub parallel_tool_calls: bool,
+    /// What happens to reasoning.
+    pub reasoning_format: ReasoningFormat,
+    /// The template variable of that name.
+    pub enable_thinking: bool,
+    /// The schema of a structured response; `Null` for none.
+    pub json_schema: &'a Value,
+    /// What becomes of output that is not quite in the format.
+    pub leniency: Leniency,
 }
 
 impl<'a> Wanted<'a> {
     /// The tools that may be called; empty where they are not to be called.
     pub fn tools(&self) -> &'a [Tool] {
-        if self.request.tool_choice == ToolChoice::None { &[] } else { &self.request.tools }
+        if self.tool_choice == ToolChoice::None { &[] } else { self.offered }
     }
 
     /// At least one call.
     pub fn call_required(&self) -> bool {
-        self.request.tool_choice == ToolChoice::Required
+        self.tool_choice == ToolChoice::Required
     }
 
     /// More than one call.
     pub fn parallel(&self) -> bool {
-        self.request.parallel_tool_calls
+        self.parallel_tool_calls
     }
 
     /// Whether reasoning is told from content.
     pub fn extract_reasoning(&self) -> bool {
-        self.request.reasoning_format != ReasoningFormat::None
+        self.reasoning_format != ReasoningFormat::None
     }
 
     /// The schema of a structured response, an object that says something.
@@ -71,7 +83,7 @@ impl<'a> Wanted<'a> {
 
     /// The same, but `{}` (any JSON) counts, too.
     pub fn response_object(&self) -> Option<&'a Value> {
-        Some(&self.request.json_schema).filter(|schema| schema.is_object())
+        Some(self.json_schema).filter(|schema| schema.is_object())
     }
 
     /// The constraint of a format with these triggers. `structured`: the response follows a schema.

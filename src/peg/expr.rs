@@ -255,6 +255,26 @@ impl Arena {
         self.nodes.len()
     }
 
+    /// About what it takes in memory, less the JSON schemas.
+    pub(crate) fn bytes(&self) -> usize {
+        let node = |node: &Expr| {
+            size_of::<Expr>()
+                + match node {
+                    Expr::Literal(text) | Expr::Ref(text) => text.len(),
+                    Expr::Rule { name, .. } => 2 * name.len() + 3 * size_of::<usize>(),
+                    Expr::Schema { name, .. } => name.len(),
+                    Expr::Sequence(children) | Expr::Choice(children) => size_of_val(children.as_slice()),
+                    Expr::Unordered(one, other) => size_of_val(one.as_slice()) + size_of_val(other.as_slice()),
+                    Expr::Until(texts) | Expr::Excluding(_, texts) => {
+                        texts.iter().map(|text| size_of::<String>() + text.len()).sum()
+                    }
+                    Expr::Char(set) => size_of_val(set.ranges.as_slice()),
+                    _ => 0,
+                }
+        };
+        self.nodes.iter().map(node).sum()
+    }
+
     /// Whether there are no nodes yet.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()

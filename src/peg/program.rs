@@ -78,6 +78,18 @@ pub struct Program {
     pub(super) repeats: Vec<Bounds>,
 }
 
+impl Program {
+    /// About what it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let Program { ops, literals, sets, markers, repeats } = self;
+        size_of_val(ops.as_slice())
+            + size_of_val(repeats.as_slice())
+            + literals.iter().map(|text| size_of::<Box<[u8]>>() + text.len()).sum::<usize>()
+            + sets.iter().map(|set| size_of::<CharSet>() + size_of_val(set.ranges.as_slice())).sum::<usize>()
+            + markers.iter().map(Markers::bytes).sum::<usize>()
+    }
+}
+
 /// A listing, an instruction a line.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -32,6 +32,12 @@ impl Markers {
         Markers { markers, heads }
     }
 
+    /// About what they take in memory.
+    pub fn bytes(&self) -> usize {
+        let markers = self.markers.iter().map(|marker| size_of::<Box<[u8]>>() + marker.len());
+        size_of::<Self>() + self.heads.len() + markers.sum::<usize>()
+    }
+
     /// The first marker, or half marker, in `text` at or after `from`.
     pub fn find(&self, text: &[u8], from: usize) -> Found {
         let mut at = from;

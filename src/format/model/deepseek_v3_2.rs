@@ -107,7 +107,7 @@ fn block(source: &str) -> [String; 2] {
 pub fn build(wanted: &Wanted) -> Format {
     let calls = block(wanted.source);
     let constraint = if wanted.response_object().is_some() || !wanted.tools().is_empty() {
-        let lazy = !wanted.request.tools.is_empty() && !wanted.call_required();
+        let lazy = !wanted.offered.is_empty() && !wanted.call_required();
         Constraint::grammar(lazy, vec![Trigger::word(&*calls[0])])
     } else {
         Constraint::Free
@@ -146,7 +146,7 @@ fn output(wanted: &Wanted, block: &[String; 2]) -> Arena {
         return p.finish(p.sequence([turn, answer]));
     }
     let plain = p.sequence([until_thought(), thought, answer]);
-    let reasoned = if callable && wanted.request.enable_thinking {
+    let reasoned = if callable && wanted.enable_thinking {
         // The calls may come where the reasoning has not been closed. Reasoning may speak of them, too: they are calls once
         // one of the tools is named.
         let names = wanted.tools().iter().map(|tool| p.literal(format!("{}{}\">", INVOKE[0], tool.name)));

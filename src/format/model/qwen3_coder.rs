@@ -64,7 +64,7 @@ const FUNCTION_END: &str = "</function>";
 pub fn build(wanted: &Wanted) -> Format {
     let reasons = reasons(wanted.source);
     let constraint = if wanted.response_schema().is_some() || !wanted.tools().is_empty() {
-        let lazy = !wanted.request.tools.is_empty() && wanted.request.tool_choice == ToolChoice::Auto;
+        let lazy = !wanted.offered.is_empty() && wanted.tool_choice == ToolChoice::Auto;
         let starts = if lazy { call_starts(wanted) } else { Vec::new() };
         Constraint::grammar(lazy, starts.into_iter().map(Trigger::word).collect())
     } else {
@@ -90,7 +90,7 @@ pub fn build(wanted: &Wanted) -> Format {
 
 /// What a message's first call may begin with. Only a whole opening counts: `<function` alone may be content.
 fn call_starts(wanted: &Wanted) -> Vec<String> {
-    let bare = wanted.request.tools.iter().filter(|_| !reasons(wanted.source));
+    let bare = wanted.offered.iter().filter(|_| !reasons(wanted.source));
     [CALL[0].to_owned()].into_iter().chain(bare.map(|tool| format!("<function={}>", tool.name))).collect()
 }
 
