@@ -1,11 +1,15 @@
 //! The variables that one render sees.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
 use minijinja::Error;
 use minijinja::value::Value;
 use serde_json::{Map, Value as Json};
 
 use super::Conversation;
 use super::clock;
+use super::opening::{self, Marks};
 use super::trace::Trace;
 use super::value::{from_json, traced};
 
@@ -13,7 +17,28 @@ use super::value::{from_json, traced};
 pub(super) const NOW: &str = " now";
 
 /// The context of a conversation. Later variables win over earlier ones of the same name.
-pub(super) fn conversation(conversation: &Conversation, bos: &str, eos: &str) -> Result<Value, Error> {
+pub(super) struct Variables<'c> {
+    set: Vec<(&'c str, Value)>,
+    /// What [`opening::NAME`] would be if the conversation asked for the opposite.
+    other_opening: Value,
+}
+
+impl Variables<'_> {
+    /// As the engine takes it.
+    pub(super) fn value(self) -> Value {
+        Value::from_pairs(self.set)
+    }
+
+    /// For a render that shows both prompts, and the marks that it leaves in an output that counts its bytes in `written`.
+    pub(super) fn for_both(mut self, written: Arc<AtomicUsize>) -> (Value, Arc<Marks>) {
+        let marks = Marks::new(written, std::mem::take(&mut self.other_opening));
+        self.set.push((opening::MARKS, Value::from_dyn_object(marks.clone())));
+        (self.value(), marks)
+    }
+}
+
+/// The variables of a conversation.
+pub(super) fn conversation<'c>(conversation: &'c Conversation, bos: &str, eos: &str) -> Result<Variables<'c>, Error> {
     let mut set: Vec<(&str, Value)> = Vec::new();
     set.extend(reasoning_aliases(&conversation.extra));
     set.push(("messages", from_json(&conversation.messages)?));
@@ -28,11 +53,13 @@ pub(super) fn conversation(conversation: &Conversation, bos: &str, eos: &str) ->
     for (name, value) in &conversation.extra {
         set.push((name, from_json(value)?));
     }
+    let mut other_opening = Value::from(true);
     if conversation.add_generation_prompt {
-        set.push(("add_generation_prompt", Value::from(true)));
+        set.push((opening::NAME, Value::from(true)));
+        other_opening = conversation.extra.get(opening::NAME).map(from_json).transpose()?.unwrap_or_default();
     }
     set.push((NOW, Value::from(conversation.now)));
-    Ok(Value::from_pairs(set))
+    Ok(Variables { set, other_opening })
 }
 
 /// Vendors call the same two switches by different names: what a caller sets under ours holds for all of them.

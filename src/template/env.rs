@@ -1,16 +1,19 @@
 //! The engine, set up for chat templates: our filters, tests, functions and methods, and no others.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
 use minijinja::{Environment, ErrorKind as EngineErrorKind, Output, State, UndefinedBehavior};
 
 use super::budget::{charge, charge_value};
+use super::context::Variables;
 use super::functions::{FUNCTIONS, RAISED};
 use super::tests::TESTS;
 use super::value::as_text;
-use super::{filters, methods, ops, print, sequences};
+use super::{filters, methods, opening, ops, print, sequences};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL};
 
@@ -23,10 +26,12 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.cat", ops::concat),
     ("op.dict", ops::dict),
     ("op.each", ops::each),
+    ("op.here", opening::here),
     ("op.in", ops::contains),
     ("op.keep", ops::keep),
     ("op.list", ops::list),
     ("op.mul", ops::multiply),
+    ("op.other", opening::other),
     ("op.slice", ops::slice),
     ("op.spend", ops::spend),
     ("op.tuple", ops::tuple),
@@ -91,21 +96,38 @@ pub(super) fn compile(source: String) -> Result<Environment<'static>> {
 
 /// Renders the compiled template.
 pub(super) fn render(env: &Environment, context: Value) -> Result<String> {
+    write(env, context, Prompt::default())
+}
+
+/// Renders a template that was compiled for both prompts: the one that the context asks for, and the other one. `None` where
+/// either fails.
+pub(super) fn render_both(env: &Environment, variables: Variables) -> Option<(String, String)> {
+    let prompt = Prompt::default();
+    let (context, marks) = variables.for_both(prompt.written.clone());
+    marks.split(write(env, context, prompt).ok()?)
+}
+
+fn write(env: &Environment, context: Value, mut prompt: Prompt) -> Result<String> {
     let template = env.get_template(NAME).map_err(|error| failure(&error))?;
-    let mut prompt = Prompt(Vec::new());
     template.render_captured_to(context, &mut prompt).map_err(|error| failure(&error))?;
-    String::from_utf8(prompt.0).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
+    String::from_utf8(prompt.text).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
 }
 
 /// Collects the output up to its limit.
-struct Prompt(Vec<u8>);
+#[derive(Default)]
+struct Prompt {
+    text: Vec<u8>,
+    /// How much text there is, for those who want to know while it grows.
+    written: Arc<AtomicUsize>,
+}
 
 impl io::Write for Prompt {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        if self.0.len() + text.len() > PROMPT_BYTES {
+        if self.text.len() + text.len() > PROMPT_BYTES {
             return Err(io::Error::other("the prompt is too long"));
         }
-        self.0.extend_from_slice(text);
+        self.text.extend_from_slice(text);
+        self.written.store(self.text.len(), Ordering::Relaxed);
         Ok(text.len())
     }
 

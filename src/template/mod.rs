@@ -11,6 +11,7 @@ mod filters;
 mod functions;
 mod json;
 mod methods;
+mod opening;
 mod ops;
 mod prepare;
 mod print;
@@ -30,6 +31,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::TEMPLATE_BYTES;
 
+use opening::Opening;
 pub use prepare::{Prepared, prepare};
 
 /// What a template accepts, found by trial renders.
@@ -100,6 +102,7 @@ pub struct Template {
     bos: String,
     eos: String,
     env: minijinja::Environment<'static>,
+    opening: Opening,
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
 }
@@ -117,12 +120,18 @@ impl Template {
             ));
         }
         let source = source::normalize(source);
-        let env = env::compile(source::rewrite(&source)?)?;
+        let for_both =
+            source::rewrite_for_both(&source).and_then(|(text, opening)| Some((env::compile(text).ok()?, opening)));
+        let (env, opening) = match for_both {
+            Some(compiled) => compiled,
+            None => (env::compile(source::rewrite(&source)?)?, Opening::Anywhere),
+        };
         Ok(Template {
             source,
             bos: bos.to_owned(),
             eos: eos.to_owned(),
             env,
+            opening,
             caps: OnceLock::new(),
             shows_any_arguments: OnceLock::new(),
         })
@@ -158,18 +167,30 @@ impl Template {
     /// Errors: [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
     /// takes too many steps, recurses too deeply or builds too much text.
     pub fn render(&self, conversation: &Conversation) -> Result<String> {
+        env::render(&self.env, self.context(conversation)?.value())
+    }
+
+    fn context<'c>(&self, conversation: &'c Conversation) -> Result<context::Variables<'c>> {
         let context = context::conversation(conversation, &self.bos, &self.eos);
-        env::render(&self.env, context.map_err(|error| Error::invalid(format!("the conversation: {error}")))?)
+        context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
     }
 
     /// The conversation as prompt text, and what the generation prompt adds to it: the render with it, after the prefix
-    /// that it shares with the render without it. Both are rendered, whether the conversation asks for it or not.
+    /// that it shares with the render without it. Both are rendered, whether the conversation asks for it or not, but what
+    /// cannot differ only once.
     ///
     /// Errors as [`Template::render`].
     pub fn render_with_opening(&self, conversation: &Conversation) -> Result<(String, String)> {
         let wanted = conversation.add_generation_prompt;
-        let prompt = self.render(conversation)?;
-        let other = self.render(&Conversation { add_generation_prompt: !wanted, ..conversation.clone() })?;
+        let (prompt, other) = match self.opening {
+            Opening::Unused => return Ok((self.render(conversation)?, String::new())),
+            Opening::Last => {
+                let both = env::render_both(&self.env, self.context(conversation)?);
+                // Where something is wrong, two renders tell best what.
+                both.map_or_else(|| self.render_twice(conversation), Ok)?
+            }
+            Opening::Anywhere => self.render_twice(conversation)?,
+        };
         let (without, with) = if wanted { (&other, &prompt) } else { (&prompt, &other) };
         let mut shared = without.bytes().zip(with.bytes()).take_while(|(a, b)| a == b).count();
         while !with.is_char_boundary(shared) {
@@ -177,6 +198,12 @@ impl Template {
         }
         let opening = with[shared..].to_owned();
         Ok((prompt, opening))
+    }
+
+    fn render_twice(&self, conversation: &Conversation) -> Result<(String, String)> {
+        let prompt = self.render(conversation)?;
+        let other = !conversation.add_generation_prompt;
+        Ok((prompt, self.render(&Conversation { add_generation_prompt: other, ..conversation.clone() })?))
     }
 }
 

@@ -2,6 +2,7 @@
 //! engine does not know, operators and literals (see `expr`), and accounts of text that goes into captures.
 
 use super::expr::{Rewriter, Stop};
+use super::opening::{self, Found, Opening};
 use super::token::Token;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::OPEN_ELIFS;
@@ -38,6 +39,18 @@ const PATCHES: &[Patch] = &[
         condition: "{%- if (message['content'] is none or message['content'] == '' or message['content']|length == 0) and (message['tool_calls'] is not defined or message['tool_calls'] is none or message['tool_calls']|length == 0) %}",
     },
 ];
+
+/// The source with its end written twice where one render can then show two prompts, rewritten, and what it is good for.
+pub(super) fn rewrite_for_both(source: &str) -> Option<(String, Opening)> {
+    match opening::find(source) {
+        Found::Unused => Some((rewrite(source).ok()?, Opening::Unused)),
+        Found::Last(cut) => {
+            let (body, defaults, end) = (rewrite(cut.body).ok()?, rewrite(&cut.defaults).ok()?, rewrite(cut.end).ok()?);
+            Some((opening::written(cut.mark, &body, &defaults, &end), Opening::Last))
+        }
+        Found::Anywhere => None,
+    }
+}
 
 /// The source as the engine compiles it. Lines stay where they are.
 pub(super) fn rewrite(source: &str) -> Result<String> {
