@@ -1,0 +1,161 @@
+//! What a request costs on each template, beside llama.cpp.
+
+use std::path::{Path, PathBuf};
+
+use chatparse::{ChatTemplate, Request, builtin, grammar};
+use serde_json::{Value, json};
+
+use crate::llama;
+use crate::measure::{Ratio, Times, in_turn, quantile, short};
+use crate::report::Report;
+
+const ROUNDS: usize = 9;
+
+/// Two tools and three messages. `salt` makes tools that no other salt makes.
+fn body(salt: &str) -> Value {
+    let tool = |name: &str, about: &str, parameters: Value| {
+        let function = json!({"name": format!("{name}{salt}"), "description": about, "parameters": parameters});
+        json!({"type": "function", "function": function})
+    };
+    json!({
+        "messages": [
+            {"role": "system", "content": "You help."},
+            {"role": "user", "content": "Hello!"},
+            {"role": "user", "content": "What is the weather in Oslo?"},
+        ],
+        "reasoning_format": "auto",
+        "tools": [
+            tool("get_weather", "The weather in a city", json!({"type": "object", "required": ["city"], "properties": {
+                "city": {"type": "string"}, "days": {"type": "integer"}}})),
+            tool("write_file", "Writes a file", json!({"type": "object", "required": ["path"], "properties": {
+                "path": {"type": "string"}, "text": {"type": "string"}}})),
+        ],
+    })
+}
+
+fn templates(folder: Option<PathBuf>) -> (String, Vec<(String, String)>) {
+    let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/templates"));
+    let paths = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), std::fs::read_to_string(&path).ok()?));
+    let mut found: Vec<(String, String)> = paths.filter_map(named).collect();
+    found.sort();
+    if found.is_empty() {
+        let own = builtin::BUILTINS.iter().map(|builtin| (builtin.name.to_owned(), builtin.source.to_owned()));
+        return ("chatparse's own templates".to_owned(), own.collect());
+    }
+    ("vendors' templates".to_owned(), found)
+}
+
+/// One template's ratios, llama.cpp's time for the request to ours.
+struct Row {
+    name: String,
+    theirs: Times,
+    ours: [Times; 3],
+}
+
+pub fn report(report: &mut Report, folder: Option<PathBuf>) {
+    let (title, templates) = templates(folder);
+    report.line("## Requests\n");
+    report.line("Prompt, parser and grammar for two tools and three messages: on a template that is compiled and learnt, with tools that");
+    report.line("it has not seen, and with tools that it has; and compiling and learning a template. llama.cpp learns at each request, so");
+    report.line("its one time stands beside all three.\n");
+    let rows: Vec<Row> = templates.iter().filter_map(|(name, source)| row(name, source)).collect();
+    let columns = ["new tools", "same tools", "compile and learn"];
+    report.head(&[
+        "over all templates",
+        "median time",
+        "llama.cpp",
+        "ratio: median",
+        "10th to 90th percentile",
+        "least",
+        "slower than llama.cpp",
+    ]);
+    for (at, what) in columns.iter().enumerate() {
+        let ratios: Vec<f64> = rows.iter().map(|row| Ratio::of(&row.theirs, &row.ours[at]).median).collect();
+        let us = |times: Vec<f64>| format!("{} µs", short(quantile(times, 0.5)));
+        report.row(&[
+            (*what).to_owned(),
+            us(rows.iter().map(|row| row.ours[at].median()).collect()),
+            us(rows.iter().map(|row| row.theirs.median()).collect()),
+            format!("× {}", short(quantile(ratios.clone(), 0.5))),
+            format!("{}–{}", short(quantile(ratios.clone(), 0.1)), short(quantile(ratios.clone(), 0.9))),
+            short(quantile(ratios.clone(), 0.0)),
+            format!("{} of {}", ratios.iter().filter(|ratio| **ratio < 1.0).count(), ratios.len()),
+        ]);
+    }
+    report.line(&format!(
+        "\nOver {} {title} that both take with the same prompt, of {}. Each, in microseconds:\n",
+        rows.len(),
+        templates.len()
+    ));
+    report.head(&["template", "llama.cpp", columns[0], "ratio", columns[1], "ratio", columns[2], "ratio"]);
+    for row in &rows {
+        let mut cells = vec![row.name.clone(), short(row.theirs.median())];
+        for ours in &row.ours {
+            cells.extend([short(ours.median()), format!("× {}", short(Ratio::of(&row.theirs, ours).median))]);
+        }
+        report.row(&cells);
+    }
+    report.line("");
+    schemas(report);
+}
+
+fn row(name: &str, source: &str) -> Option<Row> {
+    let (bos, eos) = ("<s>", "</s>");
+    let ours = ChatTemplate::new(source, bos, eos).ok()?;
+    let theirs = llama::Template::new(source, bos, eos)?;
+    let same = Request::from_json(&body("")).ok()?;
+    let their_request = llama::Request::new(&body("").to_string())?;
+    let params = ours.params(&same).ok()?;
+    let their_params = theirs.apply(&their_request)?;
+    if params.prompt != their_params.prompt() || params.grammar().text.is_empty() != (their_params.grammar_len() == 0) {
+        println!("{name}: not the same prompt, or no grammar on one side; left out");
+        return None;
+    }
+    let fresh: Vec<Request> =
+        (0..ROUNDS).map(|round| Request::from_json(&body(&format!("_{round}"))).ok()).collect::<Option<_>>()?;
+    let mut round = 0;
+    let times = in_turn(
+        ROUNDS,
+        &mut [
+            &mut || {
+                round += 1;
+                drop(ours.params(&fresh[round - 1]).map(|params| params.grammar().clone()));
+            },
+            &mut || drop(ours.params(&same).map(|params| params.grammar().clone())),
+            &mut || drop(ChatTemplate::new(source, bos, eos).map(|template| template.analysis().layout.clone())),
+            &mut || drop(theirs.apply(&their_request)),
+        ],
+    );
+    let [new, known, cold, theirs] = <[Times; 4]>::try_from(times).ok()?;
+    Some(Row { name: name.to_owned(), theirs, ours: [new, known, cold] })
+}
+
+fn schemas(report: &mut Report) {
+    report.line("### The grammar of a JSON schema\n");
+    report.head(&["schema", "chatparse", "llama.cpp", "ratio"]);
+    let object = |count: usize| {
+        let kinds = [
+            json!({"type": "string"}),
+            json!({"type": "integer", "minimum": -17, "maximum": 4096}),
+            json!({"enum": ["red", "green", "blue"]}),
+            json!({"type": "array", "items": {"type": "number"}, "maxItems": 8}),
+        ];
+        let fields: serde_json::Map<String, Value> =
+            (0..count).map(|at| (format!("property_{at}"), kinds[at % kinds.len()].clone())).collect();
+        json!({"type": "object", "properties": fields, "required": ["property_0"]})
+    };
+    for (name, schema) in [("any value", json!({})), ("10 properties", object(10)), ("100 properties", object(100))] {
+        let text = schema.to_string();
+        let times = in_turn(
+            15,
+            &mut [
+                &mut || drop(serde_json::from_str::<Value>(&text).map(|schema| grammar::from_json_schema(&schema))),
+                &mut || assert!(llama::schema_grammar(&text) > 0),
+            ],
+        );
+        let us = |at: usize| format!("{} µs", short(times[at].median()));
+        report.row(&[name, &us(0), &us(1), &Ratio::of(&times[1], &times[0]).to_string()]);
+    }
+    report.line("");
+}
