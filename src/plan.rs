@@ -49,10 +49,6 @@ impl Plan {
             })
         })
     }
-
-    fn bytes(&self) -> usize {
-        self.parser.bytes() + self.grammar.get().map_or(0, |grammar| grammar.text.len())
-    }
 }
 
 /// A template's last plans, the latest one first. Shared by threads.
@@ -62,6 +58,19 @@ pub(crate) struct Plans(Mutex<VecDeque<Kept>>);
 struct Kept {
     key: Key,
     plan: Arc<Plan>,
+    /// What both take, less the grammar.
+    bytes: usize,
+}
+
+impl Kept {
+    fn new(key: Key, plan: Arc<Plan>) -> Kept {
+        let bytes = key.bytes() + plan.parser.bytes();
+        Kept { key, plan, bytes }
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + self.plan.grammar.get().map_or(0, |grammar| grammar.text.len())
+    }
 }
 
 impl Plans {
@@ -73,7 +82,7 @@ impl Plans {
         let plan = Arc::new(Plan::new(make()?, wanted, wanted.tools().to_vec())?);
         // What a message has so far hardly comes twice.
         if wanted.prefill == wanted.opening {
-            self.keep(Kept { key: Key::of(wanted), plan: plan.clone() });
+            self.keep(Kept::new(Key::of(wanted), plan.clone()));
         }
         Ok(plan)
     }
@@ -97,7 +106,7 @@ impl Plans {
         kept.push_front(new);
         let mut bytes = 0;
         let fitting = kept.iter().take(PLANS).take_while(|one| {
-            bytes += one.key.bytes() + one.plan.bytes();
+            bytes += one.bytes();
             bytes <= PLANS_BYTES
         });
         let fitting = fitting.count();

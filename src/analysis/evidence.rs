@@ -4,6 +4,9 @@
 //! [`Study::derive`] and [`Study::patch`], which compare the layout before and after and file what changed. So no pass
 //! keeps books, and no field can be set without evidence.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 
 use super::Analysis;
@@ -85,8 +88,8 @@ impl Evidence {
 
 /// Two renders of one template.
 pub(super) struct Pair {
-    pub a: String,
-    pub b: String,
+    pub a: Rc<str>,
+    pub b: Rc<str>,
 }
 
 impl Pair {
@@ -98,6 +101,8 @@ impl Pair {
 /// An analysis in progress.
 pub(super) struct Study<'t> {
     template: &'t Template,
+    /// What was rendered so far: passes ask for many a probe again.
+    renders: RefCell<Vec<(Probe, Option<Rc<str>>)>>,
     pass: &'static str,
     layout: Layout,
     evidence: Vec<Evidence>,
@@ -105,7 +110,7 @@ pub(super) struct Study<'t> {
 
 impl<'t> Study<'t> {
     pub(super) fn new(template: &'t Template) -> Self {
-        Study { template, pass: "", layout: Layout::default(), evidence: Vec::new() }
+        Study { template, renders: RefCell::default(), pass: "", layout: Layout::default(), evidence: Vec::new() }
     }
 
     /// What follows is found by `pass`.
@@ -128,12 +133,17 @@ impl<'t> Study<'t> {
 
     /// Both renders; `None` where the template refuses one of them or writes more than [`PROBE_BYTES`].
     pub(super) fn pair(&self, a: Probe, b: Probe) -> Option<Pair> {
-        Some(Pair { a: self.render(&a)?, b: self.render(&b)? })
+        Some(Pair { a: self.render(a)?, b: self.render(b)? })
     }
 
-    fn render(&self, probe: &Probe) -> Option<String> {
+    fn render(&self, probe: Probe) -> Option<Rc<str>> {
+        if let Some((_, known)) = self.renders.borrow().iter().find(|(known, _)| *known == probe) {
+            return known.clone();
+        }
         let conversation = probe.conversation(self.template.caps());
-        self.template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES)
+        let text = self.template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES).map(Rc::from);
+        self.renders.borrow_mut().push((probe, text.clone()));
+        text
     }
 
     /// Changes the layout by what `pair` shows.

@@ -74,7 +74,7 @@ impl Call {
 }
 
 /// A conversation under construction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Probe {
     messages: Vec<Value>,
     offers_tools: bool,

@@ -1,7 +1,5 @@
 //! What must hold before an arena is compiled: a root, no dangling reference, no left recursion, bounded nesting and size.
 
-use std::collections::{HashMap, HashSet};
-
 use super::expr::{Arena, Expr, ExprId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -11,10 +9,10 @@ pub(super) fn check(arena: &Arena) -> Result<ExprId> {
     let root = arena.root().ok_or_else(|| Error::new(ErrorKind::Internal, "the format description has no root"))?;
     let mut checker = Checker {
         arena,
-        nullable: HashMap::new(),
+        nullable: vec![None; arena.len()],
         entered: Vec::new(),
-        extents: HashMap::new(),
-        rules: HashSet::new(),
+        extents: vec![None; arena.len()],
+        referred: vec![false; arena.len()],
         pending: vec![root],
     };
     let mut size = 0_usize;
@@ -57,13 +55,14 @@ impl Extent {
 
 struct Checker<'a> {
     arena: &'a Arena,
-    /// Whether an expression may match nothing, where that is known.
-    nullable: HashMap<ExprId, bool>,
+    /// By expression: whether it may match nothing, where that is known.
+    nullable: Vec<Option<bool>>,
     /// Rules that are entered without having consumed anything, outermost first.
     entered: Vec<&'a str>,
-    extents: HashMap<ExprId, Extent>,
-    /// Rules that are referred to, and those of them that are still to be looked at.
-    rules: HashSet<ExprId>,
+    /// By expression, where it was looked at.
+    extents: Vec<Option<Extent>>,
+    /// By expression: whether it is a rule that is referred to. Those of them that are still to be looked at.
+    referred: Vec<bool>,
     pending: Vec<ExprId>,
 }
 
@@ -79,7 +78,7 @@ impl<'a> Checker<'a> {
 
     /// Checks what is below a node, once. Rules are looked at on their own, as they are compiled.
     fn visit(&mut self, id: ExprId, depth: usize) -> Result<Extent> {
-        let known = self.extents.get(&id).copied();
+        let known = self.extents[id.index()];
         if depth + known.map_or(0, |known| known.height) > limits::EXPR_DEPTH {
             return Err(too_deep());
         }
@@ -89,7 +88,7 @@ impl<'a> Checker<'a> {
         let node = self.arena.get(id);
         if let Expr::Ref(name) = node {
             let target = self.rule(name)?;
-            if self.rules.insert(target) {
+            if !std::mem::replace(&mut self.referred[target.index()], true) {
                 self.pending.push(target);
             }
         }
@@ -99,7 +98,7 @@ impl<'a> Checker<'a> {
             extent.height = extent.height.max(1 + below.height);
             extent.size = extent.size.saturating_add(below.size);
         }
-        self.extents.insert(id, extent);
+        self.extents[id.index()] = Some(extent);
         Ok(extent)
     }
 
@@ -108,11 +107,11 @@ impl<'a> Checker<'a> {
         if depth > limits::EXPR_DEPTH {
             return Err(too_deep());
         }
-        if let Some(&known) = self.nullable.get(&id) {
+        if let Some(known) = self.nullable[id.index()] {
             return Ok(known);
         }
         let nullable = self.left_of(id, depth)?;
-        self.nullable.insert(id, nullable);
+        self.nullable[id.index()] = Some(nullable);
         Ok(nullable)
     }
 

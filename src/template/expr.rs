@@ -3,6 +3,8 @@
 //! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps. All else is copied, white
 //! space and line breaks included. The grammar is Jinja's, in the engine's order of precedence.
 
+use std::cell::Cell;
+
 use super::token::{self, Token};
 use crate::limits::{EXPRESSION_BRACKETS, EXPRESSION_HEIGHT};
 
@@ -35,12 +37,14 @@ pub(super) struct Rewriter<'s> {
     /// Tokens that were copied without a look at what they mean.
     unread: usize,
     pub(super) out: String,
+    /// The last token that was looked at, by where it was looked for and whether a bracket was open.
+    ahead: Cell<Option<(usize, bool, (Token<'s>, usize, usize))>>,
 }
 
 impl<'s> Rewriter<'s> {
     /// Starts at `pos` of `source`, in a tag that `end` (`}}` or `%}`) closes.
     pub(super) fn new(source: &'s str, pos: usize, end: &'static str) -> Self {
-        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, out: String::new() }
+        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, out: String::new(), ahead: Cell::new(None) }
     }
 
     /// Where in the source the next token is looked for.
@@ -49,7 +53,15 @@ impl<'s> Rewriter<'s> {
     }
 
     fn lex(&self) -> (Token<'s>, usize, usize) {
-        token::next(self.source, self.pos, self.end, self.open > 0)
+        let at = (self.pos, self.open > 0);
+        match self.ahead.get() {
+            Some((pos, open, found)) if (pos, open) == at => found,
+            _ => {
+                let found = token::next(self.source, at.0, self.end, at.1);
+                self.ahead.set(Some((at.0, at.1, found)));
+                found
+            }
+        }
     }
 
     pub(super) fn peek(&self) -> Token<'s> {

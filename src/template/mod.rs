@@ -103,6 +103,7 @@ pub struct Template {
     eos: String,
     env: minijinja::Environment<'static>,
     opening: Opening,
+    ways: prepare::Ways,
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
 }
@@ -127,6 +128,7 @@ impl Template {
             None => (env::compile(source::rewrite(&source)?)?, Opening::Anywhere),
         };
         Ok(Template {
+            ways: prepare::Ways::of(&source),
             source,
             bos: bos.to_owned(),
             eos: eos.to_owned(),

@@ -19,6 +19,24 @@ pub struct Prepared {
     pub continued: Option<Message>,
 }
 
+/// What a template's source alone says of how it wants its messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ways {
+    /// StepFun loses itself in reasoning where a message ends in white space.
+    trims: bool,
+    /// Only templates with channels know a developer.
+    knows_developer: bool,
+}
+
+impl Ways {
+    pub(super) fn of(source: &str) -> Self {
+        Ways {
+            trims: source.contains("You have access to the following functions in JSONSchema format"),
+            knows_developer: source.contains("<|channel|>"),
+        }
+    }
+}
+
 /// Prepares `request` for `template`.
 ///
 /// Errors: [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
@@ -77,9 +95,8 @@ fn tools_json(tools: &[Tool]) -> Value {
 }
 
 fn message_json(message: &Message, template: &Template) -> Value {
-    // StepFun loses itself in reasoning where a message ends in white space.
     let trimmed;
-    let message = if template.source().contains("You have access to the following functions in JSONSchema format") {
+    let message = if template.ways.trims {
         trimmed = trim(message.clone());
         &trimmed
     } else {
@@ -89,8 +106,7 @@ fn message_json(message: &Message, template: &Template) -> Value {
     if let Some(content) = json.get_mut("content") {
         fit_content(content, template.caps());
     }
-    // Only templates with channels know a developer.
-    if message.role == "developer" && !template.source().contains("<|channel|>") {
+    if message.role == "developer" && !template.ways.knows_developer {
         json["role"] = json!("system");
     }
     json
