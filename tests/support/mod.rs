@@ -1,66 +1,18 @@
 //! Parsing an output in every way that must not make a difference.
 
-use std::collections::BTreeSet;
+mod shown;
 
 use chatparse::message::Ended;
-use chatparse::{Delta, DeltaKind, Message, Parser, Status, Stream};
+use chatparse::{Message, Parser, Status, Stream};
 use serde_json::{Value, json};
+
+use shown::feed;
 
 /// Sizes of the pieces in which outputs are fed.
 const PIECES: [usize; 6] = [1, 2, 3, 5, 7, 11];
 
 /// How many random ways to cut an output.
 const RANDOM_CUTS: u64 = 8;
-
-/// What deltas have shown, put together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
-    reasoning: String,
-    content: String,
-    /// Name, id and arguments.
-    calls: Vec<[String; 3]>,
-    /// The calls that are whole.
-    ended: BTreeSet<usize>,
-}
-
-impl Shown {
-    /// Appends deltas. The error says which of them breaks the rules.
-    fn add<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<(), String> {
-        for delta in deltas {
-            let Delta { kind, call, text, .. } = delta;
-            let broken = |rule: &str| Err(format!("{rule}: {kind:?} of call {call}, {text:?}"));
-            if text.is_empty() != (kind == DeltaKind::ToolEnd) {
-                return broken("an empty delta");
-            }
-            match kind {
-                DeltaKind::Reasoning => self.reasoning.push_str(text),
-                DeltaKind::Content => self.content.push_str(text),
-                DeltaKind::ToolName if call == self.calls.len() => {
-                    self.calls.push([text.to_owned(), String::new(), String::new()]);
-                }
-                DeltaKind::ToolName => return broken("a name that is not a new call's"),
-                _ if self.ended.contains(&call) => return broken("a delta after its call's end"),
-                DeltaKind::ToolEnd => drop(self.ended.insert(call)),
-                DeltaKind::ToolId | DeltaKind::ToolArguments => match self.calls.get_mut(call) {
-                    None => return broken("a delta before its call's name"),
-                    Some([_, id, _]) if kind == DeltaKind::ToolId && !id.is_empty() => return broken("a second id"),
-                    Some([_, id, _]) if kind == DeltaKind::ToolId => id.push_str(text),
-                    Some([_, _, arguments]) => arguments.push_str(text),
-                },
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether it is this message.
-    fn is(&self, message: &Message) -> bool {
-        let calls = message.tool_calls.iter();
-        let calls = calls.map(|call| [call.name.clone(), call.id.clone(), call.arguments.clone()]);
-        self.reasoning == message.reasoning_content
-            && self.content == message.content
-            && calls.eq(self.calls.iter().cloned())
-    }
-}
 
 /// Parses an output in one piece.
 #[allow(dead_code, reason = "not every test program uses all of this")]
@@ -79,30 +31,6 @@ pub fn shown(message: &Message) -> Value {
     });
     let calls: Vec<Value> = calls.collect();
     json!({"reasoning": message.reasoning_content, "content": message.content, "calls": calls})
-}
-
-/// Feeds the pieces; what was shown after each, and the end.
-fn feed<'a>(
-    parser: &Parser,
-    pieces: impl Iterator<Item = &'a [u8]>,
-    cut_off: bool,
-) -> Result<(Vec<Shown>, Ended), String> {
-    let mut stream = Stream::new(parser);
-    let mut shown = Shown::default();
-    let mut states = Vec::new();
-    for piece in pieces {
-        shown.add(stream.feed(piece))?;
-        states.push(shown.clone());
-    }
-    let ended = stream.finish(cut_off);
-    shown.add(stream.deltas())?;
-    if ended.status == Status::Complete && shown.ended.len() < shown.calls.len() {
-        return Err(format!("complete, but a call has no end: {shown:?}"));
-    }
-    if !shown.is(&ended.message) {
-        return Err(format!("the deltas make {shown:?}\n     the message is {:?}", ended.message));
-    }
-    Ok((states, ended))
 }
 
 /// Cuts `output` at random places, the same in every run.
