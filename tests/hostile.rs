@@ -178,3 +178,37 @@ fn a_response_schema_that_cannot_be_used() {
     assert_eq!(error.kind(), ErrorKind::Schema);
     assert!(error.message().contains("#/properties/x"), "{error}");
 }
+
+/// Formats are lenient about what stands in their markup; a text that goes on to other markup is not of it.
+#[test]
+fn text_that_could_pass_for_markup_is_kept() {
+    for (name, output) in [
+        ("kimi-k3", "<|close|>think<|sep|><|open|>tools<|sep|><|open|>call tool=\"f\"<lost|sep|><|close|>call<|sep|>"),
+        (
+            "muse-glimmer",
+            " to=self<|mes<|eom|> lost <|start|>assistant<|message|><atem:function_calls><atem:invoke name=\"f\"></atem:invoke></atem:function_calls>",
+        ),
+        (
+            "minimax-m3",
+            "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"f\">]<]minimax[>[<y>]<]minimax[>[<z>1]<]minimax[>[</lost]<]minimax[>[</z>]<]minimax[>[</y>]<]minimax[>[</invoke>",
+        ),
+        ("json-call", "<tool_call>\n{\"name\": \"f\", \"arguments\": \"{lost}\"}\n</tool_call>"),
+        ("ministral-3", "[TOOL_CALLS]f[ARGS]\"lost\""),
+        (
+            "kimi-k2",
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>[\"lost\"]",
+        ),
+    ] {
+        let (message, status) = params(name).parser.parse(output.as_bytes(), false, false).unwrap();
+        assert_eq!(status, Status::Recovered, "{name}: {message:?}");
+        let text = message.reasoning_content + &message.content;
+        assert!(text.contains("lost"), "{name}: {text:?}, {:?}", message.tool_calls);
+    }
+}
+
+#[test]
+fn no_arguments_may_be_null() {
+    let output = b"<tool_call>\n{\"name\": \"f\", \"arguments\": null}\n</tool_call>";
+    let (message, status) = params("json-call").parser.parse(output, false, false).unwrap();
+    assert_eq!((&*message.tool_calls[0].arguments, status), ("{}", Status::Complete));
+}

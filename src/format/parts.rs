@@ -142,10 +142,13 @@ impl Parts {
         self.excluding(self.sequence([text, close]), vec![marker.to_owned()])
     }
 
-    /// A call's arguments as a JSON object that follows the tool's parameters.
+    /// A call's arguments as a JSON object that follows the tool's parameters; `null` for none. Another value is no arguments,
+    /// and must not be lost as if it were.
     pub fn json_args(&self, tool: &Tool) -> ExprId {
         let schema = schema::parameters(&tool.parameters);
-        self.tool_args(self.schema(self.json(), format!("tool-{}-schema", tool.name), schema, false))
+        let object = self.sequence([self.and(self.literal("{")), self.json()]);
+        let arguments = self.choice([object, self.literal("null")]);
+        self.tool_args(self.schema(arguments, format!("tool-{}-schema", tool.name), schema, false))
     }
 
     /// One of these tools' calls, each a rule of its own.

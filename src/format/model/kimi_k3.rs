@@ -123,9 +123,10 @@ fn call(p: &Parts, tool: &Tool) -> ExprId {
     p.sequence([open, p.space(), arguments, p.space(), p.tool_close(p.literal("<|close|>call<|sep|>"))])
 }
 
-/// The other attributes of a tag, up to its end. What they say is known or does not matter.
+/// The other attributes of a tag, up to its end. What they say is known or does not matter; what holds another marker is text
+/// that must not be lost.
 fn attributes(p: &Parts) -> ExprId {
-    p.sequence([p.until(SEPARATOR), p.literal(SEPARATOR)])
+    p.sequence([p.until("<"), p.literal(SEPARATOR)])
 }
 
 /// The `type` attribute and the value. The schema says how the value is written; where it names no single type, the attribute

@@ -264,7 +264,8 @@ fn undescribed(p: &Parts) {
     let object = p.sequence([p.not(item), p.and(element), p.object(p.some(p.reference(ANY_MEMBER)))]);
     let text = p.sequence([p.not(element), p.arg_text(p.until(format!("{NS}</"))), p.arg_close(p.and(end()))]);
     let value = p.rule("any-value", p.choice([json, array, object, text]));
-    let close = p.sequence([end(), p.until(">"), p.literal(">")]);
+    // Its name is not compared, but text that goes on to another tag is none.
+    let close = p.sequence([end(), p.until_any([">", "<"]), p.literal(">")]);
     p.rule(ANY_MEMBER, p.sequence([element, p.key(p.until(">")), p.literal(">"), value, close]));
     p.rule(ANY_ITEM, p.sequence([item, value, p.literal(tag("/item"))]));
 }

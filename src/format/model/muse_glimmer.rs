@@ -102,7 +102,8 @@ fn calls(p: &Parts, wanted: &Wanted, start: ExprId) -> ExprId {
     p.trigger_rule("tool-call", if wanted.parallel() { p.sequence([call, p.many(next)]) } else { call })
 }
 
-/// The name of the recipient is not looked at: the one of the invocation counts.
+/// The name of the recipient is not looked at: the one of the invocation counts. It holds no marker, though; what does is text
+/// that must not be lost.
 fn call(p: &Parts, tool: &Tool) -> ExprId {
     let layout = ArgumentsLayout {
         name_prefix: "<atem:parameter name=\"".to_owned(),
@@ -112,7 +113,7 @@ fn call(p: &Parts, tool: &Tool) -> ExprId {
     };
     let open = p.tool_open(p.sequence([
         p.literal(" to="),
-        p.until(MESSAGE),
+        p.until("<"),
         p.literal(format!("{MESSAGE}<atem:function_calls>")),
         p.space(),
         p.literal("<atem:invoke name=\""),
