@@ -1,5 +1,6 @@
 //! Parsers as text: what is read is what was written, and text from anywhere is safe to read.
 
+use chatparse::grammar::Recogniser;
 use chatparse::{ChatTemplate, ErrorKind, Parser, Request, Status, builtin};
 use serde_json::{Value, json};
 
@@ -67,6 +68,10 @@ fn what_no_library_wrote_is_refused() {
     refused(&stored(dangling, 1), InvalidArgument, "schema");
     let circle = json!([{"ref": "a"}, {"rule": {"name": "a", "child": 0, "trigger": false}}]);
     refused(&stored(circle, 1), InvalidArgument, "left recursion");
+    // Not below the root, but a grammar may begin there.
+    let circle = json!([{"ref": "a"}, {"rule": {"name": "a", "child": 0, "trigger": true}}, "any"]);
+    refused(&stored(circle, 2), InvalidArgument, "left recursion");
+    refused(&stored(json!(["any", {"repeat": [0, 2, 1]}]), 1), InvalidArgument, "at least 2 and at most 1");
 
     let mut deep = vec![json!("any")];
     deep.extend((0..100_000).map(|below| json!({"atomic": below})));
@@ -87,4 +92,30 @@ fn a_format_of_the_hosts_own() {
     assert_eq!((message.content.as_str(), status), ("text", Status::Complete));
     let (message, status) = parser.parse(b"text<more", false, false).unwrap();
     assert_eq!((message.content.as_str(), status), ("text<more", Status::Recovered));
+}
+
+/// Grammars of formats that no library wrote, with parts that may be nothing: they can be read, and allow what is parsed.
+#[test]
+fn grammars_of_parts_that_may_be_nothing() {
+    let a = json!({"literal": "a"});
+    for (nodes, yes, no) in [
+        (json!([a, {"repeat": [0, 0, 2]}, {"literal": ""}, {"unordered": [[0, 1], [2, 1]]}]), "aaa", "b"),
+        (json!([a, {"unordered": [[], [0]]}, {"repeat": [1, 0, null]}, {"sequence": [2, 0]}]), "aaa", ""),
+        (json!([a, {"repeat": [0, 0, 1]}, {"unordered": [[1, 1], [0]]}, {"repeat": [2, 0, null]}]), "aaa", "b"),
+        (json!([{"until": [""]}, a, {"choice": [1, 0]}, {"repeat": [2, 0, null]}]), "aa", "b"),
+        (json!([a, {"excluding": [0, ["", "b"]]}, {"choice": [0, 1]}, {"repeat": [2, 0, null]}]), "aa", "b"),
+        (json!([a, "empty", {"choice": [1, 0]}, {"choice": [0, 2, 1]}]), "a", "b"),
+        (
+            json!([a, {"rule": {"name": "", "child": 0, "trigger": false}}, {"ref": ""}, {"sequence": [0, 2]}]),
+            "aa",
+            "b",
+        ),
+        (json!([a, {"string_body": 34}, {"choice": [0, 1]}, {"repeat": [2, 0, null]}]), "ab\\n", "\""),
+    ] {
+        let parser = Parser::from_text(&stored(nodes.clone(), 3)).unwrap_or_else(|error| panic!("{nodes}: {error}"));
+        let text = parser.grammar(false).text;
+        let grammar = Recogniser::new(&text).unwrap_or_else(|error| panic!("{nodes}: {error}\n{text}"));
+        assert!(grammar.accepts(yes), "{nodes}: {yes:?}\n{text}");
+        assert!(!grammar.accepts(no), "{nodes}: {no:?}\n{text}");
+    }
 }

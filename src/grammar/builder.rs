@@ -200,7 +200,8 @@ impl Builder {
 
     /// Takes a free name like `name`, for a rule that [`Builder::fill`] adds.
     pub(super) fn reserve(&mut self, name: &str) -> String {
-        let name = clean(name);
+        // A host's rule may be called nothing.
+        let name = if name.is_empty() { "rule".to_owned() } else { clean(name) };
         let mut free = name.clone();
         let mut number = 0_u64;
         while self.rules.contains_key(&free) {

@@ -122,7 +122,9 @@ impl<'a> Lowering<'a> {
             Expr::Any => Rule::class("."),
             Expr::Space => Rule::reference("space"),
             Expr::Char(set) => Rule::class(class(&set.ranges, set.negated)),
-            Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => string_body(char::from(*delimiter)),
+            Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => {
+                string_character(char::from(*delimiter)).repeat(0, None)
+            }
             Expr::Until(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
             Expr::Until(markers) => self.text(markers, Text::Any),
             Expr::Excluding(_, markers) => self.text(markers, Text::Closed),
@@ -179,7 +181,18 @@ impl<'a> Lowering<'a> {
                     first => sequence(vec![first.clone(), item(first).repeat(0, more)]),
                 }
             }
+            // Nothing is what all of its required parts may be.
+            Expr::Unordered(required, optional) => {
+                let parts = required.iter().chain(optional);
+                match choice(parts.map(|&part| self.lower_some(part)).collect()) {
+                    Rule::Empty => Rule::Empty,
+                    parts => item(parts).repeat(1, None),
+                }
+            }
             Expr::Space => choice(vec![Rule::literal(" "), Rule::class("[\\n]").repeat(1, Some(2))]),
+            Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => {
+                string_character(char::from(*delimiter)).repeat(1, None)
+            }
             Expr::Until(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
             Expr::Until(markers) => self.text(markers, Text::Some),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
@@ -198,11 +211,12 @@ impl<'a> Lowering<'a> {
             Expr::Empty | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => true,
             Expr::Space | Expr::Until(_) | Expr::StringBody(_) | Expr::StringLine(_) => true,
             Expr::Literal(text) => text.is_empty(),
-            Expr::Any | Expr::Char(_) | Expr::Excluding(..) | Expr::Schema { .. } => false,
+            Expr::Any | Expr::Char(_) | Expr::Schema { .. } => false,
+            Expr::Excluding(_, markers) => markers.iter().any(String::is_empty),
             Expr::Sequence(children) => children.iter().all(inner),
             Expr::Choice(children) => self.written(children).iter().any(inner),
             Expr::Repeat(child, min, _) => *min == 0 || inner(child),
-            Expr::Unordered(required, _) => required.is_empty(),
+            Expr::Unordered(required, _) => required.iter().all(inner),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => inner(child),
             Expr::Ref(name) => self.arena.rule_named(name).is_some_and(|rule| inner(&rule)),
         }
@@ -238,6 +252,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn text(&mut self, markers: &'a [String], kind: Text) -> Rule {
+        if markers.iter().any(String::is_empty) {
+            return Rule::Empty;
+        }
         if let Some(known) = self.texts.get(&(markers, kind)) {
             return Rule::reference(known.as_str());
         }
@@ -267,7 +284,8 @@ impl<'a> Lowering<'a> {
 
     fn unordered(&mut self, required: &[ExprId], optional: &[ExprId]) -> Rule {
         let required: Vec<Rule> = required.iter().map(|&id| self.lower(id)).collect();
-        let optional: Vec<Rule> = optional.iter().map(|&id| self.lower(id)).collect();
+        let optional: Vec<Rule> = optional.iter().map(|&id| self.lower_some(id)).collect();
+        let optional: Vec<Rule> = optional.into_iter().filter(|part| *part != Rule::Empty).collect();
         let any = |rules: &[Rule]| item(Rule::choice(rules.to_vec()));
         if required.is_empty() && optional.is_empty() {
             return Rule::Empty;
@@ -324,12 +342,24 @@ fn choice(branches: Vec<Rule>) -> Rule {
     }
 }
 
-/// As the body of a rule, which must not be blank: the next line would count as part of it.
+/// As the body of a rule. It must not end in a blank: the next line would count as part of it.
 fn body_of(rule: Rule) -> Rule {
+    let mut branches = Vec::new();
+    flatten(rule, &mut branches);
+    let full: Vec<Rule> = branches.iter().filter(|branch| **branch != Rule::Empty).cloned().collect();
+    let blank = full.len() < branches.len();
+    match (full.len(), blank) {
+        (0, _) => Rule::literal(""),
+        (_, true) => Rule::choice([Rule::Empty].into_iter().chain(full)),
+        _ => Rule::choice(full),
+    }
+}
+
+/// The alternatives of a rule.
+fn flatten(rule: Rule, into: &mut Vec<Rule>) {
     match rule {
-        Rule::Empty => Rule::literal(""),
-        Rule::Choice(branches) if branches.iter().all(|branch| *branch == Rule::Empty) => Rule::literal(""),
-        rule => rule,
+        Rule::Choice(branches) => branches.into_iter().for_each(|branch| flatten(branch, into)),
+        other => into.push(other),
     }
 }
 
@@ -379,12 +409,12 @@ fn class(ranges: &[(char, char)], negated: bool) -> String {
     out
 }
 
-/// Characters other than the delimiter, or an escape.
-fn string_body(delimiter: char) -> Rule {
+/// A character other than the delimiter, or an escape.
+fn string_character(delimiter: char) -> Rule {
     let escape = Rule::choice([
         Rule::class(format!("[{delimiter}\\\\/bfnrt]")),
         sequence(vec![Rule::literal("u"), Rule::class("[0-9a-fA-F]").times(4, Some(4))]),
     ]);
     let plain = Rule::class(format!("[^{delimiter}\\\\]"));
-    item(Rule::choice([plain, sequence(vec![Rule::literal("\\"), escape])])).repeat(0, None)
+    item(Rule::choice([plain, sequence(vec![Rule::literal("\\"), escape])]))
 }

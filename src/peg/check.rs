@@ -4,7 +4,7 @@ use super::expr::{Arena, Expr, ExprId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
-/// Checks the part of `arena` that its root reaches.
+/// Checks the part of `arena` that its root reaches, or a rule at which a grammar may start.
 pub(super) fn check(arena: &Arena) -> Result<ExprId> {
     let root = arena.root().ok_or_else(|| Error::new(ErrorKind::Internal, "the format description has no root"))?;
     let mut checker = Checker {
@@ -13,7 +13,7 @@ pub(super) fn check(arena: &Arena) -> Result<ExprId> {
         entered: Vec::new(),
         extents: vec![None; arena.len()],
         referred: vec![false; arena.len()],
-        pending: vec![root],
+        pending: arena.trigger_rules().filter_map(|name| arena.rule_named(name)).chain([root]).collect(),
     };
     let mut size = 0_usize;
     while let Some(next) = checker.pending.pop() {
@@ -91,6 +91,12 @@ impl<'a> Checker<'a> {
             if !std::mem::replace(&mut self.referred[target.index()], true) {
                 self.pending.push(target);
             }
+        }
+        if let Expr::Repeat(_, min, Some(max)) = node
+            && min > max
+        {
+            let text = format!("the format repeats something at least {min} and at most {max} times");
+            return Err(Error::new(ErrorKind::InvalidArgument, text));
         }
         let mut extent = Extent::of(node);
         for child in node.children() {
