@@ -196,6 +196,14 @@ fn what_is_not_followed_is_reported() {
     reported(json!({"items": {"type": "null"}, "uniqueItems": false}), &[]);
     reported(json!({"anyOf": [{"required": ["a"]}]}), &[("#/anyOf/0/required", WIDENED)]);
     reported(json!({"allOf": [{"type": "string"}]}), &[("#/allOf/0", REFUSED)]);
+    reported(json!({"properties": {"a": {}}, "required": ["b"]}), &[("#/required", WIDENED)]);
+    reported(json!({"prefixItems": [{}], "minItems": 2}), &[("#/minItems", WIDENED)]);
+    reported(json!({"prefixItems": [{}, {}], "maxItems": 1}), &[("#/maxItems", WIDENED)]);
+    reported(json!({"prefixItems": [{}], "minItems": 1, "maxItems": 1}), &[]);
+    reported(json!({"type": "string", "const": 1}), &[("#/const", WIDENED)]);
+    reported(json!({"enum": [1, 2, 3], "minimum": 2}), &[("#/enum", WIDENED)]);
+    reported(json!({"enum": [[1]], "minItems": 2}), &[("#/enum", WIDENED)]);
+    reported(json!({"type": "integer", "enum": [2, 3], "minimum": 2}), &[]);
     reported(json!({"type": "integer", "maximum": -100}), &[("#", WIDENED)]);
     reported(json!({"minLength": 5000, "maxLength": 9000}), &[("#/minLength", WIDENED), ("#/maxLength", WIDENED)]);
 }

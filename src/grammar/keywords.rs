@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::graph::{Format, Node};
+use super::valid;
 
 const OF_STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
 const OF_NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
@@ -48,7 +49,8 @@ pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static st
         Node::AnyOf(_) => &[OF_STRINGS, OF_NUMBERS, OF_ARRAYS, OF_OBJECTS, VALUES, &["allOf"]],
         Node::Any => &[OF_NUMBERS, OF_ARRAYS, OF_OBJECTS],
         Node::AllOf(_) => &[OF_STRINGS, &OF_OBJECTS[3..]],
-        Node::Const(_) | Node::Enum(_) | Node::Null | Node::Boolean => &[],
+        Node::Const(_) | Node::Enum(_) => &[&["allOf"]],
+        Node::Null | Node::Boolean => &[&["allOf"]],
         Node::Number => &[OF_NUMBERS, &["allOf"]],
         Node::Integer(..) => &[&["multipleOf", "allOf"]],
         Node::String(text) if text.pattern.is_some() => &[&["minLength", "maxLength", "format"]],
@@ -68,7 +70,22 @@ pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static st
             }
         }
     }
-    if let (Node::Object(properties, Some(_)), Some(Value::Array(names))) = (node, fields.get("required")) {
+    if let Node::Const(_) | Node::Enum(_) = node {
+        let key = if matches!(node, Node::Const(_)) { "const" } else { "enum" };
+        if excludes_listed(node, fields) {
+            lost.push((key, "values that other keywords exclude are not left out".to_owned()));
+        }
+    }
+    if let Node::Tuple(items) = node {
+        let bound = |key: &str| fields.get(key).and_then(Value::as_u64);
+        if bound("minItems").is_some_and(|least| least > items.len() as u64) {
+            lost.push(plain("minItems"));
+        }
+        if bound("maxItems").is_some_and(|most| most < items.len() as u64) {
+            lost.push(plain("maxItems"));
+        }
+    }
+    if let (Node::Object(properties, _), Some(Value::Array(names))) = (node, fields.get("required")) {
         let known = |name: &str| properties.iter().any(|property| property.name == name);
         // Few names are required of an object that does not describe them.
         if let Some(name) = names.iter().filter_map(Value::as_str).take(64).find(|name| !known(name)) {
@@ -76,6 +93,26 @@ pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static st
         }
     }
     lost
+}
+
+/// Whether a keyword beside `const` or `enum` excludes one of the values. Keywords with schemas of their own count as if they did.
+fn excludes_listed(node: &Node, fields: &Map<String, Value>) -> bool {
+    let values = match node {
+        Node::Const(value) => std::slice::from_ref(*value),
+        Node::Enum(values) => values,
+        _ => &[],
+    };
+    let is_flat = |key: &str| key == "type" || OF_STRINGS.contains(&key) || OF_NUMBERS.contains(&key);
+    let flat = fields.iter().filter(|(key, _)| is_flat(key)).map(|(key, value)| (key.clone(), value.clone()));
+    let flat = Value::Object(flat.collect());
+    values.iter().any(|value| {
+        let of_its_type = match value {
+            Value::Array(_) => OF_ARRAYS,
+            Value::Object(_) => OF_OBJECTS,
+            _ => &[],
+        };
+        of_its_type.iter().any(|key| fields.contains_key(*key)) || !valid::check(&flat, value).is_empty()
+    })
 }
 
 fn plain(key: &'static str) -> (&'static str, String) {
