@@ -1,0 +1,141 @@
+//! Any output, in any pieces, to any format: nothing panics, deltas only append and make up the message, the message does not
+//! depend on the pieces, and no text is lost.
+
+use chatparse::stream::Ended;
+use chatparse::{Parser, Status, Stream};
+
+use super::choices::Choices;
+use super::known::{self, Known, known};
+use super::shown::{Shown, feed};
+
+/// Words that no format knows. Each is in at most one place of an output.
+const CANARIES: [&str; 3] = ["q7x31", "w8z42", "k5v19"];
+
+pub fn case(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let known = known(choices.below(known::templates()), choices.below(known::REQUESTS));
+    let cut_off = choices.once_in(4);
+    let (output, placed) = output(&known, &mut choices);
+    let name = format!("{}, cut off: {cut_off}", known.name);
+    let ended = check(&known.params.parser, &name, &output, cut_off, &mut choices);
+    for (canary, at) in placed {
+        // The beginning of a call at the end of an output that was cut off.
+        let unfinished = ended.1.status == Status::Partial && at + canary.len() > ended.0;
+        assert!(
+            unfinished || holds(&ended.1, canary) || left_out(&known, &output[..at]),
+            "{name}: {canary} of {:?} is lost in {:?}",
+            String::from_utf8_lossy(&output),
+            ended.1
+        );
+    }
+}
+
+fn holds(ended: &Ended, canary: &str) -> bool {
+    let message = &ended.message;
+    let calls = message.tool_calls.iter().flat_map(|call| [&call.name, &call.id, &call.arguments]);
+    [&message.reasoning_content, &message.content].into_iter().chain(calls).any(|text| text.contains(canary))
+}
+
+/// What formats leave out on purpose: from the first text to the second.
+const LEFT_OUT: &[(&str, &str, &str)] = &[
+    // Calls of what the model was not given.
+    ("gpt-oss, request 3", " to=", "<|end|>"),
+    ("gpt-oss, request 8", " to=", "<|end|>"),
+    // The type of what follows, in a header.
+    ("llm-jp-harmony", "<|channel|>", "<|message|>"),
+    ("gpt-oss", "<|channel|>", "<|message|>"),
+    // Recipients other than the tool that is called.
+    ("muse-glimmer", " to=", "<"),
+    // Names of closing tags.
+    ("minimax-m3", "[</", ">"),
+    // Other attributes.
+    ("kimi-k3", "<|open|>call tool=\"", "<"),
+    ("kimi-k3", "<|open|>argument key=\"", "<"),
+    ("kimi-k3", "<|open|>json", "<"),
+];
+
+/// Whether what comes behind `before` is left out.
+fn left_out(known: &Known, before: &[u8]) -> bool {
+    let before = String::from_utf8_lossy(before);
+    LEFT_OUT.iter().any(|(format, from, to)| {
+        let opened = before.rfind(from).map(|at| &before[at + from.len()..]);
+        known.name.starts_with(format) && opened.is_some_and(|since| !since.contains(to))
+    })
+}
+
+/// An output that fits or nearly fits, with canaries, and where they stand.
+fn output(known: &Known, choices: &mut Choices) -> (Vec<u8>, Vec<(&'static str, usize)>) {
+    let mut output = match choices.below(8) {
+        0 => {
+            let count = choices.below(80);
+            choices.bytes(count).to_vec()
+        }
+        1 => (0..choices.below(24)).flat_map(|_| choices.pick(&known.pieces).bytes()).collect(),
+        2 => {
+            let first = choices.pick(&known.outputs).clone();
+            [&first, choices.pick(&known.outputs).as_slice()].concat()
+        }
+        _ => choices.pick(&known.outputs).clone(),
+    };
+    for _ in 0..choices.below(5) {
+        choices.mutate(&mut output, &known.pieces);
+    }
+    for canary in &CANARIES[..choices.below(CANARIES.len() + 1)] {
+        let at = choices.below(output.len() + 1);
+        output.splice(at..at, canary.bytes());
+    }
+    let place = |canary: &&'static str| {
+        let at = output.windows(canary.len()).position(|window| window == canary.as_bytes())?;
+        Some((*canary, at))
+    };
+    let placed = CANARIES.iter().filter_map(place).collect();
+    (output, placed)
+}
+
+/// Parses the output in several ways. What came of it, and up to where of the output deltas came from.
+pub fn check(parser: &Parser, name: &str, output: &[u8], cut_off: bool, choices: &mut Choices) -> (usize, Ended) {
+    let text = String::from_utf8_lossy(output);
+    let fail = |error: String| -> ! { panic!("{name}: {text:?}: {error}") };
+    let (states, ended) = feed(parser, output.chunks(1), cut_off).unwrap_or_else(|error| fail(error));
+    let (_, whole) = feed(parser, [output].into_iter(), cut_off).unwrap_or_else(|error| fail(error));
+    if whole != ended {
+        fail(format!("in one piece {whole:?}\n  byte by byte {ended:?}"));
+    }
+    // In pieces; a copy of the stream is ended on the way.
+    let mut stream = Stream::new(parser);
+    let mut shown = Shown::default();
+    let (mut fed, mut reached) = (0, 0);
+    while fed < output.len() {
+        let most = if choices.once_in(8) { 300 } else { 24 };
+        let end = output.len().min(fed + 1 + choices.below(most));
+        let deltas = stream.feed(&output[fed..end]).inspect(|delta| {
+            reached = reached.max(delta.span.end);
+            if delta.span.start > delta.span.end || delta.span.end > end {
+                fail(format!("{delta:?} after {end} bytes"));
+            }
+        });
+        shown.add(deltas).unwrap_or_else(|error| fail(error));
+        fed = end;
+        if shown != states[fed - 1] {
+            fail(format!("after {fed} bytes at once {shown:?}\n  byte by byte {:?}", states[fed - 1]));
+        }
+        if choices.once_in(8) {
+            let mut copy = stream.clone();
+            let ended = copy.finish(choices.once_in(2));
+            let mut shown = shown.clone();
+            shown.add(copy.deltas()).unwrap_or_else(|error| fail(error));
+            if !shown.is(&ended.message) {
+                fail(format!("ended after {fed} bytes: {shown:?}\n  the message is {:?}", ended.message));
+            }
+        }
+    }
+    let again = stream.finish(cut_off);
+    if again != ended {
+        fail(format!("in pieces {again:?}\n  byte by byte {ended:?}"));
+    }
+    reached = stream.deltas().map(|delta| delta.span.end).fold(reached, usize::max);
+    if ended.status == Status::Recovered && ended.left_at.is_none_or(|at| at > output.len()) {
+        fail(format!("it left the format nowhere: {ended:?}"));
+    }
+    (reached, ended)
+}
