@@ -94,6 +94,10 @@ pub const GBNF_SYMBOLS: usize = 20_000_000;
 /// Steps that checking one text against a grammar may take. 10 KB of JSON against the grammar of any JSON value take 5 million.
 pub const CHECK_STEPS: usize = 100_000_000;
 
+/// How long a sequence in a sequence, or a choice in a choice, may be to be laid out in place. Longer ones stay shared: a list of two
+/// such lists must not double in memory with each level.
+pub const EXPR_INLINE: usize = 256;
+
 /// Deepest nesting of expressions in a format description.
 pub const EXPR_DEPTH: usize = 512;
 

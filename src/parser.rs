@@ -1,6 +1,6 @@
 //! What output is parsed with.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::format::Recovery;
 use crate::grammar::{self, Grammar};
 use crate::message::{Leniency, Tool};
-use crate::peg::{self, Arena, Program};
+use crate::peg::{self, Arena, Program, TagId, Tree, TreeParser};
 
 /// A compiled format, and the text that the prompt has already put in the model's mouth. Immutable and cheap to clone; shared
 /// by threads.
@@ -18,6 +18,8 @@ pub struct Parser {
     program: Arc<Program>,
     prefill: Arc<str>,
     recovery: Arc<Recovery>,
+    /// For trees, which few ask for.
+    trees: Arc<OnceLock<TreeParser>>,
 }
 
 /// A parser as text.
@@ -54,7 +56,7 @@ impl Parser {
     pub fn with_tools(format: Arena, prefill: &str, tools: Vec<Tool>, leniency: Leniency) -> Result<Self> {
         let program = Arc::new(peg::compile(&format)?);
         let recovery = Arc::new(Recovery::new(Arc::new(format), tools, leniency));
-        Ok(Parser { program, prefill: prefill.into(), recovery })
+        Ok(Parser { program, prefill: prefill.into(), recovery, trees: Arc::default() })
     }
 
     /// The compiled format. It reads the prefill, too.
@@ -75,6 +77,32 @@ impl Parser {
     /// About what it takes in memory, less the schemas, which it shares with others.
     pub(crate) fn bytes(&self) -> usize {
         self.recovery.format().bytes() + self.program.bytes() + self.prefill.len()
+    }
+
+    /// The format itself.
+    pub fn format(&self) -> &Arena {
+        self.recovery.format()
+    }
+
+    /// The text behind a tag that is a label of the format.
+    pub fn label(&self, tag: TagId) -> Option<&str> {
+        self.format().label(tag)
+    }
+
+    /// What `text` is made of from byte `from` on; it begins with the prefill. `cut`: it was cut off.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] where `from` lies behind the text, [`crate::ErrorKind::Limit`] for a format with too many
+    /// rules.
+    pub fn tree(&self, text: &[u8], from: usize, cut: bool) -> Result<Tree> {
+        let trees = match self.trees.get() {
+            Some(trees) => trees,
+            None => {
+                let trees = TreeParser::new(self.format())?;
+                self.trees.get_or_init(|| trees)
+            }
+        };
+        trees.parse(text, from, cut)
     }
 
     /// The grammar of what it parses, as GBNF. `lazy`: of what may follow a trigger only, that is of the trigger rules;

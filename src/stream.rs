@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::format::{Assembler, verdict};
-use crate::message::{Delta, Ended, Message, Status};
+use crate::format::{Assembler, Recovery, verdict};
+use crate::message::{Delta, Ended, Leniency, Message, Status};
 use crate::parser::Parser;
 use crate::peg::{Machine, State, incomplete_tail};
 
@@ -41,6 +41,21 @@ impl Parser {
         let _ = stream.feed(text);
         let ended = stream.finish(partial);
         if strict && ended.status == Status::Recovered { Err(ended.mismatch()) } else { Ok(ended) }
+    }
+
+    /// What is tagged in [`Parser::tree`] of the same text, as a message. There is none in a text that does not match.
+    pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Option<Ended> {
+        let recovery = Recovery::new(Arc::clone(self.recovery().format()), Vec::new(), Leniency::default());
+        let recovery = Arc::new(recovery);
+        let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
+        let mut assembler = Assembler::new(0, Arc::clone(&recovery));
+        let status = match machine.state() {
+            State::Failed => return None,
+            State::Waiting => Status::Partial,
+            State::Accepted(_) => Status::Complete,
+        };
+        assembler.read(&mut machine);
+        Some(verdict::judge(&assembler, &recovery, status, None))
     }
 }
 

@@ -104,6 +104,7 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
     let character = |at: usize| std::str::from_utf8(&text[at..]).unwrap().chars().next();
     match arena.get(id) {
         Expr::Empty => Some(at),
+        Expr::Start => (at == 0).then_some(at),
         Expr::End => (at == text.len()).then_some(at),
         Expr::Literal(literal) => text[at..].starts_with(literal.as_bytes()).then_some(at + literal.len()),
         Expr::Sequence(all) => all.iter().try_fold(at, |at, &child| naive(arena, child, text, at, log)),
@@ -172,7 +173,8 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
         | Expr::Tolerated(child)
         | Expr::Rule { child, .. }
         | Expr::Schema { child, .. }
-        | Expr::Excluding(child, _) => naive(arena, *child, text, at, log),
+        | Expr::Excluding(child, _)
+        | Expr::Gbnf(child, _) => naive(arena, *child, text, at, log),
         Expr::Ref(name) => naive(arena, arena.rule_named(name).unwrap(), text, at, log),
     }
 }

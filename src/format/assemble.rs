@@ -352,6 +352,8 @@ impl Assembler {
                 }
             }
             Tag::ArgName => {
+                // Text around arguments that are tagged one by one adds nothing.
+                self.call.arguments.ignored = true;
                 let name = text.trim_ascii_end();
                 let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
                 self.begin_member(from);

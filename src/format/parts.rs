@@ -160,7 +160,7 @@ impl Parts {
     pub fn any_tool(&self, wanted: &Wanted, call: impl Fn(&Tool) -> ExprId) -> ExprId {
         let tools = wanted.tools();
         let known = self.known_tool(tools, &call);
-        if wanted.request.leniency.unknown_tools == UnknownTools::Content {
+        if wanted.leniency.unknown_tools == UnknownTools::Content {
             return known;
         }
         let longer = self.none_of(NOT_IN_NAMES);

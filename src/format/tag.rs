@@ -71,8 +71,30 @@ impl Tag {
     }
 
     /// The tag behind an id of a format's arena.
-    pub(super) fn from_id(id: TagId) -> Option<Tag> {
+    pub fn from_id(id: TagId) -> Option<Tag> {
         Tag::ALL.get(usize::from(id.0)).copied()
+    }
+
+    /// The tag's name, as llama.cpp has it where it has one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tag::Reasoning => "reasoning",
+            Tag::Content => "content",
+            Tag::ToolOpen => "tool-open",
+            Tag::ToolClose => "tool-close",
+            Tag::ToolId => "tool-id",
+            Tag::ToolName => "tool-name",
+            Tag::ToolArgs => "tool-args",
+            Tag::ArgName => "tool-arg-name",
+            Tag::ArgJson => "tool-arg-value",
+            Tag::ArgText => "tool-arg-string-value",
+            Tag::ArgClose => "tool-arg-close",
+            Tag::Key => "key",
+            Tag::Object => "object",
+            Tag::Array => "array",
+            Tag::Separator => "separator",
+            Tag::Unknown => "unknown",
+        }
     }
 
     /// Whether the region's text shows while it is still open.

@@ -5,8 +5,9 @@ use std::fmt::Write;
 
 use super::fit::Reader;
 use super::rule::Rule;
-use super::{gbnf, primitive};
+use super::{from_peg, gbnf, primitive};
 use crate::error::Result;
+use crate::peg::Arena;
 
 /// A finished grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,6 +110,11 @@ impl Builder {
         } else {
             self.add(&name, body)
         }
+    }
+
+    /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger only.
+    pub fn add_format(&mut self, format: &Arena, lazy: bool) {
+        from_peg::add_arena(self, format, lazy);
     }
 
     /// Whether there is a rule of exactly this name.

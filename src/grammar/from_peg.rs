@@ -10,14 +10,22 @@ use serde_json::Value;
 use super::automaton::Automaton;
 use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use super::rule::Rule;
+use super::schema;
 use crate::limits;
 use crate::peg::{Arena, Expr, ExprId, SchemaRef};
 
 /// The grammar of a format. `lazy`: of what may follow a trigger only, that is of its trigger rules.
 pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
+    let mut rules = Builder::new();
+    add_arena(&mut rules, arena, lazy);
+    rules.finish()
+}
+
+/// Adds the rules of a format, of which `root` stands for all of it; `lazy` as in [`from_arena`].
+pub(super) fn add_arena(rules: &mut Builder, arena: &Arena, lazy: bool) {
     let mut lowering = Lowering {
         arena,
-        rules: Builder::new(),
+        rules,
         names: HashMap::new(),
         pending: Vec::new(),
         texts: HashMap::new(),
@@ -46,7 +54,6 @@ pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
             message: "the format is too large for a grammar; any text stands for what is left".to_owned(),
         });
     }
-    lowering.rules.finish()
 }
 
 /// What a rule about text and markers allows.
@@ -63,15 +70,16 @@ enum Text {
 impl Text {
     fn name(self) -> &'static str {
         match self {
-            Text::Any | Text::Some => "text",
-            Text::Closed => "closed-text",
+            Text::Any => "until",
+            Text::Some => "some-until",
+            Text::Closed => "ac",
         }
     }
 }
 
 struct Lowering<'a> {
     arena: &'a Arena,
-    rules: Builder,
+    rules: &'a mut Builder,
     /// The grammar's names for the arena's rules.
     names: HashMap<&'a str, String>,
     /// Rules that have a name but no body yet.
@@ -99,7 +107,7 @@ impl<'a> Lowering<'a> {
             return Rule::class(".").repeat(0, None);
         }
         match arena.get(id) {
-            Expr::Empty | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => Rule::Empty,
+            Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => Rule::Empty,
             Expr::Literal(text) if text.is_empty() => Rule::Empty,
             Expr::Literal(text) => Rule::literal(text.as_str()),
             Expr::Sequence(children) => {
@@ -116,7 +124,7 @@ impl<'a> Lowering<'a> {
                 let once = *max == Some(1);
                 match if once { self.lower(*child) } else { self.lower_some(*child) } {
                     Rule::Empty => Rule::Empty,
-                    child => item(child).repeat(u64::from(*min), max.map(u64::from)),
+                    child => repeat(child, *min, *max),
                 }
             }
             Expr::Any => Rule::class("."),
@@ -126,11 +134,13 @@ impl<'a> Lowering<'a> {
                 string_character(char::from(*delimiter)).repeat(0, None)
             }
             Expr::Until(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
-            Expr::Until(markers) => self.text(markers, Text::Any),
-            Expr::Excluding(_, markers) => self.text(markers, Text::Closed),
+            Expr::Until(markers) => self.text(id, markers, Text::Any),
+            Expr::Excluding(_, markers) => self.text(id, markers, Text::Closed),
+            Expr::Gbnf(child, text) => self.gbnf(text, *child),
             Expr::Unordered(required, optional) => self.unordered(required, optional),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
             Expr::Ref(name) => self.reference(name),
+            Expr::Schema { child, schema, raw: true, .. } if may_be_string(schema) => self.lower(*child),
             Expr::Schema { child, name, schema, .. } => {
                 let known = self.schemas.get(&id).cloned();
                 let rule = known.unwrap_or_else(|| self.schema(name, schema, *child));
@@ -194,9 +204,10 @@ impl<'a> Lowering<'a> {
                 string_character(char::from(*delimiter)).repeat(1, None)
             }
             Expr::Until(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
-            Expr::Until(markers) => self.text(markers, Text::Some),
+            Expr::Until(markers) => self.text(id, markers, Text::Some),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
             Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),
+            Expr::Schema { child, .. } => self.lower_some(*child),
             _ => Rule::Empty,
         }
     }
@@ -208,11 +219,14 @@ impl<'a> Lowering<'a> {
             return false;
         }
         match self.arena.get(id) {
-            Expr::Empty | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => true,
+            Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => true,
             Expr::Space | Expr::Until(_) | Expr::StringBody(_) | Expr::StringLine(_) => true,
             Expr::Literal(text) => text.is_empty(),
+            Expr::Schema { child, schema, raw: true, .. } if may_be_string(schema) => inner(child),
             Expr::Any | Expr::Char(_) | Expr::Schema { .. } => false,
             Expr::Excluding(_, markers) => markers.iter().any(String::is_empty),
+            // What its author wrote is taken to be something.
+            Expr::Gbnf(_, text) => text.is_empty(),
             Expr::Sequence(children) => children.iter().all(inner),
             Expr::Choice(children) => self.written(children).iter().any(inner),
             Expr::Repeat(child, min, _) => *min == 0 || inner(child),
@@ -251,7 +265,25 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn text(&mut self, markers: &'a [String], kind: Text) -> Rule {
+    /// GBNF that its author vouches for. What does not read as such gives way to the child, and the report says so.
+    fn gbnf(&mut self, text: &str, child: ExprId) -> Rule {
+        match Rule::gbnf(text) {
+            _ if text.is_empty() => Rule::Empty,
+            Ok(rule) if text.contains('|') => rule.group(),
+            Ok(rule) => rule,
+            Err(error) => {
+                self.rules.note(Fidelity {
+                    schema: text.to_owned(),
+                    pointer: "#".to_owned(),
+                    kind: FidelityKind::Refused,
+                    message: error.message().to_owned(),
+                });
+                self.lower(child)
+            }
+        }
+    }
+
+    fn text(&mut self, id: ExprId, markers: &'a [String], kind: Text) -> Rule {
         if markers.iter().any(String::is_empty) {
             return Rule::Empty;
         }
@@ -259,19 +291,22 @@ impl<'a> Lowering<'a> {
             return Rule::reference(known.as_str());
         }
         let automaton = Automaton::new(markers);
-        let number = self.texts.len();
-        let mut name = |state| self.rules.reserve(&format!("{}-{number}-{state}", kind.name()));
+        let number = id.index();
+        let mut name = |state| match state {
+            0 => self.rules.reserve(&format!("{}-{number}", kind.name())),
+            state => self.rules.reserve(&format!("{}-{number}-{state:02}", kind.name())),
+        };
         let states: HashMap<usize, String> = automaton.moves().map(|(state, _)| (state, name(state))).collect();
-        let start = if kind == Text::Some { self.rules.reserve("some-text") } else { states[&0].clone() };
+        let start = if kind == Text::Some { self.rules.reserve(&format!("some-{number}")) } else { states[&0].clone() };
         for (state, moves) in automaton.moves() {
             let mut onward = Vec::new();
             if kind == Text::Closed && !moves.completing.is_empty() {
-                onward.push(Rule::one_of(false, moves.completing));
+                onward.push(one_of(false, &moves.completing));
             }
             for (to, chars) in moves.onward {
-                onward.push(sequence(vec![Rule::one_of(false, chars), Rule::reference(states[&to].as_str())]));
+                onward.push(sequence(vec![one_of(false, &chars), Rule::reference(states[&to].as_str())]));
             }
-            onward.push(sequence(vec![Rule::one_of(true, moves.special), Rule::reference(states[&0].as_str())]));
+            onward.push(sequence(vec![one_of(true, &moves.special), Rule::reference(states[&0].as_str())]));
             if state == 0 && kind == Text::Some {
                 self.rules.fill(&start, Rule::choice(onward.clone()));
             }
@@ -321,6 +356,11 @@ impl<'a> Lowering<'a> {
         }
         Rule::reference(sets[sets.len() - 1].as_str())
     }
+}
+
+/// Whether the text of a value is written as it is.
+fn may_be_string(schema: &SchemaRef) -> bool {
+    schema::may_be_string(schema.get(), &schema.document)
 }
 
 /// Of how many parts a rule is made.
@@ -384,29 +424,57 @@ fn sequence(parts: Vec<Rule>) -> Rule {
 /// As one item, that a repetition sign can follow.
 fn item(rule: Rule) -> Rule {
     match rule {
-        rule @ (Rule::Sequence(_) | Rule::Choice(_) | Rule::Repeat(..) | Rule::Empty) => rule.group(),
+        rule @ (Rule::Sequence(_) | Rule::Choice(_) | Rule::Repeat(..) | Rule::Gbnf(_) | Rule::Empty) => rule.group(),
         rule => rule,
+    }
+}
+
+/// As often as the bounds say.
+fn repeat(rule: Rule, min: u32, max: Option<u32>) -> Rule {
+    match (min, max) {
+        (1, Some(1)) => rule,
+        (min, Some(max)) if min == max => item(rule).times(u64::from(min), Some(u64::from(max))),
+        _ => item(rule).repeat(u64::from(min), max.map(u64::from)),
     }
 }
 
 fn class(ranges: &[(char, char)], negated: bool) -> String {
     let mut out = String::from(if negated { "[^" } else { "[" });
-    for &(low, high) in ranges {
-        let one = |c: char| {
-            let spelled = Rule::one_of(false, [c]).to_string();
-            match c {
-                '-' | ']' | '[' | '\\' => format!("\\{c}"),
-                _ => spelled[1..spelled.len() - 1].to_owned(),
-            }
-        };
-        out.push_str(&one(low));
+    for (i, &(low, high)) in ranges.iter().enumerate() {
+        if (low, high) == ('-', '-') && i + 1 == ranges.len() {
+            // At the end it is no range.
+            out.push('-');
+            continue;
+        }
+        push_class_char(&mut out, low);
         if high != low {
             out.push('-');
-            out.push_str(&one(high));
+            push_class_char(&mut out, high);
         }
     }
     out.push(']');
     out
+}
+
+/// One character of these, or any other.
+fn one_of(negated: bool, chars: &[char]) -> Rule {
+    Rule::class(class(&chars.iter().map(|&c| (c, c)).collect::<Vec<_>>(), negated))
+}
+
+/// As llama.cpp spells it: ASCII, whatever the character.
+fn push_class_char(class: &mut String, c: char) {
+    match (c, u32::from(c)) {
+        (']' | '[' | '\\', _) => class.extend(['\\', c]),
+        ('\n', _) => class.push_str("\\n"),
+        ('\r', _) => class.push_str("\\r"),
+        ('\t', _) => class.push_str("\\t"),
+        // They mean something in a class, and not all readers know an escape for them.
+        ('^' | '-', code) => class.push_str(&format!("\\x{code:02X}")),
+        (' '..='~', _) => class.push(c),
+        (_, code @ ..=0xFF) => class.push_str(&format!("\\x{code:02X}")),
+        (_, code @ ..=0xFFFF) => class.push_str(&format!("\\u{code:04X}")),
+        (_, code) => class.push_str(&format!("\\U{code:08X}")),
+    }
 }
 
 /// A character other than the delimiter, or an escape.

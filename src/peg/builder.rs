@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use super::expr::{Arena, CharSet, Expr, ExprId, SchemaRef, TagId};
+use crate::limits;
 
 /// Builds an arena.
 ///
@@ -56,6 +57,11 @@ impl Builder {
         self.add(Expr::Empty)
     }
 
+    /// [`Expr::Start`].
+    pub fn start(&self) -> ExprId {
+        self.add(Expr::Start)
+    }
+
     /// [`Expr::End`].
     pub fn end(&self) -> ExprId {
         self.add(Expr::End)
@@ -66,16 +72,31 @@ impl Builder {
         self.add(Expr::Literal(text.into()))
     }
 
-    /// [`Expr::Sequence`].
+    /// [`Expr::Sequence`]. Sequences in it are laid out in place.
     pub fn sequence(&self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let children = children.into_iter().collect();
-        self.add(Expr::Sequence(children))
+        let parts = self.flat(children, |node| if let Expr::Sequence(inner) = node { Some(inner) } else { None });
+        self.add(Expr::Sequence(parts))
     }
 
-    /// [`Expr::Choice`].
+    /// [`Expr::Choice`]. Choices in it are laid out in place.
     pub fn choice(&self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let children = children.into_iter().collect();
-        self.add(Expr::Choice(children))
+        let branches = self.flat(children, |node| if let Expr::Choice(inner) = node { Some(inner) } else { None });
+        self.add(Expr::Choice(branches))
+    }
+
+    fn flat(
+        &self,
+        children: impl IntoIterator<Item = ExprId>,
+        inner: impl Fn(&Expr) -> Option<&Vec<ExprId>>,
+    ) -> Vec<ExprId> {
+        let mut out = Vec::new();
+        for child in children {
+            match inner(self.arena.borrow().get(child)).filter(|inner| inner.len() <= limits::EXPR_INLINE) {
+                Some(grandchildren) => out.extend_from_slice(grandchildren),
+                None => out.push(child),
+            };
+        }
+        out
     }
 
     /// [`Expr::Repeat`].
@@ -123,6 +144,11 @@ impl Builder {
         self.add(Expr::Space)
     }
 
+    /// One character of a set.
+    pub fn character(&self, set: CharSet) -> ExprId {
+        self.add(Expr::Char(set))
+    }
+
     /// One character of these inclusive ranges.
     pub fn one_of(&self, ranges: &[(char, char)]) -> ExprId {
         self.add(Expr::Char(CharSet { ranges: ranges.to_vec(), negated: false }))
@@ -164,6 +190,12 @@ impl Builder {
         self.add(Expr::Tag(tag.into(), child))
     }
 
+    /// [`Expr::Tag`] with the tag of a label. `None`: there are too many labels.
+    pub fn labelled(&self, label: &str, child: ExprId) -> Option<ExprId> {
+        let tag = self.arena.borrow_mut().add_label(label)?;
+        Some(self.tag(tag, child))
+    }
+
     /// [`Expr::Atomic`].
     pub fn atomic(&self, child: ExprId) -> ExprId {
         self.add(Expr::Atomic(child))
@@ -182,6 +214,11 @@ impl Builder {
     /// [`Expr::Excluding`].
     pub fn excluding(&self, child: ExprId, markers: Vec<String>) -> ExprId {
         self.add(Expr::Excluding(child, markers))
+    }
+
+    /// [`Expr::Gbnf`].
+    pub fn gbnf(&self, child: ExprId, text: impl Into<String>) -> ExprId {
+        self.add(Expr::Gbnf(child, text.into()))
     }
 
     /// A reference to a rule that is defined now or later.

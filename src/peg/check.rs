@@ -124,7 +124,13 @@ impl<'a> Checker<'a> {
     fn left_of(&mut self, id: ExprId, depth: usize) -> Result<bool> {
         let arena = self.arena;
         Ok(match arena.get(id) {
-            Expr::Empty | Expr::End | Expr::Space | Expr::StringBody(_) | Expr::StringLine(_) | Expr::Until(_) => true,
+            Expr::Empty
+            | Expr::Start
+            | Expr::End
+            | Expr::Space
+            | Expr::StringBody(_)
+            | Expr::StringLine(_)
+            | Expr::Until(_) => true,
             Expr::Literal(text) => text.is_empty(),
             Expr::Any | Expr::Char(_) => false,
             Expr::Sequence(children) => {
@@ -158,7 +164,8 @@ impl<'a> Checker<'a> {
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
             | Expr::Schema { child, .. }
-            | Expr::Excluding(child, _) => self.left(*child, depth + 1)?,
+            | Expr::Excluding(child, _)
+            | Expr::Gbnf(child, _) => self.left(*child, depth + 1)?,
             Expr::Ref(name) => {
                 if self.entered.contains(&name.as_str()) {
                     let text = format!("the rule {name:?} begins with itself (left recursion)");

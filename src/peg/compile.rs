@@ -3,18 +3,33 @@
 use std::collections::HashMap;
 
 use super::check;
-use super::expr::{Arena, CharSet, Expr, ExprId};
+use super::expr::{Arena, CharSet, Expr, ExprId, TagId};
 use super::program::{Bounds, Op, Program};
 use super::until::Markers;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 
 /// Compiles what the arena's root reaches.
 ///
 /// # Errors
 /// A missing root, a reference to no rule, left recursion, or nesting beyond [`crate::limits::EXPR_DEPTH`].
 pub fn compile(arena: &Arena) -> Result<Program> {
+    compile_with(arena, None)
+}
+
+/// The same with regions for rules, too. Tags stand for the regions of the list that is returned, by their place in it.
+pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
+    let mut regions = Regions::default();
+    let program = compile_with(arena, Some(&mut regions))?;
+    if regions.list.len() > usize::from(u16::MAX) {
+        let text = format!("the format has more than {} rules and tags", u16::MAX);
+        return Err(Error::new(ErrorKind::Limit, text));
+    }
+    Ok((program, regions.list))
+}
+
+fn compile_with(arena: &Arena, regions: Option<&mut Regions>) -> Result<Program> {
     let root = check::check(arena)?;
-    let mut compiler = Compiler { arena, out: Program::default(), rules: HashMap::new(), calls: Vec::new() };
+    let mut compiler = Compiler { arena, out: Program::default(), rules: HashMap::new(), calls: Vec::new(), regions };
     compiler.expr(root);
     compiler.emit(Op::Accept);
     let mut next = 0;
@@ -35,8 +50,37 @@ pub fn compile(arena: &Arena) -> Result<Program> {
     Ok(out)
 }
 
+/// What a captured region is the extent of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// What is tagged so.
+    Tag(TagId),
+    /// The rule of that name.
+    Rule(String),
+}
+
+/// Regions, each once.
+#[derive(Default)]
+struct Regions {
+    list: Vec<Region>,
+    known: HashMap<Region, u16>,
+}
+
+impl Regions {
+    /// The tag that stands for a region. Past the last of the numbers it is of no use, and the compilation fails.
+    fn tag(&mut self, region: Region) -> TagId {
+        let next = u16::try_from(self.list.len()).unwrap_or(u16::MAX);
+        TagId(*self.known.entry(region).or_insert_with_key(|region| {
+            self.list.push(region.clone());
+            next
+        }))
+    }
+}
+
 struct Compiler<'a> {
     arena: &'a Arena,
+    /// Where regions get other tags than the arena's, and rules have some, too.
+    regions: Option<&'a mut Regions>,
     out: Program,
     /// Addresses of compiled rules.
     rules: HashMap<&'a str, u32>,
@@ -58,6 +102,7 @@ impl<'a> Compiler<'a> {
         let arena = self.arena;
         match arena.get(id) {
             Expr::Empty => {}
+            Expr::Start => drop(self.emit(Op::Start)),
             Expr::End => drop(self.emit(Op::End)),
             Expr::Literal(text) if text.is_empty() => {}
             Expr::Literal(text) => {
@@ -98,24 +143,34 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::Until(index));
             }
             Expr::Tag(tag, child) => {
-                self.emit(Op::Open(*tag));
-                self.expr(*child);
-                self.emit(Op::Close(*tag));
+                let tag = self.regions.as_mut().map_or(*tag, |regions| regions.tag(Region::Tag(*tag)));
+                self.region(tag, *child);
             }
             Expr::Atomic(child) => {
                 self.emit(Op::AtomicBegin);
                 self.expr(*child);
                 self.emit(Op::AtomicEnd);
             }
-            Expr::Rule { child, .. }
-            | Expr::Schema { child, .. }
-            | Expr::Excluding(child, _)
-            | Expr::Tolerated(child) => self.expr(*child),
+            Expr::Rule { name, child, .. } => {
+                match self.regions.as_mut().map(|regions| regions.tag(Region::Rule(name.clone()))) {
+                    Some(tag) => self.region(tag, *child),
+                    None => self.expr(*child),
+                }
+            }
+            Expr::Schema { child, .. } | Expr::Excluding(child, _) | Expr::Gbnf(child, _) | Expr::Tolerated(child) => {
+                self.expr(*child)
+            }
             Expr::Ref(name) => {
                 let at = self.emit(Op::Call(0));
                 self.calls.push((name, at));
             }
         }
+    }
+
+    fn region(&mut self, tag: TagId, child: ExprId) {
+        self.emit(Op::Open(tag));
+        self.expr(child);
+        self.emit(Op::Close(tag));
     }
 
     fn choice(&mut self, children: &[ExprId]) {

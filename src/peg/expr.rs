@@ -27,6 +27,11 @@ impl ExprId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagId(pub u16);
 
+impl TagId {
+    /// The ids of [`Arena::label`]s.
+    pub const LABELS: std::ops::Range<u16> = 256..1024;
+}
+
 /// A set of characters: ranges, and whether the set is their complement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CharSet {
@@ -82,6 +87,8 @@ impl SchemaRef {
 pub enum Expr {
     /// Matches nothing, always.
     Empty,
+    /// Matches at the start of the output only.
+    Start,
     /// Matches at the end of the output only.
     End,
     /// Matches this text.
@@ -141,6 +148,8 @@ pub enum Expr {
     },
     /// The child parses; in a grammar it is text that ends with the first of these markers, marker included.
     Excluding(ExprId, Vec<String>),
+    /// The child parses; in a grammar this GBNF stands in its place.
+    Gbnf(ExprId, String),
 }
 
 impl Expr {
@@ -157,7 +166,8 @@ impl Expr {
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
             | Expr::Schema { child, .. }
-            | Expr::Excluding(child, _) => vec![*child],
+            | Expr::Excluding(child, _)
+            | Expr::Gbnf(child, _) => vec![*child],
             _ => Vec::new(),
         }
     }
@@ -169,6 +179,7 @@ pub struct Arena {
     nodes: Vec<Expr>,
     rules: HashMap<String, ExprId>,
     root: Option<ExprId>,
+    labels: Vec<String>,
 }
 
 impl Arena {
@@ -215,7 +226,7 @@ impl Arena {
                 into.extend(Some(text.clone()).filter(|text| !text.is_empty()));
                 Some(!text.is_empty())
             }
-            Expr::Empty | Expr::Space | Expr::And(_) | Expr::Not(_) => Some(false),
+            Expr::Empty | Expr::Start | Expr::Space | Expr::And(_) | Expr::Not(_) => Some(false),
             Expr::Sequence(children) => {
                 for &child in children {
                     if below(child)? {
@@ -235,10 +246,31 @@ impl Arena {
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Tolerated(child) | Expr::Excluding(child, _) => {
                 below(*child)
             }
-            Expr::Rule { child, .. } | Expr::Schema { child, .. } => below(*child),
+            Expr::Rule { child, .. } | Expr::Schema { child, .. } | Expr::Gbnf(child, _) => below(*child),
             Expr::Ref(name) => below(self.rule_named(name)?),
             _ => None,
         }
+    }
+
+    /// The text behind a tag that is a label.
+    pub fn label(&self, tag: TagId) -> Option<&str> {
+        let index = tag.0.checked_sub(TagId::LABELS.start)?;
+        self.labels.get(usize::from(index)).map(String::as_str)
+    }
+
+    /// All labels, in the order of their ids.
+    pub(super) fn labels(&self) -> &[String] {
+        &self.labels
+    }
+
+    /// The tag of a label, a new one if need be. `None`: there are too many.
+    pub(super) fn add_label(&mut self, label: &str) -> Option<TagId> {
+        let index = self.labels.iter().position(|known| known == label).unwrap_or(self.labels.len());
+        let id = u16::try_from(index).ok()?.checked_add(TagId::LABELS.start).filter(|id| TagId::LABELS.contains(id))?;
+        if index == self.labels.len() {
+            self.labels.push(label.to_owned());
+        }
+        Some(TagId(id))
     }
 
     /// Where parsing starts; unset in a new arena.

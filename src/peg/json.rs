@@ -26,8 +26,24 @@ impl Builder {
         self.rule(NAME, value)
     }
 
-    /// A JSON string, quotes included.
+    /// Any JSON object.
+    pub fn json_object(&self) -> ExprId {
+        self.json();
+        self.reference("json-object")
+    }
+
+    /// Any JSON array.
+    pub fn json_array(&self) -> ExprId {
+        self.json();
+        self.reference("json-array")
+    }
+
+    /// A JSON string, quotes included. A rule `json-string` that is there already stands in its place, also inside JSON values.
     pub fn json_string(&self) -> ExprId {
+        const NAME: &str = "json-string";
+        if self.is_defined(NAME) {
+            return self.reference(NAME);
+        }
         self.sequence([self.literal("\""), self.string_body(b'"'), self.literal("\"")])
     }
 

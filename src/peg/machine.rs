@@ -83,24 +83,33 @@ pub struct Machine {
 impl Machine {
     /// A run at the start of an empty output.
     pub fn new(program: Arc<Program>) -> Self {
+        Machine::begin(program, Vec::new(), 0, Edge::Open)
+    }
+
+    /// A run over a text that is all there, or that was cut off, from a position in it on. It does not go on.
+    pub fn whole(program: Arc<Program>, text: &[u8], from: usize, cut: bool) -> Self {
+        Machine::begin(program, text.to_vec(), from, if cut { Edge::Cut } else { Edge::Final })
+    }
+
+    fn begin(program: Arc<Program>, output: Vec<u8>, pos: usize, edge: Edge) -> Self {
         let mut machine = Machine {
             program,
-            output: Vec::new(),
+            output,
             ip: 0,
-            pos: 0,
+            pos,
             stack: Vec::new(),
             captures: Vec::new(),
             state: State::Waiting,
             hiding: NONE,
             looking: NONE,
             reach: 0,
-            examined: 0,
+            examined: pos,
             committed: false,
             shown: 0,
             kept: 0,
             steps: 0,
         };
-        machine.run(Edge::Open);
+        machine.run(edge);
         machine
     }
 
@@ -172,10 +181,7 @@ impl Machine {
         if self.hiding != NONE {
             count = self.stack[self.hiding as usize].captures as usize;
         }
-        let mut reach = self.reach;
-        if self.looking != NONE {
-            reach = self.stack[self.looking as usize].pos;
-        }
+        let reach = if self.looking == NONE { self.reach } else { self.stack[self.looking as usize].pos };
         Visible { captures: &self.captures[..count], reach }
     }
 
@@ -328,6 +334,7 @@ impl Machine {
             }
             Op::StringBody(delimiter, other) => return self.string_body([delimiter, other], edge),
             Op::Until(index) => return self.until(program, index, edge),
+            Op::Start if self.pos == 0 => {}
             Op::End => {
                 if self.pos < len {
                     self.examine(self.pos + 1);
@@ -406,7 +413,7 @@ impl Machine {
                 self.ip = self.pop().map_or(0, |frame| frame.ip);
                 return Flow::Go;
             }
-            Op::Fail => return Flow::Fail,
+            Op::Start | Op::Fail => return Flow::Fail,
             Op::Accept => {
                 self.reach = self.pos;
                 self.state = State::Accepted(self.pos);

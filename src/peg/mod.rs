@@ -41,6 +41,7 @@
 mod builder;
 mod capture;
 mod check;
+mod class;
 mod compile;
 mod expr;
 mod json;
@@ -48,13 +49,15 @@ mod machine;
 mod program;
 mod python;
 mod stored;
+mod tree;
 mod until;
 mod utf8;
 
 pub use builder::Builder;
 pub use capture::{Capture, Visible};
-pub use compile::compile;
+pub use compile::{Region, compile};
 pub use expr::{Arena, CharSet, Expr, ExprId, SchemaRef, TagId};
 pub use machine::{Machine, State};
 pub use program::Program;
+pub use tree::{Node, Outcome, Tree, TreeParser};
 pub use utf8::incomplete_tail;

@@ -22,6 +22,8 @@ pub(super) enum Op {
     StringBody(u8, u8),
     /// Match up to one of these markers.
     Until(u32),
+    /// Match the start of the output.
+    Start,
     /// Match the end of the output.
     End,
     /// Remember the alternative at this address.

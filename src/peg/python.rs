@@ -1,25 +1,53 @@
-//! Values as Python prints them. Everything that is JSON is among them.
+//! Values as Python prints them.
 
 use super::builder::Builder;
 use super::expr::ExprId;
 
+/// The names of the rules for a value, a dict and a list.
+type Names = [&'static str; 3];
+
+/// Python and JSON.
+const EITHER: Names = ["python-value", "python-dict", "python-list"];
+/// Python alone.
+const STRICT: Names = ["python-literal", "python-literal-dict", "python-literal-list"];
+
 impl Builder {
     /// Any value, as JSON or as a Python literal: `{'a': [True, None]}`.
     pub fn python(&self) -> ExprId {
-        const NAME: &str = "python-value";
-        if self.is_defined(NAME) {
-            return self.reference(NAME);
+        self.python_value(EITHER, &["true", "false", "null", "True", "False", "None"])
+    }
+
+    /// Any Python literal.
+    pub fn python_literal(&self) -> ExprId {
+        self.python_value(STRICT, &["True", "False", "None"])
+    }
+
+    /// Any Python dict.
+    pub fn python_dict(&self) -> ExprId {
+        self.python_literal();
+        self.reference(STRICT[1])
+    }
+
+    /// Any Python list.
+    pub fn python_list(&self) -> ExprId {
+        self.python_literal();
+        self.reference(STRICT[2])
+    }
+
+    fn python_value(&self, [value, dict, list]: Names, words: &[&str]) -> ExprId {
+        if self.is_defined(value) {
+            return self.reference(value);
         }
         let member =
-            self.sequence([self.python_string(), self.space(), self.literal(":"), self.space(), self.reference(NAME)]);
-        let words = ["true", "false", "null", "True", "False", "None"].map(|word| self.literal(word));
+            self.sequence([self.python_string(), self.space(), self.literal(":"), self.space(), self.reference(value)]);
         let others = [
-            self.json_container("python-dict", ["{", "}"], member),
-            self.json_container("python-list", ["[", "]"], self.reference(NAME)),
+            self.json_container(dict, ["{", "}"], member),
+            self.json_container(list, ["[", "]"], self.reference(value)),
             self.python_string(),
             self.json_number(),
         ];
-        self.rule(NAME, self.choice(others.into_iter().chain(words)))
+        let words = words.iter().map(|&word| self.literal(word)).collect::<Vec<_>>();
+        self.rule(value, self.choice(others.into_iter().chain(words)))
     }
 
     /// A string in double or single quotes.

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::expr::{Arena, Expr, ExprId, SchemaRef};
+use super::expr::{Arena, Expr, ExprId, SchemaRef, TagId};
 use crate::error::{Error, Result};
 
 /// What is written. Schemas that several nodes point into stand once, in `schemas`; nodes have an index in place of the
-/// document.
+/// document. `labels` are there if there are any.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     root: ExprId,
     nodes: Vec<Expr>,
     schemas: Vec<Arc<Value>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<String>,
 }
 
 impl Arena {
@@ -39,7 +41,8 @@ impl Arena {
             other => other,
         });
         let nodes = nodes.collect();
-        serde_json::to_value(Stored { root, nodes, schemas }).unwrap_or_default()
+        let labels = self.labels().to_vec();
+        serde_json::to_value(Stored { root, nodes, schemas, labels }).unwrap_or_default()
     }
 
     /// Reads what [`Arena::to_json`] wrote. Whether the arena can be compiled is for [`super::compile`] to say.
@@ -48,7 +51,7 @@ impl Arena {
     /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for nodes that refer to none, to themselves or to later
     /// ones.
     pub fn from_json(json: Value) -> Result<Arena> {
-        let Stored { root, nodes, schemas } =
+        let Stored { root, nodes, schemas, labels } =
             serde_json::from_value(json).map_err(|error| Error::invalid(format!("format: {error}")))?;
         let mut arena = Arena::default();
         for (index, mut node) in nodes.into_iter().enumerate() {
@@ -71,6 +74,11 @@ impl Arena {
             let id = arena.add(node);
             if let Some(name) = rule {
                 arena.define(&name, id);
+            }
+        }
+        for (index, label) in labels.iter().enumerate() {
+            if arena.add_label(label).is_none_or(|tag| usize::from(tag.0 - TagId::LABELS.start) != index) {
+                return Err(Error::invalid(format!("format: label {index} is there already, or one too many")));
             }
         }
         if root.index() >= arena.len() {
