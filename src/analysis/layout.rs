@@ -4,6 +4,7 @@
 //! All markers are kept as the template writes them, white space included where it matters for reading a prompt's end;
 //! readers trim where the model is free to differ. An empty string means that there is no such marker.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// How a template writes reasoning, content, tool calls and turns.
@@ -100,7 +101,8 @@ pub struct ContentLayout {
 }
 
 /// The family of a template's tool calls: how much of a call is JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolFormat {
     /// The template does not write tool calls, or they could not be read.
     #[default]
@@ -128,7 +130,8 @@ impl ToolFormat {
 /// How tool calls are written as a whole: the markers around all calls (the section) and around each, and, for
 /// [`ToolFormat::JsonNative`], the names of the fields of the JSON object. A field inside another is written with a
 /// dot: `function.name`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct ToolsLayout {
     /// The family.
     pub format: ToolFormat,
@@ -188,7 +191,8 @@ impl Default for ToolsLayout {
 }
 
 /// What surrounds the name of a called function. Examples are for `<function=f><parameter=x>1</parameter></function>`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct FunctionLayout {
     /// What stands before the name, e.g. `<function=`.
     pub name_prefix: String,
@@ -205,7 +209,8 @@ pub struct FunctionLayout {
 /// `start` and `end` are for layouts that are put together by hand. An analysis leaves them empty: what opens all
 /// arguments is part of [`FunctionLayout::name_suffix`] or [`FunctionLayout::args_separator`] to it, and what closes
 /// them part of [`FunctionLayout::close`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct ArgumentsLayout {
     /// What opens all arguments, e.g. `<args>`.
     pub start: String,
@@ -226,7 +231,8 @@ pub struct ArgumentsLayout {
 }
 
 /// Where a call's id stands in a tagged format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CallIdPosition {
     /// Nowhere.
     #[default]
@@ -252,7 +258,8 @@ impl CallIdPosition {
 }
 
 /// Where a call's id stands; tagged formats only (a JSON call has [`ToolsLayout::id_field`]).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct CallIdLayout {
     /// Where.
     pub position: CallIdPosition,

@@ -19,6 +19,7 @@ pub(crate) mod verdict;
 use serde_json::Value;
 
 pub(crate) use assemble::Assembler;
+pub use calls::described as described_calls;
 pub use model::{Family, family_of};
 pub use prompt::{Prompt, PromptInput};
 pub use recovery::Recovery;

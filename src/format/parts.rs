@@ -18,6 +18,18 @@ pub(super) struct Parts {
     builder: Builder,
 }
 
+impl From<Builder> for Parts {
+    fn from(builder: Builder) -> Parts {
+        Parts { builder }
+    }
+}
+
+impl From<Parts> for Builder {
+    fn from(parts: Parts) -> Builder {
+        parts.builder
+    }
+}
+
 impl Deref for Parts {
     type Target = Builder;
 

@@ -1,6 +1,9 @@
 //! Ways to write calls that more than one format shares.
 
+mod described;
 pub(super) mod json;
 pub(super) mod members;
 pub(super) mod pythonic;
 pub(super) mod tagged;
+
+pub use described::described;

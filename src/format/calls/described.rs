@@ -1,0 +1,52 @@
+//! Calls in a layout that somebody describes, for formats that are put together outside.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::Wanted;
+use super::super::parts::Parts;
+use super::{json, pythonic, tagged};
+use crate::analysis::{ArgumentsLayout, CallIdLayout, FunctionLayout, Layout, ToolFormat, ToolsLayout};
+use crate::error::{Error, Result};
+use crate::message::{Continuation, Request};
+use crate::peg::{Builder, ExprId};
+
+/// The groups of [`Layout::to_json`] that are about calls.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Described {
+    tools: ToolsLayout,
+    function: FunctionLayout,
+    arguments: ArgumentsLayout,
+    call_id: CallIdLayout,
+}
+
+/// All calls of a message, with the markers around them, in a layout as [`Layout::to_json`] has it; what it leaves out is empty. One
+/// format is for descriptions only: `pythonic`, a list like `[f(x=1), g()]`. Of the request, the tools count, whether one must be called, and
+/// whether several may be.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] for a layout of another shape, without a format, or without any marker or name to tell calls by.
+pub fn described(builder: &mut Builder, request: &Request, layout: &str) -> Result<ExprId> {
+    let wrong = |error: serde_json::Error| Error::invalid(format!("layout: {error}"));
+    let layout: Value = serde_json::from_str(layout).map_err(wrong)?;
+    let wanted = Wanted { request, source: "", opening: "", prefill: "", continuation: Continuation::None };
+    let pythonic = layout.pointer("/tools/format").is_some_and(|format| format == "pythonic");
+    let layout = match pythonic {
+        true => Layout::default(),
+        false => {
+            let Described { tools, function, arguments, call_id } = serde_json::from_value(layout).map_err(wrong)?;
+            Layout { tools, function, arguments, call_id, ..Layout::default() }
+        }
+    };
+    let p = Parts::from(std::mem::take(builder));
+    let calls = match layout.tools.format {
+        _ if wanted.tools().is_empty() => Ok(p.empty()),
+        _ if pythonic => Ok(p.calls(&wanted, pythonic::calls(&p, &wanted, ""))),
+        ToolFormat::JsonNative => Ok(json::calls(&p, &layout.tools, &wanted)),
+        ToolFormat::TagWithJson | ToolFormat::TagWithTagged => Ok(tagged::calls(&p, &layout, &wanted)),
+        ToolFormat::None => Err(Error::invalid("layout.tools.format: missing, or none")),
+    };
+    *builder = p.into();
+    calls
+}
