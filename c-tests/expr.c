@@ -69,6 +69,7 @@ static void each_kind(void) {
   CHECK(matches(chat_expr_json(b, "n", 1, TEXT("{\"type\": \"integer\"}")), "\"text\""));
 
   CHECK(matches(CHOICE(LITERAL("a"), LITERAL("b")), "b") && !matches(CHOICE(LITERAL("a"), LITERAL("b")), "c"));
+  CHECK(!matches(chat_expr_choice(b, NULL, 0), "a") && !matches(chat_expr_choice(b, NULL, 0), ""));
   // The first that matches has it.
   CHECK(!matches(CHOICE(LITERAL("a"), LITERAL("ab")), "ab"));
   CHECK(matches(chat_expr_sequence(b, NULL, 0), ""));
@@ -255,7 +256,6 @@ static void deferred_errors(void) {
   WRONG("chat_expr_sequence", "NULL", chat_expr_sequence(b, NULL, 3));
   WRONG("chat_expr_sequence", "memory", chat_expr_sequence(b, &good, SIZE_MAX));
   WRONG("chat_expr_choice", "99", CHOICE(99));
-  WRONG("chat_expr_choice", "none", chat_expr_choice(b, NULL, 0));
   WRONG("chat_expr_repeat", "99", chat_expr_repeat(b, 99, 0, 1));
   WRONG("chat_expr_repeat", "3", chat_expr_repeat(b, good, 3, 2));
   WRONG("chat_expr_lookahead", "4294967295", chat_expr_lookahead(b, UINT32_MAX, false));

@@ -10,6 +10,9 @@ static void handles(void) {
   chat_grammar *grammar = NULL;
   chat_grammar_builder *builder = NULL;
   chat_parser *parser = NULL;
+  chat_tree *tree = NULL;
+  chat_node node;
+  bool allows = false;
   chat_fidelity fidelity;
   chat_trigger trigger;
   chat_delta delta;
@@ -42,6 +45,13 @@ static void handles(void) {
   BAD(chat_parser_grammar(NULL, false, &grammar, &error));
   BAD(chat_parser_parse(NULL, TEXT(""), 0, &message, &error));
   BAD(chat_expr_build(NULL, 1, TEXT(""), &parser, &error));
+  BAD(chat_grammar_builder_add_parser(NULL, NULL, false, &error));
+  BAD(chat_parser_tree(NULL, TEXT(""), 0, 0, &tree, &error));
+  BAD(chat_tree_node(NULL, 0, &node, &error));
+  BAD(chat_tree_message(NULL, &message, &error));
+  BAD(chat_schema_allows_string(NULL, 1, &allows, &error));
+  BAD(chat_schema_allows_string(TEXT("{}"), NULL, &error));
+  CHECK(tree == NULL && !allows);
   CHECK(parser == NULL);
   CHECK(template == NULL && params == NULL && message == NULL && stream == NULL);
   CHECK(grammar == NULL && builder == NULL);
@@ -53,6 +63,7 @@ static void fields(void) {
   CHECK(is(chat_params_generation_prompt(NULL), ""));
   CHECK(is(chat_grammar_text(NULL), ""));
   CHECK(is(chat_message_content(NULL), ""));
+  CHECK(chat_tree_outcome(NULL) == CHAT_MATCH_FAILED && chat_tree_end(NULL) == 0 && chat_tree_node_count(NULL) == 0);
   CHECK(is(chat_message_reasoning(NULL), ""));
   CHECK(is(chat_message_tool_call_name(NULL, 0), ""));
   CHECK(is(chat_message_tool_call_id(NULL, 0), ""));
@@ -93,6 +104,7 @@ static void frees(void) {
   chat_stream_free(NULL);
   chat_parser_free(NULL);
   chat_expr_builder_free(NULL);
+  chat_tree_free(NULL);
 }
 
 // These take no pointers, and never give one that is NULL.
@@ -120,6 +132,15 @@ static void expressions(void) {
   CHECK(chat_expr_tag(NULL, CHAT_TAG_CONTENT, 1) == CHAT_EXPR_NONE);
   CHECK(chat_expr_rule(NULL, TEXT("r"), 1, false) == CHAT_EXPR_NONE);
   CHECK(chat_expr_reference(NULL, TEXT("r")) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_start(NULL) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_class(NULL, TEXT("[a]")) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_string_body(NULL, '"') == CHAT_EXPR_NONE);
+  CHECK(chat_expr_label(NULL, TEXT("l"), 1) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_value(NULL, CHAT_VALUE_KIND_JSON) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_calls(NULL, TEXT("{}"), TEXT("{}")) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_schema(NULL, 1, TEXT("s"), TEXT("{}"), false) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_gbnf(NULL, 1, TEXT("\"a\"")) == CHAT_EXPR_NONE);
+  CHECK(chat_expr_excluding(NULL, 1, marker, 1) == CHAT_EXPR_NONE);
 }
 
 // Outputs and texts, on handles that are fine.

@@ -292,6 +292,31 @@ typedef uint32_t chat_grammar_verdict;
 #endif // __cplusplus
 
 /**
+ * How a text related to the format, by its tree.
+ */
+enum chat_match
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * It did not match; there are no nodes.
+   */
+  CHAT_MATCH_FAILED = 0,
+  /**
+   * It matched. What follows the match is nobody's business, unless the format ends with `chat_expr_end`.
+   */
+  CHAT_MATCH_MATCHED = 1,
+  /**
+   * It was cut off before anything was wrong (`CHAT_PARSE_PARTIAL` only).
+   */
+  CHAT_MATCH_PARTIAL = 2,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_match;
+#endif // __cplusplus
+
+/**
  * How an output related to the template's format.
  */
 enum chat_outcome
@@ -449,6 +474,59 @@ typedef uint32_t chat_trigger_kind;
 #endif // __cplusplus
 
 /**
+ * What a value may look like.
+ */
+enum chat_value_kind
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * Any JSON value.
+   */
+  CHAT_VALUE_KIND_JSON = 1,
+  /**
+   * A JSON object.
+   */
+  CHAT_VALUE_KIND_JSON_OBJECT = 2,
+  /**
+   * A JSON array.
+   */
+  CHAT_VALUE_KIND_JSON_ARRAY = 3,
+  /**
+   * A JSON string, quotes included.
+   */
+  CHAT_VALUE_KIND_JSON_STRING = 4,
+  /**
+   * A JSON number. It ends only where a character follows that cannot extend it.
+   */
+  CHAT_VALUE_KIND_JSON_NUMBER = 5,
+  /**
+   * Any Python literal: `{'a': [True, None]}`.
+   */
+  CHAT_VALUE_KIND_PYTHON = 6,
+  /**
+   * A Python dict.
+   */
+  CHAT_VALUE_KIND_PYTHON_DICT = 7,
+  /**
+   * A Python list.
+   */
+  CHAT_VALUE_KIND_PYTHON_LIST = 8,
+  /**
+   * A string in double or single quotes.
+   */
+  CHAT_VALUE_KIND_PYTHON_STRING = 9,
+  /**
+   * Any value, as JSON or as a Python literal.
+   */
+  CHAT_VALUE_KIND_PYTHON_OR_JSON = 10,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_value_kind;
+#endif // __cplusplus
+
+/**
  * What went wrong: a status and a sentence. Immutable; may be used by several threads at once.
  *
  * Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough. Otherwise a call that does not
@@ -576,6 +654,12 @@ typedef struct chat_stream chat_stream;
 typedef struct chat_template chat_template;
 
 /**
+ * What an output is made of: a node for each rule and each tag or label of the format that took part, and how far the match reached.
+ * For formats of your own whose outputs are no messages. Immutable; may be used by several threads at once.
+ */
+typedef struct chat_tree chat_tree;
+
+/**
  * A text that belongs to the handle it was asked of: do not free it. It is UTF-8, may hold NUL bytes, and has no NUL at its
  * end: print it with `printf("%.*s", (int)text.len, text.data)`.
  *
@@ -646,6 +730,36 @@ typedef struct {
    */
   uint32_t last;
 } chat_char_range;
+
+/**
+ * One rule or tag that took part in a match. Its texts are valid until the tree is freed.
+ */
+typedef struct {
+  /**
+   * The rule's name; empty for a tag.
+   */
+  chat_str rule;
+  /**
+   * The tag's name (`content`, `tool-name`, ..., see `chat_tag`) or the label; empty for a rule.
+   */
+  chat_str tag;
+  /**
+   * Where it begins, in bytes of the text.
+   */
+  size_t begin;
+  /**
+   * Where it ends.
+   */
+  size_t end;
+  /**
+   * The index of the node around it, which is lower than its own; its own where there is none.
+   */
+  size_t parent;
+  /**
+   * The text was cut off in it.
+   */
+  bool partial;
+} chat_node;
 
 /**
  * Something about an output that a host, or somebody who reads its logs, may want to know.
@@ -809,6 +923,19 @@ chat_status chat_grammar_from_json_schema(const char *schema,
                                           chat_error **error);
 
 /**
+ * Whether a value that the schema (JSON text) allows may be a string, by any of its branches. Tagged formats write such values as raw
+ * text.
+ *
+ * On success `*out` is the answer. A reference that leads nowhere, or in a circle, counts as no string.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is no JSON or not UTF-8.
+ */
+chat_status chat_schema_allows_string(const char *schema,
+                                      size_t schema_len,
+                                      bool *out,
+                                      chat_error **error);
+
+/**
  * The rules as GBNF, a line each; it starts at the rule `root`. Empty where nothing is constrained. The view is valid until
  * the grammar is freed. Empty for NULL.
  */
@@ -910,6 +1037,17 @@ chat_status chat_grammar_builder_add_schema(chat_grammar_builder *builder,
                                             const char *schema,
                                             size_t schema_len,
                                             chat_str *out,
+                                            chat_error **error);
+
+/**
+ * Adds the rules of what a parser reads, as `chat_parser_grammar` has them. The one that stands for all of it is `root`, so add them
+ * to a builder that has none.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and where there is a rule `root` already.
+ */
+chat_status chat_grammar_builder_add_parser(chat_grammar_builder *builder,
+                                            const chat_parser *parser,
+                                            bool lazy,
                                             chat_error **error);
 
 /**
@@ -1189,24 +1327,33 @@ chat_expr chat_expr_character(chat_expr_builder *builder,
                               bool negated);
 
 /**
+ * Matches one character of a class, e.g. `[a-z_]`, `[^"\\]` or `[\u4E00-\u9FFF]` (UTF-8). The brackets may be left out. A backslash makes
+ * the character behind it mean itself, but for `\n`, `\t`, `\r`, `\xHH`, `\uHHHH` and `\UHHHHHHHH`. The class must not be empty.
+ */
+chat_expr chat_expr_class(chat_expr_builder *builder,
+                          const char *text,
+                          size_t text_len);
+
+/**
+ * Matches the inside of a quoted string, up to `quote`, which it does not consume: any text, with JSON's escapes behind
+ * backslashes, and `quote` behind one. `quote` must be ASCII.
+ */
+chat_expr chat_expr_string_body(chat_expr_builder *builder, char quote);
+
+/**
  * Matches white space, as much as there is.
  */
 chat_expr chat_expr_space(chat_expr_builder *builder);
 
 /**
+ * Matches the start of the output only, that of the prefill if there is one.
+ */
+chat_expr chat_expr_start(chat_expr_builder *builder);
+
+/**
  * Matches the end of the output only. A format that does not end with it leaves what follows its match to the content.
  */
 chat_expr chat_expr_end(chat_expr_builder *builder);
-
-/**
- * Matches one JSON value. In a grammar the schema speaks (JSON text, `{}` for any value), under the rule name `name`, which may be
- * empty. Texts are copied.
- */
-chat_expr chat_expr_json(chat_expr_builder *builder,
-                         const char *name,
-                         size_t name_len,
-                         const char *schema,
-                         size_t schema_len);
 
 /**
  * Matches all of the expressions, in order.
@@ -1215,7 +1362,8 @@ chat_expr chat_expr_sequence(chat_expr_builder *builder, const chat_expr *childr
 
 /**
  * Matches what the first of the expressions matches that does. What one of them shows while it is still going on must be what
- * the others would make of it, too: put `chat_expr_atomic` around what is not certain yet. There must be one at least.
+ * the others would make of it, too: put `chat_expr_atomic` around what is not certain yet. A choice of none never matches; in a
+ * grammar it stands for nothing.
  */
 chat_expr chat_expr_choice(chat_expr_builder *builder,
                            const chat_expr *children,
@@ -1244,19 +1392,13 @@ chat_expr chat_expr_atomic(chat_expr_builder *builder,
 chat_expr chat_expr_tag(chat_expr_builder *builder, uint32_t tag, chat_expr child);
 
 /**
- * Names the expression (UTF-8; copied) and matches as it does. `chat_expr_reference` may refer to it, also from inside it. With
- * `trigger`, a lazy grammar may start here. A second rule of a name replaces the first.
+ * Matches as the expression does, and names it (UTF-8; copied) for `chat_parser_tree`. The names of tags (`chat_tag`), such as
+ * `tool-name` for `CHAT_TAG_TOOL_NAME`, give it that meaning, too; a part of a call shows as it comes then, unless it is atomic.
  */
-chat_expr chat_expr_rule(chat_expr_builder *builder,
-                         const char *name,
-                         size_t name_len,
-                         chat_expr child,
-                         bool trigger);
-
-/**
- * Matches as the rule of that name (UTF-8; copied) does, which may be added later.
- */
-chat_expr chat_expr_reference(chat_expr_builder *builder, const char *name, size_t name_len);
+chat_expr chat_expr_label(chat_expr_builder *builder,
+                          const char *label,
+                          size_t label_len,
+                          chat_expr child);
 
 /**
  * A parser of the format that `root` describes. The builder keeps its expressions; more may be added for another format.
@@ -1280,6 +1422,143 @@ chat_status chat_expr_build(chat_expr_builder *builder,
  * Frees the builder. Parsers that it has built stay valid. NULL is fine.
  */
 void chat_expr_builder_free(chat_expr_builder *builder);
+
+/**
+ * Matches one JSON value. In a grammar the schema speaks (JSON text, `{}` for any value), under the rule name `name`, which may be
+ * empty. Texts are copied.
+ */
+chat_expr chat_expr_json(chat_expr_builder *builder,
+                         const char *name,
+                         size_t name_len,
+                         const char *schema,
+                         size_t schema_len);
+
+/**
+ * Matches a value: a `chat_value_kind`. A grammar has it as it is parsed; `chat_expr_json` is for a schema of it. An earlier
+ * `chat_expr_rule` of the name `json-string` says what the strings in JSON look like.
+ */
+chat_expr chat_expr_value(chat_expr_builder *builder,
+                          uint32_t kind);
+
+/**
+ * Matches the tool calls of a message, with the markers around them, and tags them (`chat_tag`). `request` is JSON as
+ * `chat_params_from_template` takes it; `tools`, `tool_choice` and `parallel_tool_calls` count, and `messages` may be empty. Without tools, or
+ * with `tool_choice` `none`, it matches nothing. The calls are a rule `tool-call` that triggers a lazy grammar.
+ *
+ * `layout` is a JSON object that says how calls are written, with the groups and fields that `chat_template_layout` prints: `tools`,
+ * `function`, `arguments`, `call_id`; what is left out is empty. `tools.format` must be there. Besides those of templates it may be
+ * `pythonic`: a list like `[f(x=1, s='text'), g()]`. E.g. for `<tool_call>{"name": "f", "arguments": {}}</tool_call>`:
+ * `{"tools": {"format": "json_native", "section_start": "<tool_call>", "section_end": "</tool_call>"}}`.
+ */
+chat_expr chat_expr_calls(chat_expr_builder *builder,
+                          const char *request,
+                          size_t request_len,
+                          const char *layout,
+                          size_t layout_len);
+
+/**
+ * Matches as the expression does. In a grammar the schema speaks (JSON text), under the rule name `name`; but with `raw`, where the
+ * value is written as raw text unless it cannot be a string, the grammar has the expression of a value that may be one. Texts are
+ * copied.
+ */
+chat_expr chat_expr_schema(chat_expr_builder *builder,
+                           chat_expr child,
+                           const char *name,
+                           size_t name_len,
+                           const char *schema,
+                           size_t schema_len,
+                           bool raw);
+
+/**
+ * Matches as the expression does. A grammar has this body in its place: what GBNF has right of `::=` (UTF-8; copied), or nothing
+ * where it is empty. The rules that it refers to must be there by their names, see `chat_expr_rule`.
+ */
+chat_expr chat_expr_gbnf(chat_expr_builder *builder,
+                         chat_expr child,
+                         const char *body,
+                         size_t body_len);
+
+/**
+ * Matches as the expression does, which is to be text up to the first of these markers, and the marker (UTF-8; copied). A grammar has
+ * text that ends with the first marker in it, so that it ends where the parser does.
+ */
+chat_expr chat_expr_excluding(chat_expr_builder *builder,
+                              chat_expr child,
+                              const chat_str *markers,
+                              size_t marker_count);
+
+/**
+ * Names the expression (UTF-8; copied) and matches as it does. `chat_expr_reference` may refer to it, also from inside it. With
+ * `trigger`, a lazy grammar may start here. A second rule of a name replaces the first.
+ */
+chat_expr chat_expr_rule(chat_expr_builder *builder,
+                         const char *name,
+                         size_t name_len,
+                         chat_expr child,
+                         bool trigger);
+
+/**
+ * Matches as the rule of that name (UTF-8; copied) does, which may be added later.
+ */
+chat_expr chat_expr_reference(chat_expr_builder *builder, const char *name, size_t name_len);
+
+/**
+ * Parses a text to a tree, from byte `from` on. `text` is the whole of what the format describes, a prefill included; it may hold any
+ * bytes, and is copied. `flags` is 0 for a text that is all there, or `CHAT_PARSE_PARTIAL` for one that was cut off.
+ *
+ * On success, which says nothing about whether the text matches, `*out` is a new object, to be freed with `chat_tree_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for unknown flags and for a `from` behind the text; `CHAT_STATUS_LIMIT` for a format
+ * with too many rules.
+ */
+chat_status chat_parser_tree(const chat_parser *parser,
+                             const char *text,
+                             size_t text_len,
+                             size_t from,
+                             uint32_t flags,
+                             chat_tree **out,
+                             chat_error **error);
+
+/**
+ * How the text related to the format. `CHAT_MATCH_FAILED` for NULL.
+ */
+chat_match chat_tree_outcome(const chat_tree *tree);
+
+/**
+ * How far the match reached, in bytes of the text; where it failed, up to where the text could still have been one. 0 for NULL.
+ */
+size_t chat_tree_end(const chat_tree *tree);
+
+/**
+ * How many nodes there are. 0 for NULL.
+ */
+size_t chat_tree_node_count(const chat_tree *tree);
+
+/**
+ * Node number `index` (from 0). Nodes come in the order in which they begin, the outer before the inner.
+ *
+ * On success `*out` is filled.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+ */
+chat_status chat_tree_node(const chat_tree *tree, size_t index, chat_node *out, chat_error **error);
+
+/**
+ * What is tagged in the tree as a message. In contrast to `chat_parser_parse` there is nothing in it but that.
+ *
+ * On success `*out` is a new message, to be freed with `chat_message_free`; its outcome is `CHAT_OUTCOME_PARTIAL` where the text was cut
+ * off.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL; `CHAT_STATUS_PARSE` where the text did not match.
+ */
+chat_status chat_tree_message(const chat_tree *tree,
+                              chat_message **out,
+                              chat_error **error);
+
+/**
+ * Frees the tree. Messages that were made of it stay valid. NULL is fine.
+ */
+void chat_tree_free(chat_tree *tree);
 
 /**
  * Parses an output, or all of it that has come so far, in one call. For an output that comes in pieces, `chat_stream` gives

@@ -9,11 +9,10 @@ use super::parser::chat_parser;
 use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::Tag;
-use crate::grammar::schema;
 use crate::parser::Parser;
-use crate::peg::{Builder, ExprId};
+use crate::peg::{Builder, CharSet, ExprId};
 
 /// Puts a format together, for a model whose template does not show one: expressions of a parsing expression grammar (PEG) that
 /// say what an output looks like, with tags on what is to be in the message. One thread at a time.
@@ -45,8 +44,8 @@ use crate::peg::{Builder, ExprId};
 /// An output that the format does not match still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
 pub struct chat_expr_builder(Guarded<Formats>);
 
-struct Formats {
-    builder: Builder,
+pub(super) struct Formats {
+    pub(super) builder: Builder,
     failure: Option<Error>,
 }
 
@@ -103,6 +102,11 @@ const TAGS: &[(chat_tag, Tag)] = &[
     (chat_tag::ArgumentClose, Tag::ArgClose),
 ];
 
+/// The tag that C knows by this name.
+fn tag_named(name: &str) -> Option<Tag> {
+    TAGS.iter().map(|(_, tag)| *tag).find(|tag| tag.name() == name)
+}
+
 /// An inclusive range of characters, as Unicode code points.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -119,7 +123,7 @@ fn number(id: ExprId) -> chat_expr {
 }
 
 impl Formats {
-    fn child(&self, child: chat_expr) -> Result<Option<ExprId>> {
+    pub(super) fn child(&self, child: chat_expr) -> Result<Option<ExprId>> {
         let Some(index) = child.checked_sub(1) else { return Ok(None) };
         match self.builder.at(index as usize) {
             Some(id) => Ok(Some(id)),
@@ -134,7 +138,7 @@ impl Formats {
 }
 
 /// Adds an expression; remembers why that failed, if it is the first time. `name` is the function's.
-fn add(
+pub(super) fn add(
     builder: Option<&mut chat_expr_builder>,
     name: &str,
     body: impl FnOnce(&mut Formats) -> Result<Option<ExprId>>,
@@ -170,7 +174,7 @@ fn wrap(
 ///
 /// # Safety
 /// `data` is NULL, or `count` items can be read there and do not change for as long as the result is used.
-unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> Result<&'a [T]> {
+pub(super) unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> Result<&'a [T]> {
     if count == 0 {
         return Ok(&[]);
     }
@@ -182,6 +186,23 @@ unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> Result<&'a [
     }
     // SAFETY: not NULL, no longer than an object can be, and readable by this function's contract.
     Ok(unsafe { std::slice::from_raw_parts(data, count) })
+}
+
+/// Markers from C; none of them may be empty.
+///
+/// # Safety
+/// As [`array`], and each text in it as [`utf8`].
+pub(super) unsafe fn markers<'a>(markers: *const chat_str, count: usize) -> Result<Vec<&'a str>> {
+    // SAFETY: this function's contract is the same.
+    let texts: Result<Vec<&str>> = unsafe {
+        let markers = array(markers, count, "markers")?;
+        markers.iter().map(|marker| utf8(marker.data, marker.len, "markers")).collect()
+    };
+    let texts = texts?;
+    if texts.iter().any(|text| text.is_empty()) {
+        return Err(Error::invalid("markers: must not be empty"));
+    }
+    Ok(texts)
 }
 
 /// A builder without expressions.
@@ -225,14 +246,7 @@ pub unsafe extern "C" fn chat_expr_until(
 ) -> chat_expr {
     add(builder, "chat_expr_until", |formats| {
         // SAFETY: the caller's array and the texts in it, by the contract.
-        let texts: Result<Vec<&str>> = unsafe {
-            let markers = array(markers, marker_count, "markers")?;
-            markers.iter().map(|marker| utf8(marker.data, marker.len, "markers")).collect()
-        };
-        let texts = texts?;
-        if texts.iter().any(|text| text.is_empty()) {
-            return Err(Error::invalid("markers: must not be empty"));
-        }
+        let texts = unsafe { self::markers(markers, marker_count) }?;
         Ok(Some(formats.builder.until_any(texts)))
     })
 }
@@ -266,35 +280,47 @@ pub unsafe extern "C" fn chat_expr_character(
     })
 }
 
+/// Matches one character of a class, e.g. `[a-z_]`, `[^"\\]` or `[\u4E00-\u9FFF]` (UTF-8). The brackets may be left out. A backslash makes
+/// the character behind it mean itself, but for `\n`, `\t`, `\r`, `\xHH`, `\uHHHH` and `\UHHHHHHHH`. The class must not be empty.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_expr_class(
+    builder: Option<&mut chat_expr_builder>,
+    text: *const c_char,
+    text_len: usize,
+) -> chat_expr {
+    add(builder, "chat_expr_class", |formats| {
+        // SAFETY: the caller's text, by the contract.
+        let class = unsafe { utf8(text, text_len, "class") }?;
+        Ok(Some(formats.builder.character(CharSet::parse(class)?)))
+    })
+}
+
+/// Matches the inside of a quoted string, up to `quote`, which it does not consume: any text, with JSON's escapes behind
+/// backslashes, and `quote` behind one. `quote` must be ASCII.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_expr_string_body(builder: Option<&mut chat_expr_builder>, quote: c_char) -> chat_expr {
+    add(builder, "chat_expr_string_body", |formats| match u8::try_from(quote) {
+        Ok(quote) if quote.is_ascii() => Ok(Some(formats.builder.string_body(quote))),
+        _ => Err(Error::invalid("quote: must be ASCII")),
+    })
+}
+
 /// Matches white space, as much as there is.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_space(builder: Option<&mut chat_expr_builder>) -> chat_expr {
     add(builder, "chat_expr_space", |formats| Ok(Some(formats.builder.space())))
 }
 
+/// Matches the start of the output only, that of the prefill if there is one.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_expr_start(builder: Option<&mut chat_expr_builder>) -> chat_expr {
+    add(builder, "chat_expr_start", |formats| Ok(Some(formats.builder.start())))
+}
+
 /// Matches the end of the output only. A format that does not end with it leaves what follows its match to the content.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_end(builder: Option<&mut chat_expr_builder>) -> chat_expr {
     add(builder, "chat_expr_end", |formats| Ok(Some(formats.builder.end())))
-}
-
-/// Matches one JSON value. In a grammar the schema speaks (JSON text, `{}` for any value), under the rule name `name`, which may be
-/// empty. Texts are copied.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn chat_expr_json(
-    builder: Option<&mut chat_expr_builder>,
-    name: *const c_char,
-    name_len: usize,
-    schema: *const c_char,
-    schema_len: usize,
-) -> chat_expr {
-    add(builder, "chat_expr_json", |formats| {
-        // SAFETY: the caller's two texts, by the contract.
-        let (name, schema) = unsafe { (utf8(name, name_len, "name")?, utf8(schema, schema_len, "schema")?) };
-        let schema = schema::from_text(schema)?;
-        let (p, name) = (&formats.builder, if name.is_empty() { "json" } else { name });
-        Ok(Some(p.schema(p.json(), name, schema, false)))
-    })
 }
 
 /// Matches all of the expressions, in order.
@@ -312,7 +338,8 @@ pub unsafe extern "C" fn chat_expr_sequence(
 }
 
 /// Matches what the first of the expressions matches that does. What one of them shows while it is still going on must be what
-/// the others would make of it, too: put `chat_expr_atomic` around what is not certain yet. There must be one at least.
+/// the others would make of it, too: put `chat_expr_atomic` around what is not certain yet. A choice of none never matches; in a
+/// grammar it stands for nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_choice(
     builder: Option<&mut chat_expr_builder>,
@@ -322,9 +349,6 @@ pub unsafe extern "C" fn chat_expr_choice(
     add(builder, "chat_expr_choice", |formats| {
         // SAFETY: the caller's array, by the contract.
         let children = formats.children(unsafe { array(children, child_count, "children") }?)?;
-        if children.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Error::invalid("children: must not be none"));
-        }
         Ok(children.map(|children| formats.builder.choice(children)))
     })
 }
@@ -377,36 +401,25 @@ pub extern "C" fn chat_expr_tag(builder: Option<&mut chat_expr_builder>, tag: u3
     })
 }
 
-/// Names the expression (UTF-8; copied) and matches as it does. `chat_expr_reference` may refer to it, also from inside it. With
-/// `trigger`, a lazy grammar may start here. A second rule of a name replaces the first.
+/// Matches as the expression does, and names it (UTF-8; copied) for `chat_parser_tree`. The names of tags (`chat_tag`), such as
+/// `tool-name` for `CHAT_TAG_TOOL_NAME`, give it that meaning, too; a part of a call shows as it comes then, unless it is atomic.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn chat_expr_rule(
+pub unsafe extern "C" fn chat_expr_label(
     builder: Option<&mut chat_expr_builder>,
-    name: *const c_char,
-    name_len: usize,
+    label: *const c_char,
+    label_len: usize,
     child: chat_expr,
-    trigger: bool,
 ) -> chat_expr {
-    add(builder, "chat_expr_rule", |formats| {
+    add(builder, "chat_expr_label", |formats| {
         // SAFETY: the caller's text, by the contract.
-        let name = unsafe { utf8(name, name_len, "name") }?;
+        let label = unsafe { utf8(label, label_len, "label") }?;
+        let Some(child) = formats.child(child)? else { return Ok(None) };
         let p = &formats.builder;
-        let rule = |child| if trigger { p.trigger_rule(name, child) } else { p.rule(name, child) };
-        Ok(formats.child(child)?.map(rule))
-    })
-}
-
-/// Matches as the rule of that name (UTF-8; copied) does, which may be added later.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn chat_expr_reference(
-    builder: Option<&mut chat_expr_builder>,
-    name: *const c_char,
-    name_len: usize,
-) -> chat_expr {
-    add(builder, "chat_expr_reference", |formats| {
-        // SAFETY: the caller's text, by the contract.
-        let name = unsafe { utf8(name, name_len, "name") }?;
-        Ok(Some(formats.builder.reference(name)))
+        let made = match tag_named(label) {
+            Some(tag) => Some(p.tag(tag, child)),
+            None => p.labelled(label, child),
+        };
+        made.map(Some).ok_or_else(|| Error::new(ErrorKind::Limit, "label: there are too many of them"))
     })
 }
 

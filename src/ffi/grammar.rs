@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::error::chat_error;
 use super::guard::{Guarded, guard};
+use super::parser::chat_parser;
 use super::ptr::{Out, give, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
@@ -112,6 +113,28 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema(
         let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
         let grammar = grammar::from_json_schema(&schema)?;
         out.write(give(chat_grammar(Arc::new(grammar))));
+        Ok(())
+    })
+}
+
+/// Whether a value that the schema (JSON text) allows may be a string, by any of its branches. Tagged formats write such values as raw
+/// text.
+///
+/// On success `*out` is the answer. A reference that leads nowhere, or in a circle, counts as no string.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is no JSON or not UTF-8.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_schema_allows_string(
+    schema: *const c_char,
+    schema_len: usize,
+    out: Option<&mut MaybeUninit<bool>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        // SAFETY: the caller's text, by the contract.
+        let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
+        out.write(schema::may_be_string(&schema, &schema));
         Ok(())
     })
 }
@@ -313,6 +336,29 @@ pub unsafe extern "C" fn chat_grammar_builder_add_schema(
         // SAFETY: the caller's two texts, by the contract.
         let [name, schema] = unsafe { [utf8(name, name_len, "name")?, utf8(schema, schema_len, "schema")?] };
         add(builder, out, |builder| builder.add_schema(name, &schema::from_text(schema)?))
+    })
+}
+
+/// Adds the rules of what a parser reads, as `chat_parser_grammar` has them. The one that stands for all of it is `root`, so add them
+/// to a builder that has none.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and where there is a rule `root` already.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_grammar_builder_add_parser(
+    builder: Option<&mut chat_grammar_builder>,
+    parser: Option<&chat_parser>,
+    lazy: bool,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (builder, parser) = (required(builder, "builder")?, required(parser, "parser")?);
+        builder.0.change(|building| {
+            if building.builder.has_rule("root") {
+                return Err(Error::invalid("builder: has a rule \"root\" already"));
+            }
+            building.builder.add_format(parser.parser.format(), lazy);
+            Ok(())
+        })
     })
 }
 

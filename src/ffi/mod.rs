@@ -50,6 +50,10 @@ pub mod parser;
 
 pub mod expr;
 
+pub mod expr_grammar;
+
+pub mod tree;
+
 pub mod message;
 
 pub mod report;
@@ -65,6 +69,7 @@ const _: () = {
     shared::<grammar::chat_grammar_builder>();
     shared::<params::chat_params>();
     shared::<parser::chat_parser>();
+    shared::<tree::chat_tree>();
     shared::<message::chat_message>();
     shared::<stream::chat_stream>();
     const fn owned<T: Send>() {}
