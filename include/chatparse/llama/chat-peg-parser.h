@@ -1,0 +1,302 @@
+// llama.cpp's common/chat-peg-parser.h on chatparse: parsers of chat outputs that are put together by hand, and the message that is in
+// what they matched. C++17.
+//
+// What is other than in llama.cpp:
+// - Tool calls in the ways that models share (standard_json_tools() and the like) are built in the library. Arguments are typed by the
+//   tools' parameters, ids may be strings or numbers, and what may follow in any order may do so in all of them.
+// - The mapper asks the library for the message. It maps a whole parse, not a node, and knows the tags below; the mappers for the
+//   nodes of Gemma 4 and MiniMax-M3 are not needed, as their formats have the same tags here.
+#pragma once
+
+#include "chat.h"
+#include "peg-parser.h"
+
+#include <cctype>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+// Puts what is tagged in a match into a message.
+class common_chat_peg_mapper {
+  public:
+    common_chat_msg & result;
+
+    common_chat_peg_mapper(common_chat_msg & msg) : result(msg) {}
+    virtual ~common_chat_peg_mapper() = default;
+
+    virtual void from_ast(const common_peg_ast_arena &, const common_peg_parse_result & parsed) {
+        if (parsed.fail()) {
+            return;
+        }
+        chat_message * handle = nullptr;
+        chat_error * error = nullptr;
+        chatparse_llama::check(chat_tree_message(parsed.tree.get(), &handle, &error), error);
+        const std::unique_ptr<chat_message, void (*)(chat_message *)> message(handle, chat_message_free);
+        result.reasoning_content += chatparse_llama::to_string(chat_message_reasoning(handle));
+        result.content += chatparse_llama::to_string(chat_message_content(handle));
+        for (size_t i = 0; i < chat_message_tool_call_count(handle); i++) {
+            common_chat_tool_call call;
+            call.name = chatparse_llama::to_string(chat_message_tool_call_name(handle, i));
+            call.arguments = chatparse_llama::to_string(chat_message_tool_call_arguments(handle, i));
+            call.id = chatparse_llama::to_string(chat_message_tool_call_id(handle, i));
+            result.tool_calls.push_back(call);
+        }
+    }
+};
+
+// Up to so many parsers permute() takes in any order.
+constexpr size_t COMMON_CHAT_MAX_PERMUTE = 6;
+
+class common_chat_peg_builder : public common_peg_parser_builder {
+    common_peg_parser whole(const char * name, const common_peg_parser & p) { return atomic(tag(name, p)); }
+
+    // What chat_expr_calls() makes of a layout.
+    common_peg_parser calls(const common_json & tools, bool parallel, bool force, const common_json & layout) {
+        auto known = common_json::array();
+        if (tools.is_array()) {
+            for (const auto & tool : tools) {
+                if (tool.contains("function")) {
+                    known.push_back(tool);
+                }
+            }
+        }
+        auto request = common_json::object();
+        request["messages"] = common_json::array();
+        request["tools"] = known;
+        request["tool_choice"] = force ? "required" : "auto";
+        request["parallel_tool_calls"] = parallel;
+        const std::string asked = request.dump();
+        const std::string written = layout.dump();
+        return wrap(chat_expr_calls(handle(), asked.data(), asked.size(), written.data(), written.size()));
+    }
+
+  public:
+    static constexpr const char * REASONING_BLOCK       = "reasoning-block";
+    static constexpr const char * REASONING             = "reasoning";
+    static constexpr const char * CONTENT               = "content";
+    static constexpr const char * TOOL                  = "tool";
+    static constexpr const char * TOOL_OPEN             = "tool-open";
+    static constexpr const char * TOOL_CLOSE            = "tool-close";
+    static constexpr const char * TOOL_ID               = "tool-id";
+    static constexpr const char * TOOL_NAME             = "tool-name";
+    static constexpr const char * TOOL_ARGS             = "tool-args";
+    static constexpr const char * TOOL_ARG              = "tool-arg";
+    static constexpr const char * TOOL_ARG_OPEN         = "tool-arg-open";
+    static constexpr const char * TOOL_ARG_CLOSE        = "tool-arg-close";
+    static constexpr const char * TOOL_ARG_NAME         = "tool-arg-name";
+    static constexpr const char * TOOL_ARG_VALUE        = "tool-arg-value";
+    static constexpr const char * TOOL_ARG_STRING_VALUE = "tool-arg-string-value";
+
+    // Text of the message.
+    common_peg_parser reasoning_block(const common_peg_parser & p) { return tag(REASONING_BLOCK, p); }
+    common_peg_parser reasoning(const common_peg_parser & p) { return tag(REASONING, p); }
+    common_peg_parser content(const common_peg_parser & p) { return tag(CONTENT, p); }
+
+    // A call and its parts. The arguments are one JSON object, tool_args, or each a name and a value.
+    common_peg_parser tool(const common_peg_parser & p) { return tag(TOOL, p); }
+    common_peg_parser tool_open(const common_peg_parser & p) { return whole(TOOL_OPEN, p); }
+    common_peg_parser tool_close(const common_peg_parser & p) { return whole(TOOL_CLOSE, p); }
+    common_peg_parser tool_id(const common_peg_parser & p) { return whole(TOOL_ID, p); }
+    common_peg_parser tool_name(const common_peg_parser & p) { return whole(TOOL_NAME, p); }
+    common_peg_parser tool_args(const common_peg_parser & p) { return tag(TOOL_ARGS, p); }
+    common_peg_parser tool_arg(const common_peg_parser & p) { return tag(TOOL_ARG, p); }
+    common_peg_parser tool_arg_open(const common_peg_parser & p) { return whole(TOOL_ARG_OPEN, p); }
+    common_peg_parser tool_arg_close(const common_peg_parser & p) { return whole(TOOL_ARG_CLOSE, p); }
+    common_peg_parser tool_arg_name(const common_peg_parser & p) { return whole(TOOL_ARG_NAME, p); }
+    common_peg_parser tool_arg_value(const common_peg_parser & p) { return tag(TOOL_ARG_VALUE, p); }
+    common_peg_parser tool_arg_json_value(const common_peg_parser & p) { return tag(TOOL_ARG_VALUE, p); }
+    common_peg_parser tool_arg_string_value(const common_peg_parser & p) { return tag(TOOL_ARG_STRING_VALUE, p); }
+
+    // p as often as it matches; what stands between is content, up to where the marker is the next time.
+    common_peg_parser tag_with_safe_content(const std::string & tag_name, const std::string & marker, const common_peg_parser & p) {
+        auto piece = marker.empty() ? any() : negate(literal(marker)) + any() + until(marker);
+        return zero_or_more(p | rule(tag_name, content(piece)));
+    }
+
+    // Each of them once, in any order; more than COMMON_CHAT_MAX_PERMUTE only as given. There is a rule for each set of those that are
+    // still to come.
+    common_peg_parser permute(const std::string & rule_prefix, const std::vector<common_peg_parser> & parsers) {
+        if (parsers.size() < 2 || parsers.size() > COMMON_CHAT_MAX_PERMUTE) {
+            return sequence(parsers);
+        }
+        std::vector<common_peg_parser> rules{ eps() };
+        for (size_t set = 1; set < size_t{ 1 } << parsers.size(); set++) {
+            std::vector<common_peg_parser> next;
+            for (size_t i = 0; i < parsers.size(); i++) {
+                if (set >> i & 1) {
+                    next.push_back(parsers[i] + rules[set & ~(size_t{ 1 } << i)]);
+                }
+            }
+            rules.push_back(rule(rule_prefix + "-" + std::to_string(set), choice(next)));
+        }
+        return rules.back();
+    }
+
+    // A text up to where a delimiter is in it, if there is one.
+    common_peg_parser prefix(const std::string & s, const std::string & delimiter = {}) {
+        return literal(delimiter.empty() ? s : s.substr(0, s.find(delimiter)));
+    }
+
+    // A marker whose outer white space may be missing, character by character.
+    common_peg_parser optspace(const std::string & marker) {
+        const auto is_space = [&](size_t i) { return std::isspace(static_cast<unsigned char>(marker[i])) != 0; };
+        size_t begin = 0;
+        size_t end = marker.size();
+        while (begin < end && is_space(begin)) {
+            begin++;
+        }
+        while (end > begin && is_space(end - 1)) {
+            end--;
+        }
+        std::vector<common_peg_parser> parts;
+        for (size_t i = 0; i < begin; i++) {
+            parts.push_back(optional(literal(marker.substr(i, 1))));
+        }
+        parts.push_back(literal(marker.substr(begin, end - begin)));
+        for (size_t i = end; i < marker.size(); i++) {
+            parts.push_back(optional(literal(marker.substr(i, 1))));
+        }
+        return sequence(parts);
+    }
+
+    // Calls that are JSON throughout, e.g. {"name": "f", "arguments": {}}. A key of a field in another object has a dot in it.
+    common_peg_parser standard_json_tools(const std::string & section_start,
+                                          const std::string & section_end,
+                                          const common_json & tools,
+                                          bool parallel_tool_calls,
+                                          bool force_tool_calls,
+                                          const std::string & name_key = "",
+                                          const std::string & args_key = "",
+                                          bool array_wrapped = false,
+                                          bool function_is_key = false,
+                                          const std::string & call_id_key = "",
+                                          const std::string & gen_call_id_key = "",
+                                          const std::vector<std::string> & parameters_order = {},
+                                          bool accept_openai_wrapper = false) {
+        const std::string args_default = function_is_key ? "" : "arguments";
+        auto layout = common_json::object();
+        layout["tools"] = common_json::object({
+            { "format", "json_native" },
+            { "section_start", section_start },
+            { "section_end", section_end },
+            { "array_wrapped", array_wrapped },
+            { "name_is_key", function_is_key },
+            { "openai_wrapper", accept_openai_wrapper },
+            { "name_field", name_key.empty() ? "name" : name_key },
+            { "args_field", args_key.empty() ? args_default : args_key },
+            { "id_field", call_id_key },
+            { "gen_id_field", gen_call_id_key },
+            { "field_order", parameters_order },
+        });
+        return calls(tools, parallel_tool_calls, force_tool_calls, layout);
+    }
+
+    // Calls with name and arguments in tags of their own, e.g. <function=f><param=x>1</param></function>.
+    common_peg_parser standard_constructed_tools(const std::map<std::string, std::string> & markers,
+                                                 const common_json & tools,
+                                                 bool parallel_tool_calls,
+                                                 bool force_tool_calls) {
+        const auto marker = [&](const char * name, const char * otherwise) {
+            const auto found = markers.find(name);
+            return found == markers.end() ? std::string(otherwise) : found->second;
+        };
+        auto layout = common_json::object();
+        layout["tools"] = common_json::object({
+            { "format", "tag_with_tagged" },
+            { "section_start", marker("tool_call_start_marker", "<tool_call>") },
+            { "section_end", marker("tool_call_end_marker", "</tool_call>") },
+            { "side_by_side", true },
+        });
+        layout["function"] = common_json::object({
+            { "name_prefix", marker("function_opener", "<function=") },
+            { "name_suffix", marker("function_name_suffix", ">") },
+            { "close", marker("function_closer", "</function>") },
+        });
+        layout["arguments"] = common_json::object({
+            { "name_prefix", marker("parameter_key_prefix", "<param=") },
+            { "name_suffix", marker("parameter_key_suffix", ">") },
+            { "value_suffix", marker("parameter_closer", "</param>") },
+        });
+        return calls(tools, parallel_tool_calls, force_tool_calls, layout);
+    }
+
+    // Calls as a Python list: [f(x=1, s='text'), g()]. JSON's literals are taken, too.
+    common_peg_parser python_style_tool_calls(const common_json & tools, bool parallel_tool_calls, bool) {
+        auto layout = common_json::object();
+        layout["tools"] = common_json::object({ { "format", "pythonic" } });
+        return calls(tools, parallel_tool_calls, true, layout);
+    }
+};
+
+inline common_peg_arena build_chat_peg_parser(const std::function<common_peg_parser(common_chat_peg_builder & builder)> & fn) {
+    common_chat_peg_builder builder;
+    builder.set_root(fn(builder));
+    return builder.build();
+}
+
+// The text of each tag; of several with the same tag, the last.
+class tag_based_peg_mapper {
+  public:
+    std::map<std::string, std::string> tags;
+
+    void from_ast(const common_peg_ast_arena & arena, const common_peg_parse_result & result) {
+        arena.visit(result, [this](const common_peg_ast_node & node) {
+            if (!node.tag.empty()) {
+                tags[node.tag] = std::string(node.text);
+            }
+        });
+    }
+};
+
+struct tagged_parse_result {
+    common_peg_parse_result result;
+    std::map<std::string, std::string> tags;
+};
+
+struct tagged_peg_parser {
+    common_peg_arena arena;
+    common_peg_parse_flags flags = COMMON_PEG_PARSE_FLAG_NONE;
+
+    tagged_peg_parser & withDebug() {
+        flags |= COMMON_PEG_PARSE_FLAG_DEBUG;
+        return *this;
+    }
+    tagged_peg_parser & withoutDebug() {
+        flags = flags & ~COMMON_PEG_PARSE_FLAG_DEBUG;
+        return *this;
+    }
+
+    tagged_parse_result parse_and_extract(const std::string & input,
+                                          common_peg_parse_flags extra_flags = COMMON_PEG_PARSE_FLAG_NONE) const {
+        return extract(input, flags | extra_flags, 0);
+    }
+
+    // From the first place where it matches.
+    tagged_parse_result parse_anywhere_and_extract(const std::string & input) const {
+        for (size_t start = 0; start + 1 < input.size(); start++) {
+            auto found = extract(input, flags, start);
+            if (found.result.success()) {
+                return found;
+            }
+        }
+        return extract(input, flags, input.empty() ? 0 : input.size() - 1);
+    }
+
+  private:
+    tagged_parse_result extract(const std::string & input, common_peg_parse_flags all_flags, size_t start) const {
+        common_peg_parse_context ctx(input, all_flags);
+        const auto result = arena.parse(ctx, start);
+        tag_based_peg_mapper mapper;
+        mapper.from_ast(ctx.ast, result);
+        return { result, mapper.tags };
+    }
+};
+
+inline tagged_peg_parser build_tagged_peg_parser(
+    const std::function<common_peg_parser(common_peg_parser_builder & builder)> & fn) {
+    tagged_peg_parser parser;
+    parser.arena = build_peg_parser(fn);
+    return parser;
+}
