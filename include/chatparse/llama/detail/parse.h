@@ -1,0 +1,118 @@
+// Outputs to messages.
+#pragma once
+
+namespace chatparse_llama {
+
+struct free_stream {
+    void operator()(chat_stream * stream) const { chat_stream_free(stream); }
+};
+
+// A stream with all that it was given and has told: what the next text is compared with and added to.
+class live_parse {
+    std::unique_ptr<chat_stream, free_stream> stream_;
+    std::string                               read_;
+    common_chat_msg                           message_;
+
+    void add(const chat_delta & delta) {
+        if (delta.kind == CHAT_DELTA_KIND_REASONING) {
+            message_.reasoning_content.append(delta.text.data, delta.text.len);
+        } else if (delta.kind == CHAT_DELTA_KIND_CONTENT) {
+            message_.content.append(delta.text.data, delta.text.len);
+        } else {
+            while (message_.tool_calls.size() <= delta.call) {
+                message_.tool_calls.emplace_back();
+            }
+            auto & call = message_.tool_calls[delta.call];
+            if (delta.kind == CHAT_DELTA_KIND_TOOL_NAME) {
+                call.name.append(delta.text.data, delta.text.len);
+            } else if (delta.kind == CHAT_DELTA_KIND_TOOL_ID) {
+                call.id.append(delta.text.data, delta.text.len);
+            } else if (delta.kind == CHAT_DELTA_KIND_TOOL_ARGUMENTS) {
+                call.arguments.append(delta.text.data, delta.text.len);
+            }
+        }
+    }
+
+    void add_deltas() {
+        const size_t count = chat_stream_delta_count(stream_.get());
+        for (size_t i = 0; i < count; i++) {
+            chat_delta   delta;
+            chat_error * error = nullptr;
+            check(chat_stream_delta(stream_.get(), i, &delta, &error), error);
+            add(delta);
+        }
+    }
+
+  public:
+    explicit live_parse(const chat_parser * parser) {
+        chat_stream * stream = nullptr;
+        chat_error *  error  = nullptr;
+        check(chat_stream_from_parser(parser, &stream, &error), error);
+        stream_.reset(stream);
+        message_.role = "assistant";
+    }
+
+    // Whether the stream can go on to this text from where it is.
+    bool leads_to(const std::string & text) const { return text.compare(0, read_.size(), read_) == 0; }
+
+    // Reads up to the end of this text, which it leads to.
+    const common_chat_msg & read(const std::string & text) {
+        const size_t from  = read_.size();
+        chat_error * error = nullptr;
+        check(chat_stream_feed(stream_.get(), text.data() + from, text.size() - from, &error), error);
+        add_deltas();
+        read_.append(text, from, std::string::npos);
+        return message_;
+    }
+
+    // What the model meant, now that it has ended; it is good for nothing else then.
+    common_chat_msg finish(common_chat_format format) {
+#ifdef CHATPARSE_STRICT
+        const uint32_t flags = CHAT_PARSE_STRICT;
+#else
+        const uint32_t flags = 0;
+#endif
+        chat_error *      error  = nullptr;
+        const chat_status status = chat_stream_finish(stream_.get(), flags, &error);
+        if (status == CHAT_STATUS_PARSE) {
+            const std::string why = to_string(chat_error_message(error));
+            chat_error_free(error);
+            throw std::runtime_error("The model produced output that does not match the expected " +
+                                     std::string(common_chat_format_name(format)) + " format: " + why);
+        }
+        check(status, error);
+        add_deltas();
+        return std::move(message_);
+    }
+};
+
+}  // namespace chatparse_llama
+
+inline common_chat_msg common_chat_peg_parse(const common_peg_arena &          src_parser,
+                                             const std::string &               input,
+                                             bool                              is_partial,
+                                             const common_chat_parser_params & params) {
+    if (src_parser.empty()) {
+        common_chat_msg message;
+        message.role    = "assistant";
+        message.content = params.generation_prompt + input;
+        return message;
+    }
+    // Taken out while it is in use: another thread that comes by with the same params finds nothing, and begins anew.
+    std::shared_ptr<void> & place = src_parser.attachment();
+    auto live = std::static_pointer_cast<chatparse_llama::live_parse>(std::atomic_exchange(&place, std::shared_ptr<void>()));
+    if (!live || !live->leads_to(input)) {
+        live = std::make_shared<chatparse_llama::live_parse>(src_parser.handle());
+    }
+    const common_chat_msg & so_far = live->read(input);
+    if (!is_partial) {
+        return live->finish(params.format);
+    }
+    common_chat_msg message = so_far;
+    std::atomic_store(&place, std::shared_ptr<void>(std::move(live)));
+    return message;
+}
+
+inline common_chat_msg common_chat_parse(const std::string & input, bool is_partial, const common_chat_parser_params & params) {
+    return common_chat_peg_parse(params.parser, input, is_partial, params);
+}

@@ -1,0 +1,385 @@
+// Templates, and what they make of requests.
+#pragma once
+
+#include "log.h"
+
+#include <ctime>
+
+struct common_chat_templates {
+    bool                                  add_bos               = false;  // the tokeniser adds it, so prompts must not
+    bool                                  add_eos               = false;
+    bool                                  has_explicit_template = false;
+    std::unique_ptr<common_chat_template> template_default;
+    std::unique_ptr<common_chat_template> template_tool_use;  // may be missing
+};
+
+namespace chatparse_llama {
+
+struct free_params {
+    void operator()(chat_params * params) const { chat_params_free(params); }
+};
+
+// The text of the library's own ChatML template.
+inline std::string chatml() {
+    chat_template * chat  = nullptr;
+    chat_error *    error = nullptr;
+    check(chat_template_builtin("chatml", 6, &chat, &error), error);
+    const std::string source = to_string(chat_template_source(chat));
+    chat_template_free(chat);
+    return source;
+}
+
+inline std::string special_token(const llama_vocab * vocab, llama_token token, const char * variable, const std::string & sources) {
+    if (token != LLAMA_TOKEN_NULL) {
+        return common_token_to_piece(vocab, token, /* special = */ true);
+    }
+    if (sources.find(variable) != std::string::npos) {
+        LOG_WRN("%s: the chat template uses %s, which the model does not have\n", __func__, variable);
+    }
+    return "";
+}
+
+// Templates print the time as it is on the clocks here, and the library takes its seconds for what it prints.
+inline int64_t wall_clock(std::chrono::system_clock::time_point now) {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+    std::tm           here    = {};
+    std::tm           utc     = {};
+#ifdef _WIN32
+    localtime_s(&here, &seconds);
+    gmtime_s(&utc, &seconds);
+#else
+    localtime_r(&seconds, &here);
+    gmtime_r(&seconds, &utc);
+#endif
+    const int days = here.tm_year != utc.tm_year ? (here.tm_year > utc.tm_year ? 1 : -1) : here.tm_yday - utc.tm_yday;
+    const int time = (here.tm_hour - utc.tm_hour) * 3600 + (here.tm_min - utc.tm_min) * 60 + here.tm_sec - utc.tm_sec;
+    return static_cast<int64_t>(seconds) + days * 86400 + time;
+}
+
+// The request as chat_params_from_template reads it.
+inline std::string request_json(const common_chat_templates_inputs & inputs) {
+    common_json request;
+    request["messages"] = common_chat_msgs_to_json_oaicompat(inputs.messages);
+    if (!inputs.tools.empty()) {
+        request["tools"] = common_chat_tools_to_json_oaicompat(inputs.tools);
+    }
+    request["tool_choice"] = inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_REQUIRED ? "required" :
+                             inputs.tool_choice == COMMON_CHAT_TOOL_CHOICE_NONE     ? "none" :
+                                                                                      "auto";
+    request["parallel_tool_calls"]   = inputs.parallel_tool_calls;
+    request["reasoning_format"]      = common_reasoning_format_name(inputs.reasoning_format);
+    request["enable_thinking"]       = inputs.enable_thinking;
+    request["add_generation_prompt"] = inputs.add_generation_prompt;
+    request["force_pure_content"]    = inputs.force_pure_content;
+    request["now"]                   = wall_clock(inputs.now);
+    request["grammar"]               = inputs.grammar;
+    if (!inputs.json_schema.empty()) {
+        request["json_schema"] = common_json::parse(inputs.json_schema);
+    }
+    switch (inputs.continue_final_message) {
+        case COMMON_CHAT_CONTINUATION_NONE:      break;
+        case COMMON_CHAT_CONTINUATION_AUTO:      request["continue_final_message"] = true; break;
+        case COMMON_CHAT_CONTINUATION_REASONING: request["continue_final_message"] = "reasoning_content"; break;
+        case COMMON_CHAT_CONTINUATION_CONTENT:   request["continue_final_message"] = "content"; break;
+    }
+    if (!inputs.chat_template_kwargs.empty()) {
+        common_json kwargs;
+        for (const auto & kwarg : inputs.chat_template_kwargs) {
+            kwargs[kwarg.first] = common_json::parse(kwarg.second);
+        }
+        request["chat_template_kwargs"] = kwargs;
+    }
+#ifdef CHATPARSE_STRICT
+    request["malformed_arguments"] = "error";
+#endif
+    // What is no UTF-8 in it becomes U+FFFD, rather than an error.
+    return request.dump_safe();
+}
+
+inline std::unique_ptr<chat_params, free_params> params_of(const common_chat_template & chat, const std::string & request) {
+    chat_params *     params = nullptr;
+    chat_error *      error  = nullptr;
+    const chat_status status = chat_params_from_template(chat.prog.handle(), request.data(), request.size(), &params, &error);
+    if (status == CHAT_STATUS_TEMPLATE) {
+        // The template compiles: it is this request that it refuses, e.g. because roles do not alternate.
+        const std::string why = to_string(chat_error_message(error));
+        chat_error_free(error);
+        throw std::invalid_argument(why);
+    }
+    check(status, error);
+    return std::unique_ptr<chat_params, free_params>(params);
+}
+
+inline std::string grammar_of(const chat_params * params) {
+    chat_grammar * grammar = nullptr;
+    chat_error *   error   = nullptr;
+    check(chat_params_grammar(params, &grammar, &error), error);
+    const std::string text = to_string(chat_grammar_text(grammar));
+    chat_grammar_free(grammar);
+    return text;
+}
+
+inline std::string parser_of(const chat_params * params) {
+    chat_parser * parser = nullptr;
+    chat_error *  error  = nullptr;
+    check(chat_params_parser(params, &parser, &error), error);
+    return common_peg_arena(own(parser)).save();
+}
+
+inline std::vector<common_grammar_trigger> triggers_of(const chat_params * params) {
+    std::vector<common_grammar_trigger> triggers;
+    const size_t                        count = chat_params_grammar_trigger_count(params);
+    for (size_t i = 0; i < count; i++) {
+        chat_trigger found;
+        chat_error * error = nullptr;
+        check(chat_params_grammar_trigger(params, i, &found, &error), error);
+        common_grammar_trigger trigger;
+        trigger.type  = found.kind == CHAT_TRIGGER_KIND_WORD ? COMMON_GRAMMAR_TRIGGER_TYPE_WORD : COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN;
+        trigger.value = to_string(found.value);
+        triggers.push_back(std::move(trigger));
+    }
+    return triggers;
+}
+
+inline std::vector<std::string> texts(const chat_params * params,
+                                      size_t (*count)(const chat_params *),
+                                      chat_str (*text)(const chat_params *, size_t)) {
+    std::vector<std::string> all;
+    for (size_t i = 0; i < count(params); i++) {
+        all.push_back(to_string(text(params, i)));
+    }
+    return all;
+}
+
+inline common_chat_params apply_jinja(const common_chat_templates & tmpls, const common_chat_templates_inputs & inputs) {
+    const auto & chat   = !inputs.tools.empty() && tmpls.template_tool_use ? *tmpls.template_tool_use : *tmpls.template_default;
+    const auto   handle = params_of(chat, request_json(inputs));
+    const auto * params = handle.get();
+
+    common_chat_params result;
+    result.format            = format_from_name(to_string(chat_params_format(params)));
+    result.prompt            = to_string(chat_params_prompt(params));
+    result.generation_prompt = to_string(chat_params_generation_prompt(params));
+    result.grammar           = grammar_of(params);
+    result.grammar_lazy      = chat_params_grammar_lazy(params);
+    result.grammar_triggers  = triggers_of(params);
+    result.supports_thinking = chat_params_supports_thinking(params);
+    result.parser            = parser_of(params);
+    result.thinking_start_tag = to_string(chat_params_thinking_start_tag(params));
+    result.thinking_end_tags  = texts(params, chat_params_thinking_end_tag_count, chat_params_thinking_end_tag);
+    result.preserved_tokens   = texts(params, chat_params_preserved_token_count, chat_params_preserved_token);
+    result.additional_stops   = texts(params, chat_params_additional_stop_count, chat_params_additional_stop);
+    for (size_t i = 0; i < chat_params_message_delimiter_count(params); i++) {
+        const auto role = common_chat_role_from_string(to_string(chat_params_message_delimiter_role(params, i)));
+        result.message_delimiters.add(role, to_string(chat_params_message_delimiter(params, i)));
+    }
+
+    const std::string & bos = chat.bos_tok;
+    const std::string & eos = chat.eos_tok;
+    if (tmpls.add_bos && !bos.empty() && result.prompt.compare(0, bos.size(), bos) == 0) {
+        result.prompt.erase(0, bos.size());
+    }
+    if (tmpls.add_eos && !eos.empty() && result.prompt.size() >= eos.size() &&
+        result.prompt.compare(result.prompt.size() - eos.size(), eos.size(), eos) == 0) {
+        result.prompt.erase(result.prompt.size() - eos.size());
+    }
+    return result;
+}
+
+inline std::string grammar_of_schema(const std::string & schema) {
+    chat_grammar * grammar = nullptr;
+    chat_error *   error   = nullptr;
+    check(chat_grammar_from_json_schema(schema.data(), schema.size(), &grammar, &error), error);
+    const std::string text = to_string(chat_grammar_text(grammar));
+    chat_grammar_free(grammar);
+    return text;
+}
+
+// Without Jinja: libllama knows how some templates write, by words in their text.
+inline common_chat_params apply_by_name(const common_chat_templates & tmpls, const common_chat_templates_inputs & inputs) {
+    std::vector<std::string> contents;
+    for (const auto & message : inputs.messages) {
+        std::string text = message.content;
+        for (const auto & part : message.content_parts) {
+            if (part.type == "text" || part.type == "media_marker") {
+                text += text.empty() ? part.text : "\n" + part.text;
+            }
+        }
+        contents.push_back(std::move(text));
+    }
+    std::vector<llama_chat_message> chat;
+    for (size_t i = 0; i < contents.size(); i++) {
+        chat.push_back({ inputs.messages[i].role.c_str(), contents[i].c_str() });
+    }
+    const std::string & source = tmpls.template_default->source();
+    const auto          render = [&](std::string & into) {
+        return llama_chat_apply_template(source.c_str(), chat.data(), chat.size(), inputs.add_generation_prompt, &into[0],
+                                         static_cast<int32_t>(into.size()));
+    };
+
+    common_chat_params result;
+    result.prompt.resize(256);
+    int32_t length = render(result.prompt);
+    if (length > static_cast<int32_t>(result.prompt.size())) {
+        result.prompt.resize(length);
+        length = render(result.prompt);
+    }
+    if (length < 0) {
+        throw std::runtime_error("this custom template is not supported, try using --jinja");
+    }
+    result.prompt.resize(length);
+    result.grammar = inputs.json_schema.empty() ? inputs.grammar : grammar_of_schema(inputs.json_schema);
+    return result;
+}
+
+}  // namespace chatparse_llama
+
+inline common_chat_templates_ptr common_chat_templates_init(const struct llama_model * model,
+                                                            const std::string &        chat_template_override,
+                                                            const std::string &        bos_token_override,
+                                                            const std::string &        eos_token_override) {
+    std::string source = chat_template_override;
+    std::string tool_use;
+    if (source.empty()) {
+        GGML_ASSERT(model != nullptr);
+        const char * own       = llama_model_chat_template(model, nullptr);
+        const char * for_tools = llama_model_chat_template(model, "tool_use");
+        source                 = own ? own : "";
+        tool_use               = for_tools ? for_tools : "";
+    }
+    common_chat_templates_ptr tmpls(new common_chat_templates());
+    tmpls->has_explicit_template = !source.empty() || !tool_use.empty();
+    if (source.empty() || source == "chatml") {
+        source = tool_use.empty() ? chatparse_llama::chatml() : tool_use;
+    }
+
+    std::string bos = bos_token_override;
+    std::string eos = eos_token_override;
+    if (model) {
+        const llama_vocab * vocab = llama_model_get_vocab(model);
+        bos            = chatparse_llama::special_token(vocab, llama_vocab_bos(vocab), "bos_token", source + tool_use);
+        eos            = chatparse_llama::special_token(vocab, llama_vocab_eos(vocab), "eos_token", source + tool_use);
+        tmpls->add_bos = llama_vocab_get_add_bos(vocab);
+        tmpls->add_eos = llama_vocab_get_add_eos(vocab);
+    }
+
+    try {
+        tmpls->template_default.reset(new common_chat_template(source, bos, eos));
+    } catch (const std::exception & error) {
+        LOG_ERR("%s: the chat template cannot be used: %s\n", __func__, error.what());
+        LOG_ERR("%s: try --no-jinja, or another template\n", __func__);
+        throw;
+    }
+    if (!tool_use.empty()) {
+        try {
+            tmpls->template_tool_use.reset(new common_chat_template(tool_use, bos, eos));
+        } catch (const std::exception & error) {
+            LOG_ERR("%s: the chat template for tools cannot be used, and is not: %s\n", __func__, error.what());
+        }
+    }
+    return tmpls;
+}
+
+inline void common_chat_templates_free(struct common_chat_templates * tmpls) { delete tmpls; }
+
+inline bool common_chat_templates_was_explicit(const struct common_chat_templates * tmpls) { return tmpls->has_explicit_template; }
+
+inline std::string common_chat_templates_source(const struct common_chat_templates * tmpls, const std::string & variant) {
+    if (variant == "tool_use") {
+        return tmpls->template_tool_use ? tmpls->template_tool_use->source() : "";
+    }
+    return tmpls->template_default->source();
+}
+
+inline std::map<std::string, bool> common_chat_templates_get_caps(const common_chat_templates * chat_templates) {
+    GGML_ASSERT(chat_templates != nullptr);
+    const auto & most = chat_templates->template_tool_use ? chat_templates->template_tool_use : chat_templates->template_default;
+    return most->caps.to_map();
+}
+
+inline struct common_chat_params common_chat_templates_apply(const struct common_chat_templates *        tmpls,
+                                                             const struct common_chat_templates_inputs & inputs) {
+    GGML_ASSERT(tmpls != nullptr);
+    return inputs.use_jinja ? chatparse_llama::apply_jinja(*tmpls, inputs) : chatparse_llama::apply_by_name(*tmpls, inputs);
+}
+
+inline bool common_chat_templates_support_enable_thinking(const common_chat_templates * chat_templates) {
+    common_chat_templates_inputs inputs;
+    inputs.reasoning_format = COMMON_REASONING_FORMAT_DEEPSEEK;
+    inputs.messages.resize(1);
+    inputs.messages[0].role    = "user";
+    inputs.messages[0].content = "test";
+    return common_chat_templates_apply(chat_templates, inputs).supports_thinking;
+}
+
+inline bool common_chat_verify_template(const std::string & tmpl, bool use_jinja) {
+    if (!use_jinja) {
+        const llama_chat_message message = { "user", "test" };
+        return llama_chat_apply_template(tmpl.c_str(), &message, 1, /* add_ass = */ true, nullptr, 0) >= 0;
+    }
+    try {
+        common_chat_templates_inputs inputs;
+        inputs.messages.resize(1);
+        inputs.messages[0].role    = "user";
+        inputs.messages[0].content = "test";
+        common_chat_templates_apply(common_chat_templates_init(nullptr, tmpl).get(), inputs);
+        return true;
+    } catch (const std::exception & error) {
+        LOG_ERR("%s: %s\n", __func__, error.what());
+        return false;
+    }
+}
+
+inline std::string common_chat_format_single(const struct common_chat_templates * tmpls,
+                                             const std::vector<common_chat_msg> & past_msg,
+                                             const common_chat_msg &              new_msg,
+                                             bool                                 add_ass,
+                                             bool                                 use_jinja) {
+    common_chat_templates_inputs inputs;
+    inputs.use_jinja = use_jinja;
+    inputs.messages  = past_msg;
+
+    std::string past;
+    if (!past_msg.empty()) {
+        inputs.add_generation_prompt = false;
+        past                         = common_chat_templates_apply(tmpls, inputs).prompt;
+    }
+    inputs.messages.push_back(new_msg);
+    inputs.add_generation_prompt = add_ass;
+    const std::string added      = common_chat_templates_apply(tmpls, inputs).prompt.substr(past.size());
+    // The line break behind the model's last turn: the model has not written it.
+    return add_ass && !past.empty() && past.back() == '\n' ? "\n" + added : added;
+}
+
+inline std::string common_chat_format_example(const struct common_chat_templates *       tmpls,
+                                              bool                                       use_jinja,
+                                              const std::map<std::string, std::string> & chat_template_kwargs) {
+    static const char * const turns[][2] = {
+        { "system", "You are a helpful assistant" },
+        { "user", "Hello" },
+        { "assistant", "Hi there" },
+        { "user", "How are you?" },
+    };
+    common_chat_templates_inputs inputs;
+    inputs.use_jinja            = use_jinja;
+    inputs.chat_template_kwargs = chat_template_kwargs;
+    for (const auto & turn : turns) {
+        common_chat_msg message;
+        message.role    = turn[0];
+        message.content = turn[1];
+        inputs.messages.push_back(message);
+    }
+    return common_chat_templates_apply(tmpls, inputs).prompt;
+}
+
+inline common_chat_prompt_preset common_chat_get_asr_prompt(const common_chat_templates * chat_templates) {
+    common_chat_prompt_preset preset;
+    const std::string source = chat_templates ? common_chat_templates_source(chat_templates) : "";
+    // LFM2 models are told in the system prompt.
+    if (source.find("<|tool_list_start|>") != std::string::npos && source.find("<|tool_list_end|>") != std::string::npos) {
+        preset.system = "Perform ASR.";
+    } else {
+        preset.user = "Transcribe audio to text";
+    }
+    return preset;
+}
