@@ -2,6 +2,7 @@
 #   chatparse::chatparse         the library: shared where it is installed, else static
 #   chatparse::chatparse_shared  the shared library, where it is installed
 #   chatparse::chatparse_static  the static library, where it is installed
+#   chatparse::llama             chatparse::chatparse, and headers that stand in for llama.cpp's chat layer (LLAMA.md)
 # COMPONENTS shared, static: the package is found only where these are installed. With `static` alone, chatparse::chatparse is the
 # static library.
 
@@ -100,3 +101,10 @@ if(_chatparse_shared AND NOT "${chatparse_FIND_COMPONENTS}" STREQUAL "static")
 else()
   set_target_properties(chatparse::chatparse PROPERTIES INTERFACE_LINK_LIBRARIES chatparse::chatparse_static)
 endif()
+
+add_library(chatparse::llama INTERFACE IMPORTED)
+set_target_properties(
+  chatparse::llama
+  PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${_chatparse_include}/chatparse/llama" INTERFACE_LINK_LIBRARIES chatparse::chatparse
+             INTERFACE_COMPILE_FEATURES cxx_std_17
+)

@@ -13,15 +13,32 @@
 #include "jinja/runtime.h"
 #include "peg-parser.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+// Sources of llama.cpp have these from its chat.h without asking for them.
+#include <cassert>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
 
 using chat_template_caps = jinja::caps;
 

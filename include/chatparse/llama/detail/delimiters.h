@@ -1,8 +1,6 @@
 // Where the messages of a prompt begin.
 #pragma once
 
-#include <algorithm>
-
 inline void common_chat_msg_delimiters::tokenize(const llama_vocab * vocab) {
     for (auto & delimiter : delimiters) {
         delimiter.tokens = common_tokenize(vocab, delimiter.delimiter, /* add_special = */ false, /* parse_special = */ true);

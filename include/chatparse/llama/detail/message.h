@@ -31,6 +31,17 @@ inline std::string joined(const std::vector<common_chat_msg_content_part> & part
     return text;
 }
 
+inline common_json parts_json(const std::vector<common_chat_msg_content_part> & parts) {
+    common_json list = common_json::array();
+    for (const auto & part : parts) {
+        common_json entry;
+        entry["type"] = part.type;
+        entry["text"] = part.text;
+        list.push_back(entry);
+    }
+    return list;
+}
+
 inline void refuse_content_beside_parts(const common_chat_msg & message) {
     if (!message.content.empty() && !message.content_parts.empty()) {
         throw std::runtime_error("Cannot specify both content and content_parts");
@@ -48,14 +59,7 @@ inline common_json common_chat_msg::to_json_oaicompat(bool concat_typed_text) co
     } else if (concat_typed_text || contains_media()) {
         message["content"] = chatparse_llama::joined(content_parts);
     } else {
-        common_json parts = common_json::array();
-        for (const auto & part : content_parts) {
-            common_json entry;
-            entry["type"] = part.type;
-            entry["text"] = part.text;
-            parts.push_back(entry);
-        }
-        message["content"] = parts;
+        message["content"] = chatparse_llama::parts_json(content_parts);
     }
     if (!reasoning_content.empty()) {
         message["reasoning_content"] = reasoning_content;

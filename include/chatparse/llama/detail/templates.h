@@ -3,8 +3,6 @@
 
 #include "log.h"
 
-#include <ctime>
-
 struct common_chat_templates {
     bool                                  add_bos               = false;  // the tokeniser adds it, so prompts must not
     bool                                  add_eos               = false;
@@ -59,7 +57,16 @@ inline int64_t wall_clock(std::chrono::system_clock::time_point now) {
 // The request as chat_params_from_template reads it.
 inline std::string request_json(const common_chat_templates_inputs & inputs) {
     common_json request;
-    request["messages"] = common_chat_msgs_to_json_oaicompat(inputs.messages);
+    common_json messages = common_json::array();
+    for (const auto & message : inputs.messages) {
+        common_json entry = message.to_json_oaicompat();
+        if (!message.content_parts.empty()) {
+            // Also where there is media: the library joins parts, after it has prepared them.
+            entry["content"] = parts_json(message.content_parts);
+        }
+        messages.push_back(entry);
+    }
+    request["messages"] = messages;
     if (!inputs.tools.empty()) {
         request["tools"] = common_chat_tools_to_json_oaicompat(inputs.tools);
     }

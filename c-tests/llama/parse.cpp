@@ -1,0 +1,165 @@
+// Outputs to messages: in one go, growing, by several threads.
+#include "check.h"
+
+#include "chat.h"
+
+#include <thread>
+
+static const common_chat_tool weather = {
+    "weather", "Tells it", R"({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]})"
+};
+
+static common_chat_params params_of(const std::string & name) {
+    common_chat_templates_inputs inputs;
+    inputs.messages.resize(1);
+    inputs.messages[0].role    = "user";
+    inputs.messages[0].content = "Hi";
+    inputs.tools               = { weather };
+    inputs.parallel_tool_calls = true;
+    inputs.reasoning_format    = COMMON_REASONING_FORMAT_AUTO;
+    return common_chat_templates_apply(common_chat_templates_init(nullptr, read_template(name)).get(), inputs);
+}
+
+static common_chat_parser_params parser_of(const common_chat_params & params) {
+    common_chat_parser_params parser(params);
+    CHECK(parser.format == params.format && parser.generation_prompt == params.generation_prompt && parser.parser.empty());
+    parser.parser.load(params.parser);
+    return parser;
+}
+
+// What each of the project's templates makes of texts like these matters less than that it is the same however they come.
+static const char * const outputs[] = {
+    "",
+    "Hello, w\xC3\xB6rld!",
+    "<think>\nhm\n</think>\n\nI look.\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>",
+    "Hm</think>I look.<tool_call><function=weather>{\"city\": \"Oslo\"}</function></tool_call>",
+    "Hm</think><tool_call><function=weather>{\"city\": \"Os",
+    "<tool_call>\n<function=weather>\n<parameter=city>\nOslo \xF0\x9F\x8C\xA7\n</parameter>\n</function>\n</tool_call> and more",
+    "a < b <tool",
+};
+
+static void growing(const std::string & name) {
+    const auto parser = parser_of(params_of(name));
+    for (const std::string text : outputs) {
+        common_chat_msg before;
+        common_chat_msg shown;
+        for (size_t end = 0; end <= text.size(); end++) {
+            const auto now = common_chat_parse(text.substr(0, end), true, parser);
+            // A copy has no memory of what was there before.
+            const auto copy = parser;
+            CHECK(common_chat_parse(text.substr(0, end), true, copy) == now);
+            CHECK(now.role == "assistant");
+            for (const auto & diff : common_chat_msg_diff::compute_diffs(before, now)) {
+                shown.reasoning_content += diff.reasoning_content_delta;
+                shown.content += diff.content_delta;
+                if (diff.tool_call_index != std::string::npos) {
+                    shown.tool_calls.resize(std::max(shown.tool_calls.size(), diff.tool_call_index + 1));
+                    auto & call = shown.tool_calls[diff.tool_call_index];
+                    call.name   = diff.tool_call_delta.name.empty() ? call.name : diff.tool_call_delta.name;
+                    call.id     = diff.tool_call_delta.id.empty() ? call.id : diff.tool_call_delta.id;
+                    call.arguments += diff.tool_call_delta.arguments;
+                }
+            }
+            before = now;
+        }
+        shown.role = "assistant";
+        CHECK(shown == before);
+        // Back to an earlier place, to another text, and to the same again.
+        const auto half = common_chat_parse(text.substr(0, text.size() / 2), true, parser);
+        CHECK(half == common_chat_parse(text.substr(0, text.size() / 2), true, parser));
+        CHECK(common_chat_parse("x" + text, true, parser) == common_chat_parse("x" + text, true, common_chat_parser_params(parser)));
+        CHECK(common_chat_parse(text, true, parser) == before);
+#ifndef CHATPARSE_STRICT
+        const auto whole = common_chat_parse(text, false, parser);
+        CHECK(whole == common_chat_peg_parse(common_peg_arena(parser.parser), text, false, parser));
+        common_chat_msg_diff::compute_diffs(before, whole);
+#endif
+    }
+}
+
+static void calls() {
+    const auto params = params_of("tag-json");
+    const auto parser = parser_of(params);
+    const std::string text = "Hm</think>Wait.<tool_call><function=weather>{\"city\": \"Oslo\"}</function></tool_call>";
+    const auto whole = common_chat_parse(text, false, parser);
+    CHECK(whole.reasoning_content == "Hm" && whole.content == "Wait." && whole.tool_calls.size() == 1 && whole.tool_calls[0].name == "weather");
+    CHECK(whole.tool_calls[0].arguments == "{\"city\": \"Oslo\"}");
+
+    // Cut off: what there is.
+    const auto part = common_chat_parse(text.substr(0, text.find("lo\"")), true, parser);
+    CHECK(part.tool_calls.size() == 1 && part.tool_calls[0].arguments == "{\"city\": \"Os");
+
+    // Bytes that are no text, and NUL.
+    const auto odd = common_chat_parse(std::string("</think>a\0b\xFF" "c", 13), false, parser);
+    CHECK(odd.content == std::string("a\0b\xEF\xBF\xBD" "c", 7));
+}
+
+// An output that does not fit.
+static void misfits() {
+    const auto        parser = parser_of(params_of("tag-json"));
+    const std::string text   = "</think>Hi<tool_call><function=unknown>{}</function></tool_call>";
+    common_chat_parse(text, true, parser);
+#ifdef CHATPARSE_STRICT
+    THROWS(std::runtime_error, "does not match the expected peg-native format", common_chat_parse(text, false, parser));
+#else
+    CHECK(common_chat_parse(text, false, parser).content.find("unknown") != std::string::npos);
+#endif
+    // And the next answer is parsed as if nothing had been.
+    CHECK(common_chat_parse("</think>Hi", false, parser).content == "Hi");
+}
+
+static void by_itself() {
+    common_chat_parser_params plain;
+    CHECK(plain.parser.empty() && common_chat_parse("<think>Hi", false, plain).content == "<think>Hi");
+    THROWS(std::invalid_argument, "", plain.parser.load("no parser"));
+    CHECK(plain.parser.empty());
+
+    // What the prompt has begun is in the message from the start.
+    common_chat_templates_inputs inputs;
+    inputs.messages.resize(2);
+    inputs.messages[0].role       = "user";
+    inputs.messages[0].content    = "Hi";
+    inputs.messages[1].role       = "assistant";
+    inputs.messages[1].content    = "Hello,";
+    inputs.continue_final_message = COMMON_CHAT_CONTINUATION_CONTENT;
+    const auto chatml             = common_chat_templates_init(nullptr, "chatml");
+    const auto continued          = parser_of(common_chat_templates_apply(chatml.get(), inputs));
+    CHECK(common_chat_parse("", true, continued).content == "Hello,");
+    CHECK(common_chat_parse(" you", false, continued).content == "Hello, you");
+}
+
+// Templates are shared by requests, and params by whoever likes.
+static void threads() {
+    const auto        tmpls  = common_chat_templates_init(nullptr, read_template("tag-json"));
+    const auto        shared = parser_of(params_of("tag-json"));
+    const std::string text   = outputs[2];
+    const auto        wanted = common_chat_parse(text, true, common_chat_parser_params(shared));
+    std::vector<std::thread> all;
+    for (int i = 0; i < 4; i++) {
+        all.emplace_back([&] {
+            common_chat_templates_inputs inputs;
+            inputs.messages.resize(1);
+            inputs.messages[0].role = "user";
+            inputs.tools            = { weather };
+            CHECK(!common_chat_templates_apply(tmpls.get(), inputs).prompt.empty());
+            const auto own = shared;
+            for (size_t end = 0; end <= text.size(); end++) {
+                CHECK(common_chat_parse(text.substr(0, end), true, shared) == common_chat_parse(text.substr(0, end), true, own));
+            }
+            CHECK(common_chat_parse(text, true, shared) == wanted);
+        });
+    }
+    for (auto & thread : all) {
+        thread.join();
+    }
+}
+
+void test_parse() {
+    for (const char * name : { "tag-json", "qwen3-coder", "json-bare", "gpt-oss", "tag-arguments" }) {
+        growing(name);
+    }
+    calls();
+    misfits();
+    by_itself();
+    threads();
+}

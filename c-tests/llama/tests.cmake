@@ -1,0 +1,51 @@
+# The headers of include/chatparse/llama with the headers that llama.cpp keeps, which come with a package of sources (Cargo.toml).
+# Skipped where there is no such package.
+set(llama_tests llama llama_strict)
+if(SANITIZERS_RUN_WITH_LEAKS_0)
+  list(APPEND llama_tests llama_asan)
+endif()
+
+find_program(CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin")
+set(llama_sources "")
+if(CARGO)
+  execute_process(
+    COMMAND ${CARGO} metadata --locked --format-version 1 --manifest-path ${CMAKE_CURRENT_LIST_DIR}/Cargo.toml
+    OUTPUT_VARIABLE metadata
+    ERROR_VARIABLE metadata_error
+    RESULT_VARIABLE metadata_failed
+  )
+  if(NOT metadata_failed AND metadata MATCHES "\"manifest_path\":\"([^\"]*/llama-cpp-sys-2-[^\"/]*)/Cargo.toml\"")
+    set(llama_sources "${CMAKE_MATCH_1}/llama.cpp")
+  endif()
+endif()
+
+if(NOT llama_sources)
+  foreach(test ${llama_tests})
+    add_test(NAME ${test} COMMAND sh -c "echo \"SKIP: cargo cannot get llama.cpp's headers: $0\"; exit 77" "${metadata_error}")
+    set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77)
+  endforeach()
+  return()
+endif()
+
+foreach(test ${llama_tests})
+  add_executable(${test} ${CMAKE_CURRENT_LIST_DIR}/main.cpp ${CMAKE_CURRENT_LIST_DIR}/messages.cpp
+                         ${CMAKE_CURRENT_LIST_DIR}/templates.cpp ${CMAKE_CURRENT_LIST_DIR}/parse.cpp)
+  target_link_libraries(${test} PRIVATE chatparse::llama llama_kept Threads::Threads)
+  set_target_properties(${test} PROPERTIES NO_SYSTEM_FROM_IMPORTED ON) # our headers' warnings are ours
+  target_compile_definitions(${test} PRIVATE TEMPLATES="${CMAKE_CURRENT_SOURCE_DIR}/../templates")
+  add_test(NAME ${test} COMMAND ${test})
+endforeach()
+target_compile_definitions(llama_strict PRIVATE CHATPARSE_STRICT)
+
+# What llama.cpp keeps, as far as the tests need it, and in place of the rest what fake.cpp says. Their warnings are theirs.
+add_library(llama_kept STATIC ${CMAKE_CURRENT_LIST_DIR}/fake.cpp ${llama_sources}/common/json.cpp)
+target_include_directories(llama_kept SYSTEM PUBLIC ${llama_sources}/common ${llama_sources}/include ${llama_sources}/ggml/include)
+target_include_directories(llama_kept SYSTEM PRIVATE ${llama_sources}/vendor)
+target_compile_features(llama_kept PUBLIC cxx_std_17)
+set_source_files_properties(${llama_sources}/common/json.cpp PROPERTIES COMPILE_OPTIONS -w)
+
+if(TARGET llama_asan)
+  target_compile_options(llama_asan PRIVATE ${sanitizers} -g)
+  target_link_options(llama_asan PRIVATE ${sanitizers})
+  set_tests_properties(llama_asan PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=${leaks};UBSAN_OPTIONS=print_stacktrace=1")
+endif()
