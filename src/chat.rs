@@ -111,13 +111,7 @@ impl ChatTemplate {
             opening: &opening,
             prefill: &generation_prompt,
             continuation,
-            offered: &request.tools,
-            tool_choice: request.tool_choice,
-            parallel_tool_calls: request.parallel_tool_calls,
-            reasoning_format: request.reasoning_format,
-            enable_thinking: request.enable_thinking,
-            json_schema: &request.json_schema,
-            leniency: request.leniency,
+            ..Wanted::of(request)
         };
         let plan = self.plan(&wanted, request.force_pure_content)?;
         Ok(Params {

@@ -102,7 +102,10 @@ static void misfits() {
 #ifdef CHATPARSE_STRICT
     THROWS(std::runtime_error, "does not match the expected peg-native format", common_chat_parse(text, false, parser));
 #else
-    CHECK(common_chat_parse(text, false, parser).content.find("unknown") != std::string::npos);
+    const auto unknown = common_chat_parse(text, false, parser);
+    CHECK(unknown.content == "Hi" && unknown.tool_calls.size() == 1 && unknown.tool_calls[0].name == "unknown");
+    const auto behind = common_chat_parse("</think><tool_call><function=weather>{}</function></tool_call> and more", false, parser);
+    CHECK(behind.tool_calls.size() == 1 && behind.content.find("and more") != std::string::npos);
 #endif
     // And the next answer is parsed as if nothing had been.
     CHECK(common_chat_parse("</think>Hi", false, parser).content == "Hi");

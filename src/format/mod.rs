@@ -26,7 +26,7 @@ pub use recovery::Recovery;
 pub use tag::Tag;
 
 use crate::grammar::Trigger;
-use crate::message::{Continuation, Leniency, ReasoningFormat, Tool, ToolChoice};
+use crate::message::{Continuation, Leniency, ReasoningFormat, Request, Tool, ToolChoice};
 use crate::peg::Arena;
 
 /// What a format may know of a request: all that it may depend on, so that equal ones give equal formats.
@@ -57,6 +57,23 @@ pub struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
+    /// What a request wants of a format, by itself: of no template, with nothing in front of the output.
+    pub fn of(request: &'a Request) -> Self {
+        Wanted {
+            source: "",
+            opening: "",
+            prefill: "",
+            continuation: Continuation::None,
+            offered: &request.tools,
+            tool_choice: request.tool_choice,
+            parallel_tool_calls: request.parallel_tool_calls,
+            reasoning_format: request.reasoning_format,
+            enable_thinking: request.enable_thinking,
+            json_schema: &request.json_schema,
+            leniency: request.leniency,
+        }
+    }
+
     /// The tools that may be called; empty where they are not to be called.
     pub fn tools(&self) -> &'a [Tool] {
         if self.tool_choice == ToolChoice::None { &[] } else { self.offered }

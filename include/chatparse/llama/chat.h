@@ -2,7 +2,8 @@
 // What differs for users is told in cmake/LLAMA.md.
 //
 // CHATPARSE_STRICT, if defined, in all sources alike: an output that does not fit its format, and arguments of earlier calls that
-// are no JSON, are errors as in llama.cpp. Without it a final parse never throws: see CHAT_OUTCOME_RECOVERED in chatparse.h.
+// are no JSON, are errors as in llama.cpp; calls written in another way, or of tools that the request does not offer, are not read.
+// Without it a final parse never throws: see CHAT_OUTCOME_RECOVERED in chatparse.h.
 #pragma once
 
 #include "common.h"

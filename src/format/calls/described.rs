@@ -8,7 +8,7 @@ use super::super::parts::Parts;
 use super::{json, pythonic, tagged};
 use crate::analysis::{ArgumentsLayout, CallIdLayout, FunctionLayout, Layout, ToolFormat, ToolsLayout};
 use crate::error::{Error, Result};
-use crate::message::{Continuation, Request};
+use crate::message::Request;
 use crate::peg::{Builder, ExprId};
 
 /// The groups of [`Layout::to_json`] that are about calls.
@@ -30,7 +30,7 @@ struct Described {
 pub fn described(builder: &mut Builder, request: &Request, layout: &str) -> Result<ExprId> {
     let wrong = |error: serde_json::Error| Error::invalid(format!("layout: {error}"));
     let layout: Value = serde_json::from_str(layout).map_err(wrong)?;
-    let wanted = Wanted { request, source: "", opening: "", prefill: "", continuation: Continuation::None };
+    let wanted = Wanted::of(request);
     let pythonic = layout.pointer("/tools/format").is_some_and(|format| format == "pythonic");
     let layout = match pythonic {
         true => Layout::default(),

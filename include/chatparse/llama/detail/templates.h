@@ -98,6 +98,8 @@ inline std::string request_json(const common_chat_templates_inputs & inputs) {
     }
 #ifdef CHATPARSE_STRICT
     request["malformed_arguments"] = "error";
+    request["dialects"]            = "off";
+    request["unknown_tools"]       = "content";
 #endif
     // What is no UTF-8 in it becomes U+FFFD, rather than an error.
     return request.dump_safe();
