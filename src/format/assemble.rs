@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::draft::{Draft, Stray};
-use super::literal::Literal;
+use super::literal::{Literal, push_quoted};
 use super::recovery::{Position, Recovery, Sieve};
 use super::tag::Tag;
 use crate::message::{Delta, Message};
@@ -37,6 +37,8 @@ pub(crate) struct Assembler {
     spilt: bool,
     /// The output is whole.
     ended: bool,
+    /// What a piece of arguments is written into.
+    scratch: String,
 }
 
 /// What the call at hand needs to be known of it.
@@ -367,6 +369,13 @@ impl Assembler {
         }
     }
 
+    /// An empty text. Whoever is done with it gives it back, so that no piece costs an allocation.
+    fn scratch(&mut self) -> String {
+        let mut text = std::mem::take(&mut self.scratch);
+        text.clear();
+        text
+    }
+
     /// More of a streaming region, up to `to`.
     fn text(&mut self, tag: Tag, to: usize, output: &[u8], whole: bool) {
         let Some(&(_, from)) = self.regions.last() else { return };
@@ -404,12 +413,16 @@ impl Assembler {
                 if std::mem::take(&mut self.call.fresh) {
                     self.begin_value(from);
                 }
-                let text = self.call.literal.feed(&String::from_utf8_lossy(bytes));
-                self.arguments(&text, from, to);
+                let mut json = self.scratch();
+                self.call.literal.feed(&String::from_utf8_lossy(bytes), &mut json);
+                self.arguments(&json, from, to);
+                self.scratch = json;
             }
             Tag::ArgText | Tag::Key => {
-                let quoted = Value::from(String::from_utf8_lossy(bytes)).to_string();
-                self.arguments(&quoted[1..quoted.len() - 1], from, to);
+                let mut json = self.scratch();
+                push_quoted(&String::from_utf8_lossy(bytes), &mut json);
+                self.arguments(&json, from, to);
+                self.scratch = json;
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! JSON and Python literals to JSON, as they come: quotes become double quotes, line breaks in them escapes, `True`,
 //! `False` and `None` JSON's words. JSON comes out as it went in.
 
-use serde_json::Value;
+use std::fmt::Write;
 
 /// What is remembered between two pieces of a value.
 #[derive(Clone, Debug, Default)]
@@ -18,16 +18,14 @@ pub(super) struct Literal {
 const WORDS: [(&str, &str); 3] = [("True", "true"), ("False", "false"), ("None", "null")];
 
 impl Literal {
-    /// The next piece of a value, as JSON.
-    pub fn feed(&mut self, piece: &str) -> String {
-        let mut json = String::with_capacity(piece.len());
+    /// The next piece of a value, as JSON behind what `json` has.
+    pub fn feed(&mut self, piece: &str, json: &mut String) {
         for c in piece.chars() {
             match self.quote {
-                Some(quote) => self.inside(c, quote, &mut json),
-                None => self.outside(c, &mut json),
+                Some(quote) => self.inside(c, quote, json),
+                None => self.outside(c, json),
             }
         }
-        json
     }
 
     /// Ends the string that is open, if one is.
@@ -57,7 +55,7 @@ impl Literal {
             }
             '"' => json.push_str("\\\""),
             // Models break lines inside quotes; JSON does not.
-            '\0'..' ' => json.push_str(Value::from(c.to_string()).to_string().trim_matches('"')),
+            '\0'..' ' => push_quoted(c.encode_utf8(&mut [0; 4]), json),
             _ => json.push(c),
         }
     }
@@ -88,9 +86,38 @@ impl Literal {
     }
 }
 
+/// Writes a text as it stands inside a JSON string.
+pub(super) fn push_quoted(text: &str, json: &mut String) {
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        json.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'\n' => json.push_str("\\n"),
+            b'\t' => json.push_str("\\t"),
+            b'\r' => json.push_str("\\r"),
+            0x8 => json.push_str("\\b"),
+            0xc => json.push_str("\\f"),
+            byte @ (b'"' | b'\\') => json.extend(['\\', char::from(byte)]),
+            byte => write!(json, "\\u{byte:04x}").expect("a String takes all that is written to it"),
+        }
+        rest = &rest[at + 1..];
+    }
+    json.push_str(rest);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_quoted_as_json_quotes_them() {
+        let all: String = ('\0'..='\u{a0}').chain("äß€😀\u{2028}".chars()).collect();
+        for text in ["", "plain", all.as_str()] {
+            let mut json = String::from("\"");
+            push_quoted(text, &mut json);
+            assert_eq!(json + "\"", serde_json::Value::from(text).to_string());
+        }
+    }
 
     #[test]
     fn python_becomes_json_in_any_pieces() {
@@ -101,9 +128,11 @@ mod tests {
             ("[true, null, xTrue]", "[true, null, xTrue]"),
             ("['a\n\tb',\n1]", "[\"a\\n\\tb\",\n1]"),
         ] {
-            assert_eq!(Literal::default().feed(python), json);
-            let mut literal = Literal::default();
-            let pieces: String = python.chars().map(|c| literal.feed(&c.to_string())).collect();
+            let mut whole = String::new();
+            Literal::default().feed(python, &mut whole);
+            assert_eq!(whole, json);
+            let (mut literal, mut pieces) = (Literal::default(), String::new());
+            python.chars().for_each(|c| literal.feed(&c.to_string(), &mut pieces));
             assert_eq!(pieces, json, "character by character");
         }
     }

@@ -37,8 +37,17 @@ pub(super) struct Rewriter<'s> {
     /// Tokens that were copied without a look at what they mean.
     unread: usize,
     pub(super) out: String,
-    /// The last token that was looked at, by where it was looked for and whether a bracket was open.
-    ahead: Cell<Option<(usize, bool, (Token<'s>, usize, usize))>>,
+    /// The last token that was looked at.
+    ahead: Cell<Option<Ahead<'s>>>,
+}
+
+/// A token that was looked at.
+#[derive(Clone, Copy)]
+struct Ahead<'s> {
+    /// Where it was looked for, and whether a bracket was open.
+    at: (usize, bool),
+    /// As [`token::next`] gives it.
+    found: (Token<'s>, usize, usize),
 }
 
 impl<'s> Rewriter<'s> {
@@ -55,10 +64,10 @@ impl<'s> Rewriter<'s> {
     fn lex(&self) -> (Token<'s>, usize, usize) {
         let at = (self.pos, self.open > 0);
         match self.ahead.get() {
-            Some((pos, open, found)) if (pos, open) == at => found,
+            Some(ahead) if ahead.at == at => ahead.found,
             _ => {
                 let found = token::next(self.source, at.0, self.end, at.1);
-                self.ahead.set(Some((at.0, at.1, found)));
+                self.ahead.set(Some(Ahead { at, found }));
                 found
             }
         }

@@ -24,7 +24,7 @@ fn main() {
     let mut report = report::Report::default();
     report.line("# chatparse beside its peers\n");
     report.line("Written by `cargo run --release --manifest-path benches/peers/Cargo.toml`: each system in turn, in one process, one");
-    report.line("thread. Ratios count, times are this machine's.\n");
+    report.line("thread; times are those of the processor. Ratios count, times are this machine's.\n");
     report.line(&machine());
     report.line("Systems: chatparse, dynamo-parsers-v2 0.9.6, tool-parser and reasoning-parser 1.10.0, llama.cpp as in llama-cpp-sys-2");
     report.line("0.1.161 (a server's loop: parse all text so far, take the difference).\n");

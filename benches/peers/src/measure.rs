@@ -1,6 +1,7 @@
-//! Times of several systems at the same work, taken in turn, so that a busy machine slows all alike.
+//! Times of several systems at the same work, taken in turn, so that a busy machine slows all alike. What counts is the time that
+//! the processor spends on this thread: who waits for a processor, works on nothing.
 
-use std::time::Instant;
+use cpu_time::ThreadTime;
 
 /// One system's times, a round each, in microseconds.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +18,7 @@ pub fn in_turn(rounds: usize, bodies: &mut [&mut dyn FnMut()]) -> Vec<Times> {
     let mut times = vec![Times::default(); bodies.len()];
     for _ in 0..rounds {
         for (body, times) in bodies.iter_mut().zip(&mut times) {
-            let start = Instant::now();
+            let start = ThreadTime::now();
             body();
             times.0.push(start.elapsed().as_secs_f64() * 1e6);
         }

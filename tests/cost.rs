@@ -1,0 +1,190 @@
+//! What parsing costs besides time: allocations, memory, and how long text waits. Time is measured in `benches`.
+#![allow(unsafe_code, reason = "an allocator that counts")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use chatparse::{ChatTemplate, DeltaKind, Parser, Request, Status, Stream, builtin};
+use serde_json::{Value, json};
+
+struct Counting;
+
+thread_local! {
+    /// This thread's new allocations, those that grew, and the bytes that are allocated now.
+    static NEW: Cell<usize> = const { Cell::new(0) };
+    static GROWN: Cell<usize> = const { Cell::new(0) };
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: all it does besides counting is done by the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        NEW.set(NEW.get() + 1);
+        LIVE.set(LIVE.get() + layout.size() as isize);
+        // SAFETY: as the caller says.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        LIVE.set(LIVE.get() - layout.size() as isize);
+        // SAFETY: as the caller says.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        GROWN.set(GROWN.get() + 1);
+        LIVE.set(LIVE.get() + size as isize - layout.size() as isize);
+        // SAFETY: as the caller says.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+/// Bytes that stay allocated while what `make` gives lives.
+fn live<T>(make: impl FnOnce() -> T) -> (T, usize) {
+    let before = LIVE.get();
+    let made = make();
+    (made, (LIVE.get() - before).max(0) as usize)
+}
+
+/// A template's parser and its output for a call with this text as an argument; `None` where its calls cannot be told from its
+/// prompts.
+fn output_of_call(name: &str, text: &str) -> Option<(Parser, String)> {
+    let template = ChatTemplate::builtin(name)?;
+    let user = json!({"role": "user", "content": "Write it."});
+    let call = json!({"role": "assistant", "content": "", "tool_calls": [{"id": "call00001", "type": "function",
+        "function": {"name": "write", "arguments": json!({"text": text}).to_string()}}]});
+    let request = |messages: Value, opens: bool| {
+        let body = json!({"messages": messages, "add_generation_prompt": opens, "enable_thinking": false, "reasoning_format": "auto",
+            "now": 0, "tools": [{"type": "function", "function": {"name": "write", "description": "Writes",
+                "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}}}]});
+        Request::from_json(&body).expect("a request")
+    };
+    let params = template.params(&request(json!([user]), true)).ok()?;
+    let whole = template.prompt(&request(json!([user, call]), false)).ok()?;
+    let output = whole.strip_prefix(&params.prompt)?.trim_end();
+    // The end of the turn is a token, which is no part of the output.
+    let parses = |end: usize| {
+        let (message, status) = params.parser.parse(&output.as_bytes()[..end], false, false).ok()?;
+        let call = message.tool_calls.first()?;
+        let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
+        (status == Status::Complete && message.tool_calls.len() == 1 && arguments["text"] == text).then_some(end)
+    };
+    let end = output.char_indices().map(|(at, _)| at).rev().take(80).chain([output.len()]).filter_map(parses).max()?;
+    Some((params.parser, output[..end].to_owned()))
+}
+
+/// Stands for a long text, so that the output's end need be looked for in a short one only.
+const HERE: &str = "HERE";
+
+/// Templates that show a call, with the call of this text.
+fn calls(text: &str) -> Vec<(&'static str, Parser, String)> {
+    let quoted = Value::from(text).to_string();
+    let call = |name| {
+        let (parser, output) = output_of_call(name, HERE)?;
+        let says_text = |output: &String| {
+            let (message, status) = parser.parse(output.as_bytes(), false, false).ok()?;
+            let arguments: Value = serde_json::from_str(&message.tool_calls.first()?.arguments).ok()?;
+            (status == Status::Complete && arguments["text"] == text).then_some(())
+        };
+        let ways = [text, &quoted[1..quoted.len() - 1]].map(|text| output.replace(HERE, text));
+        let output = ways.into_iter().find(|output| says_text(output).is_some())?;
+        Some((name, parser, output))
+    };
+    let calls: Vec<_> = builtin::BUILTINS.iter().filter_map(|builtin| call(builtin.name)).collect();
+    assert!(calls.len() >= 15, "only {} templates show their calls", calls.len());
+    calls
+}
+
+/// Plain words, with what tagged and JSON formats quote or look at.
+fn prose(size: usize) -> String {
+    let line = "let \"total\" < 3; // a \\ b\n";
+    line.repeat(size / line.len())
+}
+
+#[test]
+fn a_piece_of_output_allocates_nothing() {
+    let mut outputs = calls(&prose(64 << 10));
+    let (_, parser, _) = outputs[0].clone();
+    outputs.push(("content", parser, prose(64 << 10)));
+    for (name, parser, output) in outputs {
+        let mut stream = Stream::new(&parser);
+        let chunks: Vec<&[u8]> = output.as_bytes().chunks(4).collect();
+        let (mut new, mut grown, mut seen) = (0, 0, 0);
+        // In the middle of the long text, all is as it will be.
+        for (at, chunk) in chunks.iter().enumerate() {
+            let before = (NEW.get(), GROWN.get());
+            seen += stream.feed(chunk).map(|delta| delta.text.len()).sum::<usize>();
+            if (chunks.len() / 8..chunks.len() * 7 / 8).contains(&at) {
+                new += NEW.get() - before.0;
+                grown += GROWN.get() - before.1;
+            }
+        }
+        assert!(seen > 48 << 10, "{name}: {seen} bytes of deltas");
+        assert_eq!(new, 0, "{name}: new allocations in {} pieces", chunks.len() * 3 / 4);
+        assert!(grown <= 12, "{name}: {grown} texts grew; those of a message double");
+    }
+}
+
+#[test]
+fn a_stream_takes_a_few_times_its_message() {
+    for (name, parser, output) in calls(&prose(128 << 10)) {
+        let (stream, bytes) = live(|| {
+            let mut stream = Stream::new(&parser);
+            output.as_bytes().chunks(4).for_each(|chunk| drop(stream.feed(chunk)));
+            stream
+        });
+        let most = 4 * output.len() + (64 << 10);
+        assert!(bytes <= most, "{name}: {bytes} bytes for {} of output, more than {most}", output.len());
+        drop(stream);
+    }
+}
+
+#[test]
+fn a_learnt_template_takes_little_memory() {
+    const MOST: usize = 2 << 20;
+    for builtin in builtin::BUILTINS {
+        let (template, bytes) = live(|| {
+            let template = ChatTemplate::new(builtin.source, builtin.bos, builtin.eos).expect("it compiles");
+            template.analysis();
+            template
+        });
+        assert!(bytes <= MOST, "{}: {bytes} bytes, more than {MOST}", builtin.name);
+        drop(template);
+    }
+}
+
+/// Arguments show as they come: what waits may be the beginning of the marker that ends them, and is no longer than that.
+#[test]
+fn arguments_wait_for_no_more_than_a_marker() {
+    const END: &str = "the end of it";
+    for (name, _, output) in calls(END) {
+        let after = &output[output.find(END).expect("the text is in the output") + END.len()..];
+        // Every beginning of what ends the value, as far as it is not the end: the worst that a text can hold.
+        let longest = after
+            .find(char::is_alphanumeric)
+            .map_or(after.len(), |at| after[at..].find([' ', '{']).map_or(after.len(), |to| at + to));
+        let starts = after.char_indices().take(12).map(|(at, _)| format!("{}~ ", &after[..at])).collect::<String>();
+        let text = format!("a{starts}{starts}z");
+        let Some((parser, output)) = output_of_call(name, &text) else { continue };
+        let mut stream = Stream::new(&parser);
+        let begin = output.find("a~").expect("the text is in the output");
+        let end = output.rfind('z').expect("the text is in the output");
+        let (mut arguments, mut lag) = (String::new(), 0);
+        for (at, byte) in output.bytes().enumerate() {
+            for delta in stream.feed(&[byte]).filter(|delta| delta.kind == DeltaKind::ToolArguments) {
+                arguments.push_str(delta.text);
+            }
+            if (begin..end).contains(&at) {
+                // Both without the escapes that the one has and the other not.
+                let bare = |text: &str| text.chars().filter(|c| *c != '\\' && *c != '\n').count();
+                let came = bare(&output[begin..].get(..at + 1 - begin).unwrap_or_default().replace("\\n", ""));
+                let shown = arguments.find("a~").map_or(0, |from| bare(&arguments[from..].replace("\\n", "")));
+                lag = lag.max(came.saturating_sub(shown));
+            }
+        }
+        assert!(lag <= longest.max(16), "{name}: {lag} characters wait, the marker {after:?} has {longest}");
+    }
+}
