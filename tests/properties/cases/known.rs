@@ -189,7 +189,8 @@ pub fn templates() -> usize {
 
 /// A built-in template with a request.
 pub fn known(template_number: usize, request: usize) -> Arc<Known> {
-    static KNOWN: LazyLock<Mutex<HashMap<(usize, usize), Arc<Known>>>> = LazyLock::new(Mutex::default);
+    type Kept = Mutex<HashMap<(usize, usize), Arc<Known>>>;
+    static KNOWN: LazyLock<Kept> = LazyLock::new(Mutex::default);
     let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = all
         .entry((template_number, request))
