@@ -5,7 +5,8 @@
  * gives chat_params: the prompt, and what is needed to parse the answer. A chat_stream takes the answer in pieces and says what
  * each adds to the message; chat_parse_partial does the same in one call for a text that is there. A chat_grammar says what a
  * sampler may let the model write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder. A chat_parser is
- * what params parse with, by itself: to be kept as a text, or of a format of your own, which a chat_expr_builder puts together.
+ * what params parse with, by itself: to be kept as a text, or of a format of your own, which a chat_expr_builder puts together;
+ * a chat_tree says what such a format found in a text.
  *
  * This file is the manual. The rules that hold everywhere:
  *
@@ -24,7 +25,7 @@
  * empty one.
  *
  * Threads. A handle that a function takes as const may be in use by any number of threads at once. One that it takes without const
- * has one user at a time. That is the whole rule: templates, params, parsers, grammars, messages and errors are shared freely, a
+ * has one user at a time. That is the whole rule: templates, params, parsers, trees, grammars, messages and errors are shared freely, a
  * stream and a builder have one owner each.
  *
  * Text. Always a pointer and a length in bytes; it may hold NUL and has none at its end. NULL with length 0 is an empty text.

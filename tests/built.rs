@@ -1,0 +1,157 @@
+//! Formats that are put together by hand: what they show as a tree, their grammars, and calls in a described layout.
+
+use chatparse::format::described_calls;
+use chatparse::grammar::{self, FidelityKind};
+use chatparse::peg::{Arena, Builder, Outcome, Region, SchemaRef};
+use chatparse::{ErrorKind, Parser, Request};
+use serde_json::json;
+
+fn request(more: &str) -> Request {
+    let parameters = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}});
+    let tool = json!({"type": "function", "function": {"name": "f", "parameters": parameters}});
+    let mut body = json!({"messages": [], "tools": [tool], "tool_choice": "required", "parallel_tool_calls": true});
+    body["tool_choice"] = more.into();
+    Request::from_json(&body).unwrap()
+}
+
+fn parser(request: &Request, layout: &str) -> chatparse::Result<Parser> {
+    let mut p = Builder::new();
+    let calls = described_calls(&mut p, request, layout)?;
+    let all = p.sequence([p.until("["), calls, p.end()]);
+    Parser::new(p.finish(all), "")
+}
+
+#[test]
+fn described_layouts_read_calls() {
+    let calls = |layout: &str, output: &str| -> Vec<String> {
+        let (message, _) = parser(&request("required"), layout).unwrap().parse(output.as_bytes(), false, true).unwrap();
+        message.tool_calls.iter().map(|call| format!("{} {} {}", call.id, call.name, call.arguments)).collect()
+    };
+    let json = r#"{"tools": {"format": "json_native", "section_start": "[c]", "array_wrapped": true, "name_field": "fn",
+        "args_field": "in", "id_field": "id", "field_order": ["id", "fn", "in"]}, "content": {"mode": "unused"}}"#;
+    let output = r#"[c][{"id": "1", "fn": "f", "in": {"a": 1}}, {"fn": "f", "in": {}}]"#;
+    assert_eq!(calls(json, output), [r#"1 f {"a": 1}"#, " f {}"]);
+    let tagged = r#"{"tools": {"format": "tag_with_tagged", "section_start": "[", "section_end": "]", "side_by_side": true},
+        "function": {"name_prefix": "<", "name_suffix": ">", "close": "</>"},
+        "arguments": {"name_prefix": "(", "name_suffix": "=", "value_suffix": ")"}}"#;
+    assert_eq!(calls(tagged, "[<f>(b=x)(a=1)</><f></>]"), [r#" f {"b":"x","a":1}"#, " f {}"]);
+    let with_json = r#"{"tools": {"format": "tag_with_json"}, "function": {"name_prefix": "[", "name_suffix": "]"},
+        "arguments": {"end": "[/]"}}"#;
+    assert_eq!(calls(with_json, r#"[f]{"a": 1}[/]"#), [r#" f {"a": 1}"#]);
+    assert_eq!(
+        calls(r#"{"tools": {"format": "pythonic"}}"#, "[f(a=1), f(b='x')]"),
+        [r#" f {"a":1}"#, r#" f {"b":"x"}"#]
+    );
+}
+
+#[test]
+fn calls_that_nobody_may_make_are_nothing() {
+    let parser = parser(&request("none"), r#"{"tools": {"format": "json_native", "section_start": "["}}"#).unwrap();
+    assert!(parser.parse(b"text", false, true).is_ok());
+    assert!(parser.parse(br#"[{"name": "f", "arguments": {}}"#, false, true).is_err());
+}
+
+#[test]
+fn layouts_of_another_shape_are_refused() {
+    for (layout, says) in [
+        ("{", "layout: EOF"),
+        ("{}", "layout.tools.format: missing"),
+        (r#"{"tools": {"format": "none"}}"#, "layout.tools.format: missing, or none"),
+        (r#"{"tools": {"format": "yaml"}}"#, "unknown variant `yaml`"),
+        (r#"{"tools": {"format": "json_native", "start": ""}}"#, "unknown field `start`"),
+        (r#"{"tools": {"format": "json_native", "field_order": "a"}}"#, "invalid type"),
+    ] {
+        let error = parser(&request("auto"), layout).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains(says), "{layout}: {error}");
+    }
+}
+
+fn text_of(arena: &Arena) -> String {
+    let grammar = grammar::from_arena(arena, false);
+    assert!(grammar.report.is_empty(), "{:?}", grammar.report);
+    grammar.text
+}
+
+#[test]
+fn grammars_have_the_names_and_classes_of_llama_cpp() {
+    let p = Builder::new();
+    let text = p.until("<-");
+    let odd = p.one_of(&[('^', '^'), ('a', 'z'), ('é', 'é'), ('😀', '😀'), ('-', '-')]);
+    let root = p.sequence([text, p.literal("<-"), p.repeat(odd, 2, Some(2)), p.repeat(p.any(), 1, Some(1))]);
+    let grammar = text_of(&p.finish(root));
+    for line in [
+        "root ::= until-0 \"<-\" [\\x5Ea-z\\xE9\\U0001F600-]{2} .\n",
+        "until-0 ::= | [<] until-0-01 | [^<] until-0\n",
+        "until-0-01 ::= | [<] until-0-01 | [^\\x2D<] until-0\n",
+    ] {
+        assert!(grammar.contains(line), "{line}{grammar}");
+    }
+}
+
+#[test]
+fn grammars_have_what_their_author_wrote() {
+    let p = Builder::new();
+    let digit = p.one_of(&[('0', '9')]);
+    let schema = |kind: &str| SchemaRef::from(json!({"type": kind, "minLength": 1}));
+    let parts = [
+        p.gbnf(digit, "[1-3] | x"),
+        p.gbnf(digit, ""),
+        p.rule("x", p.literal("x")),
+        p.schema(p.some(digit), "text", schema("string"), true),
+        p.repeat(p.gbnf(digit, "[7] [8]"), 0, None),
+        p.start(),
+    ];
+    let grammar = text_of(&p.finish(p.sequence(parts)));
+    assert!(grammar.contains("root ::= ([1-3] | x) x [0-9]+ ([7] [8])*\n"), "{grammar}");
+
+    // Where it is no GBNF, as a stored format may have it, the expression speaks.
+    let p = Builder::new();
+    let grammar = grammar::from_arena(&p.finish(p.gbnf(p.literal("y"), "(")), false);
+    assert!(grammar.text.contains("root ::= \"y\"\n"), "{}", grammar.text);
+    assert_eq!(grammar.report[0].kind, FidelityKind::Refused);
+}
+
+#[test]
+fn lists_in_lists_are_one_list_until_they_are_long() {
+    let p = Builder::new();
+    let [a, b, c] = ["a", "b", "c"].map(|text| p.literal(text));
+    let grammar = text_of(&p.finish(p.choice([p.choice([p.choice([]), a]), p.choice([b, c])])));
+    assert!(grammar.contains("root ::= \"a\" | \"b\" | \"c\"\n"), "{grammar}");
+
+    // Twice the list on each level: shared, or it would not fit in memory.
+    let p = Builder::new();
+    let mut twice = p.literal("a");
+    for _ in 0..100 {
+        twice = p.sequence([twice, twice]);
+    }
+    let error = Parser::new(p.finish(twice), "").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn labels_outlive_the_process_and_are_counted() {
+    let p = Builder::new();
+    let word = p.labelled("word", p.some(p.one_of(&[('a', 'z')]))).unwrap();
+    let parser = Parser::new(p.finish(p.rule("line", p.sequence([word, p.end()]))), "").unwrap();
+    let again = Parser::from_text(&parser.to_text()).unwrap();
+    for parser in [parser, again] {
+        let tree = parser.tree(b"ab", 0, false).unwrap();
+        assert_eq!((tree.outcome, tree.nodes[0].region.clone()), (Outcome::Matched, Region::Rule("line".into())));
+        let Region::Tag(tag) = tree.nodes[1].region else { panic!("no tag") };
+        assert_eq!(parser.label(tag), Some("word"));
+        assert!(parser.tagged(b"ab", 0, false).unwrap().message.is_empty());
+        assert!(parser.tagged(b"7", 0, false).is_none());
+    }
+
+    let p = Builder::new();
+    let empty = p.empty();
+    let labels = (0..).take_while(|n| p.labelled(&n.to_string(), empty).is_some()).count();
+    assert!((500..5000).contains(&labels), "{labels}");
+    assert!(p.labelled("0", empty).is_some());
+    let text = Parser::new(p.finish(empty), "").unwrap().to_text();
+    for (from, to) in [("\"0\"", "\"1\""), ("\"labels\":[", "\"labels\":[\"one more\",")] {
+        let error = Parser::from_text(&text.replacen(from, to, 1)).unwrap_err();
+        assert!(error.message().contains("label"), "{error}");
+    }
+}
