@@ -54,6 +54,9 @@ pub const VALID_DEPTH: usize = 256;
 /// Largest program of a `pattern` that a value is checked with, in bytes. A larger one counts as satisfied.
 pub const PATTERN_BYTES: usize = 16 << 10;
 
+/// Required names of an object that are looked for among its properties, to report those that are not.
+pub const CHECKED_NAMES: usize = 64;
+
 /// Levels of a schema whose rules are written one inside the other. Deeper ones wait for their turn and cost no stack.
 pub const LOWERING_DEPTH: usize = 32;
 

@@ -138,6 +138,8 @@ fn combinations() {
     judge(json!({"not": date}), &[json!("x"), json!(1)], &[]);
     judge(json!({"if": date, "then": false, "else": false}), &[json!("x")], &[json!(1)]);
     judge(json!({"anyOf": [], "oneOf": {}, "allOf": 1}), &[json!(1)], &[]);
+    // Nor does what leads back to itself.
+    judge(json!({"anyOf": [{"type": "null"}, {"$ref": "#"}, {"$ref": "#"}]}), &[json!(null), json!(1)], &[]);
 }
 
 #[test]

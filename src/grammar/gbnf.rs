@@ -274,7 +274,8 @@ impl<'a> Reader<'a> {
 
     fn alternatives(&mut self, depth: usize) -> Result<Alternatives> {
         if depth > limits::GBNF_DEPTH {
-            return Err(self.error(format!("groups are nested more than {} deep", limits::GBNF_DEPTH)));
+            let error = self.error(format!("groups are nested more than {} deep", limits::GBNF_DEPTH));
+            return Err(Error::new(ErrorKind::Limit, error.message()));
         }
         let mut alternatives = vec![self.sequence(depth)?];
         while self.skip("|") {

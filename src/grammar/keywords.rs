@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::graph::{Format, Node};
 use super::valid;
+use crate::limits;
 
 const OF_STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
 const OF_NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
@@ -87,8 +88,8 @@ pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static st
     }
     if let (Node::Object(properties, _), Some(Value::Array(names))) = (node, fields.get("required")) {
         let known = |name: &str| properties.iter().any(|property| property.name == name);
-        // Few names are required of an object that does not describe them.
-        if let Some(name) = names.iter().filter_map(Value::as_str).take(64).find(|name| !known(name)) {
+        if let Some(name) = names.iter().filter_map(Value::as_str).take(limits::CHECKED_NAMES).find(|name| !known(name))
+        {
             lost.push(("required", format!("{name:?} is not among the properties and may be left out")));
         }
     }

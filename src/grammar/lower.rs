@@ -195,7 +195,8 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         let graph = self.graph;
         let mut properties = Vec::new();
         let mut required = HashSet::new();
-        let mut enums: BTreeMap<String, (Rule, usize)> = BTreeMap::new();
+        // Values, each with the parts that list it.
+        let mut enums: BTreeMap<String, (Rule, HashSet<NodeId>)> = BTreeMap::new();
         let mut ignored = Vec::new();
         for part in parts {
             let (components, is_required) = match graph.node(*part) {
@@ -214,7 +215,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                     Node::Enum(values) => {
                         for value in *values {
                             let rule = self.constant(*component, value)?;
-                            enums.entry(rule.to_string()).or_insert((rule, 0)).1 += 1;
+                            enums.entry(rule.to_string()).or_insert((rule, HashSet::new())).1.insert(*part);
                         }
                     }
                     Node::Any => {}
@@ -224,7 +225,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         let had_enums = !enums.is_empty();
         let common: Vec<Rule> =
-            enums.into_values().filter(|(_, count)| *count == parts.len()).map(|(rule, _)| rule).collect();
+            enums.into_values().filter(|(_, listing)| listing.len() == parts.len()).map(|(rule, _)| rule).collect();
         for part in ignored {
             let message = "allOf merges objects and enums; this part is left out";
             self.note(part, "", FidelityKind::Refused, message.to_owned());

@@ -41,7 +41,8 @@ pub struct Violation {
 /// assert!(chatparse::grammar::valid::check(&schema, &json!({"city": "Bonn"})).is_empty());
 /// ```
 pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
-    let mut checker = Checker { root: schema, steps: limits::VALID_STEPS, patterns: HashMap::new() };
+    let mut checker =
+        Checker { root: schema, steps: limits::VALID_STEPS, patterns: HashMap::new(), judging: HashSet::new() };
     let mut report = Report { places: vec![(0, Step::Root)], found: Vec::new() };
     checker.judge(schema, value, 0, Some(&mut report));
     report.found
@@ -55,12 +56,16 @@ struct Checker<'a> {
     /// How many more steps may be taken.
     steps: usize,
     patterns: HashMap<&'a str, Option<Regex>>,
+    /// What is being judged: schemas and values by their places.
+    judging: HashSet<(*const Value, *const Value)>,
 }
 
 impl<'a> Checker<'a> {
     /// How `value` fits `schema`. Stops at the first violation unless they are to be reported.
     fn judge(&mut self, schema: &'a Value, value: &'a Value, depth: usize, report: Option<&mut Report<'a>>) -> Verdict {
-        if depth > limits::VALID_DEPTH {
+        // An alternative that leads back to itself says nothing.
+        let judged = (ptr::from_ref(schema), ptr::from_ref(value));
+        if depth > limits::VALID_DEPTH || !self.judging.insert(judged) {
             return Open;
         }
         let queue = VecDeque::from([(schema, value, 0)]);
@@ -75,6 +80,7 @@ impl<'a> Checker<'a> {
             }
             self.apply(&mut run, task);
         }
+        self.judging.remove(&judged);
         run.verdict
     }
 
