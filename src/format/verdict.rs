@@ -17,21 +17,22 @@ use crate::message::{CallReport, Diagnostic, DiagnosticKind, Ended, Status, Tool
 /// The message, and the report on it. `left`: the bytes of the output behind the place where it left the format.
 pub(crate) fn judge(read: &Assembler, asked: &Recovery, status: Status, left: Option<Range<usize>>) -> Ended {
     let message = read.message();
-    let left_at = left.as_ref().map(|left| left.start);
+    let mut left_at = left.as_ref().map(|left| left.start);
     let mut found = Vec::new();
     if let Some(span) = left {
         let message = "the output does not fit the template's format from here on".to_owned();
         found.push(Diagnostic { kind: DiagnosticKind::LeftFormat, call: None, span, message });
     }
-    let mut strayed = false;
     let mut calls = Vec::new();
     for (index, (call, (complete, stray, span))) in message.tool_calls.iter().zip(read.calls()).enumerate() {
         let mut tell = |kind, message| found.push(Diagnostic { kind, call: Some(index), span: span.clone(), message });
-        strayed |= stray != Stray::default();
+        if stray != Stray::default() {
+            left_at = Some(left_at.map_or(span.start, |at| at.min(span.start)));
+        }
         calls.push(judge_call(call, complete, stray, asked, &mut tell));
     }
     found.sort_by_key(|diagnostic| diagnostic.span.start);
-    let status = if strayed { Status::Recovered } else { status };
+    let status = if left_at.is_some() { Status::Recovered } else { status };
     Ended { message, status, left_at, calls, diagnostics: found }
 }
 

@@ -96,7 +96,7 @@ pub struct Ended {
     pub message: Message,
     /// How the output related to the format.
     pub status: Status,
-    /// Where it left the format, in bytes of the output.
+    /// Where it left the format, in bytes of the output: there, or at a call that the format does not have.
     pub left_at: Option<usize>,
     /// What there is to say of each call of the message.
     pub calls: Vec<CallReport>,

@@ -20,7 +20,7 @@ pub struct Known {
 }
 
 /// How many requests there are.
-pub const REQUESTS: usize = 11;
+pub const REQUESTS: usize = 13;
 
 const WALKS: u64 = 12;
 
@@ -54,10 +54,12 @@ pub fn request(number: usize) -> Value {
         7 => json!({"tools": tools(), "force_pure_content": true}),
         8 => json!({"tools": tools(), "tool_choice": "none"}),
         9 => json!({"tools": tools(), "continue_final_message": true}),
-        _ => json!({"tools": tools(), "continue_final_message": "reasoning_content"}),
+        10 => json!({"tools": tools(), "continue_final_message": "reasoning_content"}),
+        11 => json!({"tools": tools(), "dialects": "always", "calls_in_reasoning": "always"}),
+        _ => json!({"tools": tools(), "dialects": "always", "calls_in_reasoning": "at_end"}),
     };
     body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-    if number >= 9 {
+    if body.get("continue_final_message").is_some() {
         let said = json!({"role": "assistant", "content": "Well, <b", "reasoning_content": "Let me"});
         body["messages"].as_array_mut().expect("an array").push(said);
     }
@@ -125,6 +127,17 @@ const PIECES: &[&str] = &[
     "\0",
     "call:get",
     "functions.get:0",
+    // Beginnings of calls in one dialect or another.
+    "<tool_call>",
+    "</tool_call>",
+    "{\"name\": \"get\", \"arguments\": ",
+    "<function=get>",
+    "<parameter=key>",
+    "<invoke name=\"get_all\">",
+    "<|tool_call_begin|>",
+    "<|tool_call_argument_begin|>",
+    "function<get>\n```json\n",
+    "```",
 ];
 
 fn pieces(params: &Params) -> Vec<String> {
