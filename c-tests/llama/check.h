@@ -42,4 +42,6 @@ inline std::string read_template(const std::string & name) {
 
 void test_messages();
 void test_parse();
+void test_peg();
+void test_schemas();
 void test_templates();

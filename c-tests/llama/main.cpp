@@ -6,5 +6,7 @@ int main() {
     test_messages();
     test_templates();
     test_parse();
+    test_peg();
+    test_schemas();
     std::puts("ok");
 }

@@ -27,9 +27,10 @@ if(NOT llama_sources)
   return()
 endif()
 
+set(programs main.cpp messages.cpp templates.cpp parse.cpp peg.cpp schema.cpp)
+list(TRANSFORM programs PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 foreach(test ${llama_tests})
-  add_executable(${test} ${CMAKE_CURRENT_LIST_DIR}/main.cpp ${CMAKE_CURRENT_LIST_DIR}/messages.cpp
-                         ${CMAKE_CURRENT_LIST_DIR}/templates.cpp ${CMAKE_CURRENT_LIST_DIR}/parse.cpp)
+  add_executable(${test} ${programs})
   target_link_libraries(${test} PRIVATE chatparse::llama llama_kept Threads::Threads)
   set_target_properties(${test} PROPERTIES NO_SYSTEM_FROM_IMPORTED ON) # our headers' warnings are ours
   target_compile_definitions(${test} PRIVATE TEMPLATES="${CMAKE_CURRENT_SOURCE_DIR}/../templates")

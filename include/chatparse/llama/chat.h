@@ -12,6 +12,7 @@
 #include "jinja/caps.h"
 #include "jinja/parser.h"
 #include "jinja/runtime.h"
+#include "json-schema-to-grammar.h"
 #include "peg-parser.h"
 
 #include <algorithm>

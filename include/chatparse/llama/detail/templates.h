@@ -123,9 +123,7 @@ inline std::string grammar_of(const chat_params * params) {
     chat_grammar * grammar = nullptr;
     chat_error *   error   = nullptr;
     check(chat_params_grammar(params, &grammar, &error), error);
-    const std::string text = to_string(chat_grammar_text(grammar));
-    chat_grammar_free(grammar);
-    return text;
+    return text_of(grammar);
 }
 
 inline std::string parser_of(const chat_params * params) {
@@ -195,15 +193,6 @@ inline common_chat_params apply_jinja(const common_chat_templates & tmpls, const
     return result;
 }
 
-inline std::string grammar_of_schema(const std::string & schema) {
-    chat_grammar * grammar = nullptr;
-    chat_error *   error   = nullptr;
-    check(chat_grammar_from_json_schema(schema.data(), schema.size(), &grammar, &error), error);
-    const std::string text = to_string(chat_grammar_text(grammar));
-    chat_grammar_free(grammar);
-    return text;
-}
-
 // Without Jinja: libllama knows how some templates write, by words in their text.
 inline common_chat_params apply_by_name(const common_chat_templates & tmpls, const common_chat_templates_inputs & inputs) {
     std::vector<std::string> contents;
@@ -237,7 +226,7 @@ inline common_chat_params apply_by_name(const common_chat_templates & tmpls, con
         throw std::runtime_error("this custom template is not supported, try using --jinja");
     }
     result.prompt.resize(length);
-    result.grammar = inputs.json_schema.empty() ? inputs.grammar : grammar_of_schema(inputs.json_schema);
+    result.grammar = inputs.json_schema.empty() ? inputs.grammar : json_schema_to_grammar(common_json::parse(inputs.json_schema));
     return result;
 }
 
