@@ -1,10 +1,12 @@
 //! Streaming: is it linear, and what does a chunk cost? `cargo bench --bench feed`
 //!
 //! Output of 64 KB and of 256 KB in chunks of 4 bytes, as a token a time would bring it. A round times four short outputs and
-//! one long one in turn, so that a busy machine slows both alike; the median of the rounds' ratios counts.
+//! one long one in turn, so that a busy machine slows both alike; the median of the rounds' ratios counts. Then outputs of 1 KB
+//! to 16 MB: what a chunk and a byte cost, the same text at once, and deltas and message as JSON.
 
 use std::time::Instant;
 
+use chatparse::message::chunk_delta;
 use chatparse::{ChatTemplate, Request, Status, Stream};
 
 const CODE: &str =
@@ -79,5 +81,56 @@ fn main() {
         let each = long_time * 1e6 / long.len().div_ceil(CHUNK) as f64;
         let (short_ms, long_ms) = (short_time * 1e3, long_time * 1e3);
         println!("{:12} {short_ms:>7.2} ms {long_ms:>7.2} ms {ratio:>8.2} {each:>9.3} µs", case.name);
+    }
+    println!(
+        "\n{:12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "output", "KB", "a chunk", "a byte", "at once", "as deltas", "as JSON"
+    );
+    CASES.iter().for_each(sizes);
+}
+
+/// Nanoseconds for outputs of many sizes, the best of some runs.
+fn sizes(case: &Case) {
+    let template = ChatTemplate::builtin(case.template).expect("a built-in template");
+    let params = template.params(&request()).expect("the request fits");
+    for size in [1 << 10, 32 << 10, 1 << 20, 16 << 20] {
+        let text = output(case, size);
+        let runs = ((8 << 20) / text.len()).clamp(1, 100);
+        let best = |run: &dyn Fn() -> usize| {
+            let timed = || {
+                let start = Instant::now();
+                assert!(run() > 0, "{}", case.name);
+                start.elapsed().as_secs_f64() * 1e9
+            };
+            (0..runs).map(|_| timed()).fold(f64::MAX, f64::min)
+        };
+        let streamed = best(&|| {
+            let mut stream = Stream::new(&params.parser);
+            text.as_bytes().chunks(CHUNK).map(|chunk| stream.feed(chunk).len()).sum()
+        });
+        let as_deltas = best(&|| {
+            let mut stream = Stream::new(&params.parser);
+            let chunks = text.as_bytes().chunks(CHUNK);
+            chunks.map(|chunk| chunk_delta(stream.feed(chunk)).to_string().len()).sum()
+        });
+        let parse = || params.parser.parse(text.as_bytes(), false, false).expect("nothing is refused").0;
+        let at_once = best(&|| {
+            let message = parse();
+            message.content.len() + message.reasoning_content.len() + message.tool_calls.len()
+        });
+        let message = parse();
+        let as_json = best(&|| message.to_json().to_string().len());
+        let bytes = text.len() as f64;
+        let chunks = bytes / CHUNK as f64;
+        println!(
+            "{:12} {:>9} {:>6.1} ns {:>6.2} ns {:>6.2} ns {:>6.1} ns {:>6.2} ns",
+            case.name,
+            size >> 10,
+            streamed / chunks,
+            streamed / bytes,
+            at_once / bytes,
+            as_deltas / chunks,
+            as_json / bytes
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Rendering: Jinja as chat templates use it, with Python's semantics, within limits.
 
+use chatparse::builtin;
 use chatparse::template::{Conversation, Template};
 use chatparse::{Error, ErrorKind};
 use serde_json::{Map, Value, json};
@@ -268,4 +269,44 @@ fn threads_share_one_template() {
             });
         }
     });
+}
+
+/// One render that shows both prompts shows what two renders show.
+#[test]
+fn the_opening_is_the_difference_of_two_renders() {
+    let user = json!({"role": "user", "content": "Hi <b>"});
+    let answer = json!({"role": "assistant", "content": "Well, "});
+    let sources = builtin::BUILTINS.iter().map(|builtin| (builtin.name, builtin.source)).chain([
+        ("else", "{{ messages[0].content }} {% if add_generation_prompt %}\nA{{ x }}{% else %}\nAB{% endif %}"),
+        ("default", "{% set add_generation_prompt = add_generation_prompt or false %}a {%- if add_generation_prompt %}é{% else %}è{% endif %}"),
+        ("state", "{% set ns = namespace(a=1) %}{% if add_generation_prompt %}{% set ns.a = 2 %}{% endif %}{{ ns.a }}"),
+        ("loop", "{% for m in messages %}{{ m.content }}{% if loop.last and add_generation_prompt %}A{% endif %}{% endfor %}"),
+        ("unused", "{{ messages[0].content }}"),
+        ("raises", "{% if not add_generation_prompt %}{{ raise_exception('No.') }}{% endif %}"),
+    ]);
+    for (name, source) in sources {
+        let template = Template::new(source, "<s>", "</s>").unwrap();
+        for messages in [json!([user]), json!([user, answer])] {
+            for (asked, kwarg) in [(true, None), (true, Some(json!(false))), (false, None), (false, Some(json!("yes")))]
+            {
+                let mut one = Conversation { add_generation_prompt: asked, ..conversation(messages.clone()) };
+                one.extra.extend(kwarg.map(|value| ("add_generation_prompt".to_owned(), value)));
+                let other = Conversation { add_generation_prompt: !asked, ..one.clone() };
+                let (with, without) = if asked { (&one, &other) } else { (&other, &one) };
+                match (template.render_with_opening(&one), template.render(with), template.render(without)) {
+                    (Ok((prompt, opening)), Ok(with), Ok(without)) => {
+                        let shared = with.char_indices().zip(without.chars()).find(|((_, a), b)| a != b);
+                        let shared = shared.map_or(with.len().min(without.len()), |((at, _), _)| at);
+                        assert_eq!(prompt, if asked { with.clone() } else { without }, "{name}");
+                        assert_eq!(opening, with[shared..], "{name}");
+                    }
+                    (Err(both), with, without) => {
+                        let error = if asked { with.and(without) } else { without.and(with) }.unwrap_err();
+                        assert_eq!(both.message(), error.message(), "{name}");
+                    }
+                    (Ok(_), ..) => panic!("{name}: a render fails, but not both in one"),
+                }
+            }
+        }
+    }
 }

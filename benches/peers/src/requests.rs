@@ -48,21 +48,22 @@ fn templates(folder: Option<PathBuf>) -> (String, Vec<(String, String)>) {
     ("vendors' templates".to_owned(), found)
 }
 
-/// One template's ratios, llama.cpp's time for the request to ours.
+/// One template's times for each column: ours and llama.cpp's.
 struct Row {
     name: String,
-    theirs: Times,
-    ours: [Times; 3],
+    pairs: [(Times, Times); 4],
 }
+
+const COLUMNS: [&str; 4] = ["new tools", "same tools", "compile and learn", "compile, first request"];
 
 pub fn report(report: &mut Report, folder: Option<PathBuf>) {
     let (title, templates) = templates(folder);
     report.line("## Requests\n");
     report.line("Prompt, parser and grammar for two tools and three messages: on a template that is compiled and learnt, with tools that");
-    report.line("it has not seen, and with tools that it has; and compiling and learning a template. llama.cpp learns at each request, so");
-    report.line("its one time stands beside all three.\n");
+    report.line("it has not seen, and with tools that it has; beside it llama.cpp's request. Then compiling and learning a template, also");
+    report.line("beside llama.cpp's request, which learns each time; and all from the source to the first answer, beside the same.\n");
     let rows: Vec<Row> = templates.iter().filter_map(|(name, source)| row(name, source)).collect();
-    let columns = ["new tools", "same tools", "compile and learn"];
+    let ratio = |row: &Row, at: usize| Ratio::of(&row.pairs[at].1, &row.pairs[at].0).median;
     report.head(&[
         "over all templates",
         "median time",
@@ -72,13 +73,13 @@ pub fn report(report: &mut Report, folder: Option<PathBuf>) {
         "least",
         "slower than llama.cpp",
     ]);
-    for (at, what) in columns.iter().enumerate() {
-        let ratios: Vec<f64> = rows.iter().map(|row| Ratio::of(&row.theirs, &row.ours[at]).median).collect();
+    for (at, what) in COLUMNS.iter().enumerate() {
+        let ratios: Vec<f64> = rows.iter().map(|row| ratio(row, at)).collect();
         let us = |times: Vec<f64>| format!("{} µs", short(quantile(times, 0.5)));
         report.row(&[
             (*what).to_owned(),
-            us(rows.iter().map(|row| row.ours[at].median()).collect()),
-            us(rows.iter().map(|row| row.theirs.median()).collect()),
+            us(rows.iter().map(|row| row.pairs[at].0.median()).collect()),
+            us(rows.iter().map(|row| row.pairs[at].1.median()).collect()),
             format!("× {}", short(quantile(ratios.clone(), 0.5))),
             format!("{}–{}", short(quantile(ratios.clone(), 0.1)), short(quantile(ratios.clone(), 0.9))),
             short(quantile(ratios.clone(), 0.0)),
@@ -86,15 +87,17 @@ pub fn report(report: &mut Report, folder: Option<PathBuf>) {
         ]);
     }
     report.line(&format!(
-        "\nOver {} {title} that both take with the same prompt, of {}. Each, in microseconds:\n",
+        "\nOver {} {title} that both take with the same prompt, of {}. Each, in microseconds, with llama.cpp's request:\n",
         rows.len(),
         templates.len()
     ));
-    report.head(&["template", "llama.cpp", columns[0], "ratio", columns[1], "ratio", columns[2], "ratio"]);
+    let mut head = vec!["template", "llama.cpp"];
+    head.extend(COLUMNS.iter().flat_map(|column| [*column, "ratio"]));
+    report.head(&head);
     for row in &rows {
-        let mut cells = vec![row.name.clone(), short(row.theirs.median())];
-        for ours in &row.ours {
-            cells.extend([short(ours.median()), format!("× {}", short(Ratio::of(&row.theirs, ours).median))]);
+        let mut cells = vec![row.name.clone(), short(row.pairs[0].1.median())];
+        for (at, (ours, _)) in row.pairs.iter().enumerate() {
+            cells.extend([short(ours.median()), format!("× {}", short(ratio(row, at)))]);
         }
         report.row(&cells);
     }
@@ -114,23 +117,28 @@ fn row(name: &str, source: &str) -> Option<Row> {
         println!("{name}: not the same prompt, or no grammar on one side; left out");
         return None;
     }
-    let fresh: Vec<Request> =
-        (0..ROUNDS).map(|round| Request::from_json(&body(&format!("_{round}"))).ok()).collect::<Option<_>>()?;
-    let mut round = 0;
+    let fresh = (0..ROUNDS * REPEATS).map(|at| Request::from_json(&body(&format!("_{at}"))).ok());
+    let fresh: Vec<Request> = fresh.collect::<Option<_>>()?;
+    let mut rounds = fresh.chunks(REPEATS);
+    let run = |request: &Request| drop(ours.params(request).map(|params| params.grammar().clone()));
     let times = in_turn(
         ROUNDS,
         &mut [
-            &mut || {
-                rounds.next().into_iter().flatten().for_each(run);
-            },
+            &mut || rounds.next().into_iter().flatten().for_each(run),
             &mut || (0..REPEATS).for_each(|_| run(&same)),
             &mut || drop(ChatTemplate::new(source, bos, eos).map(|template| template.analysis().layout.clone())),
+            &mut || {
+                let template = ChatTemplate::new(source, bos, eos);
+                drop(template.and_then(|template| template.params(&same)).map(|params| params.grammar().clone()));
+            },
             &mut || drop(theirs.apply(&their_request)),
+            &mut || drop(llama::Template::new(source, bos, eos).map(|template| template.apply(&their_request))),
         ],
     );
-    let [new, known, cold, theirs] = <[Times; 4]>::try_from(times).ok()?;
+    let [new, known, cold, first, theirs, their_first] = <[Times; 6]>::try_from(times).ok()?;
     let each = |times: Times| Times(times.0.into_iter().map(|time| time / REPEATS as f64).collect());
-    Some(Row { name: name.to_owned(), theirs, ours: [each(new), each(known), cold] })
+    let pairs = [(each(new), theirs.clone()), (each(known), theirs.clone()), (cold, theirs), (first, their_first)];
+    Some(Row { name: name.to_owned(), pairs })
 }
 
 fn schemas(report: &mut Report) {
