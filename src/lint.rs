@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::chat::ChatTemplate;
 use crate::error::Result;
-use crate::message::{Ended, MalformedArguments, Message, Request, ToolCall};
-use crate::stream::Stream;
+use crate::message::{MalformedArguments, Message, Request, ToolCall};
+use crate::stream::{Ended, Stream};
 
 /// What the user says in all of them.
 const QUESTION: &str = "Well, what is it?";

@@ -1,10 +1,15 @@
 //! Model output to message, piece by piece.
 
-use std::sync::Arc;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
-use crate::error::Result;
-use crate::format::{Assembler, Recovery, verdict};
-use crate::message::{Delta, Ended, Leniency, Message, Status};
+use serde_json::{Value, json};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::verdict::{self, Seen};
+use crate::format::{Assembler, Recovery};
+use crate::message::{CallReport, Delta, Diagnostic, Leniency, Message, Report, Status};
 use crate::parser::Parser;
 use crate::peg::{Machine, State, incomplete_tail};
 
@@ -19,6 +24,88 @@ pub struct Stream {
     /// Nothing was fed yet: what the prompt has begun is still to be told.
     fresh: bool,
     parser: Parser,
+}
+
+/// How a parse ended.
+#[derive(Clone)]
+pub struct Ended {
+    /// The message: all deltas put together.
+    pub message: Message,
+    /// How the output related to the format.
+    pub status: Status,
+    /// Where it left the format, in bytes of the output: there, or at a call that the format does not have.
+    pub left_at: Option<usize>,
+    seen: Vec<Seen>,
+    /// What is behind the format.
+    left: Option<Range<usize>>,
+    asked: Arc<Recovery>,
+    report: OnceLock<Report>,
+}
+
+impl Ended {
+    fn new(read: &Assembler, asked: Arc<Recovery>, status: Status, left: Option<Range<usize>>) -> Self {
+        let seen: Vec<Seen> = read.calls().collect();
+        let left_at = left.as_ref().map(|left| left.start).into_iter().chain(verdict::first_stray(&seen)).min();
+        let status = if left_at.is_some() { Status::Recovered } else { status };
+        Ended { message: read.message(), status, left_at, seen, left, asked, report: OnceLock::new() }
+    }
+
+    /// What there is to say of each call of the message. The first look at a report checks the arguments.
+    pub fn calls(&self) -> &[CallReport] {
+        &self.report().calls
+    }
+
+    /// What a host may want to know or log, in the order of the output.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.report().diagnostics
+    }
+
+    fn report(&self) -> &Report {
+        self.report.get_or_init(|| verdict::judge(&self.message, &self.seen, &self.asked, self.left.clone()))
+    }
+
+    /// The error that a strict caller reports for an output that left the format.
+    pub fn mismatch(&self) -> Error {
+        let at = self.left_at.unwrap_or(0);
+        Error::new(
+            ErrorKind::Parse,
+            format!("the model's output does not match the template's format from byte {at} on"),
+        )
+    }
+
+    /// What the C library and the program tell as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the
+    /// fields' names.
+    pub fn report_json(&self) -> Value {
+        let calls = self.calls().iter();
+        let calls = calls.map(|call| json!({"complete": call.complete, "known": call.known, "valid": call.valid}));
+        let diagnostics = self.diagnostics().iter().map(|found| {
+            let span = [found.span.start, found.span.end];
+            json!({"kind": found.kind.name(), "call": found.call, "span": span, "message": found.message})
+        });
+        json!({
+            "status": self.status.name(),
+            "left_at": self.left_at,
+            "calls": calls.collect::<Vec<_>>(),
+            "diagnostics": diagnostics.collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl PartialEq for Ended {
+    /// The report follows from the rest.
+    fn eq(&self, other: &Self) -> bool {
+        let all = |ended: &Ended| (ended.status, ended.left_at, ended.left.clone());
+        all(self) == all(other) && self.message == other.message && self.seen == other.seen
+    }
+}
+
+impl fmt::Debug for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ended { message, status, left_at, .. } = self;
+        let mut out = f.debug_struct("Ended");
+        out.field("message", message).field("status", status).field("left_at", left_at);
+        out.field("report", self.report()).finish()
+    }
 }
 
 impl Parser {
@@ -55,7 +142,7 @@ impl Parser {
             State::Accepted(_) => Status::Complete,
         };
         assembler.read(&mut machine);
-        Some(verdict::judge(&assembler, &recovery, status, None))
+        Some(Ended::new(&assembler, recovery, status, None))
     }
 }
 
@@ -106,7 +193,7 @@ impl Stream {
         self.assembler.finish();
         let left_at = self.spilt.map(|at| at.saturating_sub(self.prefill));
         let written = output.len().saturating_sub(self.prefill);
-        verdict::judge(&self.assembler, self.parser.recovery(), status, left_at.map(|at| at..written))
+        self.ended(status, left_at.map(|at| at..written))
     }
 
     /// What the last [`Stream::feed`] or [`Stream::finish`] added.
@@ -126,7 +213,11 @@ impl Stream {
 
     /// The message so far and what can be said of it by now. Costs as much as the message.
     pub fn so_far(&self) -> Ended {
-        verdict::judge(&self.assembler, self.parser.recovery(), Status::Partial, None)
+        self.ended(Status::Partial, None)
+    }
+
+    fn ended(&self, status: Status, left: Option<Range<usize>>) -> Ended {
+        Ended::new(&self.assembler, Arc::clone(self.parser.recovery()), status, left)
     }
 
     /// Back to the start of the output.

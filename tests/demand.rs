@@ -4,7 +4,8 @@
 mod support;
 
 use chatparse::grammar::Recogniser;
-use chatparse::message::{DiagnosticKind, Ended};
+use chatparse::message::DiagnosticKind;
+use chatparse::stream::Ended;
 use chatparse::{ChatTemplate, DeltaKind, ErrorKind, Params, Request, Status, Stream, builtin};
 use serde_json::{Value, json};
 use support::{check_streaming, shown};
@@ -50,7 +51,7 @@ fn says(ended: &Ended, reasoning: &str, content: &str, calls: &[(&str, Value)]) 
 }
 
 fn has(ended: &Ended, kind: DiagnosticKind) -> bool {
-    ended.diagnostics.iter().any(|found| found.kind == kind)
+    ended.diagnostics().iter().any(|found| found.kind == kind)
 }
 
 fn glob() -> Vec<Value> {
@@ -124,7 +125,7 @@ fn demand_1_4_near_misses_are_calls() {
         "<tool_call>\n{\"name\": \"Grep\", \"arguments\": {}}\n</tool_call>",
     );
     says(&ended, "", "", &[("Grep", json!({}))]);
-    assert!(!ended.calls[0].known && has(&ended, DiagnosticKind::UnknownTool) && ended.status == Status::Recovered);
+    assert!(!ended.calls()[0].known && has(&ended, DiagnosticKind::UnknownTool) && ended.status == Status::Recovered);
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn demand_1_7_arguments_in_any_order() {
     let many = params("qwen3-coder", vec![tool("Glob", properties, &required)], &json!({"tool_choice": "required"}));
     let reversed: String = names.iter().rev().map(|name| argument(name, "x")).collect();
     let ended = read(&many, call(&reversed));
-    assert!(ended.status == Status::Complete && ended.calls[0].valid, "{ended:?}");
+    assert!(ended.status == Status::Complete && ended.calls()[0].valid, "{ended:?}");
     let grammar = many.grammar();
     assert!(grammar.text.len() < 20_000, "{} bytes", grammar.text.len());
     let whole = format!("{}{}", many.generation_prompt, call(&reversed));
@@ -171,7 +172,7 @@ fn demand_1_8_a_truncated_call_is_not_whole() {
     for cut_off in [false, true] {
         let ended = params.parser.read(output.as_bytes(), cut_off, false).unwrap();
         assert_eq!(ended.message.tool_calls[0].arguments, "{\"path\": \"a\", \"content\": \"x");
-        assert!(!ended.calls[0].complete && !ended.calls[0].valid && ended.status == Status::Partial);
+        assert!(!ended.calls()[0].complete && !ended.calls()[0].valid && ended.status == Status::Partial);
         assert!(has(&ended, DiagnosticKind::UnfinishedCall));
     }
 }

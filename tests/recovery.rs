@@ -2,7 +2,8 @@
 
 mod support;
 
-use chatparse::message::{DiagnosticKind, Ended};
+use chatparse::message::DiagnosticKind;
+use chatparse::stream::Ended;
 use chatparse::{ChatTemplate, Params, Request, Status};
 use serde_json::{Value, json};
 use support::{check_streaming, parse};
@@ -111,10 +112,10 @@ fn each_dialect_is_read_once_the_output_has_left_the_format() {
         let output = format!("{STRAY} {written} More.");
         check(&params, &output, &format!("{STRAY} More."), std::slice::from_ref(&call));
         let ended = read(&params, &output);
-        let found = ended.diagnostics.iter().find(|found| found.kind == DiagnosticKind::Dialect).unwrap();
+        let found = ended.diagnostics().iter().find(|found| found.kind == DiagnosticKind::Dialect).unwrap();
         assert_eq!(found.message, format!("a call in the way of {name}"));
         assert_eq!(found.call, Some(0));
-        assert!(ended.calls[0].complete && ended.calls[0].known && ended.calls[0].valid, "{written}: {ended:?}");
+        assert!(ended.calls()[0].complete && ended.calls()[0].known && ended.calls()[0].valid, "{written}: {ended:?}");
     }
 }
 
@@ -158,9 +159,9 @@ fn a_call_that_breaks_off_keeps_what_was_read_and_loses_nothing() {
         &[("read", json!("{\"path\": \"a\",")), ("list", json!({}))],
     );
     let ended = read(&params, &output);
-    assert_eq!(ended.calls.iter().map(|call| call.complete).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(ended.calls().iter().map(|call| call.complete).collect::<Vec<_>>(), [false, true]);
     assert!(
-        ended.diagnostics.iter().any(|found| found.kind == DiagnosticKind::UnfinishedCall && found.call == Some(0))
+        ended.diagnostics().iter().any(|found| found.kind == DiagnosticKind::UnfinishedCall && found.call == Some(0))
     );
 }
 
@@ -188,7 +189,7 @@ fn unknown_tools_are_calls_or_content() {
     let keep = params("tag-json-id", &json!({}));
     check(&keep, &format!("{STRAY} {written}"), STRAY, &[("other", json!({"x": 1}))]);
     check(&keep, &format!("{STRAY} {tagged}"), STRAY, &[("other", json!({"x": 1, "y": "b"}))]);
-    assert!(!read(&keep, &format!("{STRAY} {written}")).calls[0].known);
+    assert!(!read(&keep, &format!("{STRAY} {written}")).calls()[0].known);
     let content = params("tag-json-id", &json!({"unknown_tools": "content"}));
     for written in [written, tagged] {
         let output = format!("{STRAY} {written}");

@@ -11,8 +11,9 @@ use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use crate::error::{Error, Result};
-use crate::message::{Ended, Status, ToolCall};
+use crate::message::{Status, ToolCall};
 use crate::parser::Parser;
+use crate::stream::Ended;
 
 /// Flag: the output is not whole. More of it is to come, or a token limit cut it off.
 pub const CHAT_PARSE_PARTIAL: u32 = 1;

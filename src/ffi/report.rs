@@ -61,7 +61,7 @@ pub struct chat_diagnostic {
 }
 
 fn report(message: Option<&chat_message>, index: usize) -> Option<&CallReport> {
-    message?.ended().calls.get(index)
+    message?.ended().calls().get(index)
 }
 
 /// Whether the end of call number `index` (from 0) was there. A call without it was broken off: its arguments are a prefix, and
@@ -88,7 +88,7 @@ pub extern "C" fn chat_message_tool_call_valid(message: Option<&chat_message>, i
 /// How many diagnostics there are. 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_diagnostic_count(message: Option<&chat_message>) -> usize {
-    message.map_or(0, |message| message.ended().diagnostics.len())
+    message.map_or(0, |message| message.ended().diagnostics().len())
 }
 
 /// Diagnostic number `index` (from 0), in the order of the output.
@@ -105,7 +105,7 @@ pub extern "C" fn chat_message_diagnostic(
 ) -> chat_status {
     guard(error, || {
         let (message, out) = (required(message, "message")?, required(out, "out")?);
-        let all = &message.ended().diagnostics;
+        let all = &message.ended().diagnostics();
         let found = all.get(index).ok_or_else(|| {
             let count = all.len();
             Error::invalid(format!("index: {index} is out of range, there are {count} diagnostics"))

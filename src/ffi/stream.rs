@@ -12,9 +12,9 @@ use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use crate::error::{Error, Result};
-use crate::message::{DeltaKind, Ended, Status, chunk_delta};
+use crate::message::{DeltaKind, Status, chunk_delta};
 use crate::parser::Parser;
-use crate::stream::Stream;
+use crate::stream::{Ended, Stream};
 
 /// A parse in progress: bytes of the output in, what they add to the message out. It reads each byte once, takes nothing back
 /// that it has shown, and gives the same message however the output is cut.

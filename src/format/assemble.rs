@@ -4,7 +4,6 @@
 //! JSON object are passed on as they come, less trailing white space; arguments written one by one are put together into an
 //! object: raw text becomes a JSON string that stays open until the value ends, and the object is closed with the call.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -13,6 +12,7 @@ use super::draft::{Draft, Stray};
 use super::literal::{Literal, push_quoted};
 use super::recovery::{Position, Recovery, Sieve};
 use super::tag::Tag;
+use super::verdict::Seen;
 use crate::message::{Delta, Message};
 use crate::peg::{Machine, incomplete_tail};
 
@@ -174,8 +174,8 @@ impl Assembler {
         self.call.open && self.call.named
     }
 
-    /// Of each call: whether its end was there, what is unusual about it, and the bytes of the output that it was read from.
-    pub fn calls(&self) -> impl Iterator<Item = (bool, Stray, Range<usize>)> {
+    /// What was seen of each call.
+    pub fn calls(&self) -> impl Iterator<Item = Seen> {
         self.draft.calls()
     }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::verdict::Seen;
 use crate::message::{Delta, DeltaKind, Message, ToolCall};
 
 /// A text that is written again from its start after the parser went back: what stands already must come out the same.
@@ -125,8 +126,8 @@ impl Draft {
         self.calls.get(index).map(|call| call.stray).unwrap_or_default()
     }
 
-    /// Of each call: whether its end was there, what is unusual about it, and the bytes of the output that it was read from.
-    pub fn calls(&self) -> impl Iterator<Item = (bool, Stray, Range<usize>)> {
+    /// What was seen of each call.
+    pub fn calls(&self) -> impl Iterator<Item = Seen> {
         self.calls.iter().map(|call| (call.ended, call.stray, call.span.clone()))
     }
 

@@ -7,33 +7,35 @@ use std::ops::Range;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::assemble::Assembler;
 use super::dialects;
 use super::draft::Stray;
 use super::recovery::Recovery;
 use crate::grammar::{schema, valid};
-use crate::message::{CallReport, Diagnostic, DiagnosticKind, Ended, Status, ToolCall};
+use crate::message::{CallReport, Diagnostic, DiagnosticKind, Message, Report, ToolCall};
 
-/// The message, and the report on it. `left`: the bytes of the output behind the place where it left the format.
-pub(crate) fn judge(read: &Assembler, asked: &Recovery, status: Status, left: Option<Range<usize>>) -> Ended {
-    let message = read.message();
-    let mut left_at = left.as_ref().map(|left| left.start);
+/// What was seen of a call while it was read: whether its end was there, what is unusual about it, and the bytes of the output
+/// that it was read from.
+pub(crate) type Seen = (bool, Stray, Range<usize>);
+
+/// Where an output left its format, by the calls that it does not have.
+pub(crate) fn first_stray(calls: &[Seen]) -> Option<usize> {
+    calls.iter().filter(|(_, stray, _)| *stray != Stray::default()).map(|(.., span)| span.start).min()
+}
+
+/// The report on a message. `left`: the bytes of the output behind the place where it left the format.
+pub(crate) fn judge(message: &Message, seen: &[Seen], asked: &Recovery, left: Option<Range<usize>>) -> Report {
     let mut found = Vec::new();
     if let Some(span) = left {
         let message = "the output does not fit the template's format from here on".to_owned();
         found.push(Diagnostic { kind: DiagnosticKind::LeftFormat, call: None, span, message });
     }
     let mut calls = Vec::new();
-    for (index, (call, (complete, stray, span))) in message.tool_calls.iter().zip(read.calls()).enumerate() {
+    for (index, (call, (complete, stray, span))) in message.tool_calls.iter().zip(seen).enumerate() {
         let mut tell = |kind, message| found.push(Diagnostic { kind, call: Some(index), span: span.clone(), message });
-        if stray != Stray::default() {
-            left_at = Some(left_at.map_or(span.start, |at| at.min(span.start)));
-        }
-        calls.push(judge_call(call, complete, stray, asked, &mut tell));
+        calls.push(judge_call(call, *complete, *stray, asked, &mut tell));
     }
     found.sort_by_key(|diagnostic| diagnostic.span.start);
-    let status = if left_at.is_some() { Status::Recovered } else { status };
-    Ended { message, status, left_at, calls, diagnostics: found }
+    Report { calls, diagnostics: found }
 }
 
 fn judge_call(

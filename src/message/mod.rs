@@ -6,7 +6,7 @@ mod report;
 
 pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
-pub use report::{CallReport, Diagnostic, DiagnosticKind, Ended, Status};
+pub use report::{CallReport, Diagnostic, DiagnosticKind, Report, Status};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -2,11 +2,6 @@
 
 use std::ops::Range;
 
-use serde_json::{Value, json};
-
-use super::Message;
-use crate::error::{Error, ErrorKind};
-
 /// How the output related to its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -89,45 +84,11 @@ pub struct Diagnostic {
     pub message: String,
 }
 
-/// How a parse ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// The message: all deltas put together.
-    pub message: Message,
-    /// How the output related to the format.
-    pub status: Status,
-    /// Where it left the format, in bytes of the output: there, or at a call that the format does not have.
-    pub left_at: Option<usize>,
-    /// What there is to say of each call of the message.
+/// What there is to say of an output besides its message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Of each call of the message.
     pub calls: Vec<CallReport>,
     /// What a host may want to know or log, in the order of the output.
     pub diagnostics: Vec<Diagnostic>,
-}
-
-impl Ended {
-    /// The error that a strict caller reports for an output that left the format.
-    pub fn mismatch(&self) -> Error {
-        let at = self.left_at.unwrap_or(0);
-        Error::new(
-            ErrorKind::Parse,
-            format!("the model's output does not match the template's format from byte {at} on"),
-        )
-    }
-
-    /// What the C library and the program tell as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the
-    /// fields' names.
-    pub fn report_json(&self) -> Value {
-        let calls = self.calls.iter();
-        let calls = calls.map(|call| json!({"complete": call.complete, "known": call.known, "valid": call.valid}));
-        let diagnostics = self.diagnostics.iter().map(|found| {
-            let span = [found.span.start, found.span.end];
-            json!({"kind": found.kind.name(), "call": found.call, "span": span, "message": found.message})
-        });
-        json!({
-            "status": self.status.name(),
-            "left_at": self.left_at,
-            "calls": calls.collect::<Vec<_>>(),
-            "diagnostics": diagnostics.collect::<Vec<_>>(),
-        })
-    }
 }

@@ -2,7 +2,7 @@
 
 mod shown;
 
-use chatparse::message::Ended;
+use chatparse::stream::Ended;
 use chatparse::{Message, Parser, Status, Stream};
 use serde_json::{Value, json};
 

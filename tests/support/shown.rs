@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chatparse::message::Ended;
+use chatparse::stream::Ended;
 use chatparse::{Delta, DeltaKind, Message, Parser, Status, Stream};
 
 /// What deltas have shown, put together.

@@ -2,7 +2,8 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use chatparse::message::{Diagnostic, Ended};
+use chatparse::message::Diagnostic;
+use chatparse::stream::Ended;
 use chatparse::{Delta, Status, Stream};
 use serde_json::json;
 
@@ -118,7 +119,7 @@ impl View {
                     return Ok(());
                 }
                 screen.paint(Paint::Faint, &format!("{:11}{status}\n", "status"))?;
-                for found in &ended.diagnostics {
+                for found in ended.diagnostics() {
                     let Diagnostic { kind, span, message, .. } = found;
                     let line = format!("{:11}bytes {} to {}, {}: {message}\n", "", span.start, span.end, kind.name());
                     screen.paint(Paint::Faint, &line)?;

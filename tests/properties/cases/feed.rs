@@ -1,7 +1,7 @@
 //! Any output, in any pieces, to any format: nothing panics, deltas only append and make up the message, the message does not
 //! depend on the pieces, and no text is lost.
 
-use chatparse::message::Ended;
+use chatparse::stream::Ended;
 use chatparse::{Parser, Status, Stream};
 
 use super::choices::Choices;
