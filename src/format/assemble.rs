@@ -84,15 +84,23 @@ impl Arguments {
     /// Follows braces outside strings, so that the object can be closed.
     fn follow(&mut self, text: &str) {
         self.begun |= !text.is_empty();
-        for byte in text.bytes() {
+        let mut rest = text.as_bytes();
+        while let Some((&byte, behind)) = rest.split_first() {
+            if self.in_string && !self.escaped {
+                let Some(at) = memchr::memchr2(b'"', b'\\', rest) else { return };
+                self.escaped = rest[at] == b'\\';
+                self.in_string = self.escaped;
+                rest = &rest[at + 1..];
+                continue;
+            }
             match byte {
                 _ if self.escaped => self.escaped = false,
-                b'\\' if self.in_string => self.escaped = true,
-                b'"' => self.in_string = !self.in_string,
-                b'{' if !self.in_string => self.depth += 1,
-                b'}' if !self.in_string => self.depth = self.depth.saturating_sub(1),
+                b'"' => self.in_string = true,
+                b'{' => self.depth += 1,
+                b'}' => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
+            rest = behind;
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::{Map, Value};
 
 use super::dialects;
 use super::draft::Stray;
@@ -63,52 +63,53 @@ fn judge_call(
         return CallReport { complete, known, valid: false };
     }
     let mut wrong = |message| tell(DiagnosticKind::InvalidArguments, message);
-    let valid = match serde_json::from_str::<Value>(&call.arguments) {
-        Err(error) => {
-            wrong(format!("the arguments are no JSON: {error}"));
-            false
-        }
-        Ok(Value::Object(_)) if tool.is_none() => true,
-        Ok(arguments @ Value::Object(_)) => {
-            let schema = tool.map(|tool| schema::parameters(&tool.parameters)).unwrap_or_default();
-            let violations = valid::check(&schema, &arguments);
+    let (valid, repeated) = match (members(&call.arguments), tool) {
+        (Ok((_, repeated)), None) => (true, repeated),
+        (Ok((arguments, repeated)), Some(tool)) => {
+            let violations = valid::check(&schema::parameters(&tool.parameters), &Value::Object(arguments));
             for violation in &violations {
                 wrong(format!("{:?} {}", violation.pointer, violation.message));
             }
-            violations.is_empty()
+            (violations.is_empty(), repeated)
         }
-        Ok(_) => {
-            wrong("the arguments are no object".to_owned());
-            false
+        (Err(_), _) => {
+            wrong(match serde_json::from_str::<Value>(&call.arguments) {
+                Err(error) => format!("the arguments are no JSON: {error}"),
+                Ok(_) => "the arguments are no object".to_owned(),
+            });
+            (false, BTreeSet::new())
         }
     };
-    for name in repeated_names(&call.arguments) {
+    for name in repeated {
         tell(DiagnosticKind::DuplicateArgument, format!("{name:?} is given more than once"));
     }
     CallReport { complete, known, valid }
 }
 
-/// The names that an object has more than once.
-fn repeated_names(object: &str) -> BTreeSet<String> {
-    struct Names;
+/// An object, and the names that it has more than once, of which the last value counts.
+fn members(object: &str) -> serde_json::Result<(Map<String, Value>, BTreeSet<String>)> {
+    struct Members;
 
-    impl<'de> Visitor<'de> for Names {
-        type Value = BTreeSet<String>;
+    impl<'de> Visitor<'de> for Members {
+        type Value = (Map<String, Value>, BTreeSet<String>);
 
         fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
             f.write_str("an object")
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let (mut seen, mut repeated) = (BTreeSet::new(), BTreeSet::new());
-            while let Some((name, IgnoredAny)) = map.next_entry::<String, _>()? {
-                if !seen.insert(name.clone()) {
-                    repeated.insert(name);
+            let (mut members, mut repeated) = (Map::new(), BTreeSet::new());
+            while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                if members.contains_key(&name) {
+                    repeated.insert(name.clone());
                 }
+                members.insert(name, value);
             }
-            Ok(repeated)
+            Ok((members, repeated))
         }
     }
 
-    serde_json::Deserializer::from_str(object).deserialize_map(Names).unwrap_or_default()
+    let mut reader = serde_json::Deserializer::from_str(object);
+    let members = reader.deserialize_map(Members)?;
+    reader.end().map(|()| members)
 }
