@@ -71,6 +71,8 @@ pub(super) struct Draft {
     /// Reasoning shows from its first character on that is no white space.
     reasoning_shows: bool,
     pieces: Vec<Piece>,
+    /// How far the output is told of. What confirms old text in part is new behind it only.
+    told: usize,
     contradicted: bool,
 }
 
@@ -242,6 +244,12 @@ impl Draft {
         }
         if start == end {
             return;
+        }
+        let mut span = span;
+        // An id may have the name in it.
+        if kind != DeltaKind::ToolId {
+            span.start = span.start.max(self.told.min(span.end));
+            self.told = self.told.max(span.end);
         }
         match self.pieces.last_mut() {
             Some(last) if last.kind == kind && last.call == call && last.text.end == start => {
