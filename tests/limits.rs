@@ -163,7 +163,11 @@ fn hostile_8_half_a_megabyte_of_what_almost_fits() {
                 let kept = message.content.len() + message.reasoning_content.len() + arguments;
                 // What is markup of a call that broke off.
                 let markup = message.tool_calls.len() * part.len();
-                assert!(kept + markup + 100 > output.len(), "{name}, {part:?}: {kept} of {} bytes, {status:?}", output.len());
+                assert!(
+                    kept + markup + 100 > output.len(),
+                    "{name}, {part:?}: {kept} of {} bytes, {status:?}",
+                    output.len()
+                );
                 assert!(status != Status::Complete || kept <= output.len() + 100, "{name}, {part:?}");
             }
         });
