@@ -208,3 +208,16 @@ fn broken_bytes_between_calls() {
     let wrong = check_streaming(&params.parser, &output, false);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// What a call is made of does not depend on how much of it had shown before it broke off.
+#[test]
+fn a_broken_call_comes_from_the_same_bytes_however_the_output_is_cut() {
+    let params = params("minimax-m3", &json!({}));
+    let tag = |text: &str| format!("]<]minimax[>[<{text}>");
+    let [section, section_end] = ["tool_call", "/tool_call"].map(tag);
+    let list = format!("{}{}", tag("invoke name=\"list\""), tag("/invoke"));
+    let read = [tag("invoke name=\"read\""), tag("line") + "4" + &tag("/line"), tag("path") + &tag("/path")].concat();
+    let output = format!("{section}{list}{section_end}{section}{read}]<</invoke>{section_end}");
+    let content = format!("]<</invoke>{section_end}");
+    check(&params, &output, &content, &[("list", json!({})), ("read", json!("{\"line\":4,\"path\":\"\""))]);
+}

@@ -239,7 +239,8 @@ impl Draft {
             self.contradicted = true;
             return;
         };
-        if let Some(call) = self.calls.get_mut(call).filter(|_| kind.is_of_call()) {
+        // Markup shows at times before what settles its place.
+        if let Some(call) = self.calls.get_mut(call).filter(|_| kind.is_of_call() && !span.is_empty()) {
             call.span.end = call.span.end.max(span.end);
         }
         if start == end {
