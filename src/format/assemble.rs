@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::draft::{Draft, Stray};
 use super::literal::{Literal, push_quoted};
-use super::recovery::{Position, Recovery, Sieve};
+use super::recovery::{End, Position, Recovery, Sieve};
 use super::tag::Tag;
 use super::verdict::Seen;
 use crate::message::{Delta, Message};
@@ -148,7 +148,7 @@ impl Assembler {
         self.draft.settle();
         let from = from.max(self.prefill);
         if !std::mem::replace(&mut self.spilt, true) && self.sieve.as_ref().is_none_or(|sieve| !sieve.is_content()) {
-            self.close_sieve(false);
+            self.close_sieve(End::Region);
             let recovery = self.recovery.as_ref();
             self.sieve = recovery.and_then(|recovery| recovery.of_spilt(self.position(from))).map(Box::new);
         }
@@ -168,12 +168,12 @@ impl Assembler {
 
     /// Nothing more is read: what waited is text, or, at the end of a whole output, a call.
     pub fn finish(&mut self) {
-        self.close_sieve(self.ended);
+        self.close_sieve(if self.ended { End::Output } else { End::Cut });
     }
 
-    fn close_sieve(&mut self, whole: bool) {
+    fn close_sieve(&mut self, end: End) {
         if let Some(mut sieve) = self.sieve.take() {
-            sieve.close(whole, &mut self.draft);
+            sieve.close(end, &mut self.draft);
         }
     }
 
@@ -283,7 +283,8 @@ impl Assembler {
             }
             Tag::Content | Tag::Reasoning => {
                 self.text(tag, pos, output, true);
-                self.close_sieve(self.ended && pos == output.len());
+                let last = self.ended && pos == output.len();
+                self.close_sieve(if last { End::Output } else { End::Region });
             }
             _ if tag.streams() => self.text(tag, pos, output, true),
             _ => self.word(tag, &String::from_utf8_lossy(&output[from..pos]), from, pos),

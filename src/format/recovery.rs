@@ -87,6 +87,17 @@ impl Position {
 /// Bytes that are read before a sieve may start anew: bounds what is read twice.
 const PIECE: usize = 1 << 10;
 
+/// What ends a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The output goes on with something else.
+    Region,
+    /// The output is whole.
+    Output,
+    /// The output was cut off: what may become a call is left out, as half a marker is.
+    Cut,
+}
+
 /// Text in which there may be calls.
 #[derive(Clone)]
 pub(super) struct Sieve {
@@ -129,12 +140,12 @@ impl Sieve {
         }
     }
 
-    /// Ends the text. `whole`: with it, the output, which nothing cut off.
-    pub fn close(&mut self, whole: bool, draft: &mut Draft) {
-        if self.gave_up {
+    /// Ends the text.
+    pub fn close(&mut self, end: End, draft: &mut Draft) {
+        if self.gave_up || (end, self.place) == (End::Cut, Place::Anywhere) {
             return;
         }
-        let counts = whole || self.place == Place::Anywhere;
+        let counts = end == End::Output || self.place == Place::Anywhere;
         if counts && self.machine.finish(self.reader.captures_read(), 0) {
             self.read(draft);
             return;
