@@ -98,6 +98,10 @@ const DIALECTS: &[(&str, &str)] = &[
         "harmony",
         "<|channel|>commentary to=functions.read <|constrain|>json<|message|>{\"path\": \"a\", \"line\": 2}<|call|>",
     ),
+    (
+        "harmony",
+        "<|start|>assistant to=functions.read<|channel|>commentary? code<|message|>{\"path\": \"a\", \"line\": 2}<|end|>",
+    ),
     ("bare-json", r#"{"name": "read", "arguments": {"path": "a", "line": 2}}"#),
 ];
 
@@ -174,6 +178,7 @@ fn what_only_looks_like_a_call_is_text() {
         "{\"name\": \"read\"}",
         "function<T> and function\n```json\n{}\n```",
         "<|channel|>commentary?<|message|>..",
+        "<|start|>assistant hm to=functions.read<|channel|>commentary<|message|>{}",
         "a < b, <function = x>, <invoke>",
         "bytes {\u{0} } [1, 2]\n\n",
     ] {

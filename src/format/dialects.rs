@@ -293,18 +293,18 @@ fn deepseek_r1_tags(offer: &Offer) -> ExprId {
     p.sequence([call, offer.maybe(TOOL_CALL[1])])
 }
 
-/// `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"x": 1}<|call|>`, with whatever else the header says.
+/// `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"x": 1}<|call|>`, the recipient before the channel or behind
+/// it, with the parts of the header that models leave out or get wrong.
 fn harmony(offer: &Offer) -> ExprId {
     let p = offer.p;
-    let noise = || p.many(p.choice([p.none_of(&[('<', '<'), ('\n', '\n'), ('=', '=')]), p.literal("<|constrain|>")]));
-    let start = p.optional(p.literal("<|start|>assistant"));
-    let channel = p.optional(p.sequence([noise(), p.literal("<|channel|>")]));
-    let to = p.sequence([start, channel, p.many(p.sequence([p.not(p.literal(" to=")), p.none_of(&[('<', '<')])]))]);
-    let to = p.sequence([to, p.literal(" to=functions.")]);
-    let after =
-        p.sequence([noise(), p.optional(p.sequence([p.literal("<|channel|>"), noise()])), p.literal("<|message|>")]);
+    let one_of = |words: &[&str]| p.choice(words.iter().map(|word| p.literal(*word)));
+    let word = p.sequence([one_of(&["analysis", "commentary", "final"]), p.many(p.literal("?"))]);
+    let channel = p.optional(p.sequence([p.literal("<|channel|>"), word]));
+    let kind = p.optional(p.sequence([p.optional(p.literal("<|constrain|>")), one_of(&["json", "code"])]));
+    let to = [p.optional(p.literal("<|start|>assistant")), channel, p.literal(" to=functions.")];
+    let after = [channel, p.space(), kind, p.literal("<|message|>")];
     let close = p.choice([p.literal("<|call|>"), p.literal("<|end|>"), p.and(p.literal("<|start|>")), p.end()]);
-    offer.json_call(to, after, close)
+    offer.json_call(p.sequence(to), p.sequence(after), close)
 }
 
 /// `{"name": "f", "arguments": {"x": 1}}` by itself, of a tool that is known: nothing else marks it.
