@@ -204,6 +204,12 @@ fn what_is_not_followed_is_reported() {
     reported(json!({"enum": [1, 2, 3], "minimum": 2}), &[("#/enum", WIDENED)]);
     reported(json!({"enum": [[1]], "minItems": 2}), &[("#/enum", WIDENED)]);
     reported(json!({"type": "integer", "enum": [2, 3], "minimum": 2}), &[]);
+    let closed = json!({"properties": {"a": {}}, "additionalProperties": {"type": "null"}});
+    reported(json!({"allOf": [closed, {"properties": {"b": {}}}]}), &[("#/allOf/0/additionalProperties", WIDENED)]);
+    reported(json!({"allOf": [closed, {"properties": {"a": {"type": "null"}}}]}), &[]);
+    let shut = json!({"properties": {"a": {}}, "additionalProperties": false});
+    reported(json!({"allOf": [shut, {"properties": {"b": {}}}]}), &[("#/allOf", WIDENED)]);
+    reported(json!({"allOf": [shut, shut]}), &[]);
     reported(json!({"allOf": [{"enum": [1, 1]}, {"enum": [2]}]}), &[("#", REFUSED)]);
     reported(json!({"type": "integer", "maximum": -100}), &[("#", WIDENED)]);
     reported(json!({"minLength": 5000, "maxLength": 9000}), &[("#/minLength", WIDENED), ("#/maxLength", WIDENED)]);

@@ -1,5 +1,7 @@
 //! Which keywords of a schema its rules leave out.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::graph::{Format, Node};
@@ -86,6 +88,11 @@ pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static st
             lost.push(plain("maxItems"));
         }
     }
+    if let (Node::AllOf(_), Some(Value::Array(parts))) = (node, fields.get("allOf")) {
+        if excludes_others(parts) {
+            lost.push(("allOf", "properties that one part excludes are not left out".to_owned()));
+        }
+    }
     if let (Node::Object(properties, _), Some(Value::Array(names))) = (node, fields.get("required")) {
         let known = |name: &str| properties.iter().any(|property| property.name == name);
         if let Some(name) = names.iter().filter_map(Value::as_str).take(limits::CHECKED_NAMES).find(|name| !known(name))
@@ -94,6 +101,16 @@ pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static st
         }
     }
     lost
+}
+
+/// Whether a part of an `allOf` takes no properties but its own, and others have some, or may have.
+fn excludes_others(parts: &[Value]) -> bool {
+    let own = |part: &Value| part.get("properties").and_then(Value::as_object).map_or(0, Map::len);
+    let all = parts.iter().filter_map(|part| part.get("properties")?.as_object()).flat_map(Map::keys);
+    let all = all.collect::<HashSet<_>>().len();
+    let elsewhere = parts.iter().any(|part| part.get("properties").is_none() && part != &Value::Bool(true));
+    let closed = |part: &&Value| part.get("additionalProperties") == Some(&Value::Bool(false));
+    parts.iter().filter(closed).any(|part| elsewhere && parts.len() > 1 || own(part) < all)
 }
 
 /// Whether a keyword beside `const` or `enum` excludes one of the values. Keywords with schemas of their own count as if they did.

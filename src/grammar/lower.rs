@@ -198,14 +198,20 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         // Values, each with the parts that list it.
         let mut enums: BTreeMap<String, (Rule, HashSet<NodeId>)> = BTreeMap::new();
         let mut ignored = Vec::new();
+        // Objects that say what others than their own properties are like.
+        let mut closed = Vec::new();
         for part in parts {
             let (components, is_required) = match graph.node(*part) {
                 Node::AnyOf(branches) => (&**branches, false),
                 _ => (std::slice::from_ref(part), true),
             };
             for component in components {
-                match graph.node(behind(graph, *component)) {
-                    Node::Object(own, _) => {
+                let object = behind(graph, *component);
+                match graph.node(object) {
+                    Node::Object(own, additional) => {
+                        if additional.is_some_and(|others| !matches!(graph.node(others), Node::Any)) {
+                            closed.push((object, own));
+                        }
                         properties.extend(own.iter().map(|property| (property.name, property.schema)));
                         // llama.cpp takes all of them as required. In a circle that would have no end.
                         let forced = is_required && !self.circular[id.index()];
@@ -221,6 +227,13 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                     Node::Any => {}
                     _ => ignored.push(*component),
                 }
+            }
+        }
+        for (object, own) in closed {
+            let own: HashSet<&str> = own.iter().map(|property| property.name).collect();
+            if properties.iter().any(|(name, _)| !own.contains(name)) {
+                let message = "properties of other parts of an allOf are not held to it";
+                self.note(object, "additionalProperties", FidelityKind::Widened, message.to_owned());
             }
         }
         let had_enums = !enums.is_empty();
