@@ -88,10 +88,10 @@ pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static st
             lost.push(plain("maxItems"));
         }
     }
-    if let (Node::AllOf(_), Some(Value::Array(parts))) = (node, fields.get("allOf")) {
-        if excludes_others(parts) {
-            lost.push(("allOf", "properties that one part excludes are not left out".to_owned()));
-        }
+    if let (Node::AllOf(_), Some(Value::Array(parts))) = (node, fields.get("allOf"))
+        && excludes_others(parts)
+    {
+        lost.push(("allOf", "properties that one part excludes are not left out".to_owned()));
     }
     if let (Node::Object(properties, _), Some(Value::Array(names))) = (node, fields.get("required")) {
         let known = |name: &str| properties.iter().any(|property| property.name == name);
