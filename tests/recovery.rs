@@ -176,6 +176,7 @@ fn what_only_looks_like_a_call_is_text() {
         "<tool_call> is a tag",
         "{\"name\": \"other\", \"arguments\": {}}",
         "{\"name\": \"read\"}",
+        "{\"arguments\": \"text\", \"name\": \"read\"}",
         "function<T> and function\n```json\n{}\n```",
         "<|channel|>commentary?<|message|>..",
         "<|start|>assistant hm to=functions.read<|channel|>commentary<|message|>{}",

@@ -126,7 +126,7 @@ impl Offer<'_> {
     fn json_call(&self, before_name: ExprId, after_name: ExprId, close: ExprId) -> ExprId {
         let p = self.p;
         let head = p.atomic(p.sequence([p.tool_open(before_name), self.name(), after_name, p.space()]));
-        p.sequence([head, p.tool_args(p.json()), p.space(), p.tool_close(close)])
+        p.sequence([head, p.any_json_args(), p.space(), p.tool_close(close)])
     }
 
     /// `{"name": "f", "arguments": {...}}` after `before`: the fields in either order, the arguments also as `parameters`. The
@@ -138,7 +138,7 @@ impl Offer<'_> {
         let open = p.sequence([before, p.space(), p.tool_open(p.literal("{")), p.space(), kind]);
         let name = p.json_member("name", p.sequence([p.literal("\""), name, p.literal("\"")]));
         let key = p.choice([p.literal("\"arguments\""), p.literal("\"parameters\"")]);
-        let arguments = p.sequence([key, p.space(), p.literal(":"), p.space(), p.tool_args(p.json()), p.space()]);
+        let arguments = p.sequence([key, p.space(), p.literal(":"), p.space(), p.any_json_args(), p.space()]);
         let brace = p.literal("}");
         let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.literal(after))]) });
         let name_first = p.sequence([p.atomic(p.sequence([open, name, comma()])), arguments, close]);
@@ -251,7 +251,7 @@ fn kimi_k2(offer: &Offer) -> ExprId {
     let head = [p.tool_open(start), id, p.space(), p.literal("<|tool_call_argument_begin|>"), p.space()];
     let close = p.tool_close(p.literal("<|tool_call_end|>"));
     let end = offer.maybe("<|tool_calls_section_end|>");
-    p.sequence([p.atomic(p.sequence(head)), p.tool_args(p.json()), p.space(), close, end])
+    p.sequence([p.atomic(p.sequence(head)), p.any_json_args(), p.space(), close, end])
 }
 
 /// `<｜tool▁call▁begin｜>function<｜tool▁sep｜>f`, a block of JSON and `<｜tool▁call▁end｜>`, in a section or not.

@@ -154,13 +154,21 @@ impl Parts {
         self.excluding(self.sequence([text, close]), vec![marker.to_owned()])
     }
 
-    /// A call's arguments as a JSON object that follows the tool's parameters; `null` for none. Another value is no arguments,
-    /// and must not be lost as if it were.
+    /// A call's arguments as a JSON object that follows the tool's parameters.
     pub fn json_args(&self, tool: &Tool) -> ExprId {
         let schema = schema::parameters(&tool.parameters);
+        self.tool_args(self.schema(self.json_object(), format!("tool-{}-schema", tool.name), schema, false))
+    }
+
+    /// A call's arguments as any JSON object.
+    pub fn any_json_args(&self) -> ExprId {
+        self.tool_args(self.json_object())
+    }
+
+    /// An object; `null` for none. Another value is no arguments, and must not be lost as if it were.
+    fn json_object(&self) -> ExprId {
         let object = self.sequence([self.and(self.literal("{")), self.json()]);
-        let arguments = self.choice([object, self.literal("null")]);
-        self.tool_args(self.schema(arguments, format!("tool-{}-schema", tool.name), schema, false))
+        self.choice([object, self.literal("null")])
     }
 
     /// One of these tools' calls, each a rule of its own.
