@@ -89,9 +89,9 @@ impl Parts {
         self.whole(Tag::ToolName, self.any_name())
     }
 
-    /// What can be a name: no white space, quotes, brackets or signs of markup.
+    /// What can be a name: no white space, quotes, brackets or signs of markup, of which one must follow, or it may go on.
     fn any_name(&self) -> ExprId {
-        self.some(self.none_of(NOT_IN_NAMES))
+        self.sequence([self.some(self.none_of(NOT_IN_NAMES)), self.and(self.one_of(NOT_IN_NAMES))])
     }
 
     /// A call's id.
