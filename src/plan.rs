@@ -202,7 +202,9 @@ impl Key {
 
 fn is_same_tool(one: &Tool, other: &Tool) -> bool {
     let Tool { name, description, parameters } = one;
-    *name == other.name && *description == other.description && is_same(parameters, &other.parameters)
+    *name == other.name
+        && *description == other.description
+        && (Arc::ptr_eq(parameters, &other.parameters) || is_same(parameters, &other.parameters))
 }
 
 /// Whether two JSON values are written alike. Their `==` takes no heed of the order of members, nor of the sign of zero, and

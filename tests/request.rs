@@ -47,7 +47,7 @@ fn every_option_is_read() {
     assert_eq!(request.messages[0].parts[1].kind, "media_marker");
     assert_eq!(request.messages[1].tool_calls[0].arguments, r#"{"a":1.0}"#);
     assert_eq!(request.messages[2].tool_call_id, "1");
-    assert_eq!(request.tools[0].parameters, json!({}));
+    assert_eq!(*request.tools[0].parameters, json!({}));
     assert_eq!(request.tools[1].to_json()["function"]["parameters"].to_string(), r#"{"z":1,"a":2}"#);
     assert_eq!(request.tool_choice, ToolChoice::Required);
     assert_eq!(request.reasoning_format, ReasoningFormat::DeepSeekLegacy);

@@ -265,7 +265,7 @@ fn schemas_of_one_grammar_do_not_meet() {
             "required": ["x", "string"], "$defs": {"x": {"items": {"anyOf": [{"const": value}, {"$ref": "#/$defs/x"}]}}}})
     };
     let mut builder = Builder::new();
-    let names: Vec<String> = [1, 2, 1].map(|value| builder.add_schema("tool", &tool(value)).unwrap()).into();
+    let names = [1, 2, 1].map(|value| builder.add_schema("tool", &tool(value)).unwrap());
     assert_eq!(names[0], names[2]);
     assert_ne!(names[0], names[1]);
     assert!(builder.add_schema("bad", &json!({"properties": {"a": {}, "b": {"pattern": "^($"}}})).is_err());

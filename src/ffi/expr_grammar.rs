@@ -156,7 +156,6 @@ pub unsafe extern "C" fn chat_expr_excluding(
         if texts.is_empty() {
             return Err(Error::invalid("markers: must not be none"));
         }
-        let texts = texts.into_iter().map(str::to_owned).collect();
         Ok(formats.child(child)?.map(|child| formats.builder.excluding(child, texts)))
     })
 }

@@ -10,6 +10,8 @@ use super::parser::chat_parser;
 use super::ptr::{Out, give, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
+use smol_str::SmolStr;
+
 use crate::error::{Error, Result};
 use crate::grammar::{self, Builder, FidelityKind, Grammar, Recogniser, Rule, TriggerKind, schema};
 
@@ -365,11 +367,11 @@ pub extern "C" fn chat_grammar_builder_add_parser(
 fn add(
     handle: Option<&mut chat_grammar_builder>,
     out: Out<'_, chat_str>,
-    added: impl FnOnce(&mut Builder) -> Result<String>,
+    added: impl FnOnce(&mut Builder) -> Result<SmolStr>,
 ) -> Result<()> {
     let (handle, out) = (required(handle, "builder")?, required(out, "out")?);
     handle.0.change(|building| {
-        building.name = added(&mut building.builder)?;
+        building.name = added(&mut building.builder)?.into();
         out.write(view(Some(&building.name)));
         Ok(())
     })

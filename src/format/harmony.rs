@@ -168,7 +168,7 @@ impl Harmony<'_> {
         // The header shows once it is certain that it is not a call's.
         let text = p.content(p.until(END));
         let close = p.choice([p.content(p.literal(END)), p.end()]);
-        let body = p.excluding(p.sequence([text, close]), vec![END.to_owned()]);
+        let body = p.excluding(p.sequence([text, close]), [END]);
         p.sequence([p.atomic(p.content(header)), body])
     }
 

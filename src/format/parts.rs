@@ -151,7 +151,7 @@ impl Parts {
     pub fn closed(&self, tag: Tag, marker: &str) -> ExprId {
         let text = self.tag(tag, self.until(marker));
         let close = self.choice([self.literal(marker), self.end()]);
-        self.excluding(self.sequence([text, close]), vec![marker.to_owned()])
+        self.excluding(self.sequence([text, close]), [marker])
     }
 
     /// A call's arguments as a JSON object that follows the tool's parameters.
@@ -221,7 +221,9 @@ impl Parts {
                 (&marker[..start], &marker[start + core.len()..])
             }
         };
-        let may = |text: &str| -> Vec<ExprId> { text.chars().map(|c| self.optional(self.literal(c))).collect() };
+        let may = |text: &str| -> Vec<ExprId> {
+            text.chars().map(|c| self.optional(self.literal(c.encode_utf8(&mut [0; 4])))).collect()
+        };
         let parts = may(before).into_iter().chain([self.literal(core)]).chain(may(after));
         self.sequence(parts.collect::<Vec<_>>())
     }

@@ -1,15 +1,20 @@
 //! Text up to a marker, as a grammar has to say it: one rule for each thing that may have been seen of a marker so far.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
+
+use smallvec::SmallVec;
 
 /// An Aho-Corasick automaton over characters.
 pub(super) struct Automaton {
     states: Vec<State>,
+    /// The characters of the markers, sorted.
+    alphabet: Vec<char>,
 }
 
 #[derive(Default)]
 struct State {
-    next: BTreeMap<char, usize>,
+    /// Where characters of markers lead, sorted by the character.
+    next: SmallVec<[(char, usize); 1]>,
     /// The longest proper suffix of what led here that begins a marker.
     fallback: usize,
     /// A marker ends here.
@@ -17,39 +22,52 @@ struct State {
 }
 
 /// Where the characters lead from one state.
+#[derive(Default)]
 pub(super) struct Moves {
     /// Characters that complete a marker.
-    pub completing: Vec<char>,
-    /// Characters that lead to another state than the first, by that state.
-    pub onward: BTreeMap<usize, Vec<char>>,
+    pub completing: SmallVec<[char; 4]>,
+    /// Characters that lead to another state than the first, sorted by that state.
+    pub onward: SmallVec<[(usize, char); 4]>,
     /// All of these together; every other character leads to the first state.
-    pub special: Vec<char>,
+    pub special: SmallVec<[char; 8]>,
+}
+
+impl State {
+    /// Where a character of a marker leads, or its place among those that lead somewhere.
+    fn to(&self, c: char) -> Result<usize, usize> {
+        self.next.binary_search_by_key(&c, |(known, _)| *known).map(|place| self.next[place].1)
+    }
 }
 
 impl Automaton {
     /// The automaton that finds any of `markers`; none of them may be empty.
     pub fn new<S: AsRef<str>>(markers: &[S]) -> Self {
-        let mut automaton = Automaton { states: vec![State::default()] };
+        let mut alphabet: Vec<char> = markers.iter().flat_map(|marker| marker.as_ref().chars()).collect();
+        let mut states = vec![State::default()];
         for marker in markers {
             let mut at = 0;
             for c in marker.as_ref().chars() {
-                let fresh = automaton.states.len();
-                at = *automaton.states[at].next.entry(c).or_insert(fresh);
-                if at == fresh {
-                    automaton.states.push(State::default());
-                }
+                at = states[at].to(c).unwrap_or_else(|place| {
+                    let fresh = states.len();
+                    states[at].next.insert(place, (c, fresh));
+                    states.push(State::default());
+                    fresh
+                });
             }
-            automaton.states[at].ends = true;
+            states[at].ends = true;
         }
+        alphabet.sort_unstable();
+        alphabet.dedup();
+        let mut automaton = Automaton { states, alphabet };
         automaton.link();
         automaton
     }
 
     fn link(&mut self) {
-        let mut queue: VecDeque<usize> = self.states[0].next.values().copied().collect();
+        let mut queue: VecDeque<usize> = self.states[0].next.iter().map(|(_, to)| *to).collect();
         while let Some(at) = queue.pop_front() {
-            let next: Vec<(char, usize)> = self.states[at].next.iter().map(|(&c, &to)| (c, to)).collect();
-            for (c, to) in next {
+            for index in 0..self.states[at].next.len() {
+                let (c, to) = self.states[at].next[index];
                 let fallback = self.step(self.states[at].fallback, c);
                 self.states[to].fallback = fallback;
                 self.states[to].ends |= self.states[fallback].ends;
@@ -60,7 +78,7 @@ impl Automaton {
 
     fn step(&self, mut at: usize, c: char) -> usize {
         loop {
-            if let Some(&to) = self.states[at].next.get(&c) {
+            if let Ok(to) = self.states[at].to(c) {
                 return to;
             }
             if at == 0 {
@@ -70,25 +88,32 @@ impl Automaton {
         }
     }
 
-    /// The states in which no marker has ended, with their moves. The first is where the text begins.
-    pub fn moves(&self) -> impl Iterator<Item = (usize, Moves)> + '_ {
-        let alphabet: BTreeSet<char> = self.states.iter().flat_map(|state| state.next.keys().copied()).collect();
-        let open = (0..self.states.len()).filter(|&at| !self.states[at].ends);
-        open.map(move |at| {
-            let mut moves = Moves { completing: Vec::new(), onward: BTreeMap::new(), special: Vec::new() };
-            for &c in &alphabet {
-                let to = self.step(at, c);
-                if self.states[to].ends {
-                    moves.completing.push(c);
-                } else if to != 0 {
-                    moves.onward.entry(to).or_default().push(c);
-                } else {
-                    continue;
-                }
-                moves.special.push(c);
+    /// How many states there are.
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// The states in which no marker has ended. The first is where the text begins.
+    pub fn open(&self) -> impl Iterator<Item = usize> {
+        (0..self.states.len()).filter(|&at| !self.states[at].ends)
+    }
+
+    /// Where characters lead from a state.
+    pub fn moves(&self, at: usize) -> Moves {
+        let mut moves = Moves::default();
+        for &c in &self.alphabet {
+            let to = self.step(at, c);
+            if self.states[to].ends {
+                moves.completing.push(c);
+            } else if to != 0 {
+                moves.onward.push((to, c));
+            } else {
+                continue;
             }
-            (at, moves)
-        })
+            moves.special.push(c);
+        }
+        moves.onward.sort_unstable();
+        moves
     }
 }
 
@@ -112,7 +137,8 @@ mod tests {
         for text in ["", "a<</a", "aaaab", "xaab", "</</a>", "aaa", "ab ab\n", "é</a>é"] {
             assert_eq!(is_free(&automaton, text), !markers.iter().any(|m| text.contains(m)), "{text:?}");
         }
-        for (at, moves) in automaton.moves() {
+        for at in automaton.open() {
+            let moves = automaton.moves(at);
             for &c in &moves.special {
                 let to = automaton.step(at, c);
                 assert_eq!(moves.completing.contains(&c), automaton.states[to].ends);

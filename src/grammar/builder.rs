@@ -1,9 +1,11 @@
 //! Rules under unique names, and what was given up on the way.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write;
+use std::ops::Range;
 
-use super::fit::Reader;
+use smol_str::{SmolStr, SmolStrBuilder, format_smolstr};
+
+use super::fit::{self, Reader};
 use super::rule::Rule;
 use super::{from_peg, gbnf, primitive};
 use crate::error::Result;
@@ -53,30 +55,31 @@ impl FidelityKind {
 /// Collects rules. Each gets a name of its own; a rule that is there already, under that name, is used again.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    rules: BTreeMap<String, Entry>,
+    rules: BTreeMap<SmolStr, Entry>,
+    /// The texts of rules, those of removed ones, too.
+    texts: String,
     /// By the name that was asked for: the rules that got a number behind it.
-    numbered: HashMap<String, Numbered>,
+    numbered: HashMap<SmolStr, Numbered>,
     /// Names in the order they came in, for [`Builder::undo`].
-    journal: Vec<String>,
+    journal: Vec<SmolStr>,
     report: Vec<Fidelity>,
     /// The rules of references: which document they are in, and the pointer.
-    pub(super) references: HashMap<(u64, String), String>,
+    pub(super) references: HashMap<(u64, String), SmolStr>,
     /// Documents that were too deep to be told from others.
     pub(super) strange: u64,
-    bytes: usize,
 }
 
-/// A rule and its text. The name of a recursive rule is taken before its body is there.
+/// A rule and where its text is. The name of a recursive rule is taken before its body is there.
 #[derive(Clone, Debug)]
 struct Entry {
     rule: Rule,
-    text: Option<String>,
+    text: Option<Range<usize>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Numbered {
     next: u64,
-    by_text: HashMap<String, String>,
+    by_text: HashMap<String, SmolStr>,
 }
 
 /// A state to go back to.
@@ -95,18 +98,18 @@ impl Default for Builder {
 impl Builder {
     /// With the rule `space`, the blanks that may stand between the parts of a JSON value.
     pub fn new() -> Self {
-        let (rules, numbered, journal, report, references) = Default::default();
-        let mut builder = Builder { rules, numbered, journal, report, references, strange: 0, bytes: 0 };
+        let (rules, texts, numbered, journal, report, references) = Default::default();
+        let mut builder = Builder { rules, texts, numbered, journal, report, references, strange: 0 };
         builder.add(primitive::SPACE, primitive::space());
         builder
     }
 
     /// Adds a rule and returns its actual name: characters that names cannot have become dashes, the names of the rules that
     /// schemas share get a dash behind them, and where another rule has the name, a number follows. `""` is `root`, the top.
-    pub fn add_rule(&mut self, name: &str, body: Rule) -> String {
-        let name = if name.is_empty() { "root".to_owned() } else { clean(name) };
+    pub fn add_rule(&mut self, name: &str, body: Rule) -> SmolStr {
+        let name = if name.is_empty() { "root".into() } else { clean(name) };
         if primitive::is_reserved(&name) && name != "root" {
-            self.add(&format!("{name}-"), body)
+            self.add(&format_smolstr!("{name}-"), body)
         } else {
             self.add(&name, body)
         }
@@ -130,10 +133,12 @@ impl Builder {
     /// The grammar. llama.cpp's reader takes it, whatever the bounds of repetitions.
     pub fn finish(mut self) -> Grammar {
         while self.fit() {}
-        let mut text = String::new();
+        let sign = " ::= ";
+        let mut text = String::with_capacity(
+            self.rules.keys().map(|name| name.len() + sign.len() + 1).sum::<usize>() + self.texts.len(),
+        );
         for (name, entry) in &self.rules {
-            let body = entry.text.as_deref().unwrap_or_default();
-            writeln!(text, "{name} ::= {body}").expect("a String takes all that is written to it");
+            text.extend([name, sign, self.text(entry).unwrap_or_default(), "\n"]);
         }
         Grammar { text, report: self.report }
     }
@@ -152,8 +157,11 @@ impl Builder {
     /// Gives rules of their own to groups that repeat too often for their size; whether there were any. What moves changes the
     /// order in which names are read, and so what counts for how much.
     fn fit(&mut self) -> bool {
+        if self.rules.values().all(|entry| fit::is_small(&entry.rule)) {
+            return false;
+        }
         let mut reader = Reader::default();
-        let names: Vec<String> = self.rules.keys().cloned().collect();
+        let names: Vec<SmolStr> = self.rules.keys().cloned().collect();
         let mut any = false;
         for name in names {
             let Some(entry) = self.rules.get_mut(&name) else { continue };
@@ -161,7 +169,7 @@ impl Builder {
             let mut hoisted = false;
             reader.read(&name, &mut rule, &mut |body| {
                 hoisted = true;
-                self.add(&format!("{name}-part"), body)
+                self.add(&format_smolstr!("{name}-part"), body)
             });
             any |= hoisted;
             if hoisted {
@@ -174,44 +182,60 @@ impl Builder {
     }
 
     /// [`Builder::add_rule`] that may have the name of a shared rule.
-    pub(super) fn add(&mut self, name: &str, rule: Rule) -> String {
+    pub(super) fn add(&mut self, name: &str, rule: Rule) -> SmolStr {
         let name = clean(name);
         let rule = settled(rule);
-        let text = rule.to_string();
+        let text = self.write(&rule);
+        let name = self.name_for(name, &text);
+        if self.rules.contains_key(&name) {
+            self.texts.truncate(text.start);
+        } else {
+            self.journal.push(name.clone());
+            self.rules.insert(name.clone(), Entry { rule, text: Some(text) });
+        }
+        name
+    }
+
+    /// The name under which a rule with this text is there, or is to be.
+    fn name_for(&mut self, name: SmolStr, text: &Range<usize>) -> SmolStr {
+        let text = &self.texts[text.clone()];
+        let same = |entry: &Entry| self.text(entry) == Some(text);
         match self.rules.get(&name) {
-            None => {
-                self.insert(name.clone(), rule, text);
-                return name;
-            }
-            Some(entry) if entry.text.as_deref() == Some(&text) => return name,
+            None => return name,
+            Some(entry) if same(entry) => return name,
             Some(_) => {}
         }
-        let numbered = self.numbered.entry(name.clone()).or_default();
-        let same = |entry: &Entry| entry.text.as_deref() == Some(&text);
-        if let Some(known) = numbered.by_text.get(&text).filter(|known| self.rules.get(*known).is_some_and(same)) {
+        let known = self.numbered.get(&name);
+        let by_text = known.and_then(|numbered| numbered.by_text.get(text));
+        if let Some(known) = by_text.filter(|known| self.rules.get(*known).is_some_and(same)) {
             return known.clone();
         }
-        let number = loop {
-            let candidate = format!("{name}{}", numbered.next);
+        let mut next = known.map_or(0, |numbered| numbered.next);
+        let (number, is_new) = loop {
+            let candidate = format_smolstr!("{name}{next}");
             match self.rules.get(&candidate) {
-                None => break candidate,
-                Some(entry) if same(entry) => return candidate,
-                Some(_) => numbered.next += 1,
+                None => break (candidate, true),
+                Some(entry) if same(entry) => break (candidate, false),
+                Some(_) => next += 1,
             }
         };
-        numbered.by_text.insert(text.clone(), number.clone());
-        self.insert(number.clone(), rule, text);
+        let text = text.to_owned();
+        let numbered = self.numbered.entry(name).or_default();
+        numbered.next = next;
+        if is_new {
+            numbered.by_text.insert(text, number.clone());
+        }
         number
     }
 
     /// Takes a free name like `name`, for a rule that [`Builder::fill`] adds.
-    pub(super) fn reserve(&mut self, name: &str) -> String {
+    pub(super) fn reserve(&mut self, name: &str) -> SmolStr {
         // A host's rule may be called nothing.
-        let name = if name.is_empty() { "rule".to_owned() } else { clean(name) };
+        let name = if name.is_empty() { "rule".into() } else { clean(name) };
         let mut free = name.clone();
         let mut number = 0_u64;
         while self.rules.contains_key(&free) {
-            free = format!("{name}{number}");
+            free = format_smolstr!("{name}{number}");
             number += 1;
         }
         self.rules.insert(free.clone(), Entry { rule: Rule::Empty, text: None });
@@ -220,16 +244,26 @@ impl Builder {
     }
 
     /// Gives a reserved name its body.
-    pub(super) fn fill(&mut self, reserved: &str, rule: Rule) {
+    pub(super) fn fill(&mut self, reserved: &SmolStr, rule: Rule) {
         let rule = settled(rule);
-        let text = rule.to_string();
-        self.bytes += reserved.len() + text.len();
-        self.rules.insert(reserved.to_owned(), Entry { rule, text: Some(text) });
+        let text = Some(self.write(&rule));
+        self.rules.insert(reserved.clone(), Entry { rule, text });
+    }
+
+    /// Adds the text of a rule to the texts.
+    fn write(&mut self, rule: &Rule) -> Range<usize> {
+        let start = self.texts.len();
+        rule.write(&mut self.texts);
+        start..self.texts.len()
+    }
+
+    fn text(&self, entry: &Entry) -> Option<&str> {
+        entry.text.clone().map(|text| &self.texts[text])
     }
 
     /// How much text the rules that were ever added have.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.texts.len()
     }
 
     /// Now.
@@ -244,12 +278,6 @@ impl Builder {
         }
         self.references.retain(|_, name| self.rules.contains_key(name));
         self.report.truncate(mark.report);
-    }
-
-    fn insert(&mut self, name: String, rule: Rule, text: String) {
-        self.bytes += name.len() + text.len();
-        self.journal.push(name.clone());
-        self.rules.insert(name, Entry { rule, text: Some(text) });
     }
 }
 
@@ -267,19 +295,22 @@ fn settled(rule: Rule) -> Rule {
 }
 
 /// A name of letters, digits and dashes: whatever else it has becomes a dash, several in a row one.
-pub(super) fn clean(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
+pub(super) fn clean(name: &str) -> SmolStr {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if name.chars().all(fits) {
+        return SmolStr::new(name);
+    }
+    let mut out = SmolStrBuilder::new();
     let mut replaced = false;
     for c in name.chars() {
-        let fits = c.is_ascii_alphanumeric() || c == '-';
-        if fits {
+        if fits(c) {
             out.push(c);
         } else if !replaced {
             out.push('-');
         }
-        replaced = !fits;
+        replaced = !fits(c);
     }
-    out
+    out.finish()
 }
 
 #[cfg(test)]

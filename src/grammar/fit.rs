@@ -6,26 +6,28 @@
 
 use std::collections::HashSet;
 
+use smol_str::SmolStr;
+
 use super::rule::{Bounds, Rule};
 use crate::limits;
 
 /// Reads rules in the order of their text.
 #[derive(Default)]
 pub(super) struct Reader {
-    names: HashSet<String>,
+    names: HashSet<SmolStr>,
     unrolled: u64,
 }
 
 impl Reader {
     /// Reads the rule `name`; `hoist` gets each body that is too large, and answers the name of the rule it has become.
-    pub fn read(&mut self, name: &str, body: &mut Rule, hoist: &mut dyn FnMut(Rule) -> String) {
+    pub fn read(&mut self, name: &SmolStr, body: &mut Rule, hoist: &mut dyn FnMut(Rule) -> SmolStr) {
         self.name(name);
         self.part(body, hoist);
     }
 
-    fn name(&mut self, name: &str) {
+    fn name(&mut self, name: &SmolStr) {
         if !self.names.contains(name) {
-            self.names.insert(name.to_owned());
+            self.names.insert(name.clone());
         }
     }
 
@@ -34,7 +36,7 @@ impl Reader {
     }
 
     /// How many rules the part counts for where it repeats.
-    fn part(&mut self, part: &mut Rule, hoist: &mut dyn FnMut(Rule) -> String) -> u64 {
+    fn part(&mut self, part: &mut Rule, hoist: &mut dyn FnMut(Rule) -> SmolStr) -> u64 {
         match part {
             // A body written by hand was found to be small enough when it came.
             Rule::Empty | Rule::Literal(_) | Rule::Spelled(_) | Rule::Class(_) | Rule::Gbnf(_) => 1,
@@ -63,6 +65,31 @@ impl Reader {
                 **body = Rule::Reference(hoist(inner));
                 times
             }
+        }
+    }
+}
+
+/// Whether no repetition in a rule can be too large, whatever other rules there are: what most rules are.
+pub(super) fn is_small(rule: &Rule) -> bool {
+    most(rule).is_some()
+}
+
+/// At most how many rules a part adds to the count, and for how many it counts itself where it repeats. `None`: too many.
+fn most(part: &Rule) -> Option<(u64, u64)> {
+    match part {
+        Rule::Empty | Rule::Literal(_) | Rule::Spelled(_) | Rule::Class(_) | Rule::Gbnf(_) => Some((0, 1)),
+        Rule::Reference(_) => Some((1, 1)),
+        Rule::Sequence(parts) | Rule::Choice(parts) => parts.iter().try_fold((0, 1), |(sum, size), part| {
+            let (adds, counts) = most(part)?;
+            Some((sum + adds, counts.max(size)))
+        }),
+        Rule::Group(body, _) => most(body).map(|(adds, _)| (adds + 1, adds + 1)),
+        Rule::Repeat(body, bounds) => {
+            let (adds, size) = most(body)?;
+            let (times, rules) = unrolled(bounds);
+            let size = size.saturating_mul(times);
+            let fits = size <= limits::GBNF_REPETITIONS || matches!(**body, Rule::Reference(_));
+            fits.then_some((adds + rules, size))
         }
     }
 }

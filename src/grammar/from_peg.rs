@@ -6,9 +6,12 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use smallvec::SmallVec;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::automaton::Automaton;
 use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
+use super::class::{class, one_of, string_character};
 use super::rule::Rule;
 use super::schema;
 use crate::limits;
@@ -81,11 +84,11 @@ struct Lowering<'a> {
     arena: &'a Arena,
     rules: &'a mut Builder,
     /// The grammar's names for the arena's rules.
-    names: HashMap<&'a str, String>,
+    names: HashMap<&'a str, SmolStr>,
     /// Rules that have a name but no body yet.
-    pending: Vec<(String, ExprId)>,
+    pending: Vec<(SmolStr, ExprId)>,
     /// Rules for text with markers, by the markers and what of the text they are about.
-    texts: HashMap<(&'a [String], Text), String>,
+    texts: HashMap<(&'a [SmolStr], Text), SmolStr>,
     /// Rules for schemas.
     schemas: HashMap<ExprId, Rule>,
     /// Groups of parts in any order so far.
@@ -109,7 +112,7 @@ impl<'a> Lowering<'a> {
         match arena.get(id) {
             Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => Rule::Empty,
             Expr::Literal(text) if text.is_empty() => Rule::Empty,
-            Expr::Literal(text) => Rule::literal(text.as_str()),
+            Expr::Literal(text) => Rule::Literal(text.clone()),
             Expr::Sequence(children) => {
                 let parts = children.iter().map(|&child| self.lower(child)).collect();
                 sequence(parts)
@@ -129,7 +132,7 @@ impl<'a> Lowering<'a> {
             }
             Expr::Any => Rule::class("."),
             Expr::Space => Rule::reference("space"),
-            Expr::Char(set) => Rule::class(class(&set.ranges, set.negated)),
+            Expr::Char(set) => class(set.ranges.iter().copied(), set.negated),
             Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => {
                 string_character(char::from(*delimiter)).repeat(0, None)
             }
@@ -224,7 +227,7 @@ impl<'a> Lowering<'a> {
             Expr::Literal(text) => text.is_empty(),
             Expr::Schema { child, schema, raw: true, .. } if may_be_string(schema) => inner(child),
             Expr::Any | Expr::Char(_) | Expr::Schema { .. } => false,
-            Expr::Excluding(_, markers) => markers.iter().any(String::is_empty),
+            Expr::Excluding(_, markers) => markers.iter().any(SmolStr::is_empty),
             // What its author wrote is taken to be something.
             Expr::Gbnf(_, text) => text.is_empty(),
             Expr::Sequence(children) => children.iter().all(inner),
@@ -238,13 +241,13 @@ impl<'a> Lowering<'a> {
 
     fn reference(&mut self, name: &'a str) -> Rule {
         if let Some(known) = self.names.get(name) {
-            return Rule::reference(known.as_str());
+            return Rule::Reference(known.clone());
         }
         let Some(rule) = self.arena.rule_named(name) else { return Rule::Empty };
         let reserved = self.rules.reserve(name);
         self.names.insert(name, reserved.clone());
         self.pending.push((reserved.clone(), rule));
-        Rule::reference(reserved)
+        Rule::Reference(reserved)
     }
 
     /// A schema that cannot be used degrades alone: any JSON stands for it, and the report says so.
@@ -252,7 +255,7 @@ impl<'a> Lowering<'a> {
         let SchemaRef { document, pointer } = schema;
         let found = document.pointer(pointer).unwrap_or(&Value::Null);
         match self.rules.add_schema_within(name, found, document) {
-            Ok(rule) => Rule::reference(rule),
+            Ok(rule) => Rule::Reference(rule),
             Err(error) => {
                 self.rules.note(Fidelity {
                     schema: name.to_owned(),
@@ -283,38 +286,49 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn text(&mut self, id: ExprId, markers: &'a [String], kind: Text) -> Rule {
-        if markers.iter().any(String::is_empty) {
+    fn text(&mut self, id: ExprId, markers: &'a [SmolStr], kind: Text) -> Rule {
+        if markers.iter().any(SmolStr::is_empty) {
             return Rule::Empty;
         }
         if let Some(known) = self.texts.get(&(markers, kind)) {
-            return Rule::reference(known.as_str());
+            return Rule::Reference(known.clone());
         }
         let automaton = Automaton::new(markers);
         let number = id.index();
-        let mut name = |state| match state {
-            0 => self.rules.reserve(&format!("{}-{number}", kind.name())),
-            state => self.rules.reserve(&format!("{}-{number}-{state:02}", kind.name())),
+        let name = |state| match state {
+            0 => format_smolstr!("{}-{number}", kind.name()),
+            state => format_smolstr!("{}-{number}-{state:02}", kind.name()),
         };
-        let states: HashMap<usize, String> = automaton.moves().map(|(state, _)| (state, name(state))).collect();
-        let start = if kind == Text::Some { self.rules.reserve(&format!("some-{number}")) } else { states[&0].clone() };
-        for (state, moves) in automaton.moves() {
-            let mut onward = Vec::new();
-            if kind == Text::Closed && !moves.completing.is_empty() {
+        let mut states = vec![SmolStr::default(); automaton.len()];
+        for state in automaton.open() {
+            states[state] = self.rules.reserve(&name(state));
+        }
+        let start = match kind {
+            Text::Some => self.rules.reserve(&format_smolstr!("some-{number}")),
+            _ => states[0].clone(),
+        };
+        for state in automaton.open() {
+            let moves = automaton.moves(state);
+            let mut onward = Vec::with_capacity(moves.onward.len() + 3);
+            if kind != Text::Closed {
+                onward.push(Rule::Empty);
+            } else if !moves.completing.is_empty() {
                 onward.push(one_of(false, &moves.completing));
             }
-            for (to, chars) in moves.onward {
-                onward.push(sequence(vec![one_of(false, &chars), Rule::reference(states[&to].as_str())]));
+            let mut step = |negated, chars: &[char], to: usize| {
+                onward.push(Rule::Sequence(vec![one_of(negated, chars), Rule::Reference(states[to].clone())]));
+            };
+            for same in moves.onward.chunk_by(|(one, _), (other, _)| one == other) {
+                step(false, &same.iter().map(|(_, c)| *c).collect::<SmallVec<[char; 4]>>(), same[0].0);
             }
-            onward.push(sequence(vec![one_of(true, &moves.special), Rule::reference(states[&0].as_str())]));
+            step(true, &moves.special, 0);
             if state == 0 && kind == Text::Some {
-                self.rules.fill(&start, Rule::choice(onward.clone()));
+                self.rules.fill(&start, Rule::choice(onward[1..].iter().cloned()));
             }
-            let stop = (kind != Text::Closed).then_some(Rule::Empty);
-            self.rules.fill(&states[&state], Rule::choice(stop.into_iter().chain(onward)));
+            self.rules.fill(&states[state], Rule::Choice(onward));
         }
         self.texts.insert((markers, kind), start.clone());
-        Rule::reference(start)
+        Rule::Reference(start)
     }
 
     fn unordered(&mut self, required: &[ExprId], optional: &[ExprId]) -> Rule {
@@ -340,21 +354,21 @@ impl<'a> Lowering<'a> {
         // A rule for each set of required parts that are still missing, by the set's bits; the empty set comes first.
         let number = self.orders;
         self.orders += 1;
-        let mut name = |missing| self.rules.reserve(&format!("any-order-{number}-{missing}"));
-        let sets: Vec<String> = (0..1_usize << required.len()).map(&mut name).collect();
+        let mut name = |missing| self.rules.reserve(&format_smolstr!("any-order-{number}-{missing}"));
+        let sets: Vec<SmolStr> = (0..1_usize << required.len()).map(&mut name).collect();
         for (missing, name) in sets.iter().enumerate() {
             let mut branches: Vec<Rule> = Vec::new();
             if missing == 0 {
                 branches.push(Rule::Empty);
             }
             for (bit, part) in required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0) {
-                branches.push(sequence(vec![part.clone(), Rule::reference(sets[missing & !(1 << bit)].as_str())]));
+                branches.push(sequence(vec![part.clone(), Rule::Reference(sets[missing & !(1 << bit)].clone())]));
             }
-            let more = optional.iter().map(|part| sequence(vec![part.clone(), Rule::reference(name.as_str())]));
+            let more = optional.iter().map(|part| sequence(vec![part.clone(), Rule::Reference(name.clone())]));
             branches.extend(more);
             self.rules.fill(name, body_of(Rule::choice(branches)));
         }
-        Rule::reference(sets[sets.len() - 1].as_str())
+        Rule::Reference(sets[sets.len() - 1].clone())
     }
 }
 
@@ -384,14 +398,17 @@ fn choice(branches: Vec<Rule>) -> Rule {
 
 /// As the body of a rule. It must not end in a blank: the next line would count as part of it.
 fn body_of(rule: Rule) -> Rule {
+    if !matches!(rule, Rule::Choice(_) | Rule::Empty) {
+        return rule;
+    }
     let mut branches = Vec::new();
     flatten(rule, &mut branches);
-    let full: Vec<Rule> = branches.iter().filter(|branch| **branch != Rule::Empty).cloned().collect();
-    let blank = full.len() < branches.len();
-    match (full.len(), blank) {
+    let all = branches.len();
+    branches.retain(|branch| *branch != Rule::Empty);
+    match (branches.len(), branches.len() < all) {
         (0, _) => Rule::literal(""),
-        (_, true) => Rule::choice([Rule::Empty].into_iter().chain(full)),
-        _ => Rule::choice(full),
+        (_, true) => Rule::choice([Rule::Empty].into_iter().chain(branches)),
+        _ => Rule::Choice(branches),
     }
 }
 
@@ -405,19 +422,19 @@ fn flatten(rule: Rule, into: &mut Vec<Rule>) {
 
 /// All of these but the empty ones, with choices in parentheses.
 fn sequence(parts: Vec<Rule>) -> Rule {
-    let mut parts: Vec<Rule> = parts
-        .into_iter()
-        .flat_map(|part| match part {
-            Rule::Empty => Vec::new(),
-            Rule::Sequence(inner) => inner,
-            choice @ Rule::Choice(_) => vec![choice.group()],
-            other => vec![other],
-        })
-        .collect();
-    match parts.len() {
+    let mut flat = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            Rule::Empty => {}
+            Rule::Sequence(inner) => flat.extend(inner),
+            choice @ Rule::Choice(_) => flat.push(choice.group()),
+            other => flat.push(other),
+        }
+    }
+    match flat.len() {
         0 => Rule::Empty,
-        1 => parts.swap_remove(0),
-        _ => Rule::Sequence(parts),
+        1 => flat.swap_remove(0),
+        _ => Rule::Sequence(flat),
     }
 }
 
@@ -436,53 +453,4 @@ fn repeat(rule: Rule, min: u32, max: Option<u32>) -> Rule {
         (min, Some(max)) if min == max => item(rule).times(u64::from(min), Some(u64::from(max))),
         _ => item(rule).repeat(u64::from(min), max.map(u64::from)),
     }
-}
-
-fn class(ranges: &[(char, char)], negated: bool) -> String {
-    let mut out = String::from(if negated { "[^" } else { "[" });
-    for (i, &(low, high)) in ranges.iter().enumerate() {
-        if (low, high) == ('-', '-') && i + 1 == ranges.len() {
-            // At the end it is no range.
-            out.push('-');
-            continue;
-        }
-        push_class_char(&mut out, low);
-        if high != low {
-            out.push('-');
-            push_class_char(&mut out, high);
-        }
-    }
-    out.push(']');
-    out
-}
-
-/// One character of these, or any other.
-fn one_of(negated: bool, chars: &[char]) -> Rule {
-    Rule::class(class(&chars.iter().map(|&c| (c, c)).collect::<Vec<_>>(), negated))
-}
-
-/// As llama.cpp spells it: ASCII, whatever the character.
-fn push_class_char(class: &mut String, c: char) {
-    match (c, u32::from(c)) {
-        (']' | '[' | '\\', _) => class.extend(['\\', c]),
-        ('\n', _) => class.push_str("\\n"),
-        ('\r', _) => class.push_str("\\r"),
-        ('\t', _) => class.push_str("\\t"),
-        // They mean something in a class, and not all readers know an escape for them.
-        ('^' | '-', code) => class.push_str(&format!("\\x{code:02X}")),
-        (' '..='~', _) => class.push(c),
-        (_, code @ ..=0xFF) => class.push_str(&format!("\\x{code:02X}")),
-        (_, code @ ..=0xFFFF) => class.push_str(&format!("\\u{code:04X}")),
-        (_, code) => class.push_str(&format!("\\U{code:08X}")),
-    }
-}
-
-/// A character other than the delimiter, or an escape.
-fn string_character(delimiter: char) -> Rule {
-    let escape = Rule::choice([
-        Rule::class(format!("[{delimiter}\\\\/bfnrt]")),
-        sequence(vec![Rule::literal("u"), Rule::class("[0-9a-fA-F]").times(4, Some(4))]),
-    ]);
-    let plain = Rule::class(format!("[^{delimiter}\\\\]"));
-    item(Rule::choice([plain, sequence(vec![Rule::literal("\\"), escape])]))
 }

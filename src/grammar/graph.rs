@@ -131,6 +131,10 @@ impl<'a> Graph<'a> {
 
     /// Which nodes lie on a cycle of `edges`.
     pub fn cyclic(&self, edges: impl Fn(NodeId) -> Vec<NodeId>) -> Vec<bool> {
+        // Without references a schema is a tree.
+        if self.targets.is_empty() {
+            return vec![false; self.nodes.len()];
+        }
         let mut search = Search { state: vec![State::default(); self.nodes.len()], open: Vec::new(), entered: 0 };
         let mut cyclic = vec![false; self.nodes.len()];
         for start in (0..self.nodes.len() as u32).map(NodeId) {

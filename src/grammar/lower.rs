@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use serde_json::Value;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::builder::{Builder, Fidelity, FidelityKind};
 use super::graph::{Count, Format, Graph, Node, NodeId, Text};
@@ -24,9 +25,9 @@ pub(super) struct Lowering<'b, 'g, 'a> {
     /// The `allOf`s that contain themselves. Others are written out wherever they stand.
     circular: Vec<bool>,
     /// The names of the circular ones that were met.
-    named: HashMap<NodeId, String>,
+    named: HashMap<NodeId, SmolStr>,
     /// Rules that have their names but not their bodies yet.
-    waiting: VecDeque<(NodeId, String)>,
+    waiting: VecDeque<(NodeId, SmolStr)>,
     steps: usize,
     noted: HashSet<(String, String)>,
     pub notes: Vec<Fidelity>,
@@ -37,7 +38,7 @@ enum Lowered {
     /// The body of a rule of its own.
     Body(Rule),
     /// A rule that is there already.
-    Named(String),
+    Named(SmolStr),
 }
 
 impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
@@ -48,7 +49,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     }
 
     /// Adds a node as the rule `name` (`""`: the top), with all that it needs, and returns the rule to refer to.
-    pub fn all(&mut self, first: NodeId, name: &str) -> Result<String> {
+    pub fn all(&mut self, first: NodeId, name: &str) -> Result<SmolStr> {
         for (id, key, message) in &self.graph.lost {
             self.note(*id, key, FidelityKind::Widened, message.clone());
         }
@@ -64,16 +65,16 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     }
 
     /// The rule of a node. Every rule below it has a name that begins with `name`.
-    fn visit(&mut self, id: NodeId, name: &str, depth: usize) -> Result<String> {
+    fn visit(&mut self, id: NodeId, name: &str, depth: usize) -> Result<SmolStr> {
         self.steps += 1;
         if self.steps > limits::SCHEMA_NODES || self.builder.bytes() > limits::GRAMMAR_BYTES {
             let message = format!("the grammar of a JSON schema is too large (at {})", self.graph.pointer(id));
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let rule_name = match name {
-            "" => "root".to_owned(),
-            name if primitive::is_reserved(&super::builder::clean(name)) => format!("{name}-"),
-            name => name.to_owned(),
+            "" => SmolStr::new_static("root"),
+            name if primitive::is_reserved(&super::builder::clean(name)) => format_smolstr!("{name}-"),
+            name => SmolStr::new(name),
         };
         // What lies deeper waits instead of taking more stack.
         if depth > limits::LOWERING_DEPTH && shared(self.graph, id).is_none() {
@@ -86,7 +87,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     }
 
     /// Takes a name for a node whose body comes later.
-    fn later(&mut self, id: NodeId, name: &str) -> String {
+    fn later(&mut self, id: NodeId, name: &str) -> SmolStr {
         let name = self.builder.reserve(name);
         self.waiting.push_back((id, name.clone()));
         name
@@ -106,7 +107,11 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             Node::AnyOf(branches) => {
                 let mut choice = Vec::with_capacity(branches.len());
                 for (i, branch) in branches.iter().enumerate() {
-                    let name = if name.is_empty() { format!("alternative-{i}") } else { format!("{name}-{i}") };
+                    let name = if name.is_empty() {
+                        format_smolstr!("alternative-{i}")
+                    } else {
+                        format_smolstr!("{name}-{i}")
+                    };
                     choice.push(Rule::Reference(self.visit(*branch, &name, depth + 1)?));
                 }
                 Rule::Choice(choice)
@@ -168,7 +173,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }))
     }
 
-    fn reference(&mut self, pointer: &str) -> String {
+    fn reference(&mut self, pointer: &str) -> SmolStr {
         let key = (self.document, pointer.to_owned());
         if let Some(name) = self.builder.references.get(&key) {
             return name.clone();
@@ -184,7 +189,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
 
     fn constant(&self, id: NodeId, value: &Value) -> Result<Rule> {
         match json::print(value) {
-            Some(text) => Ok(Rule::Literal(text)),
+            Some(text) => Ok(Rule::literal(text)),
             None => Err(super::resolve::refused(&self.graph.pointer(id), "a constant is nested too deeply")),
         }
     }
@@ -263,24 +268,22 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         name: &str,
         depth: usize,
     ) -> Result<Rule> {
-        let mut pairs: HashMap<&str, String> = HashMap::new();
+        let mut pairs: HashMap<&str, SmolStr> = HashMap::with_capacity(properties.len());
         for (property, schema) in properties {
             let name = below(name, property);
             let value = self.visit(*schema, &name, depth + 1)?;
-            let key = Rule::Literal(json::quoted(property));
+            let key = Rule::literal(json::quoted(property));
             let pair = [key, space(), Rule::literal(":"), space(), Rule::Reference(value)];
-            pairs.insert(property, self.builder.add(&format!("{name}-kv"), Rule::sequence(pair)));
+            pairs.insert(property, self.builder.add(&format_smolstr!("{name}-kv"), Rule::sequence(pair)));
         }
         let (first, rest): (Vec<&str>, Vec<&str>) =
             properties.iter().map(|(property, _)| *property).partition(|property| required.contains(property));
         // Name, rule, and whether it may come again.
-        let mut optional: Vec<(&str, &str, bool)> =
-            rest.iter().map(|property| (*property, &*pairs[property], false)).collect();
-        let others = match additional {
-            Some(schema) => Some(self.additional(id, schema, properties, name, depth)?),
-            None => None,
-        };
-        optional.extend(others.as_deref().map(|others| ("*", others, true)));
+        let mut optional: Vec<(&str, SmolStr, bool)> =
+            rest.iter().map(|property| (*property, pairs[property].clone(), false)).collect();
+        if let Some(schema) = additional {
+            optional.push(("*", self.additional(id, schema, properties, name, depth)?, true));
+        }
 
         let mut parts = vec![Rule::literal("{"), space()];
         if first.is_empty() && optional.is_empty() {
@@ -292,15 +295,14 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             if !required_parts.is_empty() {
                 required_parts.push(comma());
             }
-            required_parts.push(Rule::reference(&*pairs[property]));
+            required_parts.push(Rule::Reference(pairs[property].clone()));
         }
         parts.push(or_empty(required_parts));
         if !optional.is_empty() {
             let choice = Rule::Choice(self.subsets(&optional, name));
-            parts.push(if first.is_empty() {
-                choice.padded(Pad::After).optional()
-            } else {
-                Rule::sequence([comma(), choice.padded(Pad::Both)]).padded(Pad::Both).optional()
+            parts.push(match first.is_empty() {
+                true => choice.padded(Pad::After).optional(),
+                false => Rule::sequence([comma(), choice.padded(Pad::Both)]).padded(Pad::Both).optional(),
             });
         }
         parts.extend([space(), Rule::literal("}")]);
@@ -308,8 +310,8 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     }
 
     /// What begins with each of these, followed by any of those after it. Each tail has a rule, so the size stays linear.
-    fn subsets(&mut self, optional: &[(&str, &str, bool)], name: &str) -> Vec<Rule> {
-        let again = |pair: &str| Rule::sequence([comma(), Rule::reference(pair)]).padded(Pad::Both);
+    fn subsets(&mut self, optional: &[(&str, SmolStr, bool)], name: &str) -> Vec<Rule> {
+        let again = |pair: &SmolStr| Rule::sequence([comma(), Rule::Reference(pair.clone())]).padded(Pad::Both);
         let mut branches = Vec::with_capacity(optional.len());
         let mut tail: Option<Rule> = None;
         for (i, (property, pair, repeats)) in optional.iter().enumerate().rev() {
@@ -317,7 +319,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 let rest = self.builder.add(&below(name, &format!("{property}-rest")), tail);
                 Rule::Reference(rest)
             });
-            let mut branch = vec![Rule::reference(*pair)];
+            let mut branch = vec![Rule::Reference(pair.clone())];
             branch.extend(repeats.then(|| again(pair).repeat(0, None)));
             branch.extend(rest.clone());
             branches.push(Rule::Sequence(branch));
@@ -338,7 +340,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         properties: &[(&str, NodeId)],
         name: &str,
         depth: usize,
-    ) -> Result<String> {
+    ) -> Result<SmolStr> {
         let name = below(name, "additional");
         let value = match self.graph.node(schema) {
             Node::Any => self.builder.share("value"),
@@ -460,12 +462,12 @@ fn behind(graph: &Graph, mut id: NodeId) -> NodeId {
     id
 }
 
-fn below(name: &str, part: &str) -> String {
-    if name.is_empty() { part.to_owned() } else { format!("{name}-{part}") }
+fn below(name: &str, part: &str) -> SmolStr {
+    if name.is_empty() { part.into() } else { format_smolstr!("{name}-{part}") }
 }
 
 fn space() -> Rule {
-    Rule::reference(primitive::SPACE)
+    Rule::Reference(SmolStr::new_static(primitive::SPACE))
 }
 
 fn comma() -> Rule {

@@ -4,6 +4,7 @@
 mod automaton;
 mod builder;
 mod check;
+mod class;
 mod fit;
 mod from_peg;
 mod gbnf;

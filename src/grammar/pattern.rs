@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use smol_str::SmolStr;
+
 use super::builder::Builder;
 use super::graph::Count;
 use super::lower::repeated;
@@ -318,7 +320,7 @@ struct Writer<'b> {
     builder: &'b mut Builder,
     name: &'b str,
     /// Rules of what is counted, by their text.
-    counted: HashMap<String, String>,
+    counted: HashMap<String, SmolStr>,
 }
 
 impl Writer<'_> {

@@ -6,6 +6,8 @@
 
 use std::fmt::{self, Write};
 
+use smol_str::{SmolStr, SmolStrBuilder};
+
 use super::gbnf;
 use crate::error::Result;
 
@@ -15,15 +17,15 @@ pub enum Rule {
     /// Nothing. In a sequence it still takes its place between two blanks.
     Empty,
     /// This text.
-    Literal(String),
+    Literal(SmolStr),
     /// A text that is already spelled as GBNF wants it between quotes.
     Spelled(String),
     /// One character of a class, spelled as in GBNF, brackets included.
-    Class(String),
+    Class(SmolStr),
     /// The rule of that name.
-    Reference(String),
+    Reference(SmolStr),
     /// A whole body that its author wrote as GBNF; [`Rule::gbnf`] looks at it first.
-    Gbnf(String),
+    Gbnf(SmolStr),
     /// All, in order.
     Sequence(Vec<Rule>),
     /// Any one of these.
@@ -58,23 +60,24 @@ pub struct Bounds {
 
 impl Rule {
     /// Exactly this text.
-    pub fn literal(text: impl Into<String>) -> Rule {
+    pub fn literal(text: impl Into<SmolStr>) -> Rule {
         Rule::Literal(text.into())
     }
 
     /// The rule of that name.
-    pub fn reference(name: impl Into<String>) -> Rule {
+    pub fn reference(name: impl Into<SmolStr>) -> Rule {
         Rule::Reference(name.into())
     }
 
     /// One character of this class, spelled as in GBNF, brackets included.
-    pub fn class(spelled: impl Into<String>) -> Rule {
+    pub fn class(spelled: impl Into<SmolStr>) -> Rule {
         Rule::Class(spelled.into())
     }
 
     /// One character of these, or with `negated` any other.
     pub fn one_of(negated: bool, chars: impl IntoIterator<Item = char>) -> Rule {
-        let mut class = String::from(if negated { "[^" } else { "[" });
+        let mut class = SmolStrBuilder::new();
+        class.push_str(if negated { "[^" } else { "[" });
         let mut chars = chars.into_iter().peekable();
         while let Some(c) = chars.next() {
             match c {
@@ -86,7 +89,7 @@ impl Rule {
             }
         }
         class.push(']');
-        Rule::Class(class)
+        Rule::Class(class.finish())
     }
 
     /// A body written as GBNF, in one line; blanks around it do not count. It may refer to rules that are not there yet.
@@ -95,7 +98,7 @@ impl Rule {
     /// [`crate::ErrorKind::InvalidArgument`] where llama.cpp's reader would not take it, or not as one rule: the text is blank,
     /// has a comment or a line break outside of literals, or ends with an empty alternative.
     pub fn gbnf(text: &str) -> Result<Rule> {
-        gbnf::body(text).map(|body| Rule::Gbnf(body.to_owned()))
+        gbnf::body(text).map(|body| Rule::Gbnf(body.into()))
     }
 
     /// All of these, in order.
@@ -134,39 +137,62 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
-    /// As GBNF.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Rule {
+    /// Adds the rule as GBNF.
+    pub(super) fn write(&self, out: &mut String) {
         match self {
-            Rule::Empty => Ok(()),
-            Rule::Literal(text) => write!(f, "\"{}\"", spelled(text)),
-            Rule::Spelled(text) => write!(f, "\"{text}\""),
-            Rule::Class(text) | Rule::Reference(text) | Rule::Gbnf(text) => f.write_str(text),
+            Rule::Empty => {}
+            Rule::Literal(text) => {
+                out.push('"');
+                push_spelled(text, out);
+                out.push('"');
+            }
+            Rule::Spelled(text) => out.extend(["\"", text, "\""]),
+            Rule::Class(text) | Rule::Reference(text) | Rule::Gbnf(text) => out.push_str(text),
             Rule::Sequence(parts) => {
                 for (i, part) in parts.iter().enumerate() {
-                    write!(f, "{}{part}", if i > 0 { " " } else { "" })?;
+                    if i > 0 {
+                        out.push(' ');
+                    }
+                    part.write(out);
                 }
-                Ok(())
             }
             Rule::Choice(branches) => {
                 for (i, branch) in branches.iter().enumerate() {
-                    match (i > 0, matches!(branch, Rule::Empty)) {
-                        (false, _) => write!(f, "{branch}")?,
-                        (true, empty) => {
-                            let before = if i == 1 && matches!(branches[0], Rule::Empty) { "" } else { " " };
-                            write!(f, "{before}|{}{branch}", if empty { "" } else { " " })?;
+                    if i > 0 {
+                        let after_blank = i == 1 && matches!(branches[0], Rule::Empty);
+                        out.push_str(if after_blank { "|" } else { " |" });
+                        if *branch != Rule::Empty {
+                            out.push(' ');
                         }
                     }
+                    branch.write(out);
                 }
-                Ok(())
             }
-            Rule::Group(body, pad) => match pad {
-                Pad::None => write!(f, "({body})"),
-                Pad::After => write!(f, "({body} )"),
-                Pad::Both => write!(f, "( {body} )"),
-            },
-            Rule::Repeat(body, bounds) => write!(f, "{body}{bounds}"),
+            Rule::Group(body, pad) => {
+                let (open, close) = match pad {
+                    Pad::None => ("(", ")"),
+                    Pad::After => ("(", " )"),
+                    Pad::Both => ("( ", " )"),
+                };
+                out.push_str(open);
+                body.write(out);
+                out.push_str(close);
+            }
+            Rule::Repeat(body, bounds) => {
+                body.write(out);
+                write!(out, "{bounds}").expect("a String takes all that is written to it");
+            }
         }
+    }
+}
+
+impl fmt::Display for Rule {
+    /// As GBNF.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.write(&mut text);
+        f.write_str(&text)
     }
 }
 
@@ -187,6 +213,11 @@ impl fmt::Display for Bounds {
 /// `text` as it stands between the quotes of a GBNF literal.
 pub fn spelled(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    push_spelled(text, &mut out);
+    out
+}
+
+fn push_spelled(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             '\r' => out.push_str("\\r"),
@@ -198,15 +229,17 @@ pub fn spelled(text: &str) -> String {
             c => out.push(c),
         }
     }
-    out
 }
 
-fn push_class_char(class: &mut String, c: char) {
+fn push_class_char(class: &mut SmolStrBuilder, c: char) {
     match c {
         '\r' => class.push_str("\\r"),
         '\n' => class.push_str("\\n"),
         '\0' => class.push_str("\\x00"),
-        ']' | '\\' | '-' => class.extend(['\\', c]),
+        ']' | '\\' | '-' => {
+            class.push('\\');
+            class.push(c);
+        }
         c => class.push(c),
     }
 }

@@ -1,6 +1,7 @@
 //! What a JSON schema allows.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -16,11 +17,18 @@ pub fn from_text(text: &str) -> Result<Value> {
 }
 
 /// The parameters of a tool as a schema: a tool without any, or with an empty `{}`, takes no arguments.
-pub fn parameters(given: &Value) -> Value {
-    match given {
-        Value::Object(fields) if !fields.is_empty() => given.clone(),
-        _ => json!({"type": "object", "properties": {}}),
-    }
+pub fn parameters(given: &Arc<Value>) -> Arc<Value> {
+    if has_parameters(given) { Arc::clone(given) } else { Arc::new(no_parameters()) }
+}
+
+/// Whether these are parameters at all.
+pub(super) fn has_parameters(given: &Value) -> bool {
+    given.as_object().is_some_and(|fields| !fields.is_empty())
+}
+
+/// The schema of no arguments.
+pub(super) fn no_parameters() -> Value {
+    json!({"type": "object", "properties": {}})
 }
 
 /// The members that an object's schema names, in its order, and whether each must be there.

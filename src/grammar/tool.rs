@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
+use smol_str::SmolStr;
 
 use super::builder::{Builder, Fidelity, FidelityKind};
 use super::lower::Lowering;
@@ -14,12 +15,12 @@ use crate::limits;
 impl Builder {
     /// Adds the rules of a JSON schema and returns the name of the one to refer to. `name` `""` or `"root"` makes it the top.
     /// Schemas may be added under one name and have equal `$ref`s; each gets rules of its own.
-    pub fn add_schema(&mut self, name: &str, schema: &Value) -> Result<String> {
+    pub fn add_schema(&mut self, name: &str, schema: &Value) -> Result<SmolStr> {
         self.add_schema_within(name, schema, schema)
     }
 
     /// [`Builder::add_schema`] for a part of a larger schema: its `$ref`s lead into `root`.
-    pub fn add_schema_within(&mut self, name: &str, schema: &Value, root: &Value) -> Result<String> {
+    pub fn add_schema_within(&mut self, name: &str, schema: &Value, root: &Value) -> Result<SmolStr> {
         let mark = self.mark();
         let added = self.try_schema(name, schema, root);
         if added.is_err() {
@@ -30,12 +31,13 @@ impl Builder {
 
     /// Adds the rules of a tool's parameters. A tool may have none, or `null`, a boolean or `{}` in their place: it takes no
     /// arguments. A schema that cannot be used is reported and any object allowed, so that one tool does not spoil the others.
-    pub fn add_parameters(&mut self, name: &str, given: &Value) -> String {
+    pub fn add_parameters(&mut self, name: &str, given: &Value) -> SmolStr {
         if !given.is_null() && !given.is_object() {
             let kind = if given.is_boolean() { "a boolean" } else { "no schema" };
             self.refuse(name, format!("the parameters are {kind}; the tool is taken to have none"));
         }
-        match self.add_schema(name, &schema::parameters(given)) {
+        let none = schema::no_parameters();
+        match self.add_schema(name, if schema::has_parameters(given) { given } else { &none }) {
             Ok(added) => added,
             Err(error) => {
                 self.refuse(name, format!("{error}; any object is allowed"));
@@ -45,18 +47,18 @@ impl Builder {
     }
 
     /// The shared rule of that name, with all that it needs.
-    pub(super) fn share(&mut self, name: &str) -> String {
+    pub(super) fn share(&mut self, name: &'static str) -> SmolStr {
         if !self.has_rule(name)
             && let Some(shared) = primitive::find(name)
         {
             self.add(name, (shared.body)());
             self.share_all(shared.needs);
         }
-        name.to_owned()
+        SmolStr::new_static(name)
     }
 
     /// The body of a shared rule, for a rule of another name.
-    pub(super) fn unshared(&mut self, name: &str) -> Rule {
+    pub(super) fn unshared(&mut self, name: &'static str) -> Rule {
         match primitive::find(name) {
             Some(shared) => {
                 self.share_all(shared.needs);
@@ -66,7 +68,7 @@ impl Builder {
         }
     }
 
-    fn share_all(&mut self, names: &[&str]) {
+    fn share_all(&mut self, names: &[&'static str]) {
         for name in names {
             self.share(name);
         }
@@ -76,10 +78,10 @@ impl Builder {
         self.note(Fidelity { schema: name.to_owned(), pointer: "#".to_owned(), kind: FidelityKind::Refused, message });
     }
 
-    fn try_schema(&mut self, name: &str, schema: &Value, root: &Value) -> Result<String> {
+    fn try_schema(&mut self, name: &str, schema: &Value, root: &Value) -> Result<SmolStr> {
         let name = if name == "root" { "" } else { name };
         let (graph, first) = resolve::resolve(schema, root)?;
-        let document = self.document(root);
+        let document = if graph.targets.is_empty() { 0 } else { self.document(root) };
         let mut lowering = Lowering::new(self, &graph, name, document);
         let added = lowering.all(first, name)?;
         let notes = lowering.notes;

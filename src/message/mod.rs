@@ -8,6 +8,8 @@ pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
 pub use report::{CallReport, Diagnostic, DiagnosticKind, Report, Status};
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -89,7 +91,7 @@ pub struct Tool {
     /// What it does; may be empty.
     pub description: String,
     /// Its JSON schema as given; an empty object where the request had none.
-    pub parameters: Value,
+    pub parameters: Arc<Value>,
 }
 
 /// Whether the model may, must or must not call tools.

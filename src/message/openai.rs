@@ -1,5 +1,7 @@
 //! OpenAI chat-completions JSON in and out: the only place that knows the wire's field names.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -231,7 +233,7 @@ fn tool(fields: &Fields) -> Result<Tool> {
     Ok(Tool {
         name: function.required_text("name")?.to_owned(),
         description: function.text_or_empty("description")?,
-        parameters: function.map.get("parameters").cloned().unwrap_or_else(|| json!({})),
+        parameters: Arc::new(function.map.get("parameters").cloned().unwrap_or_else(|| json!({}))),
     })
 }
 

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use super::expr::{Arena, CharSet, Expr, ExprId, SchemaRef, TagId};
+use smol_str::SmolStr;
+
+use super::expr::{Arena, CharSet, Children, Expr, ExprId, SchemaRef, TagId};
 use crate::limits;
 
 /// Builds an arena.
@@ -68,7 +70,7 @@ impl Builder {
     }
 
     /// [`Expr::Literal`].
-    pub fn literal(&self, text: impl Into<String>) -> ExprId {
+    pub fn literal(&self, text: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Literal(text.into()))
     }
 
@@ -84,12 +86,8 @@ impl Builder {
         self.add(Expr::Choice(branches))
     }
 
-    fn flat(
-        &self,
-        children: impl IntoIterator<Item = ExprId>,
-        inner: impl Fn(&Expr) -> Option<&Vec<ExprId>>,
-    ) -> Vec<ExprId> {
-        let mut out = Vec::new();
+    fn flat(&self, children: impl IntoIterator<Item = ExprId>, inner: impl Fn(&Expr) -> Option<&Children>) -> Children {
+        let mut out = Children::new();
         for child in children {
             match inner(self.arena.borrow().get(child)).filter(|inner| inner.len() <= limits::EXPR_INLINE) {
                 Some(grandchildren) => out.extend_from_slice(grandchildren),
@@ -120,8 +118,8 @@ impl Builder {
     }
 
     /// [`Expr::Unordered`]: the required ones and the optional ones.
-    pub fn unordered(&self, required: Vec<ExprId>, optional: Vec<ExprId>) -> ExprId {
-        self.add(Expr::Unordered(required, optional))
+    pub fn unordered(&self, required: impl Into<Children>, optional: impl Into<Children>) -> ExprId {
+        self.add(Expr::Unordered(required.into(), optional.into()))
     }
 
     /// [`Expr::And`].
@@ -151,12 +149,12 @@ impl Builder {
 
     /// One character of these inclusive ranges.
     pub fn one_of(&self, ranges: &[(char, char)]) -> ExprId {
-        self.add(Expr::Char(CharSet { ranges: ranges.to_vec(), negated: false }))
+        self.add(Expr::Char(CharSet { ranges: ranges.into(), negated: false }))
     }
 
     /// One character that is in none of these inclusive ranges.
     pub fn none_of(&self, ranges: &[(char, char)]) -> ExprId {
-        self.add(Expr::Char(CharSet { ranges: ranges.to_vec(), negated: true }))
+        self.add(Expr::Char(CharSet { ranges: ranges.into(), negated: true }))
     }
 
     /// [`Expr::StringBody`].
@@ -170,13 +168,13 @@ impl Builder {
     }
 
     /// [`Expr::Until`] the first of several markers. Empty markers never match and are dropped.
-    pub fn until_any<S: Into<String>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
-        let markers = markers.into_iter().map(Into::into).filter(|m: &String| !m.is_empty()).collect();
+    pub fn until_any<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
+        let markers = markers.into_iter().map(Into::into).filter(|m: &SmolStr| !m.is_empty()).collect();
         self.add(Expr::Until(markers))
     }
 
     /// [`Expr::Until`] one marker.
-    pub fn until(&self, marker: impl Into<String>) -> ExprId {
+    pub fn until(&self, marker: impl Into<SmolStr>) -> ExprId {
         self.until_any([marker])
     }
 
@@ -207,38 +205,38 @@ impl Builder {
     }
 
     /// [`Expr::Schema`].
-    pub fn schema(&self, child: ExprId, name: impl Into<String>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
+    pub fn schema(&self, child: ExprId, name: impl Into<SmolStr>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
         self.add(Expr::Schema { child, name: name.into(), schema: schema.into(), raw })
     }
 
     /// [`Expr::Excluding`].
-    pub fn excluding(&self, child: ExprId, markers: Vec<String>) -> ExprId {
-        self.add(Expr::Excluding(child, markers))
+    pub fn excluding<S: Into<SmolStr>>(&self, child: ExprId, markers: impl IntoIterator<Item = S>) -> ExprId {
+        self.add(Expr::Excluding(child, markers.into_iter().map(Into::into).collect()))
     }
 
     /// [`Expr::Gbnf`].
-    pub fn gbnf(&self, child: ExprId, text: impl Into<String>) -> ExprId {
+    pub fn gbnf(&self, child: ExprId, text: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Gbnf(child, text.into()))
     }
 
     /// A reference to a rule that is defined now or later.
-    pub fn reference(&self, name: impl Into<String>) -> ExprId {
+    pub fn reference(&self, name: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Ref(name.into()))
     }
 
     /// Names an expression and gives a reference to it. A second rule of the same name replaces the first.
-    pub fn rule(&self, name: impl Into<String>, child: ExprId) -> ExprId {
+    pub fn rule(&self, name: impl Into<SmolStr>, child: ExprId) -> ExprId {
         self.add_rule(name.into(), child, false)
     }
 
     /// A rule at which a lazily applied grammar may start.
-    pub fn trigger_rule(&self, name: impl Into<String>, child: ExprId) -> ExprId {
+    pub fn trigger_rule(&self, name: impl Into<SmolStr>, child: ExprId) -> ExprId {
         self.add_rule(name.into(), child, true)
     }
 
-    fn add_rule(&self, name: String, child: ExprId, trigger: bool) -> ExprId {
+    fn add_rule(&self, name: SmolStr, child: ExprId, trigger: bool) -> ExprId {
         let rule = self.add(Expr::Rule { name: name.clone(), child, trigger });
-        self.arena.borrow_mut().define(&name, rule);
+        self.arena.borrow_mut().define(name.clone(), rule);
         self.add(Expr::Ref(name))
     }
 }

@@ -1,18 +1,33 @@
 //! What must hold before an arena is compiled: a root, no dangling reference, no left recursion, bounded nesting and size.
 
+use smol_str::SmolStr;
+
 use super::expr::{Arena, Expr, ExprId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
+/// What is known of an arena that may be compiled.
+pub(super) struct Checked {
+    pub root: ExprId,
+    /// By expression: the rule that a reference leads to.
+    targets: Vec<Option<ExprId>>,
+}
+
+impl Checked {
+    /// The rule that this reference leads to.
+    pub fn target(&self, reference: ExprId) -> ExprId {
+        self.targets[reference.index()].expect("references were looked up")
+    }
+}
+
 /// Checks the part of `arena` that its root reaches, or a rule at which a grammar may start.
-pub(super) fn check(arena: &Arena) -> Result<ExprId> {
+pub(super) fn check(arena: &Arena) -> Result<Checked> {
     let root = arena.root().ok_or_else(|| Error::new(ErrorKind::Internal, "the format description has no root"))?;
     let mut checker = Checker {
         arena,
-        nullable: vec![None; arena.len()],
+        known: vec![Known::default(); arena.len()],
+        targets: vec![None; arena.len()],
         entered: Vec::new(),
-        extents: vec![None; arena.len()],
-        referred: vec![false; arena.len()],
         pending: arena.trigger_rules().filter_map(|name| arena.rule_named(name)).chain([root]).collect(),
     };
     let mut size = 0_usize;
@@ -24,7 +39,7 @@ pub(super) fn check(arena: &Arena) -> Result<ExprId> {
         }
         checker.left(next, 0)?;
     }
-    Ok(root)
+    Ok(Checked { root, targets: checker.targets })
 }
 
 fn too_deep() -> Error {
@@ -45,7 +60,7 @@ impl Extent {
     fn of(node: &Expr) -> Self {
         let text = match node {
             Expr::Literal(text) => text.len(),
-            Expr::Until(markers) => markers.iter().map(String::len).sum(),
+            Expr::Until(markers) => markers.iter().map(SmolStr::len).sum(),
             Expr::Char(set) => set.ranges.len(),
             _ => 0,
         };
@@ -53,42 +68,56 @@ impl Extent {
     }
 }
 
+/// What is known of an expression.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// Where it was looked at.
+    extent: Option<Extent>,
+    /// Whether it may match nothing.
+    nullable: Option<bool>,
+    /// Whether it is a rule that is referred to.
+    referred: bool,
+}
+
 struct Checker<'a> {
     arena: &'a Arena,
-    /// By expression: whether it may match nothing, where that is known.
-    nullable: Vec<Option<bool>>,
+    /// By expression.
+    known: Vec<Known>,
+    /// By expression: the rule that a reference leads to, where that was looked up.
+    targets: Vec<Option<ExprId>>,
     /// Rules that are entered without having consumed anything, outermost first.
-    entered: Vec<&'a str>,
-    /// By expression, where it was looked at.
-    extents: Vec<Option<Extent>>,
-    /// By expression: whether it is a rule that is referred to. Those of them that are still to be looked at.
-    referred: Vec<bool>,
+    entered: Vec<ExprId>,
+    /// Rules that are referred to and still to be looked at.
     pending: Vec<ExprId>,
 }
 
-impl<'a> Checker<'a> {
-    fn rule(&self, name: &str) -> Result<ExprId> {
-        self.arena.rule_named(name).ok_or_else(|| {
-            Error::new(
-                ErrorKind::InvalidArgument,
-                format!("the format refers to a rule {name:?} that it does not define"),
-            )
-        })
+impl Checker<'_> {
+    fn rule(&mut self, reference: ExprId, name: &str) -> Result<ExprId> {
+        let target = match self.targets[reference.index()] {
+            Some(target) => target,
+            None => self.arena.rule_named(name).ok_or_else(|| {
+                let text = format!("the format refers to a rule {name:?} that it does not define");
+                Error::new(ErrorKind::InvalidArgument, text)
+            })?,
+        };
+        self.targets[reference.index()] = Some(target);
+        Ok(target)
     }
 
     /// Checks what is below a node, once. Rules are looked at on their own, as they are compiled.
     fn visit(&mut self, id: ExprId, depth: usize) -> Result<Extent> {
-        let known = self.extents[id.index()];
+        let known = self.known[id.index()].extent;
         if depth + known.map_or(0, |known| known.height) > limits::EXPR_DEPTH {
             return Err(too_deep());
         }
         if let Some(known) = known {
             return Ok(known);
         }
-        let node = self.arena.get(id);
+        let arena = self.arena;
+        let node = arena.get(id);
         if let Expr::Ref(name) = node {
-            let target = self.rule(name)?;
-            if !std::mem::replace(&mut self.referred[target.index()], true) {
+            let target = self.rule(id, name)?;
+            if !std::mem::replace(&mut self.known[target.index()].referred, true) {
                 self.pending.push(target);
             }
         }
@@ -104,7 +133,7 @@ impl<'a> Checker<'a> {
             extent.height = extent.height.max(1 + below.height);
             extent.size = extent.size.saturating_add(below.size);
         }
-        self.extents[id.index()] = Some(extent);
+        self.known[id.index()].extent = Some(extent);
         Ok(extent)
     }
 
@@ -113,11 +142,11 @@ impl<'a> Checker<'a> {
         if depth > limits::EXPR_DEPTH {
             return Err(too_deep());
         }
-        if let Some(known) = self.nullable[id.index()] {
+        if let Some(known) = self.known[id.index()].nullable {
             return Ok(known);
         }
         let nullable = self.left_of(id, depth)?;
-        self.nullable[id.index()] = Some(nullable);
+        self.known[id.index()].nullable = Some(nullable);
         Ok(nullable)
     }
 
@@ -167,12 +196,12 @@ impl<'a> Checker<'a> {
             | Expr::Excluding(child, _)
             | Expr::Gbnf(child, _) => self.left(*child, depth + 1)?,
             Expr::Ref(name) => {
-                if self.entered.contains(&name.as_str()) {
+                let target = self.rule(id, name)?;
+                if self.entered.contains(&target) {
                     let text = format!("the rule {name:?} begins with itself (left recursion)");
                     return Err(Error::new(ErrorKind::InvalidArgument, text));
                 }
-                self.entered.push(name);
-                let target = self.rule(name)?;
+                self.entered.push(target);
                 let nullable = self.left(target, depth + 1)?;
                 self.entered.pop();
                 nullable

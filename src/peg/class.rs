@@ -1,6 +1,6 @@
 //! Sets of characters as people write them.
 
-use super::expr::CharSet;
+use super::expr::{CharSet, Ranges};
 use crate::error::{Error, Result};
 
 impl CharSet {
@@ -15,7 +15,7 @@ impl CharSet {
         let text = text.strip_suffix(']').unwrap_or(text);
         let (negated, text) = text.strip_prefix('^').map_or((false, text), |rest| (true, rest));
         let wrong = |what: String| Error::invalid(format!("character class {class:?}: {what}"));
-        let mut ranges = Vec::new();
+        let mut ranges = Ranges::new();
         let mut rest = text;
         while !rest.is_empty() {
             let (low, mut after) = character(rest).map_err(wrong)?;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::check;
-use super::expr::{Arena, CharSet, Expr, ExprId, TagId};
+use super::check::{self, Checked};
+use super::expr::{Arena, CharSet, Children, Expr, ExprId, TagId};
 use super::program::{Bounds, Op, Program};
 use super::until::Markers;
 use crate::error::{Error, ErrorKind, Result};
@@ -28,26 +28,26 @@ pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
 }
 
 fn compile_with(arena: &Arena, regions: Option<&mut Regions>) -> Result<Program> {
-    let root = check::check(arena)?;
-    let mut compiler = Compiler { arena, out: Program::default(), rules: HashMap::new(), calls: Vec::new(), regions };
-    compiler.expr(root);
+    let checked = check::check(arena)?;
+    let out = Program { ops: Vec::with_capacity(2 * arena.len()), ..Program::default() };
+    let rules = vec![None; arena.len()];
+    let mut compiler = Compiler { arena, checked: &checked, out, rules, calls: Vec::new(), regions };
+    compiler.expr(checked.root);
     compiler.emit(Op::Accept);
     let mut next = 0;
     while next < compiler.calls.len() {
-        let (name, _) = compiler.calls[next];
+        let (rule, call) = compiler.calls[next];
         next += 1;
-        if !compiler.rules.contains_key(name) {
-            compiler.rules.insert(name, compiler.here());
-            let rule = arena.rule_named(name).expect("checked");
+        let known = compiler.rules[rule.index()];
+        let at = known.unwrap_or(compiler.here());
+        compiler.out.ops[call] = Op::Call(at);
+        if known.is_none() {
+            compiler.rules[rule.index()] = Some(at);
             compiler.expr(rule);
             compiler.emit(Op::Return);
         }
     }
-    let Compiler { mut out, rules, calls, .. } = compiler;
-    for (name, at) in calls {
-        out.ops[at] = Op::Call(rules[name]);
-    }
-    Ok(out)
+    Ok(compiler.out)
 }
 
 /// What a captured region is the extent of.
@@ -79,16 +79,17 @@ impl Regions {
 
 struct Compiler<'a> {
     arena: &'a Arena,
+    checked: &'a Checked,
     /// Where regions get other tags than the arena's, and rules have some, too.
     regions: Option<&'a mut Regions>,
     out: Program,
-    /// Addresses of compiled rules.
-    rules: HashMap<&'a str, u32>,
-    /// Calls whose address is still to be filled in.
-    calls: Vec<(&'a str, usize)>,
+    /// Addresses of compiled rules, by expression.
+    rules: Vec<Option<u32>>,
+    /// Rules that are called, and where.
+    calls: Vec<(ExprId, usize)>,
 }
 
-impl<'a> Compiler<'a> {
+impl Compiler<'_> {
     fn here(&self) -> u32 {
         self.out.ops.len() as u32
     }
@@ -107,7 +108,7 @@ impl<'a> Compiler<'a> {
             Expr::Literal(text) if text.is_empty() => {}
             Expr::Literal(text) => {
                 let index = self.out.literals.len() as u32;
-                self.out.literals.push(text.as_bytes().into());
+                self.out.literals.push(text.clone());
                 self.emit(Op::Literal(index));
             }
             Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
@@ -115,7 +116,7 @@ impl<'a> Compiler<'a> {
             Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
             Expr::Unordered(required, optional) if required.is_empty() && optional.is_empty() => {}
             Expr::Unordered(required, optional) => {
-                let any = [required.as_slice(), optional].concat();
+                let any: Children = required.iter().chain(optional).copied().collect();
                 self.rounds(0, None, |compiler| compiler.choice(&any));
             }
             Expr::And(child) => {
@@ -152,7 +153,7 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::AtomicEnd);
             }
             Expr::Rule { name, child, .. } => {
-                match self.regions.as_mut().map(|regions| regions.tag(Region::Rule(name.clone()))) {
+                match self.regions.as_mut().map(|regions| regions.tag(Region::Rule(name.to_string()))) {
                     Some(tag) => self.region(tag, *child),
                     None => self.expr(*child),
                 }
@@ -160,9 +161,9 @@ impl<'a> Compiler<'a> {
             Expr::Schema { child, .. } | Expr::Excluding(child, _) | Expr::Gbnf(child, _) | Expr::Tolerated(child) => {
                 self.expr(*child)
             }
-            Expr::Ref(name) => {
+            Expr::Ref(_) => {
                 let at = self.emit(Op::Call(0));
-                self.calls.push((name, at));
+                self.calls.push((self.checked.target(id), at));
             }
         }
     }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use smallvec::SmallVec;
+use smol_str::{SmolStr, SmolStrBuilder};
 
 use crate::limits;
 
@@ -32,11 +34,17 @@ impl TagId {
     pub const LABELS: std::ops::Range<u16> = 256..1024;
 }
 
+/// Children in their order; the usual few take no memory of their own.
+pub type Children = SmallVec<[ExprId; 4]>;
+
+/// Inclusive ranges of characters.
+pub type Ranges = SmallVec<[(char, char); 2]>;
+
 /// A set of characters: ranges, and whether the set is their complement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CharSet {
-    /// Inclusive ranges.
-    pub ranges: Vec<(char, char)>,
+    /// The ranges.
+    pub ranges: Ranges,
     /// True for "any character but these".
     pub negated: bool,
 }
@@ -54,12 +62,18 @@ pub struct SchemaRef {
     /// The document.
     pub document: Arc<Value>,
     /// Where in it the schema stands, as a JSON pointer; empty for all of it.
-    pub pointer: String,
+    pub pointer: SmolStr,
 }
 
 impl From<Value> for SchemaRef {
     fn from(schema: Value) -> Self {
-        SchemaRef { document: Arc::new(schema), pointer: String::new() }
+        SchemaRef::from(Arc::new(schema))
+    }
+}
+
+impl From<Arc<Value>> for SchemaRef {
+    fn from(document: Arc<Value>) -> Self {
+        SchemaRef { document, pointer: SmolStr::default() }
     }
 }
 
@@ -71,13 +85,22 @@ impl SchemaRef {
 
     /// What stands in it behind these keys and indices.
     pub fn within(&self, path: &[&str]) -> Self {
-        let steps = path.iter().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1")));
-        SchemaRef { document: Arc::clone(&self.document), pointer: self.pointer.clone() + &steps.collect::<String>() }
+        let mut pointer = SmolStrBuilder::new();
+        pointer.push_str(&self.pointer);
+        for step in path {
+            pointer.push('/');
+            step.chars().for_each(|c| match c {
+                '~' => pointer.push_str("~0"),
+                '/' => pointer.push_str("~1"),
+                c => pointer.push(c),
+            });
+        }
+        SchemaRef { document: Arc::clone(&self.document), pointer: pointer.finish() }
     }
 
     /// The schema of a property of an object schema.
     pub fn property(document: &Arc<Value>, name: &str) -> Self {
-        SchemaRef { document: Arc::clone(document), pointer: String::new() }.within(&["properties", name])
+        SchemaRef::from(Arc::clone(document)).within(&["properties", name])
     }
 }
 
@@ -92,11 +115,11 @@ pub enum Expr {
     /// Matches at the end of the output only.
     End,
     /// Matches this text.
-    Literal(String),
+    Literal(SmolStr),
     /// All, in order.
-    Sequence(Vec<ExprId>),
+    Sequence(Children),
     /// The first that matches; an empty list never does.
-    Choice(Vec<ExprId>),
+    Choice(Children),
     /// As often as it matches, between the bounds (`None`: no upper bound). A round that consumes nothing ends it.
     Repeat(ExprId, u32, Option<u32>),
     /// Matches where the child would, and consumes nothing.
@@ -114,10 +137,10 @@ pub enum Expr {
     /// The same up to the first line break, if there is one. A grammar has the whole body.
     StringLine(u8),
     /// Text up to the first of these markers, or to the end of the output. No markers: everything.
-    Until(Vec<String>),
+    Until(Vec<SmolStr>),
     /// Any of these, in any order and any number. A grammar has each of the first list once and each of the second at most
     /// once.
-    Unordered(Vec<ExprId>, Vec<ExprId>),
+    Unordered(Children, Children),
     /// The child's extent is captured under the tag.
     Tag(TagId, ExprId),
     /// Captures inside show only once the whole child has matched.
@@ -127,37 +150,37 @@ pub enum Expr {
     /// A named rule, referred to by [`Expr::Ref`].
     Rule {
         /// The rule's name, unique in the arena.
-        name: String,
+        name: SmolStr,
         /// What it stands for.
         child: ExprId,
         /// Whether a lazily applied grammar may start here.
         trigger: bool,
     },
     /// The rule of that name; rules may recurse.
-    Ref(String),
+    Ref(SmolStr),
     /// The child parses; in a grammar the JSON schema speaks instead.
     Schema {
         /// What parses.
         child: ExprId,
         /// Names the grammar's rule.
-        name: String,
+        name: SmolStr,
         /// The JSON schema.
         schema: SchemaRef,
         /// True where the value is written as raw text instead of JSON.
         raw: bool,
     },
     /// The child parses; in a grammar it is text that ends with the first of these markers, marker included.
-    Excluding(ExprId, Vec<String>),
+    Excluding(ExprId, Vec<SmolStr>),
     /// The child parses; in a grammar this GBNF stands in its place.
-    Gbnf(ExprId, String),
+    Gbnf(ExprId, SmolStr),
 }
 
 impl Expr {
     /// The direct children.
-    pub(super) fn children(&self) -> Vec<ExprId> {
-        match self {
-            Expr::Sequence(children) | Expr::Choice(children) => children.clone(),
-            Expr::Unordered(required, optional) => [required.as_slice(), optional].concat(),
+    pub(super) fn children(&self) -> impl Iterator<Item = ExprId> {
+        let (some, more): (&[ExprId], &[ExprId]) = match self {
+            Expr::Sequence(children) | Expr::Choice(children) => (children, &[]),
+            Expr::Unordered(required, optional) => (required, optional),
             Expr::Repeat(child, ..)
             | Expr::And(child)
             | Expr::Not(child)
@@ -167,9 +190,10 @@ impl Expr {
             | Expr::Rule { child, .. }
             | Expr::Schema { child, .. }
             | Expr::Excluding(child, _)
-            | Expr::Gbnf(child, _) => vec![*child],
-            _ => Vec::new(),
-        }
+            | Expr::Gbnf(child, _) => (std::slice::from_ref(child), &[]),
+            _ => (&[], &[]),
+        };
+        some.iter().chain(more).copied()
     }
 }
 
@@ -177,7 +201,7 @@ impl Expr {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arena {
     nodes: Vec<Expr>,
-    rules: HashMap<String, ExprId>,
+    rules: HashMap<SmolStr, ExprId>,
     root: Option<ExprId>,
     labels: Vec<String>,
 }
@@ -223,7 +247,7 @@ impl Arena {
         let mut below = |id: ExprId| self.firsts(id, into, depth + 1);
         match self.get(id) {
             Expr::Literal(text) => {
-                into.extend(Some(text.clone()).filter(|text| !text.is_empty()));
+                into.extend(Some(text.to_string()).filter(|text| !text.is_empty()));
                 Some(!text.is_empty())
             }
             Expr::Empty | Expr::Start | Expr::Space | Expr::And(_) | Expr::Not(_) => Some(false),
@@ -293,12 +317,12 @@ impl Arena {
             size_of::<Expr>()
                 + match node {
                     Expr::Literal(text) | Expr::Ref(text) => text.len(),
-                    Expr::Rule { name, .. } => 2 * name.len() + 3 * size_of::<usize>(),
+                    Expr::Rule { name, .. } => name.len() + size_of::<SmolStr>() + 3 * size_of::<usize>(),
                     Expr::Schema { name, .. } => name.len(),
                     Expr::Sequence(children) | Expr::Choice(children) => size_of_val(children.as_slice()),
                     Expr::Unordered(one, other) => size_of_val(one.as_slice()) + size_of_val(other.as_slice()),
                     Expr::Until(texts) | Expr::Excluding(_, texts) => {
-                        texts.iter().map(|text| size_of::<String>() + text.len()).sum()
+                        texts.iter().map(|text| size_of::<SmolStr>() + text.len()).sum()
                     }
                     Expr::Char(set) => size_of_val(set.ranges.as_slice()),
                     _ => 0,
@@ -319,7 +343,7 @@ impl Arena {
     }
 
     /// Names an expression. A second rule of the same name replaces the first.
-    pub(super) fn define(&mut self, name: &str, rule: ExprId) {
-        self.rules.insert(name.to_owned(), rule);
+    pub(super) fn define(&mut self, name: SmolStr, rule: ExprId) {
+        self.rules.insert(name, rule);
     }
 }

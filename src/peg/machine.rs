@@ -287,7 +287,7 @@ impl Machine {
         let op = program.ops[self.ip as usize];
         match op {
             Op::Literal(index) => {
-                let literal = &*program.literals[index as usize];
+                let literal = program.literals[index as usize].as_bytes();
                 let rest = &self.output[self.pos..];
                 if rest.starts_with(literal) {
                     self.pos += literal.len();

@@ -56,7 +56,7 @@ mod utf8;
 pub use builder::Builder;
 pub use capture::{Capture, Visible};
 pub use compile::{Region, compile};
-pub use expr::{Arena, CharSet, Expr, ExprId, SchemaRef, TagId};
+pub use expr::{Arena, CharSet, Children, Expr, ExprId, Ranges, SchemaRef, TagId};
 pub use machine::{Machine, State};
 pub use program::Program;
 pub use tree::{Node, Outcome, Tree, TreeParser};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use smol_str::SmolStr;
+
 use super::expr::{CharSet, TagId};
 use super::until::Markers;
 
@@ -74,7 +76,7 @@ pub(super) struct Bounds {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
     pub(super) ops: Vec<Op>,
-    pub(super) literals: Vec<Box<[u8]>>,
+    pub(super) literals: Vec<SmolStr>,
     pub(super) sets: Vec<CharSet>,
     pub(super) markers: Vec<Markers>,
     pub(super) repeats: Vec<Bounds>,
@@ -86,7 +88,7 @@ impl Program {
         let Program { ops, literals, sets, markers, repeats } = self;
         size_of_val(ops.as_slice())
             + size_of_val(repeats.as_slice())
-            + literals.iter().map(|text| size_of::<Box<[u8]>>() + text.len()).sum::<usize>()
+            + literals.iter().map(|text| size_of::<SmolStr>() + text.len()).sum::<usize>()
             + sets.iter().map(|set| size_of::<CharSet>() + size_of_val(set.ranges.as_slice())).sum::<usize>()
             + markers.iter().map(Markers::bytes).sum::<usize>()
     }
@@ -99,7 +101,7 @@ impl fmt::Display for Program {
             write!(f, "{at:5}  ")?;
             match *op {
                 Op::Literal(i) => {
-                    writeln!(f, "Literal {:?}", String::from_utf8_lossy(&self.literals[i as usize]))?;
+                    writeln!(f, "Literal {:?}", self.literals[i as usize])?;
                 }
                 Op::Until(i) => writeln!(f, "Until {}", self.markers[i as usize])?,
                 Op::RepeatNext(i) => {

@@ -56,7 +56,7 @@ impl Arena {
         let mut arena = Arena::default();
         for (index, mut node) in nodes.into_iter().enumerate() {
             let wrong = |what: &str| Error::invalid(format!("format: node {index} {what}"));
-            if node.children().iter().any(|child| child.index() >= index) {
+            if node.children().any(|child| child.index() >= index) {
                 return Err(wrong("must refer to nodes before it only"));
             }
             match &mut node {
@@ -73,7 +73,7 @@ impl Arena {
             let rule = if let Expr::Rule { name, .. } = &node { Some(name.clone()) } else { None };
             let id = arena.add(node);
             if let Some(name) = rule {
-                arena.define(&name, id);
+                arena.define(name, id);
             }
         }
         for (index, label) in labels.iter().enumerate() {

@@ -3,13 +3,15 @@
 use std::fmt;
 
 use memchr::{memchr, memchr2, memchr3};
+use smallvec::SmallVec;
+use smol_str::SmolStr;
 
 /// A set of markers to stop before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Markers {
-    markers: Vec<Box<[u8]>>,
+    markers: SmallVec<[SmolStr; 1]>,
     /// The distinct first bytes.
-    heads: Vec<u8>,
+    heads: SmallVec<[u8; 8]>,
 }
 
 /// Where a search stopped.
@@ -25,8 +27,8 @@ pub(super) enum Found {
 
 impl Markers {
     pub fn new<S: AsRef<str>>(markers: &[S]) -> Self {
-        let markers: Vec<Box<[u8]>> = markers.iter().map(|m| m.as_ref().as_bytes().into()).collect();
-        let mut heads: Vec<u8> = markers.iter().filter_map(|m| m.first().copied()).collect();
+        let markers: SmallVec<[SmolStr; 1]> = markers.iter().map(SmolStr::new).collect();
+        let mut heads: SmallVec<[u8; 8]> = markers.iter().filter_map(|m| m.bytes().next()).collect();
         heads.sort_unstable();
         heads.dedup();
         Markers { markers, heads }
@@ -34,7 +36,7 @@ impl Markers {
 
     /// About what they take in memory.
     pub fn bytes(&self) -> usize {
-        let markers = self.markers.iter().map(|marker| size_of::<Box<[u8]>>() + marker.len());
+        let markers = self.markers.iter().map(|marker| size_of::<SmolStr>() + marker.len());
         size_of::<Self>() + self.heads.len() + markers.sum::<usize>()
     }
 
@@ -45,10 +47,10 @@ impl Markers {
             at += step;
             let rest = &text[at..];
             let mut half = false;
-            for marker in &self.markers {
+            for marker in self.markers.iter().map(|marker| marker.as_bytes()) {
                 if rest.starts_with(marker) {
                     // A shorter marker that is whole wins over a longer one that is still half.
-                    let length = self.markers.iter().filter(|m| rest.starts_with(m)).map(|m| m.len()).min();
+                    let length = self.markers.iter().filter(|m| rest.starts_with(m.as_bytes())).map(SmolStr::len).min();
                     return Found::Whole(at, at + length.unwrap_or(marker.len()));
                 }
                 half |= marker.starts_with(rest);
@@ -74,7 +76,7 @@ impl Markers {
 
 impl fmt::Display for Markers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.markers.iter().map(|m| String::from_utf8_lossy(m))).finish()
+        f.debug_list().entries(&self.markers).finish()
     }
 }
 

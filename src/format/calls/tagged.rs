@@ -1,7 +1,5 @@
 //! Calls with the name in a tag: arguments as one JSON object, or one by one in tags of their own.
 
-use std::sync::Arc;
-
 use super::super::Wanted;
 use super::super::parts::Parts;
 use super::members;
@@ -63,7 +61,7 @@ pub(in crate::format) fn arguments(p: &Parts, layout: &ArgumentsLayout, tool: &T
         });
         return (any, false);
     }
-    let root = Arc::new(schema::parameters(&tool.parameters));
+    let root = schema::parameters(&tool.parameters);
     let mut required = Vec::new();
     let mut optional = Vec::new();
     for (name, schema, must) in schema::members(&root) {
@@ -90,7 +88,7 @@ fn open(p: &Parts, layout: &ArgumentsLayout, name: &str) -> ExprId {
 fn text_value(p: &Parts, layout: &ArgumentsLayout) -> ExprId {
     let text = p.arg_text(p.until(&*layout.value_suffix));
     let close = p.arg_close(p.literal(&*layout.value_suffix));
-    p.excluding(p.sequence([text, close]), vec![layout.value_suffix.clone()])
+    p.excluding(p.sequence([text, close]), [&*layout.value_suffix])
 }
 
 /// A value that is no text, and its end. Templates print Python's literals where they do not ask for JSON, and their

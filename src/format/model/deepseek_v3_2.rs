@@ -193,7 +193,7 @@ fn argument(p: &Parts, member: &Member) -> ExprId {
     let close = p.arg_close(p.literal(PARAMETER[1]));
     let text = p.until(PARAMETER[1]);
     let text = if member.types().has(Types::STRING) {
-        p.excluding(p.sequence([p.arg_text(text), close]), vec![PARAMETER[1].to_owned()])
+        p.excluding(p.sequence([p.arg_text(text), close]), [PARAMETER[1]])
     } else {
         p.sequence([p.arg_text(schema(text, "text", true)), close])
     };

@@ -14,8 +14,6 @@
 //! (On one line.) The prompt opens the reasoning or the response; a section may lack its own tags. All arguments at once may
 //! stand in a `json` tag.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::has_all;
@@ -101,7 +99,7 @@ fn call(p: &Parts, tool: &Tool) -> ExprId {
     let name = p.sequence([p.literal("<|open|>call tool=\""), p.tool_name(&tool.name), p.literal("\"")]);
     let open = p.tool_open(p.sequence([name, attributes(p)]));
     let key = |name: ExprId| p.sequence([p.literal("<|open|>argument key=\""), name]);
-    let root = Arc::new(schema::parameters(&tool.parameters));
+    let root = schema::parameters(&tool.parameters);
     let mut required = Vec::new();
     let mut optional = Vec::new();
     for (name, schema, must) in schema::members(&root) {

@@ -143,7 +143,7 @@ fn arguments(p: &Parts, tool: &Tool) -> ExprId {
 /// A value up to its end: strings as raw text, everything else as JSON.
 fn value(p: &Parts, rule: &str, schema: &Value, root: &Value) -> ExprId {
     let close = p.arg_close(p.literal(VALUE_END));
-    let text = p.excluding(p.sequence([p.arg_text(p.until(VALUE_END)), close]), vec![VALUE_END.to_owned()]);
+    let text = p.excluding(p.sequence([p.arg_text(p.until(VALUE_END)), close]), [VALUE_END]);
     let json = p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false);
     let json = p.sequence([p.arg_json(json), close]);
     let types = schema::types(schema, root);

@@ -95,6 +95,6 @@ fn argument(p: &Parts, member: &Member) -> ExprId {
     let section = p.arg_text(p.until(&*section_end));
     let section = p.sequence([p.literal(CDATA), section, p.literal("]]>"), close]);
     let bare = p.sequence([p.not(p.literal(CDATA)), p.arg_text(p.until(END)), close]);
-    let text = p.choice([p.excluding(section, vec![section_end]), p.excluding(bare, vec![END.to_owned()])]);
+    let text = p.choice([p.excluding(section, [section_end]), p.excluding(bare, [END])]);
     p.sequence([open, members::value(p, member.types(), json, text)])
 }

@@ -139,7 +139,7 @@ struct Ways<'a> {
 fn target(schema: &SchemaRef) -> Option<SchemaRef> {
     let pointer = schema.get()["$ref"].as_str()?.strip_prefix('#')?.to_owned();
     schema.document.pointer(&pointer)?;
-    Some(SchemaRef { document: Arc::clone(&schema.document), pointer })
+    Some(SchemaRef { document: Arc::clone(&schema.document), pointer: pointer.into() })
 }
 
 impl Ways<'_> {
@@ -239,7 +239,7 @@ impl Ways<'_> {
                 ways.extend(self.nested.iter().map(|&way| p.atomic(way)));
             }
             let text = p.sequence([p.arg_text(p.until(self.close)), end]);
-            return p.choice(ways.into_iter().chain([p.excluding(text, vec![self.close.to_owned()])]));
+            return p.choice(ways.into_iter().chain([p.excluding(text, [self.close])]));
         }
         if let ([nested], Types::NONE) = (&*self.nested, self.plain) {
             // Elements show their bracket at once. JSON begins with the same one.

@@ -154,5 +154,5 @@ fn text(p: &Parts) -> ExprId {
     let run = p.until(tag);
     let more = p.many(p.sequence([p.not(close), p.any(), run]));
     let value = p.sequence([p.arg_text(p.sequence([run, more])), p.arg_close(close)]);
-    p.rule("xml-arg-string", p.excluding(value, vec![line]))
+    p.rule("xml-arg-string", p.excluding(value, [line]))
 }
