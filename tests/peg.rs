@@ -172,9 +172,9 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
         Expr::Atomic(child)
         | Expr::Tolerated(child)
         | Expr::Rule { child, .. }
-        | Expr::Schema { child, .. }
         | Expr::Excluding(child, _)
         | Expr::Gbnf(child, _) => naive(arena, *child, text, at, log),
+        Expr::Schema(value) => naive(arena, value.child, text, at, log),
         Expr::Ref(name) => naive(arena, arena.rule_named(name).unwrap(), text, at, log),
     }
 }

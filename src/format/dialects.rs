@@ -63,7 +63,7 @@ pub(crate) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency
     for rule in format.trigger_rules() {
         if let Some(own) = format.first_texts(rule) {
             starts.extend(own);
-            calls.push(p.reference(rule));
+            calls.push(p.reference(rule.clone()));
         }
     }
     if leniency.dialects != Dialects::Off {

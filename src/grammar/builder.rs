@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use smol_str::{SmolStr, SmolStrBuilder, format_smolstr};
+use smol_str::{SmolStr, format_smolstr};
 
 use super::fit::{self, Reader};
 use super::rule::Rule;
@@ -98,16 +98,18 @@ impl Default for Builder {
 impl Builder {
     /// With the rule `space`, the blanks that may stand between the parts of a JSON value.
     pub fn new() -> Self {
-        let (rules, texts, numbered, journal, report, references) = Default::default();
+        let texts = String::with_capacity(2048);
+        let (rules, numbered, journal, report, references) = Default::default();
         let mut builder = Builder { rules, texts, numbered, journal, report, references, strange: 0 };
-        builder.add(primitive::SPACE, primitive::space());
+        builder.add(&SmolStr::new_static(primitive::SPACE), primitive::space());
         builder
     }
 
     /// Adds a rule and returns its actual name: characters that names cannot have become dashes, the names of the rules that
     /// schemas share get a dash behind them, and where another rule has the name, a number follows. `""` is `root`, the top.
-    pub fn add_rule(&mut self, name: &str, body: Rule) -> SmolStr {
-        let name = if name.is_empty() { "root".into() } else { clean(name) };
+    pub fn add_rule(&mut self, name: impl Into<SmolStr>, body: Rule) -> SmolStr {
+        let name = name.into();
+        let name = if name.is_empty() { "root".into() } else { clean(&name) };
         if primitive::is_reserved(&name) && name != "root" {
             self.add(&format_smolstr!("{name}-"), body)
         } else {
@@ -182,7 +184,7 @@ impl Builder {
     }
 
     /// [`Builder::add_rule`] that may have the name of a shared rule.
-    pub(super) fn add(&mut self, name: &str, rule: Rule) -> SmolStr {
+    pub(super) fn add(&mut self, name: &SmolStr, rule: Rule) -> SmolStr {
         let name = clean(name);
         let rule = settled(rule);
         let text = self.write(&rule);
@@ -229,7 +231,7 @@ impl Builder {
     }
 
     /// Takes a free name like `name`, for a rule that [`Builder::fill`] adds.
-    pub(super) fn reserve(&mut self, name: &str) -> SmolStr {
+    pub(super) fn reserve(&mut self, name: &SmolStr) -> SmolStr {
         // A host's rule may be called nothing.
         let name = if name.is_empty() { "rule".into() } else { clean(name) };
         let mut free = name.clone();
@@ -295,12 +297,12 @@ fn settled(rule: Rule) -> Rule {
 }
 
 /// A name of letters, digits and dashes: whatever else it has becomes a dash, several in a row one.
-pub(super) fn clean(name: &str) -> SmolStr {
+pub(super) fn clean(name: &SmolStr) -> SmolStr {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if name.chars().all(fits) {
-        return SmolStr::new(name);
+        return name.clone();
     }
-    let mut out = SmolStrBuilder::new();
+    let mut out = String::with_capacity(name.len());
     let mut replaced = false;
     for c in name.chars() {
         if fits(c) {
@@ -310,7 +312,7 @@ pub(super) fn clean(name: &str) -> SmolStr {
         }
         replaced = !fits(c);
     }
-    out.finish()
+    out.into()
 }
 
 #[cfg(test)]
@@ -340,8 +342,8 @@ mod tests {
             assert_eq!(builder.add_rule(name, body(text)), expected);
         }
         let mark = builder.mark();
-        assert_eq!(builder.reserve("a"), "a");
-        assert_eq!(builder.reserve("a"), "a0");
+        assert_eq!(builder.reserve(&"a".into()), "a");
+        assert_eq!(builder.reserve(&"a".into()), "a0");
         assert_eq!(builder.add_rule("a", body("1")), "a1");
         builder.undo(mark);
         assert_eq!(builder.add_rule("a", body("1")), "a");

@@ -15,7 +15,7 @@ use super::class::{class, one_of, string_character};
 use super::rule::Rule;
 use super::schema;
 use crate::limits;
-use crate::peg::{Arena, Expr, ExprId, SchemaRef};
+use crate::peg::{Annotated, Arena, Expr, ExprId, SchemaRef};
 
 /// The grammar of a format. `lazy`: of what may follow a trigger only, that is of its trigger rules.
 pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
@@ -38,7 +38,7 @@ pub(super) fn add_arena(rules: &mut Builder, arena: &Arena, lazy: bool) {
     };
     let root = match (lazy, arena.root()) {
         (true, _) => {
-            let triggers: Vec<&str> = arena.trigger_rules().collect();
+            let triggers: Vec<&SmolStr> = arena.trigger_rules().collect();
             Rule::choice(triggers.into_iter().map(|name| lowering.reference(name)))
         }
         (false, Some(root)) => lowering.lower(root),
@@ -84,7 +84,7 @@ struct Lowering<'a> {
     arena: &'a Arena,
     rules: &'a mut Builder,
     /// The grammar's names for the arena's rules.
-    names: HashMap<&'a str, SmolStr>,
+    names: HashMap<&'a SmolStr, SmolStr>,
     /// Rules that have a name but no body yet.
     pending: Vec<(SmolStr, ExprId)>,
     /// Rules for text with markers, by the markers and what of the text they are about.
@@ -140,13 +140,13 @@ impl<'a> Lowering<'a> {
             Expr::Until(markers) => self.text(id, markers, Text::Any),
             Expr::Excluding(_, markers) => self.text(id, markers, Text::Closed),
             Expr::Gbnf(child, text) => self.gbnf(text, *child),
-            Expr::Unordered(required, optional) => self.unordered(required, optional),
+            Expr::Unordered(parts) => self.unordered(&parts.0, &parts.1),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
             Expr::Ref(name) => self.reference(name),
-            Expr::Schema { child, schema, raw: true, .. } if may_be_string(schema) => self.lower(*child),
-            Expr::Schema { child, name, schema, .. } => {
+            Expr::Schema(value) if value.raw && may_be_string(&value.schema) => self.lower(value.child),
+            Expr::Schema(value) => {
                 let known = self.schemas.get(&id).cloned();
-                let rule = known.unwrap_or_else(|| self.schema(name, schema, *child));
+                let rule = known.unwrap_or_else(|| self.schema(value));
                 self.schemas.insert(id, rule.clone());
                 rule
             }
@@ -195,8 +195,8 @@ impl<'a> Lowering<'a> {
                 }
             }
             // Nothing is what all of its required parts may be.
-            Expr::Unordered(required, optional) => {
-                let parts = required.iter().chain(optional);
+            Expr::Unordered(parts) => {
+                let parts = parts.0.iter().chain(&parts.1);
                 match choice(parts.map(|&part| self.lower_some(part)).collect()) {
                     Rule::Empty => Rule::Empty,
                     parts => item(parts).repeat(1, None),
@@ -210,7 +210,7 @@ impl<'a> Lowering<'a> {
             Expr::Until(markers) => self.text(id, markers, Text::Some),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
             Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),
-            Expr::Schema { child, .. } => self.lower_some(*child),
+            Expr::Schema(value) => self.lower_some(value.child),
             _ => Rule::Empty,
         }
     }
@@ -225,21 +225,21 @@ impl<'a> Lowering<'a> {
             Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => true,
             Expr::Space | Expr::Until(_) | Expr::StringBody(_) | Expr::StringLine(_) => true,
             Expr::Literal(text) => text.is_empty(),
-            Expr::Schema { child, schema, raw: true, .. } if may_be_string(schema) => inner(child),
-            Expr::Any | Expr::Char(_) | Expr::Schema { .. } => false,
+            Expr::Schema(value) if value.raw && may_be_string(&value.schema) => inner(&value.child),
+            Expr::Any | Expr::Char(_) | Expr::Schema(_) => false,
             Expr::Excluding(_, markers) => markers.iter().any(SmolStr::is_empty),
             // What its author wrote is taken to be something.
             Expr::Gbnf(_, text) => text.is_empty(),
             Expr::Sequence(children) => children.iter().all(inner),
             Expr::Choice(children) => self.written(children).iter().any(inner),
             Expr::Repeat(child, min, _) => *min == 0 || inner(child),
-            Expr::Unordered(required, _) => required.iter().all(inner),
+            Expr::Unordered(parts) => parts.0.iter().all(inner),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => inner(child),
             Expr::Ref(name) => self.arena.rule_named(name).is_some_and(|rule| inner(&rule)),
         }
     }
 
-    fn reference(&mut self, name: &'a str) -> Rule {
+    fn reference(&mut self, name: &'a SmolStr) -> Rule {
         if let Some(known) = self.names.get(name) {
             return Rule::Reference(known.clone());
         }
@@ -251,19 +251,19 @@ impl<'a> Lowering<'a> {
     }
 
     /// A schema that cannot be used degrades alone: any JSON stands for it, and the report says so.
-    fn schema(&mut self, name: &str, schema: &SchemaRef, child: ExprId) -> Rule {
-        let SchemaRef { document, pointer } = schema;
+    fn schema(&mut self, value: &Annotated) -> Rule {
+        let Annotated { name, schema: SchemaRef { document, pointer }, child, .. } = value;
         let found = document.pointer(pointer).unwrap_or(&Value::Null);
         match self.rules.add_schema_within(name, found, document) {
             Ok(rule) => Rule::Reference(rule),
             Err(error) => {
                 self.rules.note(Fidelity {
-                    schema: name.to_owned(),
+                    schema: name.to_string(),
                     pointer: format!("#{pointer}"),
                     kind: FidelityKind::Refused,
                     message: error.message().to_owned(),
                 });
-                self.lower(child)
+                self.lower(*child)
             }
         }
     }

@@ -3,17 +3,13 @@
 use serde_json::Value;
 
 use crate::limits;
+use crate::peg::quoted;
 
 /// `value` as text; `None` where it is nested too deeply.
 pub(super) fn print(value: &Value) -> Option<String> {
     let mut out = String::new();
     push(value, &mut out, 0)?;
     Some(out)
-}
-
-/// `text` as a JSON string.
-pub(super) fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
 }
 
 fn push(value: &Value, out: &mut String, depth: usize) -> Option<()> {

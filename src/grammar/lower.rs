@@ -13,6 +13,7 @@ use super::rule::{Pad, Rule};
 use super::{json, keys, number};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
+use crate::peg::quoted as as_json;
 
 /// Turns one graph into rules of a builder.
 pub(super) struct Lowering<'b, 'g, 'a> {
@@ -49,7 +50,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     }
 
     /// Adds a node as the rule `name` (`""`: the top), with all that it needs, and returns the rule to refer to.
-    pub fn all(&mut self, first: NodeId, name: &str) -> Result<SmolStr> {
+    pub fn all(&mut self, first: NodeId, name: &SmolStr) -> Result<SmolStr> {
         for (id, key, message) in &self.graph.lost {
             self.note(*id, key, FidelityKind::Widened, message.clone());
         }
@@ -65,16 +66,16 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     }
 
     /// The rule of a node. Every rule below it has a name that begins with `name`.
-    fn visit(&mut self, id: NodeId, name: &str, depth: usize) -> Result<SmolStr> {
+    fn visit(&mut self, id: NodeId, name: &SmolStr, depth: usize) -> Result<SmolStr> {
         self.steps += 1;
         if self.steps > limits::SCHEMA_NODES || self.builder.bytes() > limits::GRAMMAR_BYTES {
             let message = format!("the grammar of a JSON schema is too large (at {})", self.graph.pointer(id));
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let rule_name = match name {
+        let rule_name = match name.as_str() {
             "" => SmolStr::new_static("root"),
-            name if primitive::is_reserved(&super::builder::clean(name)) => format_smolstr!("{name}-"),
-            name => SmolStr::new(name),
+            _ if primitive::is_reserved(&super::builder::clean(name)) => format_smolstr!("{name}-"),
+            _ => name.clone(),
         };
         // What lies deeper waits instead of taking more stack.
         if depth > limits::LOWERING_DEPTH && shared(self.graph, id).is_none() {
@@ -87,13 +88,13 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     }
 
     /// Takes a name for a node whose body comes later.
-    fn later(&mut self, id: NodeId, name: &str) -> SmolStr {
+    fn later(&mut self, id: NodeId, name: &SmolStr) -> SmolStr {
         let name = self.builder.reserve(name);
         self.waiting.push_back((id, name.clone()));
         name
     }
 
-    fn lower(&mut self, id: NodeId, name: &str, rule_name: &str, depth: usize) -> Result<Lowered> {
+    fn lower(&mut self, id: NodeId, name: &SmolStr, rule_name: &SmolStr, depth: usize) -> Result<Lowered> {
         if let Some(shared) = shared(self.graph, id) {
             return Ok(if name.is_empty() {
                 Lowered::Body(self.builder.unshared(shared))
@@ -181,7 +182,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         let target = self.graph.target(pointer);
         let name = match shared(self.graph, target) {
             Some(shared) => self.builder.share(shared),
-            None => self.later(target, &format!("ref{}", pointer.trim_start_matches('#'))),
+            None => self.later(target, &format_smolstr!("ref{}", pointer.trim_start_matches('#'))),
         };
         self.builder.references.insert(key, name.clone());
         name
@@ -196,7 +197,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
 
     /// The rule of an `allOf`: one object with the properties of all parts. Those of the alternatives of an `anyOf` among the
     /// parts are optional. Where parts are enums, what they have in common instead.
-    fn all_of(&mut self, id: NodeId, parts: &[NodeId], name: &str, depth: usize) -> Result<Rule> {
+    fn all_of(&mut self, id: NodeId, parts: &[NodeId], name: &SmolStr, depth: usize) -> Result<Rule> {
         let graph = self.graph;
         let mut properties = Vec::new();
         let mut required = HashSet::new();
@@ -265,15 +266,14 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         properties: &[(&'a str, NodeId)],
         required: &HashSet<&'a str>,
         additional: Option<NodeId>,
-        name: &str,
+        name: &SmolStr,
         depth: usize,
     ) -> Result<Rule> {
         let mut pairs: HashMap<&str, SmolStr> = HashMap::with_capacity(properties.len());
         for (property, schema) in properties {
             let name = below(name, property);
             let value = self.visit(*schema, &name, depth + 1)?;
-            let key = Rule::literal(json::quoted(property));
-            let pair = [key, space(), Rule::literal(":"), space(), Rule::Reference(value)];
+            let pair = [Rule::Literal(as_json(property)), space(), Rule::literal(":"), space(), Rule::Reference(value)];
             pairs.insert(property, self.builder.add(&format_smolstr!("{name}-kv"), Rule::sequence(pair)));
         }
         let (first, rest): (Vec<&str>, Vec<&str>) =
@@ -316,7 +316,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         let mut tail: Option<Rule> = None;
         for (i, (property, pair, repeats)) in optional.iter().enumerate().rev() {
             let rest = tail.take().map(|tail| {
-                let rest = self.builder.add(&below(name, &format!("{property}-rest")), tail);
+                let rest = self.builder.add(&below(name, &format_smolstr!("{property}-rest")), tail);
                 Rule::Reference(rest)
             });
             let mut branch = vec![Rule::Reference(pair.clone())];
@@ -338,13 +338,13 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         id: NodeId,
         schema: NodeId,
         properties: &[(&str, NodeId)],
-        name: &str,
+        name: &SmolStr,
         depth: usize,
     ) -> Result<SmolStr> {
         let name = below(name, "additional");
         let value = match self.graph.node(schema) {
             Node::Any => self.builder.share("value"),
-            _ => self.visit(schema, &format!("{name}-value"), depth + 1)?,
+            _ => self.visit(schema, &format_smolstr!("{name}-value"), depth + 1)?,
         };
         let key = if properties.is_empty() {
             self.builder.share("string")
@@ -355,13 +355,13 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 let message = "names that are long or need escapes may also come as additional properties";
                 self.note(id, "additionalProperties", FidelityKind::Widened, message.to_owned());
             }
-            self.builder.add(&format!("{name}-k"), rule)
+            self.builder.add(&format_smolstr!("{name}-k"), rule)
         };
         let pair = [Rule::Reference(key), Rule::literal(":"), space(), Rule::Reference(value)];
-        Ok(self.builder.add(&format!("{name}-kv"), Rule::sequence(pair)))
+        Ok(self.builder.add(&format_smolstr!("{name}-kv"), Rule::sequence(pair)))
     }
 
-    fn string(&mut self, id: NodeId, text: &Text, rule_name: &str) -> Result<Rule> {
+    fn string(&mut self, id: NodeId, text: &Text, rule_name: &SmolStr) -> Result<Rule> {
         if let Some(source) = text.pattern {
             return self.pattern(id, source, rule_name);
         }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::builder::Builder;
 use super::graph::Count;
@@ -328,7 +328,7 @@ impl Writer<'_> {
         match part {
             Part::Empty => Rule::Empty,
             Part::Char(text) => Rule::Spelled(text.clone()),
-            Part::Dot => Rule::Reference(self.builder.add("dot", Rule::class("[^\\x0A\\x0D]"))),
+            Part::Dot => Rule::Reference(self.builder.add(&"dot".into(), Rule::class("[^\\x0A\\x0D]"))),
             Part::Class(text) => Rule::class(text),
             Part::Group(body) => self.rule(body).group(),
             Part::Choice(branches) => Rule::Choice(branches.iter().map(|branch| self.rule(branch)).collect()),
@@ -350,7 +350,7 @@ impl Writer<'_> {
                     let number = self.counted.len() + 1;
                     let name = match self.counted.get(&text) {
                         Some(name) => name.clone(),
-                        None => self.builder.add(&format!("{}-{number}", self.name), rule),
+                        None => self.builder.add(&format_smolstr!("{}-{number}", self.name), rule),
                     };
                     self.counted.insert(text, name.clone());
                     rule = Rule::Reference(name);

@@ -218,17 +218,20 @@ pub fn spelled(text: &str) -> String {
 }
 
 fn push_spelled(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '\r' => out.push_str("\\r"),
-            '\n' => out.push_str("\\n"),
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
+    let mut rest = text;
+    while let Some(at) = rest.find(['\r', '\n', '"', '\\', '\0']) {
+        out.push_str(&rest[..at]);
+        out.push_str(match rest.as_bytes()[at] {
+            b'\r' => "\\r",
+            b'\n' => "\\n",
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
             // It would end the text for a reader written in C.
-            '\0' => out.push_str("\\x00"),
-            c => out.push(c),
-        }
+            _ => "\\x00",
+        });
+        rest = &rest[at + 1..];
     }
+    out.push_str(rest);
 }
 
 fn push_class_char(class: &mut SmolStrBuilder, c: char) {

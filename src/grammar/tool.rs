@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::builder::{Builder, Fidelity, FidelityKind};
+use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::lower::Lowering;
 use super::rule::Rule;
 use super::{primitive, resolve, schema};
@@ -51,7 +51,7 @@ impl Builder {
         if !self.has_rule(name)
             && let Some(shared) = primitive::find(name)
         {
-            self.add(name, (shared.body)());
+            self.add(&SmolStr::new_static(name), (shared.body)());
             self.share_all(shared.needs);
         }
         SmolStr::new_static(name)
@@ -83,7 +83,8 @@ impl Builder {
         let (graph, first) = resolve::resolve(schema, root)?;
         let document = if graph.targets.is_empty() { 0 } else { self.document(root) };
         let mut lowering = Lowering::new(self, &graph, name, document);
-        let added = lowering.all(first, name)?;
+        // The names of all rules below begin with it: it is cleaned once for them.
+        let added = lowering.all(first, &clean(&name.into()))?;
         let notes = lowering.notes;
         for note in notes {
             self.note(note);

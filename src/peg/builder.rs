@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use smol_str::SmolStr;
 
-use super::expr::{Arena, CharSet, Children, Expr, ExprId, SchemaRef, TagId};
+use super::expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, SchemaRef, TagId};
 use crate::limits;
 
 /// Builds an arena.
@@ -119,7 +119,7 @@ impl Builder {
 
     /// [`Expr::Unordered`]: the required ones and the optional ones.
     pub fn unordered(&self, required: impl Into<Children>, optional: impl Into<Children>) -> ExprId {
-        self.add(Expr::Unordered(required.into(), optional.into()))
+        self.add(Expr::Unordered(Box::new((required.into(), optional.into()))))
     }
 
     /// [`Expr::And`].
@@ -206,7 +206,7 @@ impl Builder {
 
     /// [`Expr::Schema`].
     pub fn schema(&self, child: ExprId, name: impl Into<SmolStr>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
-        self.add(Expr::Schema { child, name: name.into(), schema: schema.into(), raw })
+        self.add(Expr::Schema(Box::new(Annotated { child, name: name.into(), schema: schema.into(), raw })))
     }
 
     /// [`Expr::Excluding`].

@@ -192,9 +192,9 @@ impl Checker<'_> {
             | Expr::Atomic(child)
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
-            | Expr::Schema { child, .. }
             | Expr::Excluding(child, _)
             | Expr::Gbnf(child, _) => self.left(*child, depth + 1)?,
+            Expr::Schema(value) => self.left(value.child, depth + 1)?,
             Expr::Ref(name) => {
                 let target = self.rule(id, name)?;
                 if self.entered.contains(&target) {

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::check::{self, Checked};
 use super::expr::{Arena, CharSet, Children, Expr, ExprId, TagId};
 use super::program::{Bounds, Op, Program};
@@ -114,9 +116,9 @@ impl Compiler<'_> {
             Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
             Expr::Choice(children) => self.choice(children),
             Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
-            Expr::Unordered(required, optional) if required.is_empty() && optional.is_empty() => {}
-            Expr::Unordered(required, optional) => {
-                let any: Children = required.iter().chain(optional).copied().collect();
+            Expr::Unordered(parts) if parts.0.is_empty() && parts.1.is_empty() => {}
+            Expr::Unordered(parts) => {
+                let any: Children = parts.0.iter().chain(&parts.1).copied().collect();
                 self.rounds(0, None, |compiler| compiler.choice(&any));
             }
             Expr::And(child) => {
@@ -158,9 +160,8 @@ impl Compiler<'_> {
                     None => self.expr(*child),
                 }
             }
-            Expr::Schema { child, .. } | Expr::Excluding(child, _) | Expr::Gbnf(child, _) | Expr::Tolerated(child) => {
-                self.expr(*child)
-            }
+            Expr::Excluding(child, _) | Expr::Gbnf(child, _) | Expr::Tolerated(child) => self.expr(*child),
+            Expr::Schema(value) => self.expr(value.child),
             Expr::Ref(_) => {
                 let at = self.emit(Op::Call(0));
                 self.calls.push((self.checked.target(id), at));
@@ -179,7 +180,7 @@ impl Compiler<'_> {
             self.emit(Op::Fail);
             return;
         };
-        let mut commits = Vec::with_capacity(others.len());
+        let mut commits: SmallVec<[usize; 8]> = SmallVec::new();
         for &child in others {
             let choice = self.emit(Op::Choice(0));
             self.expr(child);

@@ -104,7 +104,20 @@ impl SchemaRef {
     }
 }
 
-/// One node. Positions are bytes.
+/// A value with its JSON schema.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Annotated {
+    /// What parses.
+    pub child: ExprId,
+    /// Names the grammar's rule.
+    pub name: SmolStr,
+    /// The JSON schema.
+    pub schema: SchemaRef,
+    /// True where the value is written as raw text instead of JSON.
+    pub raw: bool,
+}
+
+/// One node. Positions are bytes. What is rare and large stands elsewhere: there are many nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expr {
@@ -140,7 +153,7 @@ pub enum Expr {
     Until(Vec<SmolStr>),
     /// Any of these, in any order and any number. A grammar has each of the first list once and each of the second at most
     /// once.
-    Unordered(Children, Children),
+    Unordered(Box<(Children, Children)>),
     /// The child's extent is captured under the tag.
     Tag(TagId, ExprId),
     /// Captures inside show only once the whole child has matched.
@@ -159,16 +172,7 @@ pub enum Expr {
     /// The rule of that name; rules may recurse.
     Ref(SmolStr),
     /// The child parses; in a grammar the JSON schema speaks instead.
-    Schema {
-        /// What parses.
-        child: ExprId,
-        /// Names the grammar's rule.
-        name: SmolStr,
-        /// The JSON schema.
-        schema: SchemaRef,
-        /// True where the value is written as raw text instead of JSON.
-        raw: bool,
-    },
+    Schema(Box<Annotated>),
     /// The child parses; in a grammar it is text that ends with the first of these markers, marker included.
     Excluding(ExprId, Vec<SmolStr>),
     /// The child parses; in a grammar this GBNF stands in its place.
@@ -180,7 +184,7 @@ impl Expr {
     pub(super) fn children(&self) -> impl Iterator<Item = ExprId> {
         let (some, more): (&[ExprId], &[ExprId]) = match self {
             Expr::Sequence(children) | Expr::Choice(children) => (children, &[]),
-            Expr::Unordered(required, optional) => (required, optional),
+            Expr::Unordered(parts) => (&parts.0, &parts.1),
             Expr::Repeat(child, ..)
             | Expr::And(child)
             | Expr::Not(child)
@@ -188,9 +192,9 @@ impl Expr {
             | Expr::Atomic(child)
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
-            | Expr::Schema { child, .. }
             | Expr::Excluding(child, _)
             | Expr::Gbnf(child, _) => (std::slice::from_ref(child), &[]),
+            Expr::Schema(value) => (std::slice::from_ref(&value.child), &[]),
             _ => (&[], &[]),
         };
         some.iter().chain(more).copied()
@@ -223,10 +227,10 @@ impl Arena {
     }
 
     /// The names of the rules at which a lazily applied grammar may start, sorted.
-    pub fn trigger_rules(&self) -> impl Iterator<Item = &str> {
+    pub fn trigger_rules(&self) -> impl Iterator<Item = &SmolStr> {
         let is_trigger = |id: &ExprId| matches!(self.get(*id), Expr::Rule { trigger: true, .. });
-        let mut names: Vec<&str> =
-            self.rules.iter().filter(|(_, id)| is_trigger(id)).map(|(name, _)| name.as_str()).collect();
+        let mut names: Vec<&SmolStr> =
+            self.rules.iter().filter(|(_, id)| is_trigger(id)).map(|(name, _)| name).collect();
         names.sort_unstable();
         names.into_iter()
     }
@@ -270,7 +274,8 @@ impl Arena {
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Tolerated(child) | Expr::Excluding(child, _) => {
                 below(*child)
             }
-            Expr::Rule { child, .. } | Expr::Schema { child, .. } | Expr::Gbnf(child, _) => below(*child),
+            Expr::Rule { child, .. } | Expr::Gbnf(child, _) => below(*child),
+            Expr::Schema(value) => below(value.child),
             Expr::Ref(name) => below(self.rule_named(name)?),
             _ => None,
         }
@@ -302,8 +307,10 @@ impl Arena {
         self.root
     }
 
+    /// Sets where parsing starts, and gives back the memory that no node took.
     pub(super) fn set_root(&mut self, root: ExprId) {
         self.root = Some(root);
+        self.nodes.shrink_to_fit();
     }
 
     /// Number of nodes.
@@ -318,9 +325,13 @@ impl Arena {
                 + match node {
                     Expr::Literal(text) | Expr::Ref(text) => text.len(),
                     Expr::Rule { name, .. } => name.len() + size_of::<SmolStr>() + 3 * size_of::<usize>(),
-                    Expr::Schema { name, .. } => name.len(),
+                    Expr::Schema(value) => size_of::<Annotated>() + value.name.len(),
                     Expr::Sequence(children) | Expr::Choice(children) => size_of_val(children.as_slice()),
-                    Expr::Unordered(one, other) => size_of_val(one.as_slice()) + size_of_val(other.as_slice()),
+                    Expr::Unordered(parts) => {
+                        size_of::<(Children, Children)>()
+                            + size_of_val(parts.0.as_slice())
+                            + size_of_val(parts.1.as_slice())
+                    }
                     Expr::Until(texts) | Expr::Excluding(_, texts) => {
                         texts.iter().map(|text| size_of::<SmolStr>() + text.len()).sum()
                     }
@@ -337,6 +348,11 @@ impl Arena {
     }
 
     pub(super) fn add(&mut self, node: Expr) -> ExprId {
+        /// Of a format with a tool or two, so that its list need not grow.
+        const USUAL: usize = 256;
+        if self.nodes.is_empty() {
+            self.nodes.reserve(USUAL);
+        }
         let id = ExprId(u32::try_from(self.nodes.len()).expect("an arena holds fewer than 2^32 nodes"));
         self.nodes.push(node);
         id

@@ -1,6 +1,7 @@
 //! JSON as rules. Each is defined once per arena, on first use.
 
 use serde_json::Value;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::builder::Builder;
 use super::expr::ExprId;
@@ -74,8 +75,7 @@ impl Builder {
 
     /// `"key"`, a colon and a value, with white space around the colon.
     pub fn json_member(&self, key: &str, value: ExprId) -> ExprId {
-        let key = Value::from(key).to_string();
-        self.sequence([self.literal(key), self.space(), self.literal(":"), self.space(), value])
+        self.sequence([self.literal(quoted(key)), self.space(), self.literal(":"), self.space(), value])
     }
 
     /// An object or an array, by its brackets and what stands between its commas.
@@ -85,5 +85,14 @@ impl Builder {
         let items = self.sequence([item, self.many(next), self.space(), close]);
         let whole = self.sequence([open, self.space(), self.choice([close, items])]);
         self.rule(name, whole)
+    }
+}
+
+/// A text as a JSON string.
+pub(crate) fn quoted(text: &str) -> SmolStr {
+    if text.bytes().all(|byte| byte >= b' ' && !matches!(byte, b'"' | b'\\')) {
+        format_smolstr!("\"{text}\"")
+    } else {
+        Value::from(text).to_string().into()
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::expr::{Arena, Expr, ExprId, SchemaRef, TagId};
+use super::expr::{Arena, Expr, ExprId, TagId};
 use crate::error::{Error, Result};
 
 /// What is written. Schemas that several nodes point into stand once, in `schemas`; nodes have an index in place of the
@@ -34,9 +34,9 @@ impl Arena {
             index.into()
         };
         let nodes = self.nodes().iter().map(|node| match node.clone() {
-            Expr::Schema { child, name, schema: SchemaRef { document, pointer }, raw } => {
-                let schema = SchemaRef { document: Arc::new(store(&document)), pointer };
-                Expr::Schema { child, name, schema, raw }
+            Expr::Schema(mut value) => {
+                value.schema.document = Arc::new(store(&value.schema.document));
+                Expr::Schema(value)
             }
             other => other,
         });
@@ -63,7 +63,8 @@ impl Arena {
                 Expr::StringBody(delimiter) | Expr::StringLine(delimiter) if !delimiter.is_ascii() => {
                     return Err(wrong("has a delimiter beyond ASCII"));
                 }
-                Expr::Schema { schema, .. } => {
+                Expr::Schema(value) => {
+                    let schema = &mut value.schema;
                     let at = schema.document.as_u64().and_then(|at| usize::try_from(at).ok());
                     let known = at.and_then(|at| schemas.get(at)).ok_or_else(|| wrong("has no schema"))?;
                     schema.document = Arc::clone(known);

@@ -57,25 +57,21 @@ impl Call<'_> {
         }
         let (holder, name_field, args_field) = self.fields();
         match holder {
-            Some(holder) => self.nested(&holder, &name_field, &args_field),
-            None => self.flat(&name_field, &args_field),
+            Some(holder) => self.nested(holder, name_field, args_field),
+            None => self.flat(name_field, args_field),
         }
     }
 
     /// The object that holds name and arguments, if not the call itself, and their fields in it.
-    fn fields(&self) -> (Option<String>, String, String) {
+    fn fields(&self) -> (Option<&str>, &str, &str) {
         let tools = self.tools;
-        let or = |field: &str, default: &str| if field.is_empty() { default.to_owned() } else { field.to_owned() };
-        let name = or(&tools.name_field, "name");
-        let args = or(&tools.args_field, "arguments");
+        let name = if tools.name_field.is_empty() { "name" } else { &tools.name_field };
+        let args = if tools.args_field.is_empty() { "arguments" } else { &tools.args_field };
         if !tools.function_field.is_empty() && tools.function_field != "function" && !name.contains('.') {
-            return (Some(tools.function_field.clone()), name, args);
+            return (Some(&tools.function_field), name, args);
         }
-        let split = |field: &str| match field.split_once('.') {
-            Some((holder, field)) => (Some(holder.to_owned()), field.to_owned()),
-            None => (None, field.to_owned()),
-        };
-        let ((name_holder, name), (args_holder, args)) = (split(&name), split(&args));
+        let split = |field| str::split_once(field, '.').map_or((None, field), |(holder, field)| (Some(holder), field));
+        let ((name_holder, name), (args_holder, args)) = (split(name), split(args));
         (name_holder.or(args_holder), name, args)
     }
 
