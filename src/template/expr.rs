@@ -26,7 +26,7 @@ fn above(left: usize, right: usize) -> Height {
     if height > EXPRESSION_HEIGHT { Err(Stop::Depth) } else { Ok(height) }
 }
 
-/// Reads a tag's inside and writes its rewritten form.
+/// Reads a tag's inside and writes its rewritten form behind what is written already.
 pub(super) struct Rewriter<'s> {
     source: &'s str,
     pos: usize,
@@ -51,9 +51,9 @@ struct Ahead<'s> {
 }
 
 impl<'s> Rewriter<'s> {
-    /// Starts at `pos` of `source`, in a tag that `end` (`}}` or `%}`) closes.
-    pub(super) fn new(source: &'s str, pos: usize, end: &'static str) -> Self {
-        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, out: String::new(), ahead: Cell::new(None) }
+    /// Starts at `pos` of `source`, in a tag that `end` (`}}` or `%}`) closes, and writes at the end of `out`.
+    pub(super) fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
+        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, out, ahead: Cell::new(None) }
     }
 
     /// Where in the source the next token is looked for.
@@ -193,7 +193,7 @@ impl<'s> Rewriter<'s> {
 
     /// `in` or `not in` and its right side; in a chain of comparisons it stays what it is.
     fn membership(&mut self, start: usize, negated: bool, first: bool) -> Height {
-        let left = self.out[start..].to_owned();
+        let left = start..self.out.len();
         self.copy();
         if negated && self.copy() != Token::Name("in") {
             return Err(Stop::Syntax);
@@ -203,10 +203,10 @@ impl<'s> Rewriter<'s> {
         let chained =
             matches!(self.peek(), Token::Sign("==" | "!=" | "<" | "<=" | ">" | ">=") | Token::Name("in" | "not"));
         if first && !chained {
-            let right = self.out.split_off(right);
+            let (left, right) = (self.out[left].to_owned(), self.out.split_off(right));
             self.out.truncate(start);
             let not = if negated { "not " } else { "" };
-            self.out.push_str(&format!("({not}({right})|op.in({left}))"));
+            self.out.extend(["(", not, "(", &right, ")|op.in(", &left, "))"]);
         }
         Ok(height)
     }
@@ -364,7 +364,7 @@ impl<'s> Rewriter<'s> {
     fn subscript(&mut self, start: usize) -> Height {
         let bracket = self.out.len();
         self.copy();
-        let mut bounds = [const { String::new() }; 3];
+        let mut bounds = [const { 0..0 }; 3];
         let (mut index, mut height) = (0, 0);
         loop {
             match self.peek() {
@@ -376,7 +376,7 @@ impl<'s> Rewriter<'s> {
                 _ if bounds[index].is_empty() => {
                     let from = self.out.len();
                     height = height.max(self.expression()?);
-                    bounds[index] = self.out[from..].to_owned();
+                    bounds[index] = from..self.out.len();
                 }
                 _ => return Err(Stop::Syntax),
             }
@@ -386,9 +386,10 @@ impl<'s> Rewriter<'s> {
             return Ok(height);
         }
         self.skip();
+        let [from, to, step] = bounds.map(|bound| if bound.is_empty() { "none" } else { &self.out[bound] });
+        let slice = format!(")|op.slice({from}, {to}, {step}))");
         self.out.truncate(bracket);
-        let [from, to, step] = bounds.map(|bound| if bound.is_empty() { "none".to_owned() } else { bound });
-        self.wrap(start, "((", &format!(")|op.slice({from}, {to}, {step}))"));
+        self.wrap(start, "((", &slice);
         Ok(height)
     }
 
@@ -456,7 +457,7 @@ impl<'s> Rewriter<'s> {
             return Err(Stop::Syntax);
         }
         self.skip();
-        self.out.push_str(&format!(")|op.{filter})"));
+        self.out.extend([")|op.", filter, ")"]);
         above(above(height, 0)?, 0)
     }
 

@@ -113,12 +113,13 @@ impl<'s> Pass<'s> {
         let marked = usize::from(self.source[start + 2..].starts_with(['-', '+']));
         let inside = start + 2 + marked;
         self.out.push_str(&self.source[start..inside]);
-        let mut rewriter = Rewriter::new(self.source, inside, end);
+        let written = self.out.len();
+        let mut rewriter = Rewriter::new(self.source, inside, end, std::mem::take(&mut self.out));
         let kind = if end == "}}" { rewriter.expression().map(|_| Kind::Plain) } else { statement(&mut rewriter) };
         match (kind, rewriter.peek()) {
             (Ok(kind), Token::End(mark)) => {
                 rewriter.copy();
-                self.out.push_str(&rewriter.out);
+                self.out = std::mem::take(&mut rewriter.out);
                 self.finish(kind, mark);
                 if self.elifs.iter().sum::<usize>() > OPEN_ELIFS {
                     return Err(self.failure(start, ErrorKind::Limit, "too many branches of conditions"));
@@ -127,11 +128,15 @@ impl<'s> Pass<'s> {
             }
             // Not Jinja as we know it: the engine judges it as it is.
             (Ok(_) | Err(Stop::Syntax), _) => {
-                let mut rewriter = Rewriter::new(self.source, inside, end);
+                let mut out = rewriter.out;
+                out.truncate(written);
+                let mut rewriter = Rewriter::new(self.source, inside, end, out);
                 match rewriter.copy_to_end() {
                     Ok(()) => {
                         rewriter.copy();
-                        Ok(self.verbatim(inside, rewriter.pos()))
+                        let end = rewriter.pos();
+                        self.out = rewriter.out;
+                        Ok(end)
                     }
                     Err(Stop::Syntax) => {
                         Err(self.failure(start, ErrorKind::Template, "syntax error: the tag has no end"))

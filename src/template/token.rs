@@ -14,43 +14,63 @@ pub(super) enum Token<'s> {
 
 /// The next token of `source` at or after `pos`, and where it lies. `end` closes the tag, unless a bracket is open.
 pub(super) fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool) -> (Token<'s>, usize, usize) {
-    let rest = &source[pos..];
-    let start = pos + (rest.len() - rest.trim_start().len());
+    let start = pos + count(&source[pos..], |b| matches!(b, b'\t'..=b'\r' | b' '), char::is_whitespace);
     let rest = &source[start..];
+    let bytes = rest.as_bytes();
     let found = |token, len: usize| (token, start, start + len);
+    let Some(&first) = bytes.first() else { return found(Token::None, 0) };
     if !in_brackets {
-        let marked = usize::from(rest.starts_with(['-', '+']));
-        if rest[marked..].starts_with(end) {
+        let marked = usize::from(matches!(first, b'-' | b'+'));
+        if bytes[marked..].starts_with(end.as_bytes()) {
             let len = marked + end.len();
             return found(Token::End(&rest[..len]), len);
         }
     }
-    let Some(first) = rest.chars().next() else { return found(Token::None, 0) };
-    if first.is_alphabetic() || first == '_' {
-        let len = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        return found(Token::Name(&rest[..len]), len);
-    }
-    if first.is_ascii_digit() {
-        return found(Token::Literal, number_len(rest));
-    }
-    if first == '"' || first == '\'' {
-        let mut escaped = false;
-        for (at, c) in rest.char_indices().skip(1) {
-            match c {
-                _ if escaped => escaped = false,
-                '\\' => escaped = true,
-                c if c == first => return found(Token::Literal, at + 1),
-                _ => {}
-            }
+    match first {
+        b'0'..=b'9' => found(Token::Literal, number_len(rest)),
+        b'"' | b'\'' => match text_len(bytes) {
+            Some(len) => found(Token::Literal, len),
+            None => found(Token::None, 0),
+        },
+        _ if first == b'_' || rest.starts_with(char::is_alphabetic) => {
+            let len = count(rest, |b| b.is_ascii_alphanumeric() || b == b'_', char::is_alphanumeric);
+            found(Token::Name(&rest[..len]), len)
         }
-        return found(Token::None, 0);
+        _ => {
+            let len = match (first, bytes.get(1)) {
+                (b'*', Some(b'*')) | (b'/', Some(b'/')) | (b'=' | b'!' | b'<' | b'>', Some(b'=')) => 2,
+                _ if b"+-*/%~<>=()[]{}.,:|".contains(&first) => 1,
+                _ => return found(Token::None, 0),
+            };
+            found(Token::Sign(&rest[..len]), len)
+        }
     }
-    let long = ["**", "//", "==", "!=", "<=", ">="].into_iter().find(|sign| rest.starts_with(sign));
-    if long.is_none() && !"+-*/%~<>=()[]{}.,:|".contains(first) {
-        return found(Token::None, 0);
+}
+
+/// The bytes at the start of `text` that are `plain`, or belong to a character beyond ASCII that is `wide`.
+fn count(text: &str, plain: impl Fn(u8) -> bool, wide: fn(char) -> bool) -> usize {
+    let mut len = 0;
+    loop {
+        len += text.bytes().skip(len).take_while(|b| plain(*b)).count();
+        match text[len..].chars().next() {
+            Some(c) if !c.is_ascii() && wide(c) => len += c.len_utf8(),
+            _ => return len,
+        }
     }
-    let len = long.map_or(1, str::len);
-    found(Token::Sign(&rest[..len]), len)
+}
+
+/// The bytes of the string that begins with a quote at the start of `bytes`, if it ends.
+fn text_len(bytes: &[u8]) -> Option<usize> {
+    let quote = bytes[0];
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(quote, b'\\', bytes.get(at..)?)?;
+        if bytes[at] == quote {
+            return Some(at + 1);
+        }
+        // What is escaped counts for nothing; the rest of a wide character is neither quote nor backslash.
+        at += 2;
+    }
 }
 
 /// The bytes of the number at the start of `text`.
