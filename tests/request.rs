@@ -15,7 +15,7 @@ fn prepared(source: &str, body: Value) -> Result<Prepared, Error> {
 }
 
 fn messages(source: &str, messages: Value) -> Value {
-    prepared(source, json!({"messages": messages})).unwrap().conversation.messages
+    prepared(source, json!({"messages": messages})).unwrap().conversation.messages.as_ref().clone()
 }
 
 #[test]

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 fn conversation(messages: Value) -> Conversation {
     Conversation {
-        messages,
-        tools: Value::Null,
+        messages: messages.into(),
+        tools: Value::Null.into(),
         enable_thinking: true,
         add_generation_prompt: true,
         extra: Map::new(),

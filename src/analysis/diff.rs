@@ -21,17 +21,22 @@ impl<'a> Diff<'a> {
     pub(super) fn between(a: &'a str, b: &'a str) -> Self {
         let (a_segments, b_segments) = (Markup::new(a).segments(), Markup::new(b).segments());
         let (head, tail) = shared_ends(&a_segments, &b_segments);
-        let diff = Diff {
-            prefix: &a[..head],
-            left: &a[head..a.len() - tail],
-            right: &b[head..b.len() - tail],
-            suffix: &a[a.len() - tail..],
-        };
+        let diff = Diff::sharing(a, b, head, tail);
         match b.strip_prefix(a) {
             Some(added) if added.is_empty() || diff.left.is_empty() => {
                 Diff { prefix: a, left: "", right: added, suffix: "" }
             }
             _ => diff,
+        }
+    }
+
+    /// The split of two texts that share so many bytes at the start and at the end.
+    pub(super) fn sharing(a: &'a str, b: &'a str, head: usize, tail: usize) -> Self {
+        Diff {
+            prefix: &a[..head],
+            left: &a[head..a.len() - tail],
+            right: &b[head..b.len() - tail],
+            suffix: &a[a.len() - tail..],
         }
     }
 }

@@ -4,15 +4,16 @@
 //! [`Study::derive`] and [`Study::patch`], which compare the layout before and after and file what changed. So no pass
 //! keeps books, and no field can be set without evidence.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::Analysis;
 use super::diff::Diff;
 use super::layout::Layout;
-use super::probe::Probe;
+use super::probe::{self, Probe};
 use crate::limits::PROBE_BYTES;
 use crate::template::Template;
 
@@ -90,11 +91,20 @@ impl Evidence {
 pub(super) struct Pair {
     pub a: Rc<str>,
     pub b: Rc<str>,
+    /// The lengths of what they share at the start and at the end, once somebody has asked.
+    shared: Cell<Option<(usize, usize)>>,
 }
 
 impl Pair {
     pub(super) fn diff(&self) -> Diff<'_> {
-        Diff::between(&self.a, &self.b)
+        match self.shared.get() {
+            Some((start, end)) => Diff::sharing(&self.a, &self.b, start, end),
+            None => {
+                let diff = Diff::between(&self.a, &self.b);
+                self.shared.set(Some((diff.prefix.len(), diff.suffix.len())));
+                diff
+            }
+        }
     }
 }
 
@@ -103,14 +113,27 @@ pub(super) struct Study<'t> {
     template: &'t Template,
     /// What was rendered so far: passes ask for many a probe again.
     renders: RefCell<Vec<(Probe, Option<Rc<str>>)>>,
+    /// What probes with tools offer.
+    tools: Arc<Value>,
     pass: &'static str,
     layout: Layout,
+    /// [`Layout::fields`] of the layout.
+    fields: Vec<(&'static str, Value)>,
     evidence: Vec<Evidence>,
 }
 
 impl<'t> Study<'t> {
     pub(super) fn new(template: &'t Template) -> Self {
-        Study { template, renders: RefCell::default(), pass: "", layout: Layout::default(), evidence: Vec::new() }
+        let layout = Layout::default();
+        Study {
+            template,
+            renders: RefCell::default(),
+            tools: probe::tools(),
+            pass: "",
+            fields: layout.fields(),
+            layout,
+            evidence: Vec::new(),
+        }
     }
 
     /// What follows is found by `pass`.
@@ -133,14 +156,14 @@ impl<'t> Study<'t> {
 
     /// Both renders; `None` where the template refuses one of them or writes more than [`PROBE_BYTES`].
     pub(super) fn pair(&self, a: Probe, b: Probe) -> Option<Pair> {
-        Some(Pair { a: self.render(a)?, b: self.render(b)? })
+        Some(Pair { a: self.render(a)?, b: self.render(b)?, shared: Cell::default() })
     }
 
     fn render(&self, probe: Probe) -> Option<Rc<str>> {
         if let Some((_, known)) = self.renders.borrow().iter().find(|(known, _)| *known == probe) {
             return known.clone();
         }
-        let conversation = probe.conversation(self.template.caps());
+        let conversation = probe.conversation(self.template.caps(), &self.tools);
         let text = self.template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES).map(Rc::from);
         self.renders.borrow_mut().push((probe, text.clone()));
         text
@@ -170,12 +193,17 @@ impl<'t> Study<'t> {
     }
 
     fn change(&mut self, source: Source, change: impl FnOnce(&mut Layout)) {
-        let before = self.layout.fields();
         change(&mut self.layout);
-        let changed = before.into_iter().zip(self.layout.fields()).filter(|(old, new)| old != new);
-        let evidence =
-            changed.map(|(_, (field, value))| Evidence { field, value, pass: self.pass, source: source.clone() });
+        let fields = self.layout.fields();
+        let changed = self.fields.iter().zip(&fields).filter(|(old, new)| old != new);
+        let evidence = changed.map(|(_, (field, value))| Evidence {
+            field,
+            value: value.clone(),
+            pass: self.pass,
+            source: source.clone(),
+        });
         self.evidence.extend(evidence);
+        self.fields = fields;
     }
 }
 

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use memchr::{memchr_iter, memchr2_iter};
+
 /// White space as markers see it: ASCII only, vertical tab included.
 pub(super) fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r')
@@ -95,26 +97,18 @@ pub(super) struct Markup<'a> {
 
 impl<'a> Markup<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let (mut angle, mut square) = (None, None);
-        let mut ink = text.len();
+        let bytes = text.as_bytes();
+        let closers = |closer: u8| {
+            let ends = memchr_iter(closer, bytes).map(|at| at + 1);
+            ends.map(|end| (end, text.len() - trim_start(&text[end..]).len())).peekable()
+        };
+        let (mut angle, mut square) = (closers(b'>'), closers(b']'));
         let mut markers = Vec::new();
-        for (start, byte) in text.bytes().enumerate().rev() {
-            let close = match byte {
-                b'<' => angle,
-                b'[' => square,
-                _ => None,
-            };
-            markers.extend(close.map(|(end, spaced)| Marker { start, end, spaced }));
-            match byte {
-                b'>' => angle = Some((start + 1, ink)),
-                b']' => square = Some((start + 1, ink)),
-                _ => {}
-            }
-            if !is_space(byte.into()) {
-                ink = start;
-            }
+        for start in memchr2_iter(b'<', b'[', bytes) {
+            let closers = if bytes[start] == b'<' { &mut angle } else { &mut square };
+            while closers.next_if(|&(end, _)| end <= start).is_some() {}
+            markers.extend(closers.peek().map(|&(end, spaced)| Marker { start, end, spaced }));
         }
-        markers.reverse();
         Markup { text, markers }
     }
 

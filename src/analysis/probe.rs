@@ -4,6 +4,8 @@
 //! difference, no two words that may stand at the same place begin or end with the same character, and call ids share
 //! a beginning so that a split shows where an id starts. Ids are nine letters and digits: some templates insist.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::template::{Caps, Conversation};
@@ -40,7 +42,7 @@ const ID_CHANGED: &str = "call99999";
 pub(super) const ID_ROOT: &str = "call0000";
 
 /// A tool call of a probe.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Call {
     function: &'static str,
     arguments: &'static [(&'static str, &'static str)],
@@ -63,20 +65,44 @@ impl Call {
     pub(super) const OTHER_ARGUMENT_ONLY: Call = Call { arguments: &[(OTHER_ARGUMENT, OTHER_VALUE)], ..Call::FIRST };
 
     fn to_json(self) -> Value {
-        let arguments: Map<String, Value> =
-            self.arguments.iter().map(|(name, value)| (name.to_string(), Value::from(*value))).collect();
-        json!({
-            "id": self.id,
-            "type": "function",
-            "function": {"name": self.function, "arguments": arguments},
-        })
+        let arguments = object(self.arguments.iter().map(|&(name, value)| (name, value.into())));
+        let function = object([("name", self.function.into()), ("arguments", arguments)]);
+        object([("id", self.id.into()), ("type", "function".into()), ("function", function)])
+    }
+}
+
+fn object(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    Value::Object(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// A message.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Turn {
+    role: &'static str,
+    /// Null where there is none.
+    content: Option<&'static str>,
+    thinks: bool,
+    calls: Vec<Call>,
+}
+
+impl Turn {
+    /// As a template wants it: text content in `parts` where it takes nothing else.
+    fn to_json(&self, parts: bool) -> Value {
+        let content = match self.content {
+            Some(text) if parts => vec![object([("type", "text".into()), ("text", text.into())])].into(),
+            content => content.into(),
+        };
+        let reasoning = self.thinks.then(|| ("reasoning_content", THOUGHT.into()));
+        let calls = || ("tool_calls", self.calls.iter().map(|call| call.to_json()).collect());
+        let calls = (!self.calls.is_empty()).then(calls);
+        object([("role", self.role.into()), ("content", content)].into_iter().chain(reasoning).chain(calls))
     }
 }
 
 /// A conversation under construction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Probe {
-    messages: Vec<Value>,
+    turns: Vec<Turn>,
     offers_tools: bool,
     enable_thinking: bool,
     add_generation_prompt: bool,
@@ -85,7 +111,7 @@ pub(super) struct Probe {
 impl Probe {
     /// Nothing said yet, no tools, thinking on, no generation prompt.
     pub(super) fn empty() -> Self {
-        Probe { messages: Vec::new(), offers_tools: false, enable_thinking: true, add_generation_prompt: false }
+        Probe { turns: Vec::new(), offers_tools: false, enable_thinking: true, add_generation_prompt: false }
     }
 
     /// The user has asked.
@@ -98,34 +124,28 @@ impl Probe {
         Probe { offers_tools: true, ..Probe::asked() }
     }
 
-    pub(super) fn user(self, text: &str) -> Self {
-        self.message(json!({"role": "user", "content": text}))
+    pub(super) fn user(self, text: &'static str) -> Self {
+        self.turn(Turn { role: "user", content: Some(text), ..Turn::default() })
     }
 
     /// The assistant says [`REPLY`].
     pub(super) fn reply(self) -> Self {
-        self.message(json!({"role": "assistant", "content": REPLY}))
+        self.assistant(Turn { content: Some(REPLY), ..Turn::default() })
     }
 
     /// The assistant thinks [`THOUGHT`], then says `text`.
-    pub(super) fn thought(self, text: &str) -> Self {
-        self.message(json!({"role": "assistant", "content": text, "reasoning_content": THOUGHT}))
+    pub(super) fn thought(self, text: &'static str) -> Self {
+        self.assistant(Turn { content: Some(text), thinks: true, ..Turn::default() })
     }
 
     /// The assistant calls tools and says nothing.
     pub(super) fn calls(self, calls: &[Call]) -> Self {
-        let calls: Vec<Value> = calls.iter().map(|call| call.to_json()).collect();
-        self.message(json!({"role": "assistant", "content": "", "tool_calls": calls}))
+        self.assistant(Turn { content: Some(""), calls: calls.to_vec(), ..Turn::default() })
     }
 
     /// The assistant thinks [`THOUGHT`], then calls a tool; its content is null.
     pub(super) fn thought_and_call(self, call: Call) -> Self {
-        self.message(json!({
-            "role": "assistant",
-            "content": null,
-            "reasoning_content": THOUGHT,
-            "tool_calls": [call.to_json()],
-        }))
+        self.assistant(Turn { thinks: true, calls: vec![call], ..Turn::default() })
     }
 
     /// The template variable `enable_thinking`.
@@ -138,24 +158,21 @@ impl Probe {
         Probe { add_generation_prompt: true, ..self }
     }
 
-    fn message(mut self, message: Value) -> Self {
-        self.messages.push(message);
+    fn assistant(self, turn: Turn) -> Self {
+        self.turn(Turn { role: "assistant", ..turn })
+    }
+
+    fn turn(mut self, turn: Turn) -> Self {
+        self.turns.push(turn);
         self
     }
 
-    /// The conversation as a template with `caps` wants it: text content in parts where it takes nothing else.
-    pub(super) fn conversation(&self, caps: &Caps) -> Conversation {
-        let mut messages = self.messages.clone();
-        if caps.typed_content && !caps.string_content {
-            for content in messages.iter_mut().filter_map(|message| message.get_mut("content")) {
-                if content.is_string() {
-                    *content = json!([{"type": "text", "text": content.take()}]);
-                }
-            }
-        }
+    /// The conversation as a template with `caps` wants it. `tools` are those that a probe may offer.
+    pub(super) fn conversation(&self, caps: &Caps, tools: &Arc<Value>) -> Conversation {
+        let parts = caps.typed_content && !caps.string_content;
         Conversation {
-            messages: Value::Array(messages),
-            tools: if self.offers_tools { tools() } else { Value::Null },
+            messages: Arc::new(self.turns.iter().map(|turn| turn.to_json(parts)).collect()),
+            tools: if self.offers_tools { tools.clone() } else { Arc::default() },
             enable_thinking: self.enable_thinking,
             add_generation_prompt: self.add_generation_prompt,
             extra: Map::new(),
@@ -164,7 +181,8 @@ impl Probe {
     }
 }
 
-fn tools() -> Value {
+/// The tools of all probes that offer any.
+pub(super) fn tools() -> Arc<Value> {
     let tool = |name: &str, description: &str| {
         json!({
             "type": "function",
@@ -182,5 +200,5 @@ fn tools() -> Value {
             },
         })
     };
-    json!([tool(FUNCTION, "Does one thing"), tool(OTHER_FUNCTION, "Does two things")])
+    Arc::new(vec![tool(FUNCTION, "Does one thing"), tool(OTHER_FUNCTION, "Does two things")].into())
 }

@@ -1,5 +1,7 @@
 //! The prompt of a request, and what families of templates change about it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::error::Result;
@@ -42,7 +44,7 @@ pub(crate) fn render(input: &PromptInput, conversation: &Conversation) -> Result
 /// [`plain`] with each message changed.
 pub(crate) fn render_messages(input: &PromptInput, change: impl Fn(&Value) -> Value) -> Result<Prompt> {
     let conversation = &input.prepared.conversation;
-    let messages = conversation.messages.as_array().into_iter().flatten().map(change).collect();
+    let messages = Arc::new(conversation.messages.as_array().into_iter().flatten().map(change).collect());
     render(input, &Conversation { messages, ..conversation.clone() })
 }
 

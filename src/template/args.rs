@@ -1,34 +1,36 @@
 //! Arguments of filters, functions and methods, by position or by name, as Python passes them.
 
+use std::borrow::Cow;
+
 use minijinja::value::{Kwargs, Value};
 use minijinja::{Error, ErrorKind};
 
 use super::value::as_text;
 
 /// Positional and named arguments.
-pub(super) struct Args {
-    positional: Vec<Value>,
-    named: Kwargs,
+pub(super) struct Args<'a> {
+    positional: &'a [Value],
+    named: Option<Kwargs>,
 }
 
-impl Args {
-    pub(super) fn new(values: &[Value]) -> Result<Args, Error> {
+impl<'a> Args<'a> {
+    pub(super) fn new(values: &'a [Value]) -> Result<Args<'a>, Error> {
         Ok(match values.split_last() {
             Some((last, rest)) if last.is_kwargs() => {
-                Args { positional: rest.to_vec(), named: Kwargs::try_from(last.clone())? }
+                Args { positional: rest, named: Some(Kwargs::try_from(last.clone())?) }
             }
-            _ => Args { positional: values.to_vec(), named: Kwargs::from_iter(std::iter::empty::<(&str, Value)>()) },
+            _ => Args { positional: values, named: None },
         })
     }
 
     /// All arguments without a name.
-    pub(super) fn positional(&self) -> &[Value] {
-        &self.positional
+    pub(super) fn positional(&self) -> &'a [Value] {
+        self.positional
     }
 
     /// The names of the others.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.named.args()
+        self.named.iter().flat_map(Kwargs::args)
     }
 
     /// The argument at `index` or called `name`; undefined where there is none.
@@ -41,7 +43,7 @@ impl Args {
 
     /// The argument that only a name gives.
     pub(super) fn named(&self, name: &str) -> Value {
-        self.named.get::<Value>(name).unwrap_or(Value::UNDEFINED)
+        self.named.as_ref().and_then(|named| named.get::<Value>(name).ok()).unwrap_or(Value::UNDEFINED)
     }
 
     /// A number, where one is given.
@@ -57,17 +59,20 @@ impl Args {
     }
 
     /// A text, where one is given.
-    pub(super) fn text(&self, index: usize, name: &str) -> Result<Option<String>, Error> {
+    pub(super) fn text(&self, index: usize, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
+        if let Some(text) = self.positional.get(index).and_then(as_text) {
+            return Ok(Some(Cow::Borrowed(text)));
+        }
         let value = self.get(index, name);
         match as_text(&value) {
-            Some(text) => Ok(Some(text.to_owned())),
+            Some(text) => Ok(Some(Cow::Owned(text.to_owned()))),
             None if value.is_undefined() || value.is_none() => Ok(None),
             None => Err(Error::new(ErrorKind::InvalidOperation, format!("{name} must be a string"))),
         }
     }
 
     /// A text that must be given.
-    pub(super) fn required_text(&self, index: usize, name: &str) -> Result<String, Error> {
+    pub(super) fn required_text(&self, index: usize, name: &str) -> Result<Cow<'a, str>, Error> {
         self.text(index, name)?
             .ok_or_else(|| Error::new(ErrorKind::MissingArgument, format!("argument {name} is missing")))
     }

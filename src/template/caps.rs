@@ -3,8 +3,9 @@
 use minijinja::Environment;
 use serde_json::{Map, Value as Json, json};
 
-use super::context::{EFFORT, preserve_reasoning, trial};
+use super::context::{EFFORT, preserve_reasoning};
 use super::trace::{Trace, Usage, Use};
+use super::value::traced;
 use super::{Caps, env};
 
 /// A render that is watched: what came out, where it did not fail, and what the template looked at.
@@ -14,8 +15,8 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(env: &Environment, messages: Json, more: Json, watched: Option<&str>) -> Trial {
-        let usage = Usage::new(watched);
+    fn new(env: &Environment, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
+        let usage = Usage::new(WATCHED, text_at);
         let mut variables = Map::new();
         variables.insert("messages".to_owned(), messages);
         variables.insert("tools".to_owned(), json!([]));
@@ -25,7 +26,7 @@ impl Trial {
         if let Json::Object(more) = more {
             variables.extend(more);
         }
-        let context = trial(&variables, Trace::root(&usage));
+        let context = traced(&Json::Object(variables), Some(Trace::root(&usage)));
         let output = context.ok().and_then(|context| env::render(env, context).ok());
         Trial { output, usage }
     }
@@ -46,8 +47,19 @@ impl Trial {
 /// The content of the first message.
 const CONTENT: &str = "/messages/0/content";
 
-/// The calls in [`exchange`].
+/// In [`exchange`]: the calls, what the second one calls, and an argument of the first one.
 const CALLS: &str = "/messages/1/tool_calls";
+const SECOND_CALL: &str = "/messages/1/tool_calls/1/function";
+const ARGUMENT: &str = "/messages/1/tool_calls/0/function/arguments/arg";
+
+/// The name of the tool that [`with_tool`] offers.
+const TOOL_NAME: &str = "/tools/0/function/name";
+
+/// The variables of [`EFFORT`].
+const LEVELS: [&str; 2] = ["/reasoning_effort", "/reasoning_strength"];
+
+/// All that trials ask about.
+const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, LEVELS[0], LEVELS[1]];
 
 /// The trial renders, one after another: later ones build on what earlier ones showed.
 pub(super) fn find(env: &Environment) -> Caps {
@@ -66,7 +78,7 @@ pub(super) fn find(env: &Environment) -> Caps {
         typed_content,
         tools,
         tool_calls,
-        parallel_tool_calls: parallel.succeeded() && parallel.read(&format!("{CALLS}/1/function")),
+        parallel_tool_calls: parallel.succeeded() && parallel.read(SECOND_CALL),
         system_role: system.read(CONTENT),
         preserve_reasoning: keeps_reasoning(env),
         reasoning_effort: looks_at_effort(env),
@@ -92,13 +104,12 @@ fn content(env: &Environment) -> (bool, bool) {
 
 /// Whether tools and calls are rendered, and whether a call's arguments are an object.
 fn tools(env: &Environment) -> (bool, bool, bool) {
-    const TOOL_NAME: &str = "/tools/0/function/name";
     let mut found = (true, true, false);
     let objects = Trial::new(env, exchange(&json!({"arg": "value"}), 1), with_tool(), None);
     if objects.succeeded() {
         found.0 = objects.read(TOOL_NAME);
         found.1 = objects.read(CALLS);
-        found.2 = found.1 && objects.read(&format!("{CALLS}/0/function/arguments/arg"));
+        found.2 = found.1 && objects.read(ARGUMENT);
     }
     if !found.2 {
         let texts = Trial::new(env, exchange(&json!(r#"{"arg": "value"}"#), 1), with_tool(), None);
@@ -164,5 +175,5 @@ fn looks_at_effort(env: &Environment) -> bool {
     let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
     more.extend(EFFORT.map(|name| (name.to_owned(), json!("low"))));
     let trial = Trial::new(env, json!([{"role": "user", "content": "User message"}]), Json::Object(more), None);
-    EFFORT.iter().any(|name| trial.read(&format!("/{name}")))
+    LEVELS.iter().any(|path| trial.read(path))
 }

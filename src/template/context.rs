@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use minijinja::Error;
-use minijinja::value::Value;
+use minijinja::value::{Enumerator, Object, Value};
 use serde_json::{Map, Value as Json};
 
 use super::Conversation;
 use super::clock;
+use super::map::Map as Pairs;
 use super::opening::{self, Marks};
-use super::trace::Trace;
-use super::value::{from_json, traced};
+use super::value::from_json;
 
 /// The variable with the render's clock. No template can spell it.
 pub(super) const NOW: &str = " now";
@@ -19,6 +19,7 @@ pub(super) const NOW: &str = " now";
 /// The context of a conversation. Later variables win over earlier ones of the same name.
 pub(super) struct Variables<'c> {
     set: Vec<(&'c str, Value)>,
+    now: i64,
     /// What [`opening::NAME`] would be if the conversation asked for the opposite.
     other_opening: Value,
 }
@@ -26,7 +27,8 @@ pub(super) struct Variables<'c> {
 impl Variables<'_> {
     /// As the engine takes it.
     pub(super) fn value(self) -> Value {
-        Value::from_pairs(self.set)
+        let set = self.set.into_iter().map(|(name, value)| (Value::from(name), value));
+        Value::from_object(Root { set: Pairs::of(set.collect()), now: self.now })
     }
 
     /// For a render that shows both prompts, and the marks that it leaves in an output that counts its bytes in `written`.
@@ -37,9 +39,42 @@ impl Variables<'_> {
     }
 }
 
+/// All variables, by name.
+#[derive(Debug)]
+struct Root {
+    set: Pairs,
+    /// The moment of those that few templates ask for, and that are made when one does.
+    now: i64,
+}
+
+impl Root {
+    const DATES: [(&str, &str); 2] = [("datetime", "%b %d %Y"), ("date_string", "%d %b %Y")];
+}
+
+impl Object for Root {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        self.set.get_by_str(key).or_else(|| match key {
+            NOW => Some(Value::from(self.now)),
+            _ => {
+                let (_, format) = Root::DATES.iter().find(|(name, _)| *name == key)?;
+                Some(Value::from(clock::text(self.now, format)))
+            }
+        })
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        let dates = Root::DATES.iter().map(|(name, _)| *name).filter(|name| self.set.get_by_str(name).is_none());
+        Enumerator::Values(self.set.keys().into_iter().chain(dates.map(Value::from)).collect())
+    }
+}
+
 /// The variables of a conversation.
 pub(super) fn conversation<'c>(conversation: &'c Conversation, bos: &str, eos: &str) -> Result<Variables<'c>, Error> {
-    let mut set: Vec<(&str, Value)> = Vec::new();
+    let mut set: Vec<(&str, Value)> = Vec::with_capacity(12 + conversation.extra.len());
     set.extend(reasoning_aliases(&conversation.extra));
     set.push(("messages", from_json(&conversation.messages)?));
     set.push(("bos_token", Value::from(bos)));
@@ -48,8 +83,6 @@ pub(super) fn conversation<'c>(conversation: &'c Conversation, bos: &str, eos: &
     if !conversation.tools.is_null() {
         set.push(("tools", from_json(&conversation.tools)?));
     }
-    set.push(("datetime", Value::from(clock::text(conversation.now, "%b %d %Y"))));
-    set.push(("date_string", Value::from(clock::text(conversation.now, "%d %b %Y"))));
     for (name, value) in &conversation.extra {
         set.push((name, from_json(value)?));
     }
@@ -58,8 +91,7 @@ pub(super) fn conversation<'c>(conversation: &'c Conversation, bos: &str, eos: &
         set.push((opening::NAME, Value::from(true)));
         other_opening = conversation.extra.get(opening::NAME).map(from_json).transpose()?.unwrap_or_default();
     }
-    set.push((NOW, Value::from(conversation.now)));
-    Ok(Variables { set, other_opening })
+    Ok(Variables { set, now: conversation.now, other_opening })
 }
 
 /// Vendors call the same two switches by different names: what a caller sets under ours holds for all of them.
@@ -85,9 +117,4 @@ pub(super) fn preserve_reasoning(keep: bool) -> [(&'static str, bool); 4] {
         ("truncate_history_thinking", !keep),
         ("drop_thinking", !keep),
     ]
-}
-
-/// A context whose values report what the template does to them.
-pub(super) fn trial(variables: &Map<String, Json>, trace: Trace) -> Result<Value, Error> {
-    traced(&Json::Object(variables.clone()), Some(trace))
 }

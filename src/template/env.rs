@@ -1,8 +1,8 @@
 //! The engine, set up for chat templates: our filters, tests, functions and methods, and no others.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
@@ -65,33 +65,39 @@ impl Object for Function {
 
 /// Compiles `source`, which went through the source pass.
 pub(super) fn compile(source: String) -> Result<Environment<'static>> {
-    let mut env = Environment::empty();
+    static EMPTY: OnceLock<Environment> = OnceLock::new();
+    let mut env = EMPTY.get_or_init(empty).clone();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
     env.set_syntax(syntax.map_err(|error| failure(&error))?);
+    env.add_template_owned(NAME, source).map_err(|error| failure(&error))?;
+    Ok(env)
+}
+
+/// The engine without a template. Its copies share what it knows.
+fn empty() -> Environment<'static> {
+    let mut env = Environment::empty();
     env.set_undefined_behavior(UndefinedBehavior::Chainable);
     env.set_fuel(Some(RENDER_FUEL));
     env.set_recursion_limit(RENDER_DEPTH);
     env.set_formatter(format);
     env.set_unknown_method_callback(methods::call);
-    for &(name, code) in filters::FILTERS.iter().chain(sequences::FILTERS).chain(OPERATORS) {
-        let counted = !name.starts_with("op.");
+    for &(name, code) in filters::FILTERS.iter().chain(sequences::FILTERS) {
         env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
-            let args: Vec<Value> = args.0.into_iter().map(ValueOrKwargs::into_value).collect();
-            let result = code(state, &args)?;
-            if counted {
-                charge_value(state, &result)?;
-            }
+            let result = code(state, &args.into_values())?;
+            charge_value(state, &result)?;
             Ok::<Value, minijinja::Error>(result)
         });
     }
+    for &(name, code) in OPERATORS {
+        env.add_filter(name, move |state: &mut State, args: &[Value]| code(state, args));
+    }
     for &(name, code) in TESTS {
-        env.add_test(name, move |state: &State, args: Rest<Value>| code(state, &args));
+        env.add_test(name, move |state: &State, args: &[Value]| code(state, args));
     }
     for &(name, code) in FUNCTIONS {
         env.add_global(name, Value::from_object(Function(code)));
     }
-    env.add_template_owned(NAME, source).map_err(|error| failure(&error))?;
-    Ok(env)
+    env
 }
 
 /// Renders the compiled template.

@@ -118,13 +118,14 @@ fn indent(_: &mut State, args: &[Value]) -> Result<Value, Error> {
             " ".repeat(width)
         }
     };
-    let value = print::text(&args.get(0, "s"));
-    Ok(Value::from(text::indent(&value, &indention, args.flag(2, "first"), args.flag(3, "blank"))?))
+    let value = args.get(0, "s");
+    Ok(Value::from(text::indent(&print::text(&value), &indention, args.flag(2, "first"), args.flag(3, "blank"))?))
 }
 
 fn replace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
-    let [value, old, new] = [(0, "s"), (1, "old"), (2, "new")].map(|(index, name)| print::text(&args.get(index, name)));
+    let values = [(0, "s"), (1, "old"), (2, "new")].map(|(index, name)| args.get(index, name));
+    let [value, old, new] = values.each_ref().map(print::text);
     Ok(Value::from(text::replace(&value, &old, &new, args.integer(3, "count")?)?))
 }
 
@@ -136,14 +137,13 @@ fn string(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 /// A whole value that becomes text has been looked at in every part.
 fn read_deeply(value: &Value) {
-    let parts = match (value.downcast_object_ref::<List>(), value.downcast_object_ref::<Dict>()) {
-        (Some(list), _) if list.trace.is_some() => items(value),
-        (_, Some(dict)) if dict.trace.is_some() => {
-            pairs(value).map(|pairs| pairs.into_iter().map(|(_, item)| item).collect())
-        }
-        _ => return,
-    };
-    parts.into_iter().flatten().for_each(|part| read_deeply(&part));
+    if let Some(list) = value.downcast_object_ref::<List>().filter(|list| list.trace.is_some()) {
+        list.read_items();
+        list.look(|items| items.iter().for_each(read_deeply));
+    } else if let Some(dict) = value.downcast_object_ref::<Dict>().filter(|dict| dict.trace.is_some()) {
+        dict.read_values();
+        dict.look(|pairs| pairs.iter().for_each(|(_, item)| read_deeply(item)));
+    }
 }
 
 fn tojson(_: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -156,7 +156,8 @@ fn tojson(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     };
     let separators = args.get(3, "separators");
     let separators = if separators.is_none() { Vec::new() } else { items(&separators)? };
-    let separator = |index: usize, other: &str| separators.get(index).map_or(other.to_owned(), print::text);
+    let separator =
+        |index: usize, other: &str| separators.get(index).map_or(other.to_owned(), |s| print::text(s).into_owned());
     let layout = Layout {
         ascii: args.flag(1, "ensure_ascii"),
         indent,
@@ -171,12 +172,13 @@ fn tojson(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 fn trim(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let chars = args.text(1, "chars")?;
-    let value = print::text(&args.get(0, "value"));
-    Ok(Value::from(text::strip(&value, Ends { left: true, right: true }, chars.as_deref())))
+    let value = args.get(0, "value");
+    Ok(Value::from(text::strip(&print::text(&value), Ends { left: true, right: true }, chars.as_deref())))
 }
 
 fn wordcount(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let text = print::text(&subject(args));
+    let value = subject(args);
+    let text = print::text(&value);
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     Ok(Value::from(words.count()))
 }

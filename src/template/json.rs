@@ -1,12 +1,13 @@
 //! `tojson`: what Python's `json.dumps` writes, without the HTML escapes of Jinja's own filter.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
 use super::print::{float, float_text, text};
-use super::value::{as_text, items, pairs};
+use super::value::{Dict, List, as_text, items, pairs};
 
 /// How the text is laid out.
 pub(super) struct Layout {
@@ -39,6 +40,14 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         write_string(out, text, layout.ascii);
         return Ok(());
     }
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        list.read_items();
+        return list.look(|items| write_items(out, items, layout, level));
+    }
+    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        dict.read_values();
+        return dict.look(|pairs| write_pairs(out, pairs, layout, level));
+    }
     match value.kind() {
         ValueKind::None => out.push_str("null"),
         ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
@@ -50,45 +59,45 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
                 let _ = write!(out, "{value}");
             }
         },
-        ValueKind::Seq | ValueKind::Iterable => {
-            let items = items(value)?;
-            bracket(out, ['[', ']'], layout, level, items.len(), |out, index| {
-                write(out, &items[index], layout, level + 1)
-            })?;
-        }
-        ValueKind::Map => {
-            let mut pairs = pairs(value)?;
-            if layout.sort {
-                pairs.sort_by_cached_key(|(key, _)| text(key));
-            }
-            bracket(out, ['{', '}'], layout, level, pairs.len(), |out, index| {
-                let (key, item) = &pairs[index];
-                write_string(out, &key_text(key), layout.ascii);
-                out.push_str(&layout.key);
-                write(out, item, layout, level + 1)
-            })?;
-        }
+        ValueKind::Seq | ValueKind::Iterable => write_items(out, &items(value)?, layout, level)?,
+        ValueKind::Map => write_pairs(out, &pairs(value)?, layout, level)?,
         kind => return Err(Error::new(ErrorKind::BadSerialization, format!("{kind} is not JSON serializable"))),
     }
     Ok(())
 }
 
+fn write_items(out: &mut String, items: &[Value], layout: &Layout, level: usize) -> Result<(), Error> {
+    bracket(out, ['[', ']'], layout, level, items, |out, item| write(out, item, layout, level + 1))
+}
+
+fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, level: usize) -> Result<(), Error> {
+    let mut pairs: Cow<[(Value, Value)]> = pairs.into();
+    if layout.sort {
+        pairs.to_mut().sort_by_cached_key(|(key, _)| text(key).into_owned());
+    }
+    bracket(out, ['{', '}'], layout, level, &pairs, |out, (key, item)| {
+        write_string(out, &key_text(key), layout.ascii);
+        out.push_str(&layout.key);
+        write(out, item, layout, level + 1)
+    })
+}
+
 /// JSON's spelling of keys that are not strings.
-fn key_text(key: &Value) -> String {
+fn key_text(key: &Value) -> Cow<'_, str> {
     match key.kind() {
-        ValueKind::None => "null".to_owned(),
-        ValueKind::Bool => if key.is_true() { "true" } else { "false" }.to_owned(),
+        ValueKind::None => "null".into(),
+        ValueKind::Bool => if key.is_true() { "true" } else { "false" }.into(),
         _ => text(key),
     }
 }
 
-fn bracket(
+fn bracket<T>(
     out: &mut String,
     ends: [char; 2],
     layout: &Layout,
     level: usize,
-    len: usize,
-    mut item: impl FnMut(&mut String, usize) -> Result<(), Error>,
+    all: &[T],
+    write_one: impl Fn(&mut String, &T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let new_line = |out: &mut String, level: usize| {
         if let Some(width) = layout.indent {
@@ -97,14 +106,14 @@ fn bracket(
         }
     };
     out.push(ends[0]);
-    for index in 0..len {
+    for (index, one) in all.iter().enumerate() {
         if index > 0 {
             out.push_str(&layout.item);
         }
         new_line(out, level + 1);
-        item(out, index)?;
+        write_one(out, one)?;
     }
-    if len > 0 {
+    if !all.is_empty() {
         new_line(out, level);
     }
     out.push(ends[1]);
@@ -112,9 +121,14 @@ fn bracket(
 }
 
 fn write_string(out: &mut String, text: &str, ascii: bool) {
+    // All that is escaped, and nothing else in a plain text, is a byte by itself.
+    let plain = |b: u8| b >= 0x20 && b != b'"' && b != b'\\' && !(ascii && b >= 0x7f);
     out.push('"');
-    for c in text.chars() {
-        match c {
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|b| !plain(b)) {
+        out.push_str(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        match chars.next().unwrap_or_default() {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\u{8}' => out.push_str("\\b"),
@@ -129,6 +143,8 @@ fn write_string(out: &mut String, text: &str, ascii: bool) {
             }
             c => out.push(c),
         }
+        rest = chars.as_str();
     }
+    out.push_str(rest);
     out.push('"');
 }

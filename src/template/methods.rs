@@ -67,7 +67,7 @@ fn string(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
         }
         "find" | "rfind" | "index" => {
             let part = args.required_text(0, "sub")?;
-            let at = if name == "rfind" { this.rfind(&part) } else { this.find(&part) };
+            let at = if name == "rfind" { this.rfind(&*part) } else { this.find(&*part) };
             match at.map(|at| this[..at].chars().count() as i64) {
                 None if name == "index" => return Err(Error::new(ErrorKind::InvalidOperation, "substring not found")),
                 at => Value::from(at.unwrap_or(-1)),
@@ -75,7 +75,8 @@ fn string(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
         }
         "count" => Value::from(this.matches(&*args.required_text(0, "sub")?).count()),
         "join" => {
-            let parts: Vec<String> = items(&args.get(0, "iterable"))?.iter().map(print::text).collect();
+            let all = items(&args.get(0, "iterable"))?;
+            let parts: Vec<_> = all.iter().map(print::text).collect();
             check_text(parts.iter().map(|part| part.len() + this.len()).sum())?;
             Value::from(parts.join(this))
         }
@@ -172,7 +173,7 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &[Value]) -> Result<Value, 
         "clear" => dict.change(&[], Vec::clear).map(|()| Value::from(())),
         "get" => {
             if let (Some(trace), Some(name)) = (&dict.trace, key().as_str()) {
-                trace.child(name).read();
+                trace.read_child(name);
             }
             let other = || parsed.positional().get(1).cloned().unwrap_or_else(|| Value::from(()));
             Ok(dict.get(&key()).unwrap_or_else(other))

@@ -10,6 +10,7 @@ mod expr;
 mod filters;
 mod functions;
 mod json;
+mod map;
 mod methods;
 mod opening;
 mod ops;
@@ -24,7 +25,7 @@ mod trace;
 mod value;
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
@@ -83,9 +84,9 @@ impl Caps {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
     /// An array of OpenAI messages, already prepared for the template.
-    pub messages: Value,
+    pub messages: Arc<Value>,
     /// An array of OpenAI tools, or `Null`.
-    pub tools: Value,
+    pub tools: Arc<Value>,
     /// The template variable of that name.
     pub enable_thinking: bool,
     /// Whether the prompt ends with the opening of the assistant's turn.

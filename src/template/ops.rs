@@ -1,5 +1,7 @@
 //! The operators that the source pass turns into filters: `+`, `~`, `*`, `in`, slices and literals of lists and maps.
 
+use std::borrow::Cow;
+
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
@@ -29,10 +31,12 @@ pub(super) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 fn add_two(state: &mut State, left: &Value, right: &Value) -> Result<Value, Error> {
     if as_text(left).is_some() || as_text(right).is_some() {
-        let part = |value: &Value| if value.is_none() { String::new() } else { text(value) };
+        fn part(value: &Value) -> Cow<'_, str> {
+            if value.is_none() { Cow::Borrowed("") } else { text(value) }
+        }
         let sum = match (as_text(left), as_text(right)) {
             (Some(left), Some(right)) => [left, right].concat(),
-            _ => part(left) + &part(right),
+            _ => [part(left), part(right)].concat(),
         };
         check_text(sum.len())?;
         charge(state, sum.len())?;

@@ -1,5 +1,6 @@
 //! From a request to the conversation that one render shows: the messages in the form that the template takes.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -59,8 +60,8 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
         fold_system_message(&mut messages);
     }
     let conversation = Conversation {
-        messages: Value::Array(messages),
-        tools: tools_json(&request.tools),
+        messages: Arc::new(Value::Array(messages)),
+        tools: Arc::new(tools_json(&request.tools)),
         enable_thinking: request.enable_thinking,
         add_generation_prompt: request.add_generation_prompt && !continues,
         extra: request.template_kwargs.clone(),

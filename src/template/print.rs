@@ -1,5 +1,6 @@
 //! How values look as text: Python's `str` and `repr`.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use minijinja::value::{Value, ValueKind};
@@ -7,11 +8,11 @@ use minijinja::value::{Value, ValueKind};
 use super::value::{Dict, List, as_text};
 
 /// `str(value)`: what `{{ value }}` shows. Undefined shows nothing.
-pub(super) fn text(value: &Value) -> String {
+pub(super) fn text(value: &Value) -> Cow<'_, str> {
     match as_text(value) {
-        Some(text) => text.to_owned(),
-        None if value.is_undefined() => String::new(),
-        None => repr(value),
+        Some(text) => Cow::Borrowed(text),
+        None if value.is_undefined() => Cow::Borrowed(""),
+        None => Cow::Owned(repr(value)),
     }
 }
 
@@ -27,29 +28,30 @@ fn write_repr(out: &mut String, value: &Value) {
         return write_quoted(out, text);
     }
     if let Some(list) = value.downcast_object_ref::<List>() {
-        let items = list.items();
-        out.push(if list.tuple { '(' } else { '[' });
-        for (index, item) in items.iter().enumerate() {
-            out.push_str(if index > 0 { ", " } else { "" });
-            write_repr(out, item);
-        }
-        out.push_str(match (list.tuple, items.len()) {
-            (false, _) => "]",
-            (true, 1) => ",)",
-            (true, _) => ")",
+        return list.look(|items| {
+            out.push(if list.tuple { '(' } else { '[' });
+            for (index, item) in items.iter().enumerate() {
+                out.push_str(if index > 0 { ", " } else { "" });
+                write_repr(out, item);
+            }
+            out.push_str(match (list.tuple, items.len()) {
+                (false, _) => "]",
+                (true, 1) => ",)",
+                (true, _) => ")",
+            });
         });
-        return;
     }
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
-        out.push('{');
-        for (index, (key, item)) in dict.pairs().iter().enumerate() {
-            out.push_str(if index > 0 { ", " } else { "" });
-            write_repr(out, key);
-            out.push_str(": ");
-            write_repr(out, item);
-        }
-        out.push('}');
-        return;
+        return dict.look(|pairs| {
+            out.push('{');
+            for (index, (key, item)) in pairs.iter().enumerate() {
+                out.push_str(if index > 0 { ", " } else { "" });
+                write_repr(out, key);
+                out.push_str(": ");
+                write_repr(out, item);
+            }
+            out.push('}');
+        });
     }
     match float(value) {
         Some(number) => out.push_str(&float_text(number)),

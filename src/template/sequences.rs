@@ -66,13 +66,14 @@ fn length(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 fn join(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let name = args.get(2, "attribute");
-    let separator = print::text(&args.get(1, "d"));
+    let separator = args.get(1, "d");
+    let separator = print::text(&separator);
     let mut out = String::new();
     for (index, item) in items(&args.get(0, "value"))?.iter().enumerate() {
         if index > 0 {
             out.push_str(&separator);
         }
-        out.push_str(&if name.is_undefined() { print::text(item) } else { print::text(&attribute(item, &name)) });
+        out.push_str(&print::text(&if name.is_undefined() { item.clone() } else { attribute(item, &name) }));
         check_text(out.len())?;
     }
     Ok(Value::from(out))

@@ -84,7 +84,8 @@ fn integer(args: &[Value]) -> Result<i64, Error> {
 
 /// Some character is of the wanted case, and none of the other.
 fn cased(args: &[Value], wanted: fn(char) -> bool, unwanted: fn(char) -> bool) -> bool {
-    let text = print::text(&subject(args));
+    let value = subject(args);
+    let text = print::text(&value);
     text.chars().any(wanted) && !text.chars().any(unwanted)
 }
 

@@ -13,6 +13,7 @@ use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
+use super::map::Map;
 use super::print;
 use super::trace::Trace;
 use crate::limits::VALUE_DEPTH;
@@ -29,7 +30,7 @@ struct Height {
 
 impl Height {
     /// Above `children`, which from now on lie inside.
-    fn above<'a>(children: impl Iterator<Item = &'a Value>, exact: bool) -> Result<Height, Error> {
+    fn above<'a>(children: impl Iterator<Item = &'a Value>) -> Result<Height, Error> {
         let mut levels = 0;
         for child in children {
             if let Some(height) = height_of(child) {
@@ -37,11 +38,14 @@ impl Height {
                 levels = levels.max(height.levels.load(Ordering::Relaxed));
             }
         }
-        levels = if exact { levels + 1 } else { (levels + 1).next_multiple_of(HEADROOM) };
+        Height::known((levels + 1).next_multiple_of(HEADROOM), false)
+    }
+
+    fn known(levels: usize, inside: bool) -> Result<Height, Error> {
         if levels > VALUE_DEPTH + HEADROOM {
             return Err(too_deep());
         }
-        Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(false) })
+        Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside) })
     }
 
     /// Makes room for one more child.
@@ -86,7 +90,7 @@ pub(super) struct List {
 
 impl List {
     fn make(items: Vec<Value>, tuple: bool) -> Result<Value, Error> {
-        let height = Height::above(items.iter(), false)?;
+        let height = Height::above(items.iter())?;
         Ok(Value::from_object(List { items: Mutex::new(items), height, tuple, trace: None }))
     }
 
@@ -103,6 +107,19 @@ impl List {
     /// What the list holds now.
     pub(super) fn items(&self) -> Vec<Value> {
         lock(&self.items).clone()
+    }
+
+    /// Shows all items to `look`, which must not change the list. That it comes to this list once more, within itself, cannot
+    /// be: there are no cycles.
+    pub(super) fn look<R>(&self, look: impl FnOnce(&[Value]) -> R) -> R {
+        look(&lock(&self.items))
+    }
+
+    /// Reports that all items were looked at.
+    pub(super) fn read_items(&self) {
+        if let Some(trace) = &self.trace {
+            (0..self.look(<[_]>::len)).for_each(|index| trace.read_child(&index.to_string()));
+        }
     }
 
     /// Changes the items; `added` is what the change puts in.
@@ -132,19 +149,18 @@ impl Object for List {
         let index = key.as_usize()?;
         if let Some(trace) = &self.trace {
             trace.index();
-            trace.child(index).read();
+            trace.read_child(&index.to_string());
         }
         lock(&self.items).get(index).cloned()
     }
 
     /// A loop goes over a copy: its body may change the list.
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        let items = self.items();
         if let Some(trace) = &self.trace {
             trace.index();
-            (0..items.len()).for_each(|index| trace.child(index).read());
+            self.read_items();
         }
-        Enumerator::Values(items)
+        Enumerator::Values(self.items())
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
@@ -158,8 +174,7 @@ impl Object for List {
 
 /// A Python dict.
 pub(super) struct Dict {
-    /// Always a map of the engine's own, which keeps the order and finds keys fast.
-    map: Mutex<Value>,
+    map: Mutex<Map>,
     height: Height,
     pub(super) trace: Option<Trace>,
 }
@@ -170,19 +185,30 @@ impl Dict {
         for (key, _) in &pairs {
             check_key(key)?;
         }
-        let height = Height::above(pairs.iter().map(|(_, value)| value), false)?;
-        Ok(Value::from_object(Dict { map: Mutex::new(Value::from_pairs(pairs)), height, trace: None }))
+        let height = Height::above(pairs.iter().map(|(_, value)| value))?;
+        Ok(Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None }))
     }
 
     /// What the map holds now, in order.
     pub(super) fn pairs(&self) -> Vec<(Value, Value)> {
-        let map = lock(&self.map).clone();
-        map.as_object().and_then(|map| map.try_iter_pairs()).map(Iterator::collect).unwrap_or_default()
+        lock(&self.map).pairs()
+    }
+
+    /// Shows all pairs to `look`, in order; as [`List::look`].
+    pub(super) fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
+        lock(&self.map).look(look)
+    }
+
+    /// Reports that all values were looked at.
+    pub(super) fn read_values(&self) {
+        if let Some(trace) = &self.trace {
+            self.look(|pairs| pairs.iter().filter_map(|(key, _)| key.as_str()).for_each(|key| trace.read_child(key)));
+        }
     }
 
     /// The value at `key`, without leaving a trace.
     pub(super) fn get(&self, key: &Value) -> Option<Value> {
-        lock(&self.map).as_object().and_then(|map| map.get_value(key))
+        lock(&self.map).get(key)
     }
 
     /// Changes the pairs; `added` is what the change puts in.
@@ -197,7 +223,7 @@ impl Dict {
         }
         let mut pairs = self.pairs();
         let result = change(&mut pairs);
-        *lock(&self.map) = Value::from_pairs(pairs);
+        *lock(&self.map) = Map::of(pairs);
         Ok(result)
     }
 }
@@ -211,25 +237,24 @@ impl fmt::Debug for Dict {
 impl Object for Dict {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         if let (Some(trace), Some(name)) = (&self.trace, key.as_str()) {
-            trace.child(name).read();
+            trace.read_child(name);
         }
         self.get(key)
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
         if let Some(trace) = &self.trace {
-            trace.child(key).read();
+            trace.read_child(key);
         }
-        lock(&self.map).as_object().and_then(|map| map.get_value_by_str(key))
+        lock(&self.map).get_by_str(key)
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        let map = lock(&self.map).clone();
-        Enumerator::Values(map.try_iter().map(Iterator::collect).unwrap_or_default())
+        Enumerator::Values(lock(&self.map).keys())
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        lock(&self.map).len()
+        Some(lock(&self.map).len())
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -286,14 +311,11 @@ pub(super) fn as_text(value: &Value) -> Option<&str> {
 /// What a filter over `value` sees: items, keys or characters; nothing for undefined and none.
 pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
     if let Some(list) = value.downcast_object_ref::<List>() {
-        let items = list.items();
-        if let Some(trace) = &list.trace {
-            (0..items.len()).for_each(|index| trace.child(index).read());
-        }
-        return Ok(items);
+        list.read_items();
+        return Ok(list.items());
     }
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
-        return Ok(dict.pairs().into_iter().map(|(key, _)| key).collect());
+        return Ok(lock(&dict.map).keys());
     }
     if let Some(text) = as_text(value) {
         return Ok(text.chars().map(|c| Value::from(c.to_string())).collect());
@@ -307,11 +329,8 @@ pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
 /// The pairs of a map; nothing for undefined and none.
 pub(super) fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
-        let pairs = dict.pairs();
-        if let Some(trace) = &dict.trace {
-            pairs.iter().for_each(|(key, _)| trace.child(key).read());
-        }
-        return Ok(pairs);
+        dict.read_values();
+        return Ok(dict.pairs());
     }
     match (value.kind(), value.as_object().and_then(|object| object.try_iter_pairs())) {
         (ValueKind::Map, Some(pairs)) => Ok(pairs.collect()),
@@ -353,8 +372,13 @@ pub(super) fn from_json(json: &Json) -> Result<Value, Error> {
 
 /// [`from_json`] for a value that reports to `trace`.
 pub(super) fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> {
-    let child = |key: &dyn fmt::Display| trace.as_ref().map(|trace| trace.child(key));
-    Ok(match json {
+    Ok(build(json, trace, false)?.0)
+}
+
+/// A value and how deep it nests. A container knows whether it is to lie `inside` another one.
+fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usize), Error> {
+    let child = |key: &str| trace.as_ref().and_then(|trace| trace.child(key));
+    let value = match json {
         Json::Null => Value::from(()),
         Json::Bool(value) => Value::from(*value),
         Json::Number(number) => match (number.as_i64(), number.as_u64()) {
@@ -369,16 +393,26 @@ pub(super) fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> 
             _ => Value::from(text.as_str()),
         },
         Json::Array(array) => {
-            let items = array.iter().enumerate().map(|(index, item)| traced(item, child(&index)));
-            let items = items.collect::<Result<Vec<_>, _>>()?;
-            let height = Height::above(items.iter(), true)?;
-            Value::from_object(List { items: Mutex::new(items), height, tuple: false, trace })
+            let (mut items, mut below) = (Vec::with_capacity(array.len()), 0);
+            for (index, item) in array.iter().enumerate() {
+                let trace = trace.as_ref().and_then(|trace| trace.child(&index.to_string()));
+                let (value, levels) = build(item, trace, true)?;
+                below = below.max(levels);
+                items.push(value);
+            }
+            let height = Height::known(below + 1, inside)?;
+            return Ok((Value::from_object(List { items: Mutex::new(items), height, tuple: false, trace }), below + 1));
         }
         Json::Object(map) => {
-            let pairs = map.iter().map(|(key, item)| Ok((Value::from(key.as_str()), traced(item, child(key))?)));
-            let pairs = pairs.collect::<Result<Vec<_>, Error>>()?;
-            let height = Height::above(pairs.iter().map(|(_, value)| value), true)?;
-            Value::from_object(Dict { map: Mutex::new(Value::from_pairs(pairs)), height, trace })
+            let (mut pairs, mut below) = (Vec::with_capacity(map.len()), 0);
+            for (key, item) in map {
+                let (value, levels) = build(item, child(key), true)?;
+                below = below.max(levels);
+                pairs.push((Value::from(key.as_str()), value));
+            }
+            let height = Height::known(below + 1, inside)?;
+            return Ok((Value::from_object(Dict { map: Mutex::new(Map::of_json(pairs)), height, trace }), below + 1));
         }
-    })
+    };
+    Ok((value, 0))
 }

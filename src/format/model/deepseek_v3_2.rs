@@ -12,6 +12,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -46,7 +47,7 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
         return Ok(plain(input)?.continued(input, &reasoning, "</think>"));
     }
     let mut conversation: Conversation = input.prepared.conversation.clone();
-    if let Value::Array(messages) = &mut conversation.messages {
+    if let Value::Array(messages) = Arc::make_mut(&mut conversation.messages) {
         order_results(messages);
     }
     if input.request.json_schema.is_object() {

@@ -7,6 +7,8 @@
 //!
 //! Models write markers of channels that open or close nothing; those count for nothing.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
@@ -29,9 +31,9 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     const TURN: &str = "<|turn>model\n";
     const TURN_END: &str = "<turn|>\n";
     let conversation = &input.prepared.conversation;
-    let mut prompt = match &conversation.messages {
+    let mut prompt = match &*conversation.messages {
         Value::Array(messages) if !input.template.source().contains("{#- OpenAI Chat Completions:") => {
-            let messages = Value::Array(fold_results(messages));
+            let messages = Arc::new(Value::Array(fold_results(messages)));
             render(input, &Conversation { messages, ..conversation.clone() })?
         }
         _ => plain(input)?,
