@@ -16,6 +16,15 @@ fn conversation(messages: Value) -> Conversation {
     }
 }
 
+#[test]
+fn a_map_can_be_asked_for_itself() {
+    for map in ["{'a': 1}", "{1: 1}", "{'a': [1]}"] {
+        let source = "{% set d = MAP %}{% set l = [d] %}{{ d[d] is defined }} {{ d in d }} {{ l in l }} {{ d.get(l) }} {{ l|tojson }}";
+        let shown = render(&source.replace("MAP", map));
+        assert!(shown.starts_with("False False False None [{"), "{shown}");
+    }
+}
+
 fn try_render(source: &str, messages: Value) -> Result<String, Error> {
     Template::new(source, "<s>", "</s>")?.render(&conversation(messages))
 }

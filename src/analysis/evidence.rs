@@ -115,6 +115,8 @@ pub(super) struct Study<'t> {
     renders: RefCell<Vec<(Probe, Option<Rc<str>>)>>,
     /// What probes with tools offer.
     tools: Arc<Value>,
+    /// Whether the template looks at `enable_thinking`.
+    knows_switch: bool,
     pass: &'static str,
     layout: Layout,
     /// [`Layout::fields`] of the layout.
@@ -129,6 +131,7 @@ impl<'t> Study<'t> {
             template,
             renders: RefCell::default(),
             tools: probe::tools(),
+            knows_switch: template.source().contains("enable_thinking"),
             pass: "",
             fields: layout.fields(),
             layout,
@@ -159,7 +162,14 @@ impl<'t> Study<'t> {
         Some(Pair { a: self.render(a)?, b: self.render(b)?, shared: Cell::default() })
     }
 
+    /// Whether `text` is in the render.
+    pub(super) fn shows(&self, probe: Probe, text: &str) -> bool {
+        self.render(probe).is_some_and(|render| render.contains(text))
+    }
+
     fn render(&self, probe: Probe) -> Option<Rc<str>> {
+        // What the template has no name for, it cannot see.
+        let probe = if self.knows_switch { probe } else { probe.thinking(true) };
         if let Some((_, known)) = self.renders.borrow().iter().find(|(known, _)| *known == probe) {
             return known.clone();
         }

@@ -114,9 +114,14 @@ fn inked_segments(text: &str) -> Vec<Segment<'_>> {
 }
 
 fn kept_for_calls(study: &mut Study) {
-    let pair =
-        study.pair(Probe::asked_with_tools().thought(REPLY), Probe::asked_with_tools().thought_and_call(Call::FIRST));
-    let Some(pair) = pair else { return };
+    let reply = || Probe::asked_with_tools().thought(REPLY);
+    let call = || Probe::asked_with_tools().thought_and_call(Call::FIRST);
+    // Where reasoning is kept always or never, one of the two settles it.
+    let kept = study.shows(Probe::asked().thought(REPLY), THOUGHT);
+    if if kept { study.shows(reply(), THOUGHT) } else { !study.shows(call(), THOUGHT) } {
+        return;
+    }
+    let Some(pair) = study.pair(reply(), call()) else { return };
     if pair.a.contains(THOUGHT) || !pair.b.contains(THOUGHT) {
         return;
     }

@@ -3,6 +3,8 @@
 //! A row recognises a template by texts of its source and corrects the layout that the passes have found. It says
 //! why it must; a row without a reason that can be checked against the template goes.
 
+use memchr::memmem;
+
 use super::evidence::Study;
 use super::layout::{ContentMode, Layout, ReasoningMode, ToolFormat};
 use super::markup::trim;
@@ -191,8 +193,8 @@ const TABLE: &[Workaround] = &[
 pub(super) fn run(study: &mut Study) {
     let source = study.template().source();
     for row in TABLE {
-        let recognised = row.present.iter().all(|text| source.contains(text))
-            && !row.absent.iter().any(|text| source.contains(text));
+        let has = |text: &&str| memmem::find(source.as_bytes(), text.as_bytes()).is_some();
+        let recognised = row.present.iter().all(has) && !row.absent.iter().any(has);
         if recognised && (row.when)(study.layout()) {
             study.patch(row.name, row.reason, row.patch);
         }

@@ -43,7 +43,7 @@ impl<'a> Args<'a> {
 
     /// The argument that only a name gives.
     pub(super) fn named(&self, name: &str) -> Value {
-        self.named.as_ref().and_then(|named| named.get::<Value>(name).ok()).unwrap_or(Value::UNDEFINED)
+        self.named.as_ref().and_then(|named| named.peek::<Value>(name).ok()).unwrap_or(Value::UNDEFINED)
     }
 
     /// A number, where one is given.

@@ -62,7 +62,9 @@ const LEVELS: [&str; 2] = ["/reasoning_effort", "/reasoning_strength"];
 const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, LEVELS[0], LEVELS[1]];
 
 /// The trial renders, one after another: later ones build on what earlier ones showed.
-pub(super) fn find(env: &Environment) -> Caps {
+///
+/// `source` is the template's text.
+pub(super) fn find(env: &Environment, source: &str) -> Caps {
     let (string_content, typed_content) = content(env);
     let system = Trial::new(
         env,
@@ -81,7 +83,8 @@ pub(super) fn find(env: &Environment) -> Caps {
         parallel_tool_calls: parallel.succeeded() && parallel.read(SECOND_CALL),
         system_role: system.read(CONTENT),
         preserve_reasoning: keeps_reasoning(env),
-        reasoning_effort: looks_at_effort(env),
+        // What a template has no name for, it cannot look at.
+        reasoning_effort: EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(env),
         object_arguments,
     }
 }

@@ -120,11 +120,17 @@ fn write(env: &Environment, context: Value, mut prompt: Prompt) -> Result<String
 }
 
 /// Collects the output up to its limit.
-#[derive(Default)]
 struct Prompt {
     text: Vec<u8>,
     /// How much text there is, for those who want to know while it grows.
     written: Arc<AtomicUsize>,
+}
+
+impl Default for Prompt {
+    /// With room for a short prompt.
+    fn default() -> Self {
+        Prompt { text: Vec::with_capacity(2048), written: Arc::default() }
+    }
 }
 
 impl io::Write for Prompt {

@@ -79,7 +79,6 @@ fn entries(args: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
 }
 
 /// The engine's own namespace: the only object that `set a.b` can change.
-fn namespace(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let entries = Value::from_pairs(entries(args)?);
-    Value::from_function(functions::namespace).call(state, &[entries])
+fn namespace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    functions::namespace(Some(Value::from_pairs(entries(args)?).into()))
 }

@@ -42,6 +42,8 @@ impl Map {
     pub(super) fn get(&self, key: &Value) -> Option<Value> {
         match self {
             Map::Short(_) => self.get_by_str(key.as_str()?),
+            // Nothing but scalars is a key. Other values could look at this very map while it is looked at.
+            Map::Long(_) if key.as_object().is_some() => None,
             Map::Long(map) => map.as_object()?.get_value(key),
         }
     }

@@ -157,7 +157,7 @@ impl Template {
 
     /// What the template accepts. The first call finds out, with a few renders.
     pub fn caps(&self) -> &Caps {
-        self.caps.get_or_init(|| caps::find(&self.env))
+        self.caps.get_or_init(|| caps::find(&self.env, &self.source))
     }
 
     /// Whether a call's arguments are shown even where they are no JSON.

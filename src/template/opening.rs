@@ -12,9 +12,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use memchr::memmem;
 use minijinja::value::{Object, ObjectRepr, Value};
 use minijinja::{Error, State};
 
+use super::source::find_tag;
 use super::token::{self, Token};
 
 /// The variable.
@@ -129,6 +131,9 @@ fn cut(source: &str) -> Option<Cut<'_>> {
     Some(Cut { body: &source[..first.start], defaults, end: &source[first.start..], mark })
 }
 
+/// As many tokens as most tags have.
+const TOKENS: usize = 16;
+
 /// A tag of the source. A comment is one, too, without tokens.
 struct Tag<'s> {
     start: usize,
@@ -227,8 +232,10 @@ impl Statement<'_> {
     }
 }
 
-/// The statements of a source, in order; `None` where it is not Jinja as we know it.
+/// The statements of a source, in order, from the first one that may name the variable; `None` where it is not Jinja as we
+/// know it.
 fn statements(source: &str) -> Option<Vec<Statement<'_>>> {
+    let named = memmem::find(source.as_bytes(), NAME.as_bytes()).unwrap_or(source.len());
     let mut statements: Vec<Statement> = Vec::new();
     let (mut depth, mut pos) = (0_usize, 0);
     while let Some(tag) = next_tag(source, pos)? {
@@ -243,17 +250,16 @@ fn statements(source: &str) -> Option<Vec<Statement<'_>>> {
             _ => statements.push(Statement { tags: vec![tag] }),
         }
         depth = depth + usize::from(opens) - usize::from(closes);
+        if depth == 0 && pos <= named {
+            statements.clear();
+        }
     }
     (depth == 0).then_some(statements)
 }
 
 /// The next tag; `Some(None)` behind the last one.
 fn next_tag(source: &str, from: usize) -> Option<Option<Tag<'_>>> {
-    let bytes = &source.as_bytes()[from..];
-    let Some(at) = bytes.windows(2).position(|pair| pair[0] == b'{' && matches!(pair[1], b'{' | b'%' | b'#')) else {
-        return Some(None);
-    };
-    let start = from + at;
+    let Some(start) = find_tag(source, from) else { return Some(None) };
     let kind = char::from(source.as_bytes()[start + 1]);
     if kind == '#' {
         let end = start + source[start..].find("#}")? + 2;
@@ -261,7 +267,7 @@ fn next_tag(source: &str, from: usize) -> Option<Option<Tag<'_>>> {
     }
     let mark = usize::from(source[start + 2..].starts_with(['-', '+']));
     let closing = if kind == '%' { "%}" } else { "}}" };
-    let (mut tokens, mut open, mut pos) = (Vec::new(), 0_usize, start + 2 + mark);
+    let (mut tokens, mut open, mut pos) = (Vec::with_capacity(TOKENS), 0_usize, start + 2 + mark);
     loop {
         let (token, _, end) = token::next(source, pos, closing, open > 0);
         match token {

@@ -1,6 +1,8 @@
 //! The pass over a template's source before the engine compiles it: line ends, patches for single templates, tags that the
 //! engine does not know, operators and literals (see `expr`), and accounts of text that goes into captures.
 
+use memchr::memmem;
+
 use super::expr::{Rewriter, Stop};
 use super::opening::{self, Found, Opening};
 use super::token::Token;
@@ -9,12 +11,16 @@ use crate::limits::OPEN_ELIFS;
 
 /// The source as hosts see it: line feeds only, without the last one, and patched.
 pub(super) fn normalize(source: &str) -> String {
-    let mut source = source.replace("\r\n", "\n").replace('\r', "\n");
+    let has = |source: &str, text: &str| memmem::find(source.as_bytes(), text.as_bytes()).is_some();
+    let mut source = match has(source, "\r") {
+        true => source.replace("\r\n", "\n").replace('\r', "\n"),
+        false => source.to_owned(),
+    };
     if source.ends_with('\n') {
         source.pop();
     }
     for patch in PATCHES {
-        if source.contains(patch.marker) {
+        if has(&source, patch.marker) && has(&source, patch.condition) {
             source = source.replace(patch.condition, "{%- if false %}");
         }
     }
@@ -68,9 +74,11 @@ pub(super) fn rewrite(source: &str) -> Result<String> {
     Ok(pass.out)
 }
 
-fn find_tag(source: &str, from: usize) -> Option<usize> {
-    let bytes = &source.as_bytes()[from..];
-    bytes.windows(2).position(|pair| pair[0] == b'{' && matches!(pair[1], b'{' | b'%' | b'#')).map(|at| from + at)
+/// Where the next tag or comment begins, at `from` or later.
+pub(super) fn find_tag(source: &str, from: usize) -> Option<usize> {
+    let bytes = source.as_bytes();
+    let mut open = memchr::memchr_iter(b'{', &bytes[from..]).map(|at| from + at);
+    open.find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#')))
 }
 
 /// A block whose text must be accounted for, and where its account stands in the output.

@@ -109,8 +109,8 @@ impl List {
         lock(&self.items).clone()
     }
 
-    /// Shows all items to `look`, which must not change the list. That it comes to this list once more, within itself, cannot
-    /// be: there are no cycles.
+    /// Shows all items to `look`, which must do nothing with this list itself. It does not meet it in the items: there are no
+    /// cycles.
     pub(super) fn look<R>(&self, look: impl FnOnce(&[Value]) -> R) -> R {
         look(&lock(&self.items))
     }
