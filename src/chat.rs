@@ -85,7 +85,7 @@ impl ChatTemplate {
         self.template.caps()
     }
 
-    /// What was learnt of the template, and how. The first call takes some fifty renders.
+    /// What was learnt of the template, and how. The first call takes some thirty renders.
     pub fn analysis(&self) -> &Analysis {
         self.analysis.get_or_init(|| analysis::analyze(&self.template))
     }

@@ -78,7 +78,7 @@ const PASSES: &[(&str, Pass)] = &[
     ("ending", ending::run),
 ];
 
-/// Learns how `template` writes: some fifty renders of short conversations.
+/// Learns how `template` writes: some twenty renders of short conversations, beside those of its caps.
 pub fn analyze(template: &Template) -> Analysis {
     let mut study = Study::new(template);
     for (name, pass) in PASSES {

@@ -334,7 +334,9 @@ impl ToolCall {
 impl Tool {
     /// The tool as OpenAI JSON.
     pub fn to_json(&self) -> Value {
-        let (name, description, parameters) = (&self.name, &self.description, &self.parameters);
-        json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}})
+        // The value is cloned: `json!` would serialise it.
+        let mut tool = json!({"type": "function", "function": {"name": self.name, "description": self.description}});
+        tool["function"]["parameters"] = self.parameters.clone();
+        tool
     }
 }

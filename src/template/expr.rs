@@ -3,8 +3,6 @@
 //! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps. All else is copied, white
 //! space and line breaks included. The grammar is Jinja's, in the engine's order of precedence.
 
-use std::cell::Cell;
-
 use super::token::{self, Token};
 use crate::limits::{EXPRESSION_BRACKETS, EXPRESSION_HEIGHT};
 
@@ -37,23 +35,15 @@ pub(super) struct Rewriter<'s> {
     /// Tokens that were copied without a look at what they mean.
     unread: usize,
     pub(super) out: String,
-    /// The last token that was looked at.
-    ahead: Cell<Option<Ahead<'s>>>,
-}
-
-/// A token that was looked at.
-#[derive(Clone, Copy)]
-struct Ahead<'s> {
-    /// Where it was looked for, and whether a bracket was open.
-    at: (usize, bool),
-    /// As [`token::next`] gives it.
-    found: (Token<'s>, usize, usize),
+    /// The next token, and where it lies, as [`token::next`] gives it.
+    ahead: (Token<'s>, usize, usize),
 }
 
 impl<'s> Rewriter<'s> {
     /// Starts at `pos` of `source`, in a tag that `end` (`}}` or `%}`) closes, and writes at the end of `out`.
     pub(super) fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
-        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, out, ahead: Cell::new(None) }
+        let ahead = token::next(source, pos, end, false);
+        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, out, ahead }
     }
 
     /// Where in the source the next token is looked for.
@@ -61,45 +51,35 @@ impl<'s> Rewriter<'s> {
         self.pos
     }
 
-    fn lex(&self) -> (Token<'s>, usize, usize) {
-        let at = (self.pos, self.open > 0);
-        match self.ahead.get() {
-            Some(ahead) if ahead.at == at => ahead.found,
-            _ => {
-                let found = token::next(self.source, at.0, self.end, at.1);
-                self.ahead.set(Some(Ahead { at, found }));
-                found
-            }
-        }
-    }
-
     pub(super) fn peek(&self) -> Token<'s> {
-        self.lex().0
+        self.ahead.0
     }
 
     /// Copies the next token with the white space before it.
     pub(super) fn copy(&mut self) -> Token<'s> {
-        let (token, _, end) = self.lex();
-        match token {
-            Token::Sign("(" | "[" | "{") => self.open += 1,
-            Token::Sign(")" | "]" | "}") => self.open = self.open.saturating_sub(1),
-            _ => {}
-        }
-        self.out.push_str(&self.source[self.pos..end]);
-        self.pos = end;
-        token
+        self.pass(self.ahead.2)
     }
 
     /// Passes the next token over, keeping the white space before it.
     pub(super) fn skip(&mut self) {
-        let (token, start, end) = self.lex();
+        self.pass(self.ahead.1);
+    }
+
+    /// Goes on to the token behind the next one, and copies the source up to `copied`.
+    fn pass(&mut self, copied: usize) -> Token<'s> {
+        let (token, _, end) = self.ahead;
         match token {
             Token::Sign("(" | "[" | "{") => self.open += 1,
             Token::Sign(")" | "]" | "}") => self.open = self.open.saturating_sub(1),
             _ => {}
         }
-        self.out.push_str(&self.source[self.pos..start]);
+        self.out.push_str(&self.source[self.pos..copied]);
         self.pos = end;
+        // Behind the end of the tag there are no tokens.
+        if !matches!(token, Token::End(_)) {
+            self.ahead = token::next(self.source, end, self.end, self.open > 0);
+        }
+        token
     }
 
     fn next_is(&self, sign: &str) -> bool {

@@ -8,6 +8,7 @@ use super::budget::charge_items;
 use super::clock;
 use super::context::NOW;
 use super::env::Call;
+use super::map::Map;
 use super::print;
 use super::value::{Dict, List, items, own, pairs};
 
@@ -80,5 +81,5 @@ fn entries(args: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
 
 /// The engine's own namespace: the only object that `set a.b` can change.
 fn namespace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    functions::namespace(Some(Value::from_pairs(entries(args)?).into()))
+    functions::namespace(Some(Value::from_object(Map::of(entries(args)?)).into()))
 }

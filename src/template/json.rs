@@ -27,7 +27,8 @@ pub(super) struct Layout {
 
 /// `value` as JSON text; undefined and what is not data is an error.
 pub(super) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
-    let mut out = String::new();
+    // Room for most tools.
+    let mut out = String::with_capacity(256);
     write(&mut out, value, layout, 0)?;
     Ok(out)
 }

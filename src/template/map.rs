@@ -1,6 +1,8 @@
 //! The pairs of a dict, in order.
 
-use minijinja::value::Value;
+use std::sync::Arc;
+
+use minijinja::value::{Enumerator, Object, Value};
 
 /// Most pairs that are searched one after another: for so few, that costs less than an index.
 const SHORT: usize = 16;
@@ -84,6 +86,20 @@ impl Map {
             Map::Short(pairs) => look(pairs),
             Map::Long(_) => look(&self.pairs()),
         }
+    }
+}
+
+impl Object for Map {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get(key)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        self.get_by_str(key)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.keys())
     }
 }
 

@@ -195,11 +195,7 @@ impl Template {
             Opening::Anywhere => self.render_twice(conversation)?,
         };
         let (without, with) = if wanted { (&other, &prompt) } else { (&prompt, &other) };
-        let mut shared = without.bytes().zip(with.bytes()).take_while(|(a, b)| a == b).count();
-        while !with.is_char_boundary(shared) {
-            shared -= 1;
-        }
-        let opening = with[shared..].to_owned();
+        let opening = with[shared(without, with)..].to_owned();
         Ok((prompt, opening))
     }
 
@@ -208,6 +204,19 @@ impl Template {
         let other = !conversation.add_generation_prompt;
         Ok((prompt, self.render(&Conversation { add_generation_prompt: other, ..conversation.clone() })?))
     }
+}
+
+/// The length of the prefix that two texts share.
+fn shared(a: &str, b: &str) -> usize {
+    const STEP: usize = 64;
+    let steps = a.as_bytes().chunks_exact(STEP).zip(b.as_bytes().chunks_exact(STEP));
+    let from = steps.take_while(|(a, b)| a == b).count() * STEP;
+    let rest = a.as_bytes()[from..].iter().zip(&b.as_bytes()[from..]);
+    let mut shared = from + rest.take_while(|(a, b)| a == b).count();
+    while !b.is_char_boundary(shared) {
+        shared -= 1;
+    }
+    shared
 }
 
 impl fmt::Debug for Template {

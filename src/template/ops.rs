@@ -1,7 +1,5 @@
 //! The operators that the source pass turns into filters: `+`, `~`, `*`, `in`, slices and literals of lists and maps.
 
-use std::borrow::Cow;
-
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
@@ -11,12 +9,15 @@ use super::value::{Dict, List, as_text, items, own, pairs};
 
 /// `a ~ b ~ c`: the texts joined.
 pub(super) fn concat(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let mut out = String::new();
-    for value in args {
-        match as_text(value) {
-            Some(text) => out.push_str(text),
-            None => out.push_str(&text(value)),
-        }
+    join(state, args.iter())
+}
+
+fn join<'v>(state: &mut State, values: impl Iterator<Item = &'v Value> + Clone) -> Result<Value, Error> {
+    let bytes = values.clone().filter_map(as_text).map(str::len).sum();
+    check_text(bytes)?;
+    let mut out = String::with_capacity(bytes);
+    for value in values {
+        out.push_str(&text(value));
         check_text(out.len())?;
     }
     charge(state, out.len())?;
@@ -26,22 +27,18 @@ pub(super) fn concat(state: &mut State, args: &[Value]) -> Result<Value, Error> 
 /// `a + b + c`. Next to a text, anything becomes text and what is missing becomes nothing: templates rely on both.
 pub(super) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (first, rest) = args.split_first().ok_or(ErrorKind::MissingArgument)?;
-    rest.iter().try_fold(first.clone(), |sum, term| add_two(state, &sum, term))
+    let mut sum = first.clone();
+    for (index, term) in rest.iter().enumerate() {
+        if as_text(&sum).is_some() || as_text(term).is_some() {
+            let terms = std::iter::once(&sum).chain(&rest[index..]);
+            return join(state, terms.filter(|term| !term.is_none()));
+        }
+        sum = add_two(state, &sum, term)?;
+    }
+    Ok(sum)
 }
 
 fn add_two(state: &mut State, left: &Value, right: &Value) -> Result<Value, Error> {
-    if as_text(left).is_some() || as_text(right).is_some() {
-        fn part(value: &Value) -> Cow<'_, str> {
-            if value.is_none() { Cow::Borrowed("") } else { text(value) }
-        }
-        let sum = match (as_text(left), as_text(right)) {
-            (Some(left), Some(right)) => [left, right].concat(),
-            _ => [part(left), part(right)].concat(),
-        };
-        check_text(sum.len())?;
-        charge(state, sum.len())?;
-        return Ok(Value::from(sum));
-    }
     match (left.kind(), right.kind()) {
         (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
             charge_items(state, left.len().unwrap_or(0).saturating_add(right.len().unwrap_or(0)))?;

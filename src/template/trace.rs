@@ -66,12 +66,8 @@ impl Trace {
 
     /// For the value at `key` in this one, if it or something in it is watched.
     pub(super) fn child(&self, key: &str) -> Option<Trace> {
-        let leads_on = |path: &&str| below(path, &self.path, key).is_some();
-        self.usage
-            .paths
-            .iter()
-            .any(|path| leads_on(&path))
-            .then(|| Trace { usage: self.usage.clone(), path: [&self.path, key].join("/") })
+        let watched = self.usage.paths.iter().any(|path| below(path, &self.path, key).is_some());
+        watched.then(|| Trace { usage: self.usage.clone(), path: [&self.path, key].join("/") })
     }
 
     /// Whether a string at this path reports.
