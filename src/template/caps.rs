@@ -72,15 +72,13 @@ pub(super) fn find(env: &Environment, source: &str) -> Caps {
         Json::Null,
         None,
     );
-    let (tools, tool_calls, object_arguments) = tools(env);
-    let arguments = if object_arguments { json!({"arg": "value"}) } else { json!(r#"{"arg": "value"}"#) };
-    let parallel = Trial::new(env, exchange(&arguments, 2), with_tool(), None);
+    let Tools { tools, tool_calls, object_arguments, parallel_tool_calls } = tools(env);
     Caps {
         string_content,
         typed_content,
         tools,
         tool_calls,
-        parallel_tool_calls: parallel.succeeded() && parallel.read(SECOND_CALL),
+        parallel_tool_calls,
         system_role: system.read(CONTENT),
         preserve_reasoning: keeps_reasoning(env),
         // What a template has no name for, it cannot look at.
@@ -105,19 +103,35 @@ fn content(env: &Environment) -> (bool, bool) {
     (string, typed)
 }
 
-/// Whether tools and calls are rendered, and whether a call's arguments are an object.
-fn tools(env: &Environment) -> (bool, bool, bool) {
-    let mut found = (true, true, false);
-    let objects = Trial::new(env, exchange(&json!({"arg": "value"}), 1), with_tool(), None);
+/// What [`Caps`] says of tools.
+struct Tools {
+    tools: bool,
+    tool_calls: bool,
+    object_arguments: bool,
+    parallel_tool_calls: bool,
+}
+
+/// Whether tools, calls and several calls are rendered, and whether a call's arguments are an object.
+fn tools(env: &Environment) -> Tools {
+    // Two calls show what one shows, unless the template refuses two.
+    let calling = |arguments: Json| {
+        let two = Trial::new(env, exchange(&arguments, 2), with_tool(), None);
+        let trial = if two.succeeded() { two } else { Trial::new(env, exchange(&arguments, 1), with_tool(), None) };
+        (trial.read(SECOND_CALL), trial)
+    };
+    let mut found = Tools { tools: true, tool_calls: true, object_arguments: false, parallel_tool_calls: false };
+    let (parallel, objects) = calling(json!({"arg": "value"}));
     if objects.succeeded() {
-        found.0 = objects.read(TOOL_NAME);
-        found.1 = objects.read(CALLS);
-        found.2 = found.1 && objects.read(ARGUMENT);
+        found.tools = objects.read(TOOL_NAME);
+        found.tool_calls = objects.read(CALLS);
+        found.object_arguments = found.tool_calls && objects.read(ARGUMENT);
+        found.parallel_tool_calls = parallel;
     }
-    if !found.2 {
-        let texts = Trial::new(env, exchange(&json!(r#"{"arg": "value"}"#), 1), with_tool(), None);
-        found.0 &= texts.succeeded() && texts.read(TOOL_NAME);
-        found.1 &= texts.succeeded() && texts.read(CALLS);
+    if !found.object_arguments {
+        let (parallel, texts) = calling(json!(r#"{"arg": "value"}"#));
+        found.tools &= texts.succeeded() && texts.read(TOOL_NAME);
+        found.tool_calls &= texts.succeeded() && texts.read(CALLS);
+        found.parallel_tool_calls = texts.succeeded() && parallel;
     }
     found
 }

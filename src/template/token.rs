@@ -21,7 +21,8 @@ pub(super) fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool
     let Some(&first) = bytes.first() else { return found(Token::None, 0) };
     if !in_brackets {
         let marked = usize::from(matches!(first, b'-' | b'+'));
-        if bytes[marked..].starts_with(end.as_bytes()) {
+        let end_at = |at: usize| bytes.get(marked + at) == end.as_bytes().get(at);
+        if (0..end.len()).all(end_at) {
             let len = marked + end.len();
             return found(Token::End(&rest[..len]), len);
         }

@@ -28,75 +28,86 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Watches `paths`, ten at most. Strings report only at `text_at`.
+    /// Watches `paths`, ten at most. Strings report only at `text_at`, which is one of them.
     pub(super) fn new(paths: &'static [&'static str], text_at: Option<&'static str>) -> Arc<Usage> {
         Arc::new(Usage { paths, seen: AtomicU32::new(0), text_at })
     }
 
     /// Whether the value at `path`, which must be watched, was treated in the given way.
     pub(super) fn saw(&self, path: &str, how: Use) -> bool {
-        let bits = self.bit(how, |watched| watched == path);
-        debug_assert!(bits != 0, "{path} is not watched");
-        self.seen.load(Ordering::Relaxed) & bits != 0
+        let at = self.paths.iter().position(|watched| *watched == path);
+        debug_assert!(at.is_some(), "{path} is not watched");
+        at.is_some_and(|at| self.seen.load(Ordering::Relaxed) & bit(at, how) != 0)
     }
+}
 
-    fn report(&self, how: Use, is_it: impl Fn(&str) -> bool) {
-        self.seen.fetch_or(self.bit(how, is_it), Ordering::Relaxed);
-    }
-
-    /// The bit for the path that is meant and `how`; 0 where that path is not watched.
-    fn bit(&self, how: Use, is_it: impl Fn(&str) -> bool) -> u32 {
-        let at = self.paths.iter().position(|path| is_it(path));
-        at.map_or(0, |at| 1 << (at * USES + how as usize))
-    }
+/// The bit for the path at `index` and `how`.
+fn bit(index: usize, how: Use) -> u32 {
+    1 << (index * USES + how as usize)
 }
 
 /// One value's line to the [`Usage`] it reports to.
 #[derive(Clone)]
 pub(super) struct Trace {
     usage: Arc<Usage>,
-    path: String,
+    /// The watched paths that lead here, a bit each.
+    leading: u32,
+    /// How much of such a path leads here.
+    len: usize,
 }
 
 impl Trace {
     /// For the root of the context.
     pub(super) fn root(usage: &Arc<Usage>) -> Trace {
-        Trace { usage: usage.clone(), path: String::new() }
+        Trace { usage: usage.clone(), leading: u32::MAX, len: 0 }
+    }
+
+    /// The watched paths that lead here: the place of each, and what follows in it.
+    fn rests(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        let paths = self.usage.paths.iter().enumerate().filter(|(at, _)| self.leading >> at & 1 == 1);
+        paths.map(|(at, path)| (at, &path[self.len..]))
     }
 
     /// For the value at `key` in this one, if it or something in it is watched.
     pub(super) fn child(&self, key: &str) -> Option<Trace> {
-        let watched = self.usage.paths.iter().any(|path| below(path, &self.path, key).is_some());
-        watched.then(|| Trace { usage: self.usage.clone(), path: [&self.path, key].join("/") })
+        let leads_on = self.rests().filter(|(_, rest)| behind(rest, key).is_some());
+        let leading = leads_on.fold(0, |bits, (at, _)| bits | 1 << at);
+        (leading != 0).then(|| Trace { usage: self.usage.clone(), leading, len: self.len + 1 + key.len() })
     }
 
     /// Whether a string at this path reports.
     pub(super) fn watches_text(&self) -> bool {
-        self.usage.text_at == Some(&self.path)
+        self.rests().any(|(at, rest)| rest.is_empty() && self.usage.text_at == Some(self.usage.paths[at]))
     }
 
     /// The value at `key` in this one was looked at.
     pub(super) fn read_child(&self, key: &str) {
-        self.usage.report(Use::Read, |path| below(path, &self.path, key) == Some(""));
+        self.report(Use::Read, |rest| behind(rest, key) == Some(""));
     }
 
     pub(super) fn index(&self) {
-        self.usage.report(Use::Index, |path| path == self.path);
+        self.report(Use::Index, str::is_empty);
     }
 
     pub(super) fn asked_for_string(&self) {
-        self.usage.report(Use::IsString, |path| path == self.path);
+        self.report(Use::IsString, str::is_empty);
+    }
+
+    fn report(&self, how: Use, is_it: impl Fn(&str) -> bool) {
+        if let Some((at, _)) = self.rests().find(|(_, rest)| is_it(rest)) {
+            self.usage.seen.fetch_or(bit(at, how), Ordering::Relaxed);
+        }
     }
 }
 
-/// What of `path` comes after `parent` and `key`.
-fn below<'p>(path: &'p str, parent: &str, key: &str) -> Option<&'p str> {
-    let rest = path.strip_prefix(parent)?.strip_prefix('/')?.strip_prefix(key)?;
+/// What comes after `key` in `path`, which is to begin with it.
+fn behind<'p>(path: &'p str, key: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix('/')?.strip_prefix(key)?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.path)
+        f.debug_set().entries(self.rests().map(|(at, _)| self.usage.paths[at])).finish()
     }
 }
