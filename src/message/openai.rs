@@ -336,7 +336,7 @@ impl Tool {
     pub fn to_json(&self) -> Value {
         // The value is cloned: `json!` would serialise it.
         let mut tool = json!({"type": "function", "function": {"name": self.name, "description": self.description}});
-        tool["function"]["parameters"] = self.parameters.clone();
+        tool["function"]["parameters"] = Value::clone(&self.parameters);
         tool
     }
 }
