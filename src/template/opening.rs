@@ -122,7 +122,7 @@ fn cut(source: &str) -> Option<Cut<'_>> {
     let rest = &statements[end?..];
     let first = rest.first()?.tags.first()?;
     let last = statements.last()?.tags.last()?;
-    let harmless = rest.iter().flat_map(|statement| &statement.tags).all(Tag::is_harmless);
+    let harmless = rest.iter().flat_map(|statement| &statement.tags).all(|tag| tag.is_harmless(source));
     // Text behind the last tag would stand before another tag now, which might take its white space.
     if !harmless || first.kind != Some('%') || last.end != source.len() {
         return None;
@@ -130,9 +130,6 @@ fn cut(source: &str) -> Option<Cut<'_>> {
     let mark = &source[first.start + 2..first.start + 2 + first.mark];
     Some(Cut { body: &source[..first.start], defaults, end: &source[first.start..], mark })
 }
-
-/// As many tokens as most tags have.
-const TOKENS: usize = 16;
 
 /// A tag of the source. A comment is one, too, without tokens.
 struct Tag<'s> {
@@ -142,23 +139,47 @@ struct Tag<'s> {
     kind: Option<char>,
     /// Whether there is a white-space mark in front: its length.
     mark: usize,
+    /// The name of a statement; empty for other tags.
+    name: &'s str,
+    /// Read for those tags alone that somebody looks into.
     tokens: Vec<Token<'s>>,
 }
 
-impl Tag<'_> {
-    fn name(&self) -> &str {
-        match (self.kind, self.tokens.first()) {
-            (Some('%'), Some(Token::Name(name))) => name,
-            _ => "",
-        }
+impl<'s> Tag<'s> {
+    fn name(&self) -> &'s str {
+        self.name
+    }
+
+    /// What ends the tag.
+    fn closing(&self) -> &'static str {
+        if self.kind == Some('%') { "%}" } else { "}}" }
+    }
+
+    /// Its tokens, one by one.
+    fn read(&self, source: &'s str) -> impl Iterator<Item = Token<'s>> {
+        let (mut open, mut pos) = (0_usize, self.start + 2 + self.mark);
+        std::iter::from_fn(move || {
+            if pos == self.end {
+                return None;
+            }
+            let (token, _, end) = token::next(source, pos, self.closing(), open > 0);
+            match token {
+                Token::Sign("(" | "[" | "{") => open += 1,
+                Token::Sign(")" | "]" | "}") => open = open.saturating_sub(1),
+                _ => {}
+            }
+            // What is no token is the last that is read.
+            pos = if token == Token::None { self.end } else { end };
+            Some(token)
+        })
     }
 
     /// Whether a statement begins here that a later tag ends.
-    fn opens(&self) -> bool {
+    fn opens(&self, source: &'s str) -> bool {
         match self.name() {
             "set" => {
-                let sign = self.tokens.iter().find(|token| matches!(token, Token::Sign("=" | "|") | Token::End(_)));
-                sign != Some(&Token::Sign("="))
+                let sign = self.read(source).find(|token| matches!(token, Token::Sign("=" | "|") | Token::End(_)));
+                sign != Some(Token::Sign("="))
             }
             "if" | "for" | "macro" | "call" | "filter" | "with" | "generation" => true,
             _ => false,
@@ -172,8 +193,8 @@ impl Tag<'_> {
     }
 
     /// Whether it leaves nothing behind. What `set` makes is gone where the scope ends, but not what it changes.
-    fn is_harmless(&self) -> bool {
-        if self.kind == Some('%') && !TAGS.contains(&self.name()) || self.name() == "set" && self.opens() {
+    fn is_harmless(&self, source: &'s str) -> bool {
+        if self.kind == Some('%') && !TAGS.contains(&self.name()) || self.name() == "set" && self.opens(source) {
             return false;
         }
         let sets_attribute = self.name() == "set"
@@ -241,7 +262,7 @@ fn statements(source: &str) -> Option<Vec<Statement<'_>>> {
     while let Some(tag) = next_tag(source, pos)? {
         pos = tag.end;
         let closes = tag.name().starts_with("end");
-        let opens = tag.opens();
+        let opens = tag.opens(source);
         if tag.name() == "raw" || closes && depth == 0 {
             return None;
         }
@@ -254,6 +275,10 @@ fn statements(source: &str) -> Option<Vec<Statement<'_>>> {
             statements.clear();
         }
     }
+    for tag in statements.iter_mut().flat_map(|statement| &mut statement.tags).filter(|tag| tag.kind.is_some()) {
+        tag.tokens = tag.read(source).collect();
+        tag.tokens.iter().all(|token| *token != Token::None).then_some(())?;
+    }
     (depth == 0).then_some(statements)
 }
 
@@ -263,25 +288,16 @@ fn next_tag(source: &str, from: usize) -> Option<Option<Tag<'_>>> {
     let kind = char::from(source.as_bytes()[start + 1]);
     if kind == '#' {
         let end = start + source[start..].find("#}")? + 2;
-        return Some(Some(Tag { start, end, kind: None, mark: 0, tokens: Vec::new() }));
+        return Some(Some(Tag { start, end, kind: None, mark: 0, name: "", tokens: Vec::new() }));
     }
     let mark = usize::from(source[start + 2..].starts_with(['-', '+']));
     let closing = if kind == '%' { "%}" } else { "}}" };
-    let (mut tokens, mut open, mut pos) = (Vec::with_capacity(TOKENS), 0_usize, start + 2 + mark);
-    loop {
-        let (token, _, end) = token::next(source, pos, closing, open > 0);
-        match token {
-            Token::None => return None,
-            Token::Sign("(" | "[" | "{") => open += 1,
-            Token::Sign(")" | "]" | "}") => open = open.checked_sub(1)?,
-            _ => {}
-        }
-        pos = end;
-        tokens.push(token);
-        if let Token::End(_) = token {
-            return Some(Some(Tag { start, end, kind: Some(kind), mark, tokens }));
-        }
-    }
+    let end = token::tag_end(source, start + 2 + mark, closing)?;
+    let name = match token::next(source, start + 2 + mark, closing, false) {
+        (Token::Name(name), ..) if kind == '%' => name,
+        _ => "",
+    };
+    Some(Some(Tag { start, end, kind: Some(kind), mark, name, tokens: Vec::new() }))
 }
 
 /// The source that the engine compiles, from its rewritten parts.

@@ -48,6 +48,23 @@ pub(super) fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool
     }
 }
 
+/// Where the tag ends that `end` closes and `pos` lies in, outside of its strings and brackets.
+pub(super) fn tag_end(source: &str, pos: usize, end: &str) -> Option<usize> {
+    let bytes = source.as_bytes();
+    let (mut open, mut at) = (0_usize, pos);
+    loop {
+        let byte = *bytes.get(at)?;
+        match byte {
+            b'"' | b'\'' => at += text_len(&bytes[at..])? - 1,
+            b'%' | b'}' if open == 0 && bytes[at..].starts_with(end.as_bytes()) => return Some(at + end.len()),
+            b'(' | b'[' | b'{' => open += 1,
+            b')' | b']' | b'}' => open = open.checked_sub(1)?,
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
 /// The bytes at the start of `text` that are `plain`, or belong to a character beyond ASCII that is `wide`.
 fn count(text: &str, plain: impl Fn(u8) -> bool, wide: fn(char) -> bool) -> usize {
     let mut len = 0;
