@@ -43,11 +43,11 @@ pub struct Ended {
 }
 
 impl Ended {
-    fn new(read: &Assembler, asked: Arc<Recovery>, status: Status, left: Option<Range<usize>>) -> Self {
+    fn new(read: &Assembler, output: &[u8], asked: Arc<Recovery>, status: Status, left: Option<Range<usize>>) -> Self {
         let seen: Vec<Seen> = read.calls().collect();
         let left_at = left.as_ref().map(|left| left.start).into_iter().chain(verdict::first_stray(&seen)).min();
         let status = if left_at.is_some() { Status::Recovered } else { status };
-        Ended { message: read.message(), status, left_at, seen, left, asked, report: OnceLock::new() }
+        Ended { message: read.message(output), status, left_at, seen, left, asked, report: OnceLock::new() }
     }
 
     /// What there is to say of each call of the message. The first look at a report checks the arguments.
@@ -125,6 +125,7 @@ impl Parser {
     /// As [`Parser::parse`].
     pub fn read(&self, text: &[u8], partial: bool, strict: bool) -> Result<Ended> {
         let mut stream = Stream::new(self);
+        stream.assembler.silence();
         let _ = stream.feed(text);
         let ended = stream.finish(partial);
         if strict && ended.status == Status::Recovered { Err(ended.mismatch()) } else { Ok(ended) }
@@ -142,7 +143,7 @@ impl Parser {
             State::Accepted(_) => Status::Complete,
         };
         assembler.read(&mut machine);
-        Some(Ended::new(&assembler, recovery, status, None))
+        Some(Ended::new(&assembler, machine.output(), recovery, status, None))
     }
 }
 
@@ -208,7 +209,7 @@ impl Stream {
 
     /// The message so far.
     pub fn message(&self) -> Message {
-        self.assembler.message()
+        self.assembler.message(self.machine.output())
     }
 
     /// The message so far and what can be said of it by now. Costs as much as the message.
@@ -217,7 +218,7 @@ impl Stream {
     }
 
     fn ended(&self, status: Status, left: Option<Range<usize>>) -> Ended {
-        Ended::new(&self.assembler, Arc::clone(self.parser.recovery()), status, left)
+        Ended::new(&self.assembler, self.machine.output(), Arc::clone(self.parser.recovery()), status, left)
     }
 
     /// Back to the start of the output.

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::draft::{Draft, Stray};
-use super::literal::{Literal, push_quoted};
-use super::recovery::{End, Position, Recovery, Sieve};
+use super::field::Text;
+use super::literal::Literal;
+use super::recovery::{End, Recovery, Sieve};
 use super::tag::Tag;
 use super::verdict::Seen;
 use crate::message::{Delta, Message};
-use crate::peg::{Machine, incomplete_tail};
+use crate::peg::{Machine, find, incomplete_tail, lossy};
 
 /// Reads a machine's captures and writes the message.
 #[derive(Clone, Default)]
@@ -82,19 +83,24 @@ struct Arguments {
 
 impl Arguments {
     /// Follows braces outside strings, so that the object can be closed.
-    fn follow(&mut self, text: &str) {
-        self.begun |= !text.is_empty();
-        let mut rest = text.as_bytes();
+    fn follow(&mut self, text: Text<'_>) {
+        let mut rest = text.bytes();
+        self.begun |= !rest.is_empty();
+        // What is quoted opens nothing and ends nothing.
+        if matches!(text, Text::Quoted(..)) {
+            return;
+        }
         while let Some((&byte, behind)) = rest.split_first() {
-            if self.in_string && !self.escaped {
-                let Some(at) = memchr::memchr2(b'"', b'\\', rest) else { return };
-                self.escaped = rest[at] == b'\\';
-                self.in_string = self.escaped;
-                rest = &rest[at + 1..];
+            if self.in_string {
+                let quote = find(b'"', rest);
+                let inside = &rest[..quote.unwrap_or(rest.len())];
+                self.escaped = escapes(inside, self.escaped);
+                let Some(quote) = quote else { return };
+                self.in_string = std::mem::take(&mut self.escaped);
+                rest = &rest[quote + 1..];
                 continue;
             }
             match byte {
-                _ if self.escaped => self.escaped = false,
                 b'"' => self.in_string = true,
                 b'{' => self.depth += 1,
                 b'}' => self.depth = self.depth.saturating_sub(1),
@@ -105,16 +111,23 @@ impl Arguments {
     }
 }
 
+/// Whether what follows a piece of a string is escaped, as the piece itself is or is not.
+fn escapes(piece: &[u8], escaped: bool) -> bool {
+    let slashes = piece.iter().rev().take_while(|byte| **byte == b'\\').count();
+    (slashes + usize::from(escaped && slashes == piece.len())) % 2 == 1
+}
+
 impl Assembler {
     /// An empty message; the first `prefill` bytes of the parsed text are not output.
     pub fn new(prefill: usize, recovery: Arc<Recovery>) -> Self {
-        Assembler { prefill, covered: prefill, recovery: Some(recovery), ..Assembler::default() }
+        let draft = Draft::new(prefill);
+        Assembler { draft, prefill, covered: prefill, recovery: Some(recovery), ..Assembler::default() }
     }
 
     /// Reads what the machine shows. `false`: it contradicts what the message says already.
     pub fn read(&mut self, machine: &mut Machine) -> bool {
         if machine.take_kept() < self.read {
-            self.rewind();
+            self.rewind(machine.output());
         }
         let visible = machine.visible();
         let output = machine.output();
@@ -138,7 +151,7 @@ impl Assembler {
 
     /// Reads another machine's run over the same output from its start. Gives [`Assembler::covered`].
     pub fn reread(&mut self, machine: &mut Machine) -> usize {
-        self.rewind();
+        self.rewind(machine.output());
         self.read(machine);
         self.covered
     }
@@ -150,12 +163,12 @@ impl Assembler {
         if !std::mem::replace(&mut self.spilt, true) && self.sieve.as_ref().is_none_or(|sieve| !sieve.is_content()) {
             self.close_sieve(End::Region);
             let recovery = self.recovery.as_ref();
-            self.sieve = recovery.and_then(|recovery| recovery.of_spilt(self.position(from))).map(Box::new);
+            self.sieve = recovery.and_then(|recovery| recovery.of_spilt(from)).map(Box::new);
         }
         if from < to {
             match &mut self.sieve {
                 Some(sieve) => sieve.feed(&output[from..to], &mut self.draft),
-                None => self.draft.content(&String::from_utf8_lossy(&output[from..to]), self.span(from, to)),
+                None => self.draft.content(Text::Read(&output[from..to], from), from..to),
             }
         }
         self.covered = self.covered.max(to);
@@ -217,26 +230,23 @@ impl Assembler {
         self.draft.delta(index)
     }
 
-    /// The message so far.
-    pub fn message(&self) -> Message {
-        self.draft.message()
+    /// Nobody asks for what was added, now or later.
+    pub fn silence(&mut self) {
+        self.draft.silence();
     }
 
-    fn rewind(&mut self) {
-        self.draft.rewind();
+    /// The message so far, of the output that was read.
+    pub fn message(&self, output: &[u8]) -> Message {
+        self.draft.message(output)
+    }
+
+    fn rewind(&mut self, output: &[u8]) {
+        self.draft.rewind(output);
         self.read = 0;
         self.regions.clear();
         self.covered = self.prefill;
         self.call = CallState::default();
         self.sieve = None;
-    }
-
-    fn position(&self, at: usize) -> Position {
-        Position { at, prefill: self.prefill }
-    }
-
-    fn span(&self, from: usize, to: usize) -> std::ops::Range<usize> {
-        from.saturating_sub(self.prefill)..to.saturating_sub(self.prefill)
     }
 
     fn open(&mut self, tag: Tag, pos: usize) {
@@ -264,7 +274,7 @@ impl Assembler {
             Tag::Unknown => self.call.stray.unknown = true,
             Tag::Content | Tag::Reasoning => {
                 let recovery = self.recovery.as_ref();
-                self.sieve = recovery.and_then(|recovery| recovery.of_region(tag, self.position(pos))).map(Box::new);
+                self.sieve = recovery.and_then(|recovery| recovery.of_region(tag, pos)).map(Box::new);
             }
             _ => {}
         }
@@ -279,7 +289,7 @@ impl Assembler {
             Tag::Key => {
                 self.text(tag, pos, output, true);
                 self.close_text(pos);
-                self.arguments(":", pos, pos);
+                self.markup(":", pos);
             }
             Tag::Content | Tag::Reasoning => {
                 self.text(tag, pos, output, true);
@@ -287,7 +297,7 @@ impl Assembler {
                 self.close_sieve(if last { End::Output } else { End::Region });
             }
             _ if tag.streams() => self.text(tag, pos, output, true),
-            _ => self.word(tag, &String::from_utf8_lossy(&output[from..pos]), from, pos),
+            _ => self.word(tag, &lossy(&output[from..pos]), from, pos),
         }
         self.regions.pop();
         if !self.call.open || self.call.named {
@@ -305,7 +315,7 @@ impl Assembler {
             return;
         }
         let brace = if !self.call.named && self.call.early.is_empty() { "{" } else { "" };
-        self.arguments(if first { brace } else { "," }, pos, pos);
+        self.markup(if first { brace } else { "," }, pos);
     }
 
     /// A comma before the second and each further value of an array.
@@ -314,26 +324,26 @@ impl Assembler {
             *count += 1;
             let comma = if *count > 1 && !self.call.separated { "," } else { "" };
             self.call.separated = false;
-            self.arguments(comma, pos, pos);
+            self.markup(comma, pos);
         }
     }
 
     fn begin_text(&mut self, pos: usize) {
         if self.call.open && !self.call.quoted {
-            self.arguments("\"", pos, pos);
+            self.markup("\"", pos);
             self.call.quoted = true;
         }
     }
 
     fn begin_container(&mut self, kind: Container, bracket: &str, pos: usize) {
         self.begin_value(pos);
-        self.arguments(bracket, pos, pos);
+        self.markup(bracket, pos);
         self.call.containers.push((kind, 0));
     }
 
     fn end_container(&mut self, bracket: &str, pos: usize) {
         self.call.containers.pop();
-        self.arguments(bracket, pos, pos);
+        self.markup(bracket, pos);
     }
 
     /// A region that counts as a whole.
@@ -341,7 +351,7 @@ impl Assembler {
         if !self.call.open {
             return;
         }
-        let span = self.span(from, to);
+        let span = from..to;
         match tag {
             Tag::ToolName if !self.call.named && !text.trim_ascii_end().is_empty() => {
                 self.call.named = true;
@@ -368,21 +378,14 @@ impl Assembler {
                 let name = text.trim_ascii_end();
                 let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
                 self.begin_member(from);
-                self.arguments(&format!("{}:", Value::from(name)), from, to);
+                self.arguments(Text::Own(&format!("{}:", Value::from(name))), from, to);
             }
             Tag::Separator => {
-                self.arguments(",", from, to);
+                self.arguments(Text::Own(","), from, to);
                 self.call.separated = true;
             }
             _ => {}
         }
-    }
-
-    /// An empty text. Whoever is done with it gives it back, so that no piece costs an allocation.
-    fn scratch(&mut self) -> String {
-        let mut text = std::mem::take(&mut self.scratch);
-        text.clear();
-        text
     }
 
     /// More of a streaming region, up to `to`.
@@ -403,36 +406,25 @@ impl Assembler {
                     sieve.feed(bytes, &mut self.draft);
                 }
             }
-            Tag::Reasoning | Tag::Content => {
-                let text = String::from_utf8_lossy(bytes);
-                let span = self.span(from, to);
-                if tag == Tag::Content {
-                    self.draft.content(&text, span);
-                } else {
-                    self.draft.reasoning(&text, span);
-                }
-            }
+            Tag::Reasoning => self.draft.reasoning(Text::Read(bytes, from), from..to),
+            Tag::Content => self.draft.content(Text::Read(bytes, from), from..to),
             Tag::ToolArgs => {
                 bytes = bytes.trim_ascii_end();
                 to = from + bytes.len();
-                let text = String::from_utf8_lossy(bytes);
-                self.object(&text, from, to);
+                self.object(bytes, from, to);
             }
             Tag::ArgJson => {
                 if std::mem::take(&mut self.call.fresh) {
                     self.begin_value(from);
                 }
-                let mut json = self.scratch();
-                self.call.literal.feed(&String::from_utf8_lossy(bytes), &mut json);
-                self.arguments(&json, from, to);
+                let mut json = std::mem::take(&mut self.scratch);
+                json.clear();
+                self.call.literal.feed(&lossy(bytes), &mut json);
+                let as_read = json.as_bytes() == bytes;
+                self.arguments(if as_read { Text::Read(bytes, from) } else { Text::Own(&json) }, from, to);
                 self.scratch = json;
             }
-            Tag::ArgText | Tag::Key => {
-                let mut json = self.scratch();
-                push_quoted(&String::from_utf8_lossy(bytes), &mut json);
-                self.arguments(&json, from, to);
-                self.scratch = json;
-            }
+            Tag::ArgText | Tag::Key => self.arguments(Text::Quoted(bytes, from), from, to),
             _ => {}
         }
         if let Some(region) = self.regions.last_mut() {
@@ -444,39 +436,44 @@ impl Assembler {
     }
 
     /// A piece of arguments that are one JSON object.
-    fn object(&mut self, text: &str, from: usize, to: usize) {
-        if text.is_empty() || !self.call.open || self.call.arguments.ignored {
+    fn object(&mut self, piece: &[u8], from: usize, to: usize) {
+        if piece.is_empty() || !self.call.open || self.call.arguments.ignored {
             return;
         }
-        let mut text = text;
+        let mut text = Text::Read(piece, from);
         if !self.call.arguments.begun {
-            let Some(rest) = text.strip_prefix('{') else {
+            let Some(rest) = piece.strip_prefix(b"{") else {
                 self.call.arguments.ignored = true;
                 return;
             };
             if self.call.named {
                 self.call.arguments.begun = true;
-                text = rest;
+                text = Text::Read(rest, from + 1);
             }
         }
         self.arguments(text, from, to);
     }
 
-    fn arguments(&mut self, text: &str, from: usize, to: usize) {
+    /// What of the arguments the output has no bytes for.
+    fn markup(&mut self, text: &str, pos: usize) {
+        self.arguments(Text::Own(text), pos, pos);
+    }
+
+    fn arguments(&mut self, text: Text<'_>, from: usize, to: usize) {
         if !self.call.open {
             return;
         }
         self.call.arguments.follow(text);
         if self.call.named {
-            self.draft.arguments(text, self.span(from, to));
+            self.draft.arguments(text, from..to);
         } else {
-            self.call.early.push_str(text);
+            text.write(&mut self.call.early);
         }
     }
 
     fn close_text(&mut self, pos: usize) {
         if self.call.literal.end_string() || self.call.quoted {
-            self.arguments("\"", pos, pos);
+            self.markup("\"", pos);
             self.call.quoted = false;
         }
     }
@@ -485,8 +482,8 @@ impl Assembler {
         self.close_text(pos);
         if self.call.open && self.call.named {
             let braces = "}".repeat(self.call.arguments.depth);
-            self.arguments(&braces, pos, pos);
-            self.draft.end_call(self.span(pos, pos));
+            self.markup(&braces, pos);
+            self.draft.end_call(pos);
         }
         self.call.open = false;
     }

@@ -1,32 +1,12 @@
 //! The message as it grows: fields that only ever get longer, and a note of what was added since somebody looked.
+//!
+//! Positions are those of the parsed text, of which the first `prefill` bytes are not output; spans are of the output.
 
 use std::ops::Range;
 
+use super::field::{Field, Text};
 use super::verdict::Seen;
 use crate::message::{Delta, DeltaKind, Message, ToolCall};
-
-/// A text that is written again from its start after the parser went back: what stands already must come out the same.
-#[derive(Clone, Debug, Default)]
-struct Field {
-    text: String,
-    /// Where the next piece goes; less than the length while old text is being confirmed.
-    at: usize,
-}
-
-impl Field {
-    /// Appends, or confirms. `None`: the new text contradicts the old. Otherwise where the really new text begins.
-    fn append(&mut self, piece: &str) -> Option<usize> {
-        let old = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let same = old.len().min(piece.len());
-        if old[..same] != piece.as_bytes()[..same] || !piece.is_char_boundary(same) {
-            return None;
-        }
-        let start = self.text.len();
-        self.text.push_str(&piece[same..]);
-        self.at += piece.len();
-        Some(start)
-    }
-}
 
 #[derive(Clone, Debug, Default)]
 struct Call {
@@ -51,7 +31,7 @@ pub(crate) struct Stray {
     pub in_reasoning: bool,
 }
 
-/// A piece that was added: which field, which bytes of it, from which bytes of the output.
+/// A piece that was added: to which field, where its text is in the news, and from which bytes of the output it came.
 #[derive(Clone, Debug)]
 struct Piece {
     kind: DeltaKind,
@@ -63,6 +43,7 @@ struct Piece {
 /// The growing message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
+    prefill: usize,
     reasoning: Field,
     content: Field,
     calls: Vec<Call>,
@@ -70,29 +51,50 @@ pub(super) struct Draft {
     begun: usize,
     /// Reasoning shows from its first character on that is no white space.
     reasoning_shows: bool,
+    /// What was added since somebody looked, and its text.
     pieces: Vec<Piece>,
+    news: String,
+    /// Nobody looks.
+    silent: bool,
     /// How far the output is told of. What confirms old text in part is new behind it only.
     told: usize,
     contradicted: bool,
 }
 
 impl Draft {
+    /// An empty message; the first `prefill` bytes of the parsed text are not output.
+    pub fn new(prefill: usize) -> Self {
+        Draft { prefill, ..Draft::default() }
+    }
+
+    /// Keeps no note of what is added.
+    pub fn silence(&mut self) {
+        self.silent = true;
+        self.clear_pieces();
+    }
+
     /// Appends to the content.
-    pub fn content(&mut self, text: &str, span: Range<usize>) {
-        let start = self.content.append(text);
-        self.note(DeltaKind::Content, 0, start, self.content.text.len(), span);
+    pub fn content(&mut self, text: Text<'_>, span: Range<usize>) {
+        let from = self.news.len();
+        let new = self.content.append(text, (!self.silent).then_some(&mut self.news));
+        self.note(DeltaKind::Content, 0, new, from, span);
     }
 
     /// Appends to the reasoning.
-    pub fn reasoning(&mut self, text: &str, span: Range<usize>) {
-        let start = self.reasoning.append(text);
-        let end = self.reasoning.text.len();
-        if self.reasoning_shows || start.is_none() {
-            self.note(DeltaKind::Reasoning, 0, start, end, span);
-        } else if text.contains(|c| !matches!(c, ' ' | '\n' | '\r' | '\t')) {
-            self.reasoning_shows = true;
-            self.note(DeltaKind::Reasoning, 0, Some(0), end, span);
-        }
+    pub fn reasoning(&mut self, text: Text<'_>, span: Range<usize>) {
+        let from = self.news.len();
+        let shows = self.reasoning_shows || !text.is_blank();
+        let new = if shows {
+            if !self.reasoning_shows && !self.silent {
+                self.news.push_str(self.reasoning.own());
+            }
+            self.reasoning.append(text, (!self.silent).then_some(&mut self.news))
+        } else {
+            // White space waits as a text of its own.
+            self.reasoning.append(Text::Own(&text.words()), None).map(|_| false)
+        };
+        self.reasoning_shows = shows && (self.reasoning_shows || new.is_some());
+        self.note(DeltaKind::Reasoning, 0, new, from, span);
     }
 
     /// Begins a call: its name, its id if it came before the name, and its arguments so far.
@@ -104,16 +106,17 @@ impl Draft {
         let index = self.begun - 1;
         // What is not written in the name stands behind it.
         let at = span.end;
+        let begin = self.output(&span).start;
         let call = &mut self.calls[index];
-        let start = call.name.append(name);
-        let whole = start.is_none_or(|start| start == 0 || start == call.name.text.len());
-        let end = call.name.text.len();
-        call.span.start = span.start;
-        self.note(DeltaKind::ToolName, index, start.filter(|_| whole), end, span);
+        call.span.start = begin;
+        let (from, first) = (self.news.len(), call.name.is_empty());
+        let new = call.name.append(Text::Own(name), (!self.silent).then_some(&mut self.news));
+        // A name that shows does not grow.
+        self.note(DeltaKind::ToolName, index, new.filter(|new| first || !new), from, span);
         if !id.is_empty() {
             self.id(id, at..at);
         }
-        self.arguments(arguments, at..at);
+        self.arguments(Text::Own(arguments), at..at);
     }
 
     /// Notes how the call at hand is not what the format asks for.
@@ -136,54 +139,55 @@ impl Draft {
     /// Sets the id of the call at hand.
     pub fn id(&mut self, id: &str, span: Range<usize>) {
         if let Some(call) = self.begun.checked_sub(1).and_then(|index| self.calls.get_mut(index)) {
-            let start = if call.id.at == 0 { call.id.append(id) } else { None };
-            let end = call.id.text.len();
-            self.note(DeltaKind::ToolId, self.begun - 1, start, end, span);
+            let from = self.news.len();
+            let news = (!self.silent).then_some(&mut self.news);
+            let new = if call.id.is_untouched() { call.id.append(Text::Own(id), news) } else { None };
+            self.note(DeltaKind::ToolId, self.begun - 1, new, from, span);
         }
     }
 
     /// Appends to the arguments of the call at hand.
-    pub fn arguments(&mut self, text: &str, span: Range<usize>) {
+    pub fn arguments(&mut self, text: Text<'_>, span: Range<usize>) {
         if let Some(call) = self.begun.checked_sub(1).and_then(|index| self.calls.get_mut(index)) {
-            let old = call.arguments.text.len();
-            let start = call.arguments.append(text);
-            let end = call.arguments.text.len();
-            let start = start.filter(|_| end == old || !call.ended);
-            self.note(DeltaKind::ToolArguments, self.begun - 1, start, end, span);
+            let from = self.news.len();
+            let new = call.arguments.append(text, (!self.silent).then_some(&mut self.news));
+            let new = new.filter(|new| !new || !call.ended);
+            self.note(DeltaKind::ToolArguments, self.begun - 1, new, from, span);
         }
     }
 
-    /// The call at hand is whole.
-    pub fn end_call(&mut self, span: Range<usize>) {
+    /// The call at hand is whole, at this position.
+    pub fn end_call(&mut self, at: usize) {
+        let span = self.output(&(at..at));
         let Some(index) = self.begun.checked_sub(1).filter(|&index| index < self.calls.len()) else { return };
         let call = &mut self.calls[index];
-        let end = call.arguments.text.len();
-        if call.arguments.at < end {
+        if !call.arguments.is_confirmed() {
             self.contradicted = true;
         } else if !std::mem::replace(&mut call.ended, true) {
             call.span.end = call.span.end.max(span.end);
-            self.pieces.push(Piece { kind: DeltaKind::ToolEnd, call: index, text: end..end, span });
+            if !self.silent {
+                let end = self.news.len();
+                self.pieces.push(Piece { kind: DeltaKind::ToolEnd, call: index, text: end..end, span });
+            }
         }
     }
 
-    /// Starts over; what stands is confirmed by what is written next.
-    pub fn rewind(&mut self) {
-        self.reasoning.at = 0;
-        self.content.at = 0;
+    /// Starts over; what stands is confirmed by what is written next. `parsed` is the parsed text.
+    pub fn rewind(&mut self, parsed: &[u8]) {
         self.begun = 0;
-        for call in &mut self.calls {
-            (call.name.at, call.id.at, call.arguments.at) = (0, 0, 0);
-        }
+        self.fields().for_each(|field| field.rewind(parsed));
     }
 
     /// Ends a confirmation that did not get as far as what stands: what stands stays, the next text comes behind it.
     pub fn settle(&mut self) {
         self.contradicted = false;
         self.begun = self.calls.len();
+        self.fields().for_each(Field::settle);
+    }
+
+    fn fields(&mut self) -> impl Iterator<Item = &mut Field> {
         let calls = self.calls.iter_mut().flat_map(|call| [&mut call.name, &mut call.id, &mut call.arguments]);
-        for field in calls.chain([&mut self.reasoning, &mut self.content]) {
-            field.at = field.text.len();
-        }
+        calls.chain([&mut self.reasoning, &mut self.content])
     }
 
     /// Whether something was written that contradicts what stands.
@@ -194,6 +198,7 @@ impl Draft {
     /// Forgets the pieces.
     pub fn clear_pieces(&mut self) {
         self.pieces.clear();
+        self.news.clear();
     }
 
     /// What was added since the pieces were forgotten.
@@ -207,54 +212,56 @@ impl Draft {
     }
 
     fn show(&self, piece: &Piece) -> Delta<'_> {
-        let field = match piece.kind {
-            DeltaKind::Reasoning => &self.reasoning,
-            DeltaKind::Content => &self.content,
-            DeltaKind::ToolName => &self.calls[piece.call].name,
-            DeltaKind::ToolId => &self.calls[piece.call].id,
-            DeltaKind::ToolArguments | DeltaKind::ToolEnd => &self.calls[piece.call].arguments,
-        };
-        let text = &field.text[piece.text.clone()];
+        let text = &self.news[piece.text.clone()];
         Delta { kind: piece.kind, call: piece.call, text, span: piece.span.clone() }
     }
 
-    /// The message as it stands.
-    pub fn message(&self) -> Message {
+    /// The message as it stands. `parsed` is the parsed text.
+    pub fn message(&self, parsed: &[u8]) -> Message {
         let calls = self.calls.iter().map(|call| ToolCall {
-            name: call.name.text.clone(),
-            arguments: call.arguments.text.clone(),
-            id: call.id.text.clone(),
+            name: call.name.text(parsed),
+            arguments: call.arguments.text(parsed),
+            id: call.id.text(parsed),
         });
         Message {
             role: "assistant".into(),
-            content: self.content.text.clone(),
-            reasoning_content: if self.reasoning_shows { self.reasoning.text.clone() } else { String::new() },
+            content: self.content.text(parsed),
+            reasoning_content: if self.reasoning_shows { self.reasoning.text(parsed) } else { String::new() },
             tool_calls: calls.collect(),
             ..Message::default()
         }
     }
 
-    fn note(&mut self, kind: DeltaKind, call: usize, start: Option<usize>, end: usize, span: Range<usize>) {
-        let Some(start) = start else {
+    /// A range of the parsed text as one of the output.
+    fn output(&self, range: &Range<usize>) -> Range<usize> {
+        range.start.saturating_sub(self.prefill)..range.end.saturating_sub(self.prefill)
+    }
+
+    /// Notes whether there was anything new in a field, which stands in the news from `from` on; `None`: it contradicts what
+    /// stands.
+    fn note(&mut self, kind: DeltaKind, call: usize, new: Option<bool>, from: usize, span: Range<usize>) {
+        let Some(new) = new else {
             self.contradicted = true;
+            self.news.truncate(from);
             return;
         };
+        let mut span = self.output(&span);
         // Markup shows at times before what settles its place.
         if let Some(call) = self.calls.get_mut(call).filter(|_| kind.is_of_call() && !span.is_empty()) {
             call.span.end = call.span.end.max(span.end);
         }
-        if start == end {
+        if !new || self.silent {
             return;
         }
-        let mut span = span;
         // An id may have the name in it.
         if kind != DeltaKind::ToolId {
             span.start = span.start.max(self.told.min(span.end));
             self.told = self.told.max(span.end);
         }
+        let to = self.news.len();
         match self.pieces.last_mut() {
-            Some(last) if last.kind == kind && last.call == call && last.text.end == start => {
-                last.text.end = end;
+            Some(last) if last.kind == kind && last.call == call => {
+                last.text.end = to;
                 // Markup has no bytes of its own: it takes nothing of what lies before it.
                 if last.span.is_empty() {
                     last.span = span;
@@ -262,7 +269,7 @@ impl Draft {
                     last.span.end = last.span.end.max(span.end);
                 }
             }
-            _ => self.pieces.push(Piece { kind, call, text: start..end, span }),
+            _ => self.pieces.push(Piece { kind, call, text: from..to, span }),
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use crate::peg::find_to_escape;
+
 /// What is remembered between two pieces of a value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Literal {
@@ -89,7 +91,7 @@ impl Literal {
 /// Writes a text as it stands inside a JSON string.
 pub(super) fn push_quoted(text: &str, json: &mut String) {
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+    while let Some(at) = find_to_escape(rest.as_bytes()) {
         json.push_str(&rest[..at]);
         match rest.as_bytes()[at] {
             b'\n' => json.push_str("\\n"),
@@ -97,7 +99,8 @@ pub(super) fn push_quoted(text: &str, json: &mut String) {
             b'\r' => json.push_str("\\r"),
             0x8 => json.push_str("\\b"),
             0xc => json.push_str("\\f"),
-            byte @ (b'"' | b'\\') => json.extend(['\\', char::from(byte)]),
+            b'"' => json.push_str("\\\""),
+            b'\\' => json.push_str("\\\\"),
             byte => write!(json, "\\u{byte:04x}").expect("a String takes all that is written to it"),
         }
         rest = &rest[at + 1..];

@@ -7,6 +7,7 @@ pub mod auto;
 mod calls;
 mod dialects;
 mod draft;
+mod field;
 mod harmony;
 mod literal;
 pub mod model;

@@ -10,9 +10,10 @@ use std::sync::{Arc, OnceLock};
 use super::assemble::Assembler;
 use super::dialects::{self, Place};
 use super::draft::{Draft, Stray};
+use super::field::Text;
 use super::tag::Tag;
 use crate::message::{CallsInReasoning, DeltaKind, Dialects, Leniency, Tool};
-use crate::peg::{self, Arena, Machine, Program, State};
+use crate::peg::{self, Arena, Machine, Program, State, lossy};
 
 /// What a parser needs to read calls outside its format. The programs are made when the first output needs them.
 #[derive(Debug)]
@@ -44,8 +45,8 @@ impl Recovery {
         cell.get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) }).clone()
     }
 
-    /// What reads text that has left the format, from this position of the output on.
-    pub(super) fn of_spilt(&self, at: Position) -> Option<Sieve> {
+    /// What reads text that has left the format, from this position of the parsed text on.
+    pub(super) fn of_spilt(&self, at: usize) -> Option<Sieve> {
         let program = match self.leniency.dialects {
             Dialects::Off => None,
             Dialects::Recover | Dialects::Always => self.program(Place::Anywhere),
@@ -54,7 +55,7 @@ impl Recovery {
     }
 
     /// What reads a region of the format, where the request asks for it.
-    pub(super) fn of_region(&self, tag: Tag, at: Position) -> Option<Sieve> {
+    pub(super) fn of_region(&self, tag: Tag, at: usize) -> Option<Sieve> {
         let Leniency { dialects, calls_in_reasoning, .. } = self.leniency;
         let place = match (tag, dialects, calls_in_reasoning) {
             (Tag::Content, Dialects::Always, _) | (Tag::Reasoning, _, CallsInReasoning::Always) => Place::Anywhere,
@@ -62,25 +63,6 @@ impl Recovery {
             _ => return None,
         };
         self.program(place).map(|program| Sieve::new(program, at, tag, place))
-    }
-}
-
-/// A position in the parsed text, of which the first `prefill` bytes are not output.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Position {
-    pub at: usize,
-    pub prefill: usize,
-}
-
-impl Position {
-    /// What stands in this range behind it, as bytes of the output.
-    fn span(self, range: Range<usize>) -> Range<usize> {
-        let place = |at: usize| (self.at + at).saturating_sub(self.prefill);
-        place(range.start)..place(range.end)
-    }
-
-    fn skip(&mut self, length: usize) {
-        self.at += length;
     }
 }
 
@@ -104,8 +86,8 @@ pub(super) struct Sieve {
     program: Arc<Program>,
     machine: Machine,
     reader: Box<Assembler>,
-    /// Where the machine's text begins.
-    start: Position,
+    /// Where in the parsed text the machine's text begins.
+    start: usize,
     /// What text is that is no call.
     prose: Tag,
     place: Place,
@@ -114,7 +96,7 @@ pub(super) struct Sieve {
 }
 
 impl Sieve {
-    fn new(program: Arc<Program>, start: Position, prose: Tag, place: Place) -> Self {
+    fn new(program: Arc<Program>, start: usize, prose: Tag, place: Place) -> Self {
         let machine = Machine::committed(Arc::clone(&program));
         Sieve { program, machine, reader: Box::default(), start, prose, place, gave_up: false }
     }
@@ -129,7 +111,7 @@ impl Sieve {
         for piece in bytes.chunks(PIECE) {
             if self.gave_up {
                 self.say(piece, 0, draft);
-                self.start.skip(piece.len());
+                self.start += piece.len();
                 continue;
             }
             self.machine.feed(piece);
@@ -171,12 +153,12 @@ impl Sieve {
         let covered = self.reader.reread(&mut before);
         let rest = output[covered..].to_vec();
         self.pass_on(draft);
-        self.start.skip(covered);
+        self.start += covered;
         let next = Sieve::new(Arc::clone(&self.program), self.start, self.prose, self.place);
         *self = Sieve { gave_up: covered == 0, ..next };
         if self.gave_up {
             self.say(&rest, 0, draft);
-            self.start.skip(rest.len());
+            self.start += rest.len();
         } else {
             self.machine.feed(&rest);
         }
@@ -184,7 +166,7 @@ impl Sieve {
 
     fn pass_on(&mut self, draft: &mut Draft) {
         for delta in self.reader.deltas() {
-            let span = self.start.span(delta.span);
+            let span = self.start + delta.span.start..self.start + delta.span.end;
             match delta.kind {
                 DeltaKind::ToolName => {
                     draft.call(delta.text, "", "", span);
@@ -192,8 +174,8 @@ impl Sieve {
                     draft.mark(Stray { recovered: true, in_reasoning: !self.is_content(), ..found });
                 }
                 DeltaKind::ToolId => draft.id(delta.text, span),
-                DeltaKind::ToolArguments => draft.arguments(delta.text, span),
-                DeltaKind::ToolEnd => draft.end_call(span),
+                DeltaKind::ToolArguments => draft.arguments(Text::Own(delta.text), span),
+                DeltaKind::ToolEnd => draft.end_call(span.end),
                 DeltaKind::Reasoning | DeltaKind::Content => prose(self.prose, delta.text, span, draft),
             }
         }
@@ -201,11 +183,12 @@ impl Sieve {
     }
 
     fn say(&self, bytes: &[u8], at: usize, draft: &mut Draft) {
-        let span = self.start.span(at..at + bytes.len());
-        prose(self.prose, &String::from_utf8_lossy(bytes), span, draft);
+        let at = self.start + at;
+        prose(self.prose, &lossy(bytes), at..at + bytes.len(), draft);
     }
 }
 
 fn prose(tag: Tag, text: &str, span: Range<usize>, draft: &mut Draft) {
+    let text = Text::Own(text);
     if tag == Tag::Reasoning { draft.reasoning(text, span) } else { draft.content(text, span) }
 }

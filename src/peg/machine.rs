@@ -257,10 +257,9 @@ impl Machine {
     }
 
     fn run(&mut self, edge: Edge) {
-        let program = Arc::clone(&self.program);
         loop {
             self.steps += 1;
-            let mut flow = self.step(&program, edge);
+            let mut flow = self.step(edge);
             if matches!(flow, Flow::Fail) {
                 flow = self.fail(edge);
             }
@@ -282,12 +281,11 @@ impl Machine {
     }
 
     /// One instruction. Where it needs a byte that is not there: `Wait` if the edge is open or cut, a decision if final.
-    fn step(&mut self, program: &Program, edge: Edge) -> Flow {
+    fn step(&mut self, edge: Edge) -> Flow {
         let len = self.output.len();
-        let op = program.ops[self.ip as usize];
-        match op {
+        match self.program.ops[self.ip as usize] {
             Op::Literal(index) => {
-                let literal = program.literals[index as usize].as_bytes();
+                let literal = self.program.literals[index as usize].as_bytes();
                 let rest = &self.output[self.pos..];
                 if rest.starts_with(literal) {
                     self.pos += literal.len();
@@ -301,13 +299,13 @@ impl Machine {
                 }
             }
             Op::Char(index) => match self.character() {
-                Decoded::Char(c, length) if program.sets[index as usize].contains(c) => self.pos += length,
+                Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => self.pos += length,
                 Decoded::Incomplete if edge != Edge::Final => return Flow::Wait(self.pos),
                 _ => return Flow::Fail,
             },
             Op::Span(index) => loop {
                 match self.character() {
-                    Decoded::Char(c, length) if program.sets[index as usize].contains(c) => self.pos += length,
+                    Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => self.pos += length,
                     Decoded::Incomplete if edge == Edge::Open => return Flow::Wait(self.pos),
                     _ => break,
                 }
@@ -333,7 +331,7 @@ impl Machine {
                 }
             }
             Op::StringBody(delimiter, other) => return self.string_body([delimiter, other], edge),
-            Op::Until(index) => return self.until(program, index, edge),
+            Op::Until(index) => return self.until(index, edge),
             Op::Start if self.pos == 0 => {}
             Op::End => {
                 if self.pos < len {
@@ -351,13 +349,13 @@ impl Machine {
                 return Flow::Go;
             }
             Op::RepeatBegin => {
-                let Op::RepeatNext(index) = program.ops[self.ip as usize + 1] else {
+                let Op::RepeatNext(index) = self.program.ops[self.ip as usize + 1] else {
                     unreachable!("a repetition's first instruction is followed by its second");
                 };
                 self.push(Kind::Repeat, index);
             }
             Op::RepeatNext(index) => {
-                let bounds = program.repeats[index as usize];
+                let bounds = self.program.repeats[index as usize];
                 let mut frame = *self.stack.last().expect("a repetition runs above its frame");
                 if bounds.max.is_some_and(|max| frame.count >= max) {
                     self.pop();

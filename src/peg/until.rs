@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use memchr::{memchr, memchr2, memchr3};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
+
+use super::find::{find, find2, find3};
 
 /// A set of markers to stop before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +48,12 @@ impl Markers {
             at += step;
             let rest = &text[at..];
             let mut half = false;
+            // Most heads are nobody's: a look at the byte behind tells.
+            let next = rest.get(1);
             for marker in self.markers.iter().map(|marker| marker.as_bytes()) {
+                if next.zip(marker.get(1)).is_some_and(|(a, b)| a != b) {
+                    continue;
+                }
                 if rest.starts_with(marker) {
                     // A shorter marker that is whole wins over a longer one that is still half.
                     let length = self.markers.iter().filter(|m| rest.starts_with(m.as_bytes())).map(SmolStr::len).min();
@@ -66,9 +72,9 @@ impl Markers {
     fn next_head(&self, text: &[u8]) -> Option<usize> {
         match *self.heads.as_slice() {
             [] => None,
-            [a] => memchr(a, text),
-            [a, b] => memchr2(a, b, text),
-            [a, b, c] => memchr3(a, b, c, text),
+            [a] => find(a, text),
+            [a, b] => find2([a, b], text),
+            [a, b, c] => find3([a, b, c], text),
             _ => text.iter().position(|byte| self.heads.contains(byte)),
         }
     }

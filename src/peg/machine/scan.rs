@@ -1,7 +1,7 @@
 //! The instructions that read more than one byte at a time: characters, the inside of strings, text up to a marker.
 
 use super::{Edge, Flow, Machine};
-use crate::peg::program::Program;
+use crate::peg::find::find3;
 use crate::peg::until::Found;
 use crate::peg::utf8::{Decoded, decode, incomplete_tail};
 
@@ -15,8 +15,7 @@ impl Machine {
     }
 
     pub(super) fn string_body(&mut self, ends: [u8; 2], edge: Edge) -> Flow {
-        let len = self.output.len();
-        while let Some(found) = memchr::memchr3(ends[0], ends[1], b'\\', &self.output[self.pos..]) {
+        while let Some(found) = find3([ends[0], ends[1], b'\\'], &self.output[self.pos..]) {
             self.steps += 1;
             self.pos += found;
             if ends.contains(&self.output[self.pos]) {
@@ -24,40 +23,40 @@ impl Machine {
                 self.ip += 1;
                 return Flow::Go;
             }
-            let escape = &self.output[self.pos + 1..];
-            let length = match escape {
-                [] => None,
-                [b'u', digits @ ..] => {
+            let length = match self.output.get(self.pos + 1) {
+                Some(b'u') => {
+                    let digits = &self.output[self.pos + 2..];
                     let digits = &digits[..digits.len().min(4)];
                     if let Some(bad) = digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
                         self.examine(self.pos + 3 + bad);
                         return Flow::Fail;
                     }
-                    (digits.len() == 4).then_some(6)
+                    if digits.len() == 4 { 6 } else { 0 }
                 }
-                [b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(2),
-                [other, ..] if *other == ends[0] => Some(2),
-                _ => {
+                Some(b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
+                Some(other) if *other == ends[0] => 2,
+                Some(_) => {
                     self.examine(self.pos + 2);
                     return Flow::Fail;
                 }
+                None => 0,
             };
-            match length {
-                Some(length) => self.pos += length,
-                None => return if edge == Edge::Final { Flow::Fail } else { Flow::Wait(self.pos) },
+            if length == 0 {
+                return if edge == Edge::Final { Flow::Fail } else { Flow::Wait(self.pos) };
             }
+            self.pos += length;
         }
         if edge == Edge::Final {
             return Flow::Fail;
         }
-        self.pos = self.pos.max(len - incomplete_tail(&self.output[self.pos..]));
+        self.pos = self.output.len() - incomplete_tail(&self.output[self.pos..]);
         Flow::Wait(self.pos)
     }
 
-    pub(super) fn until(&mut self, program: &Program, index: u32, edge: Edge) -> Flow {
+    pub(super) fn until(&mut self, index: u32, edge: Edge) -> Flow {
         let len = self.output.len();
         let from = self.pos;
-        match program.markers[index as usize].find(&self.output, from) {
+        match self.program.markers[index as usize].find(&self.output, from) {
             Found::Whole(start, end) => {
                 self.pos = start;
                 self.examine(end);

@@ -1,0 +1,81 @@
+//! Finding bytes where the next is often near, or the text short: eight bytes at a time, without the set-up of a wide search,
+//! which follows where they are far.
+
+use memchr::{memchr, memchr2, memchr3};
+
+/// Each byte of a word is 1.
+const ONES: u64 = u64::MAX / 255;
+
+/// Bytes that are searched before the wide search begins.
+const NEAR: usize = 32;
+
+/// The first of this byte.
+pub(crate) fn find(byte: u8, text: &[u8]) -> Option<usize> {
+    near_or_far(text, |word| equal(word, byte), |text| memchr(byte, text))
+}
+
+/// The first of either byte.
+pub(super) fn find2([a, b]: [u8; 2], text: &[u8]) -> Option<usize> {
+    near_or_far(text, |word| equal(word, a) | equal(word, b), |text| memchr2(a, b, text))
+}
+
+/// The first of three bytes.
+pub(super) fn find3([a, b, c]: [u8; 3], text: &[u8]) -> Option<usize> {
+    near_or_far(text, |word| equal(word, a) | equal(word, b) | equal(word, c), |text| memchr3(a, b, c, text))
+}
+
+/// The first byte that a JSON string must escape.
+pub(crate) fn find_to_escape(text: &[u8]) -> Option<usize> {
+    eight_by_eight(text, |word| equal(word, b'"') | equal(word, b'\\') | below(word, b' '))
+}
+
+fn near_or_far(text: &[u8], mask: impl Fn(u64) -> u64, far: impl FnOnce(&[u8]) -> Option<usize>) -> Option<usize> {
+    match text.split_at_checked(NEAR) {
+        None => eight_by_eight(text, mask),
+        Some((near, rest)) => eight_by_eight(near, mask).or_else(|| far(rest).map(|at| NEAR + at)),
+    }
+}
+
+/// The first byte that the mask marks by the highest bit of its place in a word. Behind that, the mask may be wrong.
+fn eight_by_eight(text: &[u8], mask: impl Fn(u64) -> u64) -> Option<usize> {
+    let (words, rest) = text.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let found = mask(u64::from_le_bytes(*word));
+        if found != 0 {
+            return Some(at * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let at = rest.iter().position(|byte| mask(u64::from(*byte)) & 0x80 != 0)?;
+    Some(words.len() * 8 + at)
+}
+
+fn equal(word: u64, byte: u8) -> u64 {
+    below(word ^ (ONES * u64::from(byte)), 1)
+}
+
+/// For bounds up to 128.
+fn below(word: u64, bound: u8) -> u64 {
+    word.wrapping_sub(ONES * u64::from(bound)) & !word & (ONES * 0x80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_a_plain_search_finds() {
+        let all: Vec<u8> = (0..=255).cycle().take(700).collect();
+        for from in 0..300 {
+            for length in [0, 1, 3, 8, 17, 31, 32, 33, 64, 300] {
+                let text = &all[from..from + length];
+                let plain = |test: &dyn Fn(u8) -> bool| text.iter().position(|byte| test(*byte));
+                assert_eq!(find(b'"', text), plain(&|byte| byte == b'"'));
+                assert_eq!(find(0xFF, text), plain(&|byte| byte == 0xFF));
+                assert_eq!(find2([b'"', 0], text), plain(&|byte| byte == b'"' || byte == 0));
+                assert_eq!(find3([b'a', 0x80, 0x7F], text), plain(&|byte| [b'a', 0x80, 0x7F].contains(&byte)));
+                let must = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+                assert_eq!(find_to_escape(text), plain(&must));
+            }
+        }
+    }
+}
