@@ -11,7 +11,7 @@ const NEAR: usize = 32;
 
 /// The first of this byte.
 pub(crate) fn find(byte: u8, text: &[u8]) -> Option<usize> {
-    near_or_far(text, |word| equal(word, byte), |text| memchr(byte, text))
+    if text.len() < NEAR { eight_by_eight(text, |word| equal(word, byte)) } else { memchr(byte, text) }
 }
 
 /// The first of either byte.

@@ -1,9 +1,21 @@
 //! The instructions that read more than one byte at a time: characters, the inside of strings, text up to a marker.
 
 use super::{Edge, Flow, Machine};
-use crate::peg::find::find3;
+use crate::peg::find::{find2, find3};
 use crate::peg::until::Found;
 use crate::peg::utf8::{Decoded, decode, incomplete_tail};
+
+/// What may stand behind a backslash, less `u` and the string's own delimiter. A table, as a branch for each would be guessed
+/// wrong most of the time.
+const ESCAPED: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut rest: &[u8] = b"\\/bfnrt";
+    while let [first, others @ ..] = rest {
+        table[*first as usize] = true;
+        rest = others;
+    }
+    table
+};
 
 impl Machine {
     pub(super) fn character(&mut self) -> Decoded {
@@ -15,7 +27,11 @@ impl Machine {
     }
 
     pub(super) fn string_body(&mut self, ends: [u8; 2], edge: Edge) -> Flow {
-        while let Some(found) = find3([ends[0], ends[1], b'\\'], &self.output[self.pos..]) {
+        let stop = |text: &[u8]| match ends {
+            [end, other] if end == other => find2([end, b'\\'], text),
+            [end, other] => find3([end, other, b'\\'], text),
+        };
+        while let Some(found) = stop(&self.output[self.pos..]) {
             self.steps += 1;
             self.pos += found;
             if ends.contains(&self.output[self.pos]) {
@@ -33,8 +49,7 @@ impl Machine {
                     }
                     if digits.len() == 4 { 6 } else { 0 }
                 }
-                Some(b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-                Some(other) if *other == ends[0] => 2,
+                Some(other) if ESCAPED[usize::from(*other)] | (*other == ends[0]) => 2,
                 Some(_) => {
                     self.examine(self.pos + 2);
                     return Flow::Fail;
