@@ -46,6 +46,10 @@ impl<'a> Text<'a> {
     /// Writes the words behind what `out` has.
     pub fn write(self, out: &mut String) {
         match self {
+            // As long as a token: quicker than to have a look at all of it first.
+            Text::Read(bytes, _) if bytes.len() <= 8 && bytes.is_ascii() => {
+                out.extend(bytes.iter().map(|byte| char::from(*byte)))
+            }
             Text::Read(bytes, _) => out.push_str(&lossy(bytes)),
             Text::Quoted(bytes, _) => push_quoted(&lossy(bytes), out),
             Text::Own(words) => out.push_str(words),
