@@ -162,8 +162,7 @@ impl Assembler {
         let from = from.max(self.prefill);
         if !std::mem::replace(&mut self.spilt, true) && self.sieve.as_ref().is_none_or(|sieve| !sieve.is_content()) {
             self.close_sieve(End::Region);
-            let recovery = self.recovery.as_ref();
-            self.sieve = recovery.and_then(|recovery| recovery.of_spilt(from)).map(Box::new);
+            self.open_sieve(None, from);
         }
         if from < to {
             match &mut self.sieve {
@@ -182,6 +181,10 @@ impl Assembler {
     /// Nothing more is read: what waited is text, or, at the end of a whole output, a call.
     pub fn finish(&mut self) {
         self.close_sieve(if self.ended { End::Output } else { End::Cut });
+    }
+
+    fn open_sieve(&mut self, region: Option<Tag>, at: usize) {
+        self.sieve = self.recovery.as_ref().and_then(|recovery| recovery.sieve(region, at));
     }
 
     fn close_sieve(&mut self, end: End) {
@@ -272,10 +275,7 @@ impl Assembler {
             Tag::Object => self.begin_container(Container::Object, "{", pos),
             Tag::Array => self.begin_container(Container::Array, "[", pos),
             Tag::Unknown => self.call.stray.unknown = true,
-            Tag::Content | Tag::Reasoning => {
-                let recovery = self.recovery.as_ref();
-                self.sieve = recovery.and_then(|recovery| recovery.of_region(tag, pos)).map(Box::new);
-            }
+            Tag::Content | Tag::Reasoning => self.open_sieve(Some(tag), pos),
             _ => {}
         }
         self.regions.push((tag, pos));

@@ -65,11 +65,18 @@ enum Source {
     Own,
 }
 
+/// Parts that a text may have however short it is, and how long they must be on average where it has more. Otherwise it is
+/// cheaper to keep it twice.
+const PARTS: usize = 16;
+const PART_BYTES: usize = 64;
+
 /// The text. After the parser went back it is written again from its start, and must come out the same.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Field {
     parts: Vec<(Source, Range<usize>)>,
-    /// What is not in the parsed text; also all that is to be confirmed.
+    /// Bytes of all parts.
+    length: usize,
+    /// What is not in the parsed text, or not worth a part of its own; also all that is to be confirmed.
     own: String,
     /// How much of `own` stood when the parser went back, and how much of that has been confirmed.
     old: usize,
@@ -88,9 +95,11 @@ impl Field {
             return Some(false);
         }
         match text {
-            Text::Read(_, at) => self.add(Source::Read, at..at + length),
-            Text::Quoted(_, at) => self.add(Source::Quoted, at..at + length),
-            Text::Own(words) => self.add_own(words),
+            Text::Read(_, at) if self.has_room(Source::Read, at, length) => self.add(Source::Read, at..at + length),
+            Text::Quoted(_, at) if self.has_room(Source::Quoted, at, length) => {
+                self.add(Source::Quoted, at..at + length)
+            }
+            _ => self.add_own(text),
         }
         if let Some(news) = news {
             text.write(news);
@@ -107,19 +116,26 @@ impl Field {
         self.confirmed += same;
         let new = &words[same..];
         if !new.is_empty() {
-            self.add_own(new);
+            self.add_own(Text::Own(new));
             news.into_iter().for_each(|news| news.push_str(new));
         }
         Some(!new.is_empty())
     }
 
-    fn add_own(&mut self, words: &str) {
+    /// Whether a text may be left where it is.
+    fn has_room(&self, source: Source, at: usize, length: usize) -> bool {
+        let goes_on = matches!(self.parts.last(), Some((last, before)) if *last == source && before.end == at);
+        goes_on || self.parts.len() < PARTS.max((self.length + length) / PART_BYTES)
+    }
+
+    fn add_own(&mut self, text: Text<'_>) {
         let from = self.own.len();
-        self.own.push_str(words);
+        text.write(&mut self.own);
         self.add(Source::Own, from..self.own.len());
     }
 
     fn add(&mut self, source: Source, range: Range<usize>) {
+        self.length += range.len();
         match self.parts.last_mut() {
             Some((last, before)) if *last == source && before.end == range.start => before.end = range.end,
             _ => self.parts.push((source, range)),
@@ -128,7 +144,7 @@ impl Field {
 
     /// The text, of which parts may be in the parsed text.
     pub fn text(&self, parsed: &[u8]) -> String {
-        let mut text = String::with_capacity(self.parts.iter().map(|(_, range)| range.len()).sum());
+        let mut text = String::with_capacity(self.length);
         for (source, range) in &self.parts {
             match source {
                 Source::Read => text.push_str(&lossy(&parsed[range.clone()])),
@@ -139,7 +155,7 @@ impl Field {
         text
     }
 
-    /// All of the text that is not in the parsed text.
+    /// What of the text is not left in the parsed text.
     pub fn own(&self) -> &str {
         &self.own
     }
@@ -162,6 +178,7 @@ impl Field {
     pub fn rewind(&mut self, parsed: &[u8]) {
         self.own = self.text(parsed);
         self.parts.clear();
+        self.length = 0;
         self.old = self.own.len();
         self.confirmed = 0;
         if self.old > 0 {
@@ -201,5 +218,23 @@ mod tests {
         assert_eq!(append(&mut field, Text::Read(&parsed[16..], 16)), Some(true));
         assert_eq!(field.text(parsed), format!("{text}\u{20ac}</a>"));
         assert_eq!(news, format!("{text}\u{20ac}</a>"), "only what is new");
+    }
+
+    #[test]
+    fn short_parts_are_not_worth_keeping() {
+        let (mut field, mut all) = (Field::default(), String::new());
+        let parsed = "<a>one</a>".repeat(1000);
+        let mut append = |field: &mut Field, at: usize, length: usize| {
+            let text = &parsed[at..at + length];
+            all += &format!("{text},");
+            field.append(Text::Read(text.as_bytes(), at), None);
+            field.append(Text::Own(","), None);
+        };
+        (0..900).for_each(|item| append(&mut field, item * 10 + 3, 3));
+        assert!(field.parts.len() <= 900 * 4 / PART_BYTES + 1, "{} parts", field.parts.len());
+        let own = field.own.len();
+        append(&mut field, 9_000, 1_000);
+        assert_eq!(field.own.len(), own + 1, "a long one is");
+        assert_eq!(field.text(parsed.as_bytes()), all);
     }
 }

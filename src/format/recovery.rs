@@ -45,24 +45,18 @@ impl Recovery {
         cell.get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) }).clone()
     }
 
-    /// What reads text that has left the format, from this position of the parsed text on.
-    pub(super) fn of_spilt(&self, at: usize) -> Option<Sieve> {
-        let program = match self.leniency.dialects {
-            Dialects::Off => None,
-            Dialects::Recover | Dialects::Always => self.program(Place::Anywhere),
-        };
-        program.map(|program| Sieve::new(program, at, Tag::Content, Place::Anywhere))
-    }
-
-    /// What reads a region of the format, where the request asks for it.
-    pub(super) fn of_region(&self, tag: Tag, at: usize) -> Option<Sieve> {
+    /// What looks for calls from this position of the parsed text on: in a region of the format, or in what has left it. `None`
+    /// where the request does not ask for it.
+    pub(super) fn sieve(&self, region: Option<Tag>, at: usize) -> Option<Box<Sieve>> {
         let Leniency { dialects, calls_in_reasoning, .. } = self.leniency;
-        let place = match (tag, dialects, calls_in_reasoning) {
-            (Tag::Content, Dialects::Always, _) | (Tag::Reasoning, _, CallsInReasoning::Always) => Place::Anywhere,
-            (Tag::Reasoning, _, CallsInReasoning::AtEnd) => Place::AtEnd,
+        let (prose, place) = match (region, dialects, calls_in_reasoning) {
+            (None, Dialects::Recover | Dialects::Always, _) => (Tag::Content, Place::Anywhere),
+            (Some(Tag::Content), Dialects::Always, _) => (Tag::Content, Place::Anywhere),
+            (Some(Tag::Reasoning), _, CallsInReasoning::Always) => (Tag::Reasoning, Place::Anywhere),
+            (Some(Tag::Reasoning), _, CallsInReasoning::AtEnd) => (Tag::Reasoning, Place::AtEnd),
             _ => return None,
         };
-        self.program(place).map(|program| Sieve::new(program, at, tag, place))
+        self.program(place).map(|program| Box::new(Sieve::new(program, at, prose, place)))
     }
 }
 
