@@ -27,10 +27,12 @@ pub(super) fn decode(text: &[u8]) -> Decoded {
 }
 
 /// The length of the unfinished character at the end of `text`; 0 where the text ends with a whole one, or a broken one.
+#[inline]
 pub fn incomplete_tail(text: &[u8]) -> usize {
-    if text.last().is_none_or(u8::is_ascii) {
-        return 0;
-    }
+    if text.last().is_none_or(u8::is_ascii) { 0 } else { unfinished_tail(text) }
+}
+
+fn unfinished_tail(text: &[u8]) -> usize {
     for back in 1..=text.len().min(3) {
         let byte = text[text.len() - back];
         if byte & 0xC0 == 0x80 {
