@@ -349,7 +349,7 @@ impl Arena {
 
     pub(super) fn add(&mut self, node: Expr) -> ExprId {
         /// Of a format with a tool or two, so that its list need not grow.
-        const USUAL: usize = 256;
+        const USUAL: usize = 512;
         if self.nodes.is_empty() {
             self.nodes.reserve(USUAL);
         }

@@ -10,8 +10,8 @@ use crate::measure::{Ratio, Times, in_turn, quantile, short};
 use crate::report::Report;
 
 const ROUNDS: usize = 7;
-/// Requests of ours a round, which are much shorter than one of llama.cpp.
-const REPEATS: usize = 8;
+/// Requests of ours a round: about as long as one of llama.cpp, so that caches that the other's turn has left cold weigh alike.
+const REPEATS: usize = 32;
 
 /// Two tools and three messages. `salt` makes tools that no other salt makes.
 fn body(salt: &str) -> Value {
