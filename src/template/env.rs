@@ -1,8 +1,8 @@
 //! The engine, set up for chat templates: our filters, tests, functions and methods, and no others.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
@@ -65,15 +65,14 @@ impl Object for Function {
 
 /// Compiles `source`, which went through the source pass.
 pub(super) fn compile(source: String) -> Result<Environment<'static>> {
-    static EMPTY: OnceLock<Environment> = OnceLock::new();
-    let mut env = EMPTY.get_or_init(empty).clone();
+    let mut env = empty();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
     env.set_syntax(syntax.map_err(|error| failure(&error))?);
     env.add_template_owned(NAME, source).map_err(|error| failure(&error))?;
     Ok(env)
 }
 
-/// The engine without a template. Its copies share what it knows.
+/// The engine without a template. Not one for all: a host that looks for leaks would find it.
 fn empty() -> Environment<'static> {
     let mut env = Environment::empty();
     env.set_undefined_behavior(UndefinedBehavior::Chainable);
