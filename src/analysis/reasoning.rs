@@ -118,7 +118,8 @@ fn kept_for_calls(study: &mut Study) {
     let call = || Probe::asked_with_tools().thought_and_call(Call::FIRST);
     // Where reasoning is kept always or never, one of the two settles it.
     let kept = study.shows(Probe::asked().thought(REPLY), THOUGHT);
-    if if kept { study.shows(reply(), THOUGHT) } else { !study.shows(call(), THOUGHT) } {
+    let settled = if kept { study.shows(reply(), THOUGHT) } else { !study.shows(call(), THOUGHT) };
+    if settled {
         return;
     }
     let Some(pair) = study.pair(reply(), call()) else { return };

@@ -5,6 +5,7 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::builder::Builder;
 use super::expr::ExprId;
+use super::find::find_to_escape;
 
 impl Builder {
     /// Any JSON value.
@@ -90,7 +91,7 @@ impl Builder {
 
 /// A text as a JSON string.
 pub(crate) fn quoted(text: &str) -> SmolStr {
-    if text.bytes().all(|byte| byte >= b' ' && !matches!(byte, b'"' | b'\\')) {
+    if find_to_escape(text.as_bytes()).is_none() {
         format_smolstr!("\"{text}\"")
     } else {
         Value::from(text).to_string().into()
