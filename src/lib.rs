@@ -16,6 +16,7 @@ pub mod analysis;
 pub mod builtin;
 pub mod chat;
 pub mod error;
+mod fallback;
 #[cfg(feature = "capi")]
 pub mod ffi;
 pub mod format;
@@ -23,6 +24,7 @@ pub mod grammar;
 pub mod limits;
 pub mod lint;
 pub mod message;
+mod output;
 pub mod parser;
 pub mod peg;
 mod plan;

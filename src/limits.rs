@@ -111,11 +111,12 @@ pub const PROGRAM_SIZE: usize = 8 << 20;
 /// Open alternatives, rounds and calls while parsing; a JSON value needs five a level.
 pub const PARSE_STACK: usize = 1 << 16;
 
-/// Steps that the parser may take for one byte of output, averaged over the output.
-pub const PARSE_STEPS_PER_BYTE: u64 = 2_000;
+/// Work that the parser may take for one byte of output, averaged over the output: instructions, bytes moved over and captures
+/// taken back. Formats take some 20; a host may set another bound.
+pub const PARSE_WORK_PER_BYTE: u64 = 500;
 
-/// Steps that the parser may take on top of those, once.
-pub const PARSE_STEPS_BASE: u64 = 1_000_000;
+/// Work that the parser may take on top of that, once.
+pub const PARSE_WORK_BASE: u64 = 1_000_000;
 
 /// Parsers, each for one set of tools and options, that a template keeps for requests that want the same.
 pub const PLANS: usize = 16;

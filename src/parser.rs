@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::format::Recovery;
+use crate::fallback::FallbackConfig;
 use crate::grammar::{self, Grammar};
 use crate::message::{Leniency, Tool};
 use crate::peg::{self, Arena, Program, TagId, Tree, TreeParser};
@@ -17,7 +17,7 @@ use crate::peg::{self, Arena, Program, TagId, Tree, TreeParser};
 pub struct Parser {
     program: Arc<Program>,
     prefill: Arc<str>,
-    recovery: Arc<Recovery>,
+    fallback: Arc<FallbackConfig>,
     /// For trees, which few ask for.
     trees: Arc<OnceLock<TreeParser>>,
 }
@@ -55,8 +55,8 @@ impl Parser {
     /// As [`Parser::new`].
     pub fn with_tools(format: Arena, prefill: &str, tools: Vec<Tool>, leniency: Leniency) -> Result<Self> {
         let program = Arc::new(peg::compile(&format)?);
-        let recovery = Arc::new(Recovery::new(Arc::new(format), tools, leniency));
-        Ok(Parser { program, prefill: prefill.into(), recovery, trees: Arc::default() })
+        let fallback = Arc::new(FallbackConfig::new(Arc::new(format), tools, leniency));
+        Ok(Parser { program, prefill: prefill.into(), fallback, trees: Arc::default() })
     }
 
     /// The compiled format. It reads the prefill, too.
@@ -65,8 +65,8 @@ impl Parser {
     }
 
     /// What reads calls outside the format.
-    pub fn recovery(&self) -> &Arc<Recovery> {
-        &self.recovery
+    pub fn fallback(&self) -> &Arc<FallbackConfig> {
+        &self.fallback
     }
 
     /// What of the model's turn the prompt holds already.
@@ -76,12 +76,12 @@ impl Parser {
 
     /// About what it takes in memory, less the schemas, which it shares with others.
     pub(crate) fn bytes(&self) -> usize {
-        self.recovery.format().bytes() + self.program.bytes() + self.prefill.len()
+        self.fallback.format().bytes() + self.program.bytes() + self.prefill.len()
     }
 
     /// The format itself.
     pub fn format(&self) -> &Arena {
-        self.recovery.format()
+        self.fallback.format()
     }
 
     /// The text behind a tag that is a label of the format.
@@ -108,7 +108,7 @@ impl Parser {
     /// The grammar of what it parses, as GBNF. `lazy`: of what may follow a trigger only, that is of the trigger rules;
     /// otherwise of the prefill together with the output.
     pub fn grammar(&self, lazy: bool) -> Grammar {
-        grammar::from_arena(self.recovery.format(), lazy)
+        grammar::from_arena(self.fallback.format(), lazy)
     }
 
     /// The parser as a text that [`Parser::from_text`] reads, in another process, too, if its library has the same version.
@@ -116,9 +116,9 @@ impl Parser {
         let stored = Stored {
             chatparse_parser: VERSION,
             prefill: self.prefill.as_ref().to_owned(),
-            format: self.recovery.format().to_json(),
-            tools: self.recovery.tools.clone(),
-            leniency: self.recovery.leniency,
+            format: self.fallback.format().to_json(),
+            tools: self.fallback.tools.clone(),
+            leniency: self.fallback.leniency,
         };
         serde_json::to_string(&stored).unwrap_or_default()
     }

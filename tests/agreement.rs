@@ -44,9 +44,9 @@ fn calls_make_sense(message: &Message) -> bool {
     let object = p.sequence([p.and(p.literal("{")), p.json(), p.end()]);
     let program = Arc::new(compile(&p.finish(object)).unwrap());
     message.tool_calls.iter().all(|ToolCall { name, arguments, .. }| {
-        let mut machine = Machine::new(Arc::clone(&program));
+        let mut machine = Machine::new(Arc::clone(&program), 0);
         machine.feed(arguments.as_bytes());
-        ["get", "get_all"].contains(&name.as_str()) && machine.finish(0, 0)
+        ["get", "get_all"].contains(&name.as_str()) && machine.finish(arguments.as_bytes(), 0, 0)
     })
 }
 
@@ -106,9 +106,9 @@ fn what_strict_grammars_allow_matches() {
             let mut walk = Walk::new(&grammar, 11);
             for _ in 0..WALKS / 2 {
                 let text = walk.text(SIZE).expect("the grammar ends");
-                let mut machine = Machine::new(params.parser.program().clone());
+                let mut machine = Machine::new(params.parser.program().clone(), 0);
                 machine.feed(text.as_bytes());
-                if !machine.finish(0, 0) {
+                if !machine.finish(text.as_bytes(), 0, 0) {
                     misread.push(format!("{name}, {more}: {text:?}"));
                     break;
                 }

@@ -29,6 +29,8 @@ pub enum chat_diagnostic_kind {
     InvalidArguments = 6,
     /// An argument that was given more than once. Readers of JSON take the last.
     DuplicateArgument = 7,
+    /// The parser's budget was used up here: the rest of the output is content, whatever it says.
+    Limit = 8,
 }
 
 impl From<DiagnosticKind> for chat_diagnostic_kind {
@@ -41,6 +43,7 @@ impl From<DiagnosticKind> for chat_diagnostic_kind {
             DiagnosticKind::UnknownTool => chat_diagnostic_kind::UnknownTool,
             DiagnosticKind::InvalidArguments => chat_diagnostic_kind::InvalidArguments,
             DiagnosticKind::DuplicateArgument => chat_diagnostic_kind::DuplicateArgument,
+            DiagnosticKind::Limit => chat_diagnostic_kind::Limit,
         }
     }
 }

@@ -2,28 +2,21 @@
 //!
 //! [`auto`] turns a learnt [`crate::analysis::Layout`] into a [`Format`].
 
-mod assemble;
 pub mod auto;
 mod calls;
-mod dialects;
-mod draft;
-mod field;
 mod harmony;
-mod literal;
 pub mod model;
 mod parts;
 pub mod prompt;
-mod recovery;
 mod tag;
-pub(crate) mod verdict;
 
 use serde_json::Value;
 
-pub(crate) use assemble::Assembler;
 pub use calls::described as described_calls;
+pub(crate) use calls::members;
 pub use model::{Family, family_of};
+pub(crate) use parts::Parts;
 pub use prompt::{Prompt, PromptInput};
-pub use recovery::Recovery;
 pub use tag::Tag;
 
 use crate::grammar::Trigger;

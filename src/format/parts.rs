@@ -14,7 +14,7 @@ use super::tag::Tag;
 
 /// A [`Builder`] with chat words.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     builder: Builder,
 }
 

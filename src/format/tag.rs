@@ -61,12 +61,12 @@ impl Tag {
     ];
 
     /// The id for "the call that follows is in this dialect", a row of the table.
-    pub(super) fn dialect(index: usize) -> TagId {
+    pub(crate) fn dialect(index: usize) -> TagId {
         TagId(FIRST_DIALECT + index as u16)
     }
 
     /// The row behind such an id.
-    pub(super) fn dialect_of(id: TagId) -> Option<usize> {
+    pub(crate) fn dialect_of(id: TagId) -> Option<usize> {
         id.0.checked_sub(FIRST_DIALECT).map(usize::from)
     }
 

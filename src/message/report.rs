@@ -54,6 +54,8 @@ pub enum DiagnosticKind {
     InvalidArguments,
     /// An argument that was given more than once. Readers of JSON take the last.
     DuplicateArgument,
+    /// The parser's budget was used up here: the rest of the output is content, whatever it says.
+    Limit,
 }
 
 impl DiagnosticKind {
@@ -67,6 +69,7 @@ impl DiagnosticKind {
             DiagnosticKind::UnknownTool => "unknown_tool",
             DiagnosticKind::InvalidArguments => "invalid_arguments",
             DiagnosticKind::DuplicateArgument => "duplicate_argument",
+            DiagnosticKind::Limit => "limit",
         }
     }
 }

@@ -13,11 +13,80 @@ pub struct Capture {
     pub opens: bool,
 }
 
+/// Captures by number, of which the first ones may be forgotten.
+#[derive(Debug, Default)]
+pub struct CaptureLog {
+    entries: Vec<Capture>,
+    /// The number of the first entry.
+    base: usize,
+    /// How many captures are forgotten; some of them may still be entries.
+    forgotten: usize,
+}
+
+impl Clone for CaptureLog {
+    fn clone(&self) -> Self {
+        CaptureLog { entries: self.entries.clone(), ..*self }
+    }
+
+    /// Takes the memory that is there.
+    fn clone_from(&mut self, other: &Self) {
+        self.entries.clone_from(&other.entries);
+        (self.base, self.forgotten) = (other.base, other.forgotten);
+    }
+}
+
+impl CaptureLog {
+    /// One more than the highest number.
+    pub fn len(&self) -> usize {
+        self.base + self.entries.len()
+    }
+
+    /// Whether there never was one, or all were taken back.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Those from this number on.
+    pub fn from(&self, number: usize) -> &[Capture] {
+        self.entries.get(number.saturating_sub(self.base)..).unwrap_or_default()
+    }
+
+    /// Adds one.
+    pub(super) fn push(&mut self, capture: Capture) {
+        self.entries.push(capture);
+    }
+
+    /// Takes back all from this number on.
+    pub(super) fn truncate(&mut self, number: usize) {
+        self.entries.truncate(number.saturating_sub(self.base));
+    }
+
+    /// Forgets those in front of this number. Entries move once for each that is dropped.
+    pub(super) fn forget(&mut self, number: usize) {
+        const WORTH_MOVING: usize = 32;
+        self.forgotten = self.forgotten.max(number);
+        let gone = self.forgotten - self.base;
+        if gone >= WORTH_MOVING && gone >= self.entries.len() / 2 {
+            self.entries.drain(..gone);
+            self.base = self.forgotten;
+        }
+    }
+}
+
 /// What of a running parse may be shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Visible<'a> {
-    /// Captures in order; regions may still be open.
-    pub captures: &'a [Capture],
-    /// How far the open regions reach.
+    pub(super) captures: &'a CaptureLog,
+    /// How many captures show.
+    pub count: usize,
+    /// How far the regions reach that are still open.
     pub reach: usize,
+}
+
+impl<'a> Visible<'a> {
+    /// The captures that show, from this number on.
+    pub fn from(&self, number: usize) -> &'a [Capture] {
+        let captures = self.captures.from(number);
+        &captures[..self.count.saturating_sub(number).min(captures.len())]
+    }
 }

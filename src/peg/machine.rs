@@ -4,7 +4,7 @@ mod scan;
 
 use std::sync::Arc;
 
-use super::capture::{Capture, Visible};
+use super::capture::{Capture, CaptureLog, Visible};
 use super::program::{Op, Program};
 use super::utf8::Decoded;
 use crate::limits;
@@ -18,6 +18,30 @@ pub enum State {
     Accepted(usize),
     /// The output does not match, whatever may follow.
     Failed,
+    /// The run took more work or nested deeper than it may. What it would have found is not known.
+    Limit,
+}
+
+/// How much work a run may take: a fixed amount, and some for each byte that it has looked at. The units are instructions,
+/// bytes moved over and captures taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// For the whole run.
+    pub base: u64,
+    /// For each byte.
+    pub per_byte: u64,
+}
+
+impl Budget {
+    fn for_bytes(self, bytes: usize) -> u64 {
+        self.per_byte.saturating_mul(bytes as u64)
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { base: limits::PARSE_WORK_BASE, per_byte: limits::PARSE_WORK_PER_BYTE }
+    }
 }
 
 /// What the end of the available output means.
@@ -54,16 +78,20 @@ struct Frame {
 
 const NONE: u32 = u32::MAX;
 
-/// A run over one output. Cloning it forks the run; the cost is that of its buffer.
-#[derive(Clone)]
+/// A run over one output, which its owner keeps and passes to each call. Cloning it forks the run; that costs as much as the
+/// run holds open.
 pub struct Machine {
     program: Arc<Program>,
-    output: Vec<u8>,
+    /// Where in the output the run began, and what counts as the start of the text.
+    start: usize,
+    origin: usize,
     ip: u32,
     pos: usize,
     stack: Vec<Frame>,
-    captures: Vec<Capture>,
+    captures: CaptureLog,
     state: State,
+    /// How much of the literal that waits has matched.
+    matched: usize,
     /// The lowest stack entry that hides the captures above it, or `NONE`.
     hiding: u32,
     /// The lowest stack entry that is a look ahead, or `NONE`.
@@ -77,92 +105,126 @@ pub struct Machine {
     shown: usize,
     /// Captures below this index are the same as at the last call of [`Machine::take_kept`].
     kept: usize,
-    steps: u64,
+    work: u64,
+    budget: Budget,
+}
+
+impl Clone for Machine {
+    fn clone(&self) -> Self {
+        Machine {
+            program: Arc::clone(&self.program),
+            stack: self.stack.clone(),
+            captures: self.captures.clone(),
+            ..*self
+        }
+    }
+
+    /// Takes the memory that is there.
+    fn clone_from(&mut self, other: &Self) {
+        let (mut stack, mut captures) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.captures));
+        stack.clone_from(&other.stack);
+        captures.clone_from(&other.captures);
+        *self = Machine { program: Arc::clone(&other.program), stack, captures, ..*other };
+    }
 }
 
 impl Machine {
-    /// A run at the start of an empty output.
-    pub fn new(program: Arc<Program>) -> Self {
-        Machine::begin(program, Vec::new(), 0, Edge::Open)
-    }
-
-    /// A run over a text that is all there, or that was cut off, from a position in it on. It does not go on.
-    pub fn whole(program: Arc<Program>, text: &[u8], from: usize, cut: bool) -> Self {
-        Machine::begin(program, text.to_vec(), from, if cut { Edge::Cut } else { Edge::Final })
-    }
-
-    fn begin(program: Arc<Program>, output: Vec<u8>, pos: usize, edge: Edge) -> Self {
-        let mut machine = Machine {
+    /// A run from position `start` of an output on. It runs when it is first fed.
+    pub fn new(program: Arc<Program>, start: usize) -> Self {
+        Machine {
             program,
-            output,
+            start,
+            origin: start,
             ip: 0,
-            pos,
+            pos: start,
             stack: Vec::new(),
-            captures: Vec::new(),
+            captures: CaptureLog::default(),
             state: State::Waiting,
+            matched: 0,
             hiding: NONE,
             looking: NONE,
-            reach: 0,
-            examined: pos,
+            reach: start,
+            examined: start,
             committed: false,
             shown: 0,
             kept: 0,
-            steps: 0,
-        };
-        machine.run(edge);
+            work: 0,
+            budget: Budget::default(),
+        }
+    }
+
+    /// A run over a text that is all there, or that was cut off, from a position in it on. It does not go on.
+    pub fn whole(program: Arc<Program>, text: &[u8], start: usize, cut: bool) -> Self {
+        let mut machine = Machine { origin: 0, ..Machine::new(program, start) };
+        machine.run(text, if cut { Edge::Cut } else { Edge::Final });
         machine
     }
 
     /// A run that fails rather than go back behind a capture that has shown. What has shown is what was visible when a further
     /// byte was needed, so it does not depend on how the output is cut.
-    pub fn committed(program: Arc<Program>) -> Self {
-        Machine { committed: true, ..Machine::new(program) }
+    pub fn committed(program: Arc<Program>, start: usize) -> Self {
+        Machine { committed: true, ..Machine::new(program, start) }
     }
 
-    /// Appends output and runs as far as it decides. After an end of the run, output is only stored.
-    pub fn feed(&mut self, bytes: &[u8]) -> State {
-        self.output.extend_from_slice(bytes);
+    /// The same run with another budget, of which this much is used.
+    pub fn with_budget(self, budget: Budget, work: u64) -> Self {
+        Machine { budget, work, ..self }
+    }
+
+    /// Gives the run another budget from here on.
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.budget = budget;
+    }
+
+    /// The budget of the run.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// How much of the budget's fixed amount is used up.
+    pub fn overdraft(&self) -> u64 {
+        self.work.saturating_sub(self.budget.for_bytes(self.examined - self.start))
+    }
+
+    /// The work that the run has taken: see [`Budget`].
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
+    /// Runs as far as `output` decides: all of the output so far, which begins with what was passed before.
+    pub fn feed(&mut self, output: &[u8]) -> State {
         if self.state == State::Waiting {
-            self.run(Edge::Open);
+            self.run(output, Edge::Open);
         }
         self.state
     }
 
-    /// Says that no more output comes because the model has ended it. `true`: the whole output matches, the first `shown`
+    /// Says that no more output comes because the model has ended it. `true`: the whole output matches, the first `read`
     /// captures stay as they are, and further ones begin at `from` or later. Otherwise the machine is as before.
-    pub fn finish(&mut self, shown: usize, from: usize) -> bool {
+    pub fn finish(&mut self, output: &[u8], read: usize, from: usize) -> bool {
         match self.state {
-            State::Accepted(end) => end == self.output.len(),
-            State::Failed => false,
+            State::Accepted(end) => end == output.len(),
+            State::Failed | State::Limit => false,
             State::Waiting => {
-                let output = std::mem::take(&mut self.output);
                 let mut trial = self.clone();
-                trial.output = output;
-                trial.run(Edge::Final);
-                let added = trial.captures.get(shown..).unwrap_or_default();
-                let in_place = trial.kept >= shown && added.iter().all(|capture| !capture.opens || capture.pos >= from);
-                if trial.state == State::Accepted(trial.output.len()) && in_place {
+                trial.run(output, Edge::Final);
+                let in_place = || trial.captures.from(read).iter().all(|capture| !capture.opens || capture.pos >= from);
+                let matched = trial.state == State::Accepted(output.len()) && trial.kept >= read && in_place();
+                if matched {
                     *self = trial;
-                    return true;
                 }
-                self.output = trial.output;
-                false
+                matched
             }
         }
     }
 
     /// Says that no more output comes because it was cut off. What is captured so far counts as it stands.
     /// `false`: what came is not even the beginning of a match.
-    pub fn cut(&mut self) -> bool {
+    pub fn cut(&mut self, output: &[u8]) -> bool {
         if self.state == State::Waiting {
-            self.run(Edge::Cut);
+            self.run(output, Edge::Cut);
         }
-        self.state != State::Failed
-    }
-
-    /// All output so far.
-    pub fn output(&self) -> &[u8] {
-        &self.output
+        !matches!(self.state, State::Failed | State::Limit)
     }
 
     /// How the run stands.
@@ -177,17 +239,47 @@ impl Machine {
 
     /// What of the captures shows now.
     pub fn visible(&self) -> Visible<'_> {
-        let mut count = self.captures.len();
-        if self.hiding != NONE {
-            count = self.stack[self.hiding as usize].captures as usize;
-        }
         let reach = if self.looking == NONE { self.reach } else { self.stack[self.looking as usize].pos };
-        Visible { captures: &self.captures[..count], reach }
+        Visible { captures: &self.captures, count: self.visible_count(), reach }
+    }
+
+    fn visible_count(&self) -> usize {
+        if self.hiding == NONE { self.captures.len() } else { self.stack[self.hiding as usize].captures as usize }
     }
 
     /// How many of the captures are untouched since the last call.
     pub fn take_kept(&mut self) -> usize {
         std::mem::replace(&mut self.kept, self.captures.len())
+    }
+
+    /// The numbers of captures to which the run may still go back, from the highest down to `from`, and one below that if
+    /// there is one. Between two calls each of them comes up a few times at most.
+    pub fn restore_points(&self, from: usize) -> impl Iterator<Item = usize> {
+        let mut below = false;
+        let near = move |frame: &&Frame| !std::mem::replace(&mut below, (frame.captures as usize) < from);
+        let counts = move |frame: &&Frame| {
+            (frame.captures as usize) < from || !matches!(frame.kind, Kind::Return | Kind::Atomic)
+        };
+        self.stack.iter().rev().take_while(near).filter(counts).map(|frame| frame.captures as usize)
+    }
+
+    /// About how many bytes a clone takes.
+    pub fn held(&self) -> usize {
+        size_of_val(self.stack.as_slice()) + size_of_val(self.captures.from(0))
+    }
+
+    /// Forgets captures in front of number `read` that nothing can take back.
+    pub fn forget(&mut self, read: usize) {
+        /// Frames to look at: the outermost alternative is among the first ones, or the captures stay.
+        const OUTERMOST: usize = 32;
+        let mut outermost = self.stack.iter().take(OUTERMOST);
+        let settled = match outermost.find(|frame| !matches!(frame.kind, Kind::Return | Kind::Atomic)) {
+            Some(frame) => frame.captures as usize,
+            None if self.stack.len() > OUTERMOST => 0,
+            None => read,
+        };
+        let settled = if self.committed { settled.max(self.shown) } else { settled };
+        self.captures.forget(settled.min(read).min(self.visible_count()));
     }
 
     fn push(&mut self, kind: Kind, ip: u32) {
@@ -215,12 +307,13 @@ impl Machine {
     }
 
     fn truncate_captures(&mut self, count: u32) {
+        self.work += (self.captures.len() - count as usize) as u64;
         self.captures.truncate(count as usize);
         self.kept = self.kept.min(count as usize);
     }
 
     /// Goes back to the last alternative, if one is left.
-    fn fail(&mut self, edge: Edge) -> Flow {
+    fn fail(&mut self, output: &[u8], edge: Edge) -> Flow {
         while let Some(frame) = self.pop() {
             if matches!(frame.kind, Kind::Return | Kind::Atomic | Kind::And) {
                 continue;
@@ -234,7 +327,7 @@ impl Machine {
                 self.ip = frame.ip;
                 return Flow::Go;
             }
-            let flow = self.leave_repeat(frame, edge);
+            let flow = self.leave_repeat(frame, output, edge);
             if !matches!(flow, Flow::Fail) {
                 return flow;
             }
@@ -244,80 +337,87 @@ impl Machine {
     }
 
     /// Ends a repetition whose frame is popped: on at its exit where there were rounds enough.
-    fn leave_repeat(&mut self, frame: Frame, edge: Edge) -> Flow {
+    fn leave_repeat(&mut self, frame: Frame, output: &[u8], edge: Edge) -> Flow {
         let bounds = self.program.repeats[frame.ip as usize];
         if frame.count >= bounds.min {
             self.ip = bounds.exit;
             return Flow::Go;
         }
-        if self.pos == self.output.len() && edge == Edge::Cut {
+        if self.pos == output.len() && edge == Edge::Cut {
             return Flow::Wait(self.pos);
         }
         Flow::Fail
     }
 
-    fn run(&mut self, edge: Edge) {
+    fn run(&mut self, output: &[u8], edge: Edge) {
         loop {
-            self.steps += 1;
-            let mut flow = self.step(edge);
+            let from = self.pos;
+            let mut flow = self.step(output, edge);
+            // An instruction that waits is counted when it goes on, so that the count does not depend on the pieces.
+            self.work += self.pos.saturating_sub(from) as u64 + u64::from(!matches!(flow, Flow::Wait(_)));
             if matches!(flow, Flow::Fail) {
-                flow = self.fail(edge);
+                flow = self.fail(output, edge);
             }
             match flow {
                 Flow::Go => {}
                 Flow::Wait(reach) => {
                     self.reach = reach;
-                    self.examine(self.output.len());
+                    self.examine(output.len());
                     return;
                 }
                 Flow::Fail | Flow::Stop => return,
             }
-            let budget = limits::PARSE_STEPS_BASE + limits::PARSE_STEPS_PER_BYTE * self.examined as u64;
-            if self.stack.len() > limits::PARSE_STACK || self.steps > budget {
-                self.state = State::Failed;
+            if self.stack.len() > limits::PARSE_STACK || self.overdraft() > self.budget.base {
+                self.state = State::Limit;
                 return;
             }
         }
     }
 
     /// One instruction. Where it needs a byte that is not there: `Wait` if the edge is open or cut, a decision if final.
-    fn step(&mut self, edge: Edge) -> Flow {
-        let len = self.output.len();
+    fn step(&mut self, output: &[u8], edge: Edge) -> Flow {
+        let len = output.len();
         match self.program.ops[self.ip as usize] {
             Op::Literal(index) => {
                 let literal = self.program.literals[index as usize].as_bytes();
-                let rest = &self.output[self.pos..];
-                if rest.starts_with(literal) {
-                    self.pos += literal.len();
+                let rest = &output[self.pos..];
+                let known = std::mem::take(&mut self.matched);
+                let same = known + common_prefix(&literal[known..], &rest[known..]);
+                if same == literal.len() {
+                    self.pos += same;
                     self.examine(self.pos);
-                } else if literal.starts_with(rest) {
-                    return if edge == Edge::Final { Flow::Fail } else { Flow::Wait(len) };
+                } else if same == rest.len() {
+                    if edge == Edge::Final {
+                        return Flow::Fail;
+                    }
+                    self.matched = same;
+                    return Flow::Wait(len);
                 } else {
-                    let same = literal.iter().zip(rest).take_while(|(a, b)| a == b).count();
+                    self.work += same as u64;
                     self.examine(self.pos + same + 1);
                     return Flow::Fail;
                 }
             }
-            Op::Char(index) => match self.character() {
+            Op::Char(index) => match self.character(output) {
                 Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => self.pos += length,
                 Decoded::Incomplete if edge != Edge::Final => return Flow::Wait(self.pos),
                 _ => return Flow::Fail,
             },
             Op::Span(index) => loop {
-                match self.character() {
+                match self.character(output) {
                     Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => self.pos += length,
                     Decoded::Incomplete if edge == Edge::Open => return Flow::Wait(self.pos),
                     _ => break,
                 }
             },
-            Op::Any => match self.character() {
+            Op::Any => match self.character(output) {
                 Decoded::Char(_, length) => self.pos += length,
                 Decoded::Incomplete if edge != Edge::Final => return Flow::Wait(self.pos),
                 _ => return Flow::Fail,
             },
             Op::Space => {
                 let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
-                match self.output[self.pos..].iter().position(|byte| !is_space(byte)) {
+                match output[self.pos..].iter().position(|byte| !is_space(byte)) {
                     Some(length) => {
                         self.pos += length;
                         self.examine(self.pos + 1);
@@ -330,9 +430,9 @@ impl Machine {
                     }
                 }
             }
-            Op::StringBody(delimiter, other) => return self.string_body([delimiter, other], edge),
-            Op::Until(index) => return self.until(index, edge),
-            Op::Start if self.pos == 0 => {}
+            Op::StringBody(delimiter, other) => return self.string_body(output, [delimiter, other], edge),
+            Op::Until(index) => return self.until(output, index, edge),
+            Op::Start if self.pos == self.origin => {}
             Op::End => {
                 if self.pos < len {
                     self.examine(self.pos + 1);
@@ -367,7 +467,7 @@ impl Machine {
                         return Flow::Wait(self.pos);
                     }
                     self.pop();
-                    return self.leave_repeat(frame, edge);
+                    return self.leave_repeat(frame, output, edge);
                 }
                 self.examine(self.pos + 1);
                 frame.pos = self.pos;
@@ -380,7 +480,7 @@ impl Machine {
                     let frame = *frame;
                     self.pop();
                     self.truncate_captures(frame.captures);
-                    return self.leave_repeat(frame, edge);
+                    return self.leave_repeat(frame, output, edge);
                 }
                 frame.count = frame.count.saturating_add(1);
                 self.ip = next;
@@ -426,10 +526,14 @@ impl Machine {
         if end > self.examined {
             self.examined = end;
             if self.committed {
-                self.shown = self.visible().captures.len();
+                self.shown = self.visible_count();
             }
         }
     }
+}
+
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    if b.starts_with(a) { a.len() } else { a.iter().zip(b).take_while(|(a, b)| a == b).count() }
 }
 
 /// What an instruction asks for next.

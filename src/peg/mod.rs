@@ -55,12 +55,12 @@ mod until;
 mod utf8;
 
 pub use builder::Builder;
-pub use capture::{Capture, Visible};
+pub use capture::{Capture, CaptureLog, Visible};
 pub use compile::{Region, compile};
 pub use expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Ranges, SchemaRef, TagId};
 pub(crate) use find::{find, find_to_escape};
 pub(crate) use json::quoted;
-pub use machine::{Machine, State};
+pub use machine::{Budget, Machine, State};
 pub use program::Program;
 pub use tree::{Node, Outcome, Tree, TreeParser};
 pub use utf8::{incomplete_tail, lossy};

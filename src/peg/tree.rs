@@ -75,14 +75,14 @@ impl TreeParser {
         let (outcome, end) = match machine.state() {
             State::Accepted(end) => (Outcome::Matched, end),
             State::Waiting => (Outcome::Partial, visible.reach),
-            State::Failed => {
+            State::Failed | State::Limit => {
                 let end = machine.examined().saturating_sub(1).clamp(from, text.len());
                 return Ok(Tree { outcome: Outcome::Failed, end, nodes: Vec::new() });
             }
         };
         let mut nodes: Vec<Node> = Vec::new();
         let mut open: Vec<usize> = Vec::new();
-        for capture in visible.captures {
+        for capture in visible.from(0) {
             if capture.opens {
                 let region = self.regions[usize::from(capture.tag.0)].clone();
                 let parent = open.last().copied();

@@ -8,7 +8,7 @@ use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
 /// A property of an object schema.
-pub(in crate::format) struct Member<'a> {
+pub(crate) struct Member<'a> {
     pub name: &'a str,
     pub schema: SchemaRef,
     required: bool,
@@ -35,7 +35,7 @@ impl Member<'_> {
 }
 
 /// The properties of an object schema, in its order. Their rules begin with `prefix`.
-pub(in crate::format) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<Item = Member<'a>> {
+pub(crate) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<Item = Member<'a>> {
     schema::members(object.get()).map(move |(name, _, required)| Member {
         name,
         schema: object.within(&["properties", name]),
@@ -45,7 +45,7 @@ pub(in crate::format) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> imp
 }
 
 /// All arguments of a call in any order, with white space before each. A tool that nobody knows takes any.
-pub(in crate::format) fn arguments(p: &Parts, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
+pub(crate) fn arguments(p: &Parts, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
     if tool.name == Parts::ANY {
         return p.many(p.sequence([p.space(), one(&Member::any())]));
     }
@@ -54,7 +54,7 @@ pub(in crate::format) fn arguments(p: &Parts, tool: &Tool, one: impl Fn(&Member)
 }
 
 /// Members in any order, with white space before each.
-pub(in crate::format) fn in_any_order<'a>(
+pub(crate) fn in_any_order<'a>(
     p: &Parts,
     members: impl Iterator<Item = Member<'a>>,
     one: impl Fn(&Member) -> ExprId,
@@ -69,7 +69,7 @@ pub(in crate::format) fn in_any_order<'a>(
 
 /// A value that `types` allow, each way to write it with what closes it: `json` for everything but strings, `text` for
 /// strings. What may be either is text only if it is nothing else.
-pub(in crate::format) fn value(p: &Parts, types: Types, json: ExprId, text: ExprId) -> ExprId {
+pub(crate) fn value(p: &Parts, types: Types, json: ExprId, text: ExprId) -> ExprId {
     if !types.has(Types::STRING) {
         json
     } else if types == Types::STRING {
@@ -80,7 +80,7 @@ pub(in crate::format) fn value(p: &Parts, types: Types, json: ExprId, text: Expr
 }
 
 /// Looks ahead to what a value of these types begins with, JSON or Python. Strings are left out.
-pub(in crate::format) fn sign(p: &Parts, types: Types) -> ExprId {
+pub(crate) fn sign(p: &Parts, types: Types) -> ExprId {
     let kinds: [(Types, &[char]); 5] = [
         (Types::OBJECT, &['{']),
         (Types::ARRAY, &['[']),

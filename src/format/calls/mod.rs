@@ -2,7 +2,7 @@
 
 mod described;
 pub(super) mod json;
-pub(super) mod members;
+pub(crate) mod members;
 pub(super) mod pythonic;
 pub(super) mod tagged;
 

@@ -18,30 +18,29 @@ const ESCAPED: [bool; 256] = {
 };
 
 impl Machine {
-    pub(super) fn character(&mut self) -> Decoded {
-        let decoded = decode(&self.output[self.pos..]);
+    pub(super) fn character(&mut self, output: &[u8]) -> Decoded {
+        let decoded = decode(&output[self.pos..]);
         if let Decoded::Char(_, length) | Decoded::Broken(length) = decoded {
             self.examine(self.pos + length);
         }
         decoded
     }
 
-    pub(super) fn string_body(&mut self, ends: [u8; 2], edge: Edge) -> Flow {
+    pub(super) fn string_body(&mut self, output: &[u8], ends: [u8; 2], edge: Edge) -> Flow {
         let stop = |text: &[u8]| match ends {
             [end, other] if end == other => find2([end, b'\\'], text),
             [end, other] => find3([end, other, b'\\'], text),
         };
-        while let Some(found) = stop(&self.output[self.pos..]) {
-            self.steps += 1;
+        while let Some(found) = stop(&output[self.pos..]) {
             self.pos += found;
-            if ends.contains(&self.output[self.pos]) {
+            if ends.contains(&output[self.pos]) {
                 self.examine(self.pos + 1);
                 self.ip += 1;
                 return Flow::Go;
             }
-            let length = match self.output.get(self.pos + 1) {
+            let length = match output.get(self.pos + 1) {
                 Some(b'u') => {
-                    let digits = &self.output[self.pos + 2..];
+                    let digits = &output[self.pos + 2..];
                     let digits = &digits[..digits.len().min(4)];
                     if let Some(bad) = digits.iter().position(|digit| !digit.is_ascii_hexdigit()) {
                         self.examine(self.pos + 3 + bad);
@@ -60,18 +59,19 @@ impl Machine {
                 return if edge == Edge::Final { Flow::Fail } else { Flow::Wait(self.pos) };
             }
             self.pos += length;
+            self.work += 1;
         }
         if edge == Edge::Final {
             return Flow::Fail;
         }
-        self.pos = self.output.len() - incomplete_tail(&self.output[self.pos..]);
+        self.pos = output.len() - incomplete_tail(&output[self.pos..]);
         Flow::Wait(self.pos)
     }
 
-    pub(super) fn until(&mut self, index: u32, edge: Edge) -> Flow {
-        let len = self.output.len();
+    pub(super) fn until(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
+        let len = output.len();
         let from = self.pos;
-        match self.program.markers[index as usize].find(&self.output, from) {
+        match self.program.markers[index as usize].find(output, from) {
             Found::Whole(start, end) => {
                 self.pos = start;
                 self.examine(end);
@@ -86,11 +86,10 @@ impl Machine {
             },
             Found::Nothing if edge == Edge::Final => self.pos = len,
             Found::Nothing => {
-                self.pos = len - incomplete_tail(&self.output[from..]);
+                self.pos = len - incomplete_tail(&output[from..]);
                 return Flow::Wait(self.pos);
             }
         }
-        self.steps += ((self.pos - from) / 8) as u64;
         self.ip += 1;
         Flow::Go
     }

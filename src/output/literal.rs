@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::peg::find_to_escape;
 
 /// What is remembered between two pieces of a value.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Literal {
     quote: Option<char>,
     /// A backslash inside a string whose next character has not come.

@@ -4,12 +4,11 @@
 //! a marker of its own, so text waits only where one of these could begin. Nothing of a call shows before its name is
 //! certain, and from there on it is that call: [`Machine::committed`](crate::peg::Machine::committed) runs what is built here.
 
-use super::calls::members::{self, Member};
-use super::parts::Parts;
-use super::tag::Tag;
+use crate::format::members::{self, Member};
+use crate::format::{Parts, Tag};
 use crate::grammar::schema;
 use crate::message::{Dialects, Leniency, Tool, UnknownTools};
-use crate::peg::{Arena, ExprId, SchemaRef};
+use crate::peg::{Arena, ExprId, SchemaRef, TagId};
 
 /// A way to write calls.
 struct Dialect {
@@ -38,10 +37,12 @@ const DIALECTS: &[Dialect] = &[
 ];
 
 const TOOL_CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
-const WHITE_SPACE: [&str; 4] = [" ", "\n", "\t", "\r"];
+
+/// In a text whose calls count at its end only: a call begins here.
+pub(super) const CANDIDATE: TagId = TagId(0x7FF);
 
 /// The name of a row of the table, by its number.
-pub(super) fn name(index: usize) -> Option<&'static str> {
+pub(crate) fn name(index: usize) -> Option<&'static str> {
     DIALECTS.get(index).map(|dialect| dialect.name)
 }
 
@@ -50,7 +51,7 @@ pub(super) fn name(index: usize) -> Option<&'static str> {
 pub(crate) enum Place {
     /// Anywhere: text, call, text.
     Anywhere,
-    /// Only at the end, and only if they are all that stands there.
+    /// Only at the end, and only if they are all that stands there. Each begins with the tag [`CANDIDATE`].
     AtEnd,
 }
 
@@ -77,23 +78,14 @@ pub(crate) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency
     starts.sort_unstable();
     starts.dedup();
     let call = p.choice(calls);
-    // White space in front of a call goes with it.
-    let call = p.choice([call, p.sequence([p.space(), call])]);
     let call = match place {
         Place::Anywhere => call,
-        Place::AtEnd => p.atomic(p.sequence([p.some(call), p.space(), p.end()])),
+        Place::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
     };
-    let blank = p.content(p.some(p.one_of(&WHITE_SPACE.map(char_range))));
-    let stops = starts.into_iter().chain(WHITE_SPACE.map(str::to_owned));
     // What stands here may be the beginning of a call that is none; bytes that are no text are not any character.
-    let word = p.content(p.sequence([p.optional(p.any()), p.until_any(stops)]));
-    let root = p.sequence([p.many(p.choice([call, blank, word])), p.end()]);
+    let text = p.content(p.sequence([p.optional(p.any()), p.until_any(starts)]));
+    let root = p.sequence([p.many(p.choice([call, text])), p.end()]);
     p.finish(root)
-}
-
-fn char_range(text: &str) -> (char, char) {
-    let c = text.chars().next().unwrap_or(' ');
-    (c, c)
 }
 
 /// What may be called.

@@ -1,60 +1,73 @@
-//! What there is to say of an output once it is whole: of each call whether it can be used, and what is unusual.
+//! The report on an output once it is whole: of each call whether it can be used, and what is unusual.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::dialects;
-use super::draft::Stray;
-use super::recovery::Recovery;
+use super::event::CallFlags;
 use crate::grammar::{schema, valid};
-use crate::message::{CallReport, Diagnostic, DiagnosticKind, Message, Report, ToolCall};
+use crate::limits::JSON_DEPTH;
+use crate::message::{CallReport, Diagnostic, DiagnosticKind, Message, Report, Tool, ToolCall};
+use crate::peg::{self, Builder, Machine, Program, State};
 
-/// What was seen of a call while it was read: whether its end was there, what is unusual about it, and the bytes of the output
-/// that it was read from.
-pub(crate) type Seen = (bool, Stray, Range<usize>);
-
-/// Where an output left its format, by the calls that it does not have.
-pub(crate) fn first_stray(calls: &[Seen]) -> Option<usize> {
-    calls.iter().filter(|(_, stray, _)| *stray != Stray::default()).map(|(.., span)| span.start).min()
+/// What was seen of a call while it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CallRecord {
+    /// Its end was there.
+    pub complete: bool,
+    /// What is unusual about it.
+    pub flags: CallFlags,
+    /// The bytes of the output that it was read from.
+    pub span: Range<usize>,
 }
 
-/// The report on a message. `left`: the bytes of the output behind the place where it left the format.
-pub(crate) fn judge(message: &Message, seen: &[Seen], asked: &Recovery, left: Option<Range<usize>>) -> Report {
-    let mut found = Vec::new();
-    if let Some(span) = left {
-        let message = "the output does not fit the template's format from here on".to_owned();
-        found.push(Diagnostic { kind: DiagnosticKind::LeftFormat, call: None, span, message });
-    }
+/// Where an output left its format, by the calls that it does not have.
+pub(crate) fn first_unusual(calls: &[CallRecord]) -> Option<usize> {
+    calls.iter().filter(|call| call.flags != CallFlags::default()).map(|call| call.span.start).min()
+}
+
+/// The report on a message. `found`: what is known of the output as a whole. `dialect`: the name behind a row of the table of
+/// dialects.
+pub(crate) fn report(
+    message: &Message,
+    records: &[CallRecord],
+    tools: &[Tool],
+    mut found: Vec<Diagnostic>,
+    dialect: impl Fn(usize) -> Option<&'static str>,
+) -> Report {
     let mut calls = Vec::new();
-    for (index, (call, (complete, stray, span))) in message.tool_calls.iter().zip(seen).enumerate() {
+    for (index, (call, record)) in message.tool_calls.iter().zip(records).enumerate() {
+        let span = &record.span;
         let mut tell = |kind, message| found.push(Diagnostic { kind, call: Some(index), span: span.clone(), message });
-        calls.push(judge_call(call, *complete, *stray, asked, &mut tell));
+        let name = record.flags.dialect.and_then(&dialect);
+        calls.push(report_call(call, record, name, tools, &mut tell));
     }
     found.sort_by_key(|diagnostic| diagnostic.span.start);
     Report { calls, diagnostics: found }
 }
 
-fn judge_call(
+fn report_call(
     call: &ToolCall,
-    complete: bool,
-    stray: Stray,
-    asked: &Recovery,
+    record: &CallRecord,
+    dialect: Option<&str>,
+    tools: &[Tool],
     tell: &mut impl FnMut(DiagnosticKind, String),
 ) -> CallReport {
-    if let Some(name) = stray.dialect.and_then(dialects::name) {
+    let CallRecord { complete, flags, .. } = *record;
+    if let Some(name) = dialect {
         tell(DiagnosticKind::Dialect, format!("a call in the way of {name}"));
-    } else if stray.recovered && !stray.in_reasoning {
+    } else if flags.recovered && !flags.in_reasoning {
         tell(DiagnosticKind::Dialect, "a call where the format has none".to_owned());
     }
-    if stray.in_reasoning {
+    if flags.in_reasoning {
         tell(DiagnosticKind::CallInReasoning, "a call inside the reasoning".to_owned());
     }
-    let tool = asked.tools.iter().find(|tool| tool.name == call.name);
-    let known = tool.is_some() || asked.tools.is_empty();
+    let tool = tools.iter().find(|tool| tool.name == call.name);
+    let known = tool.is_some() || tools.is_empty();
     if !known {
         tell(DiagnosticKind::UnknownTool, format!("no tool has the name {:?}", call.name));
     }
@@ -72,6 +85,8 @@ fn judge_call(
             }
             (violations.is_empty(), repeated)
         }
+        // What nests deeper than values are read is not checked against the schema.
+        (Err(_), _) if nests_deep(&call.arguments) && is_json_object(&call.arguments) => (true, BTreeSet::new()),
         (Err(_), _) => {
             wrong(match serde_json::from_str::<Value>(&call.arguments) {
                 Err(error) => format!("the arguments are no JSON: {error}"),
@@ -84,6 +99,33 @@ fn judge_call(
         tell(DiagnosticKind::DuplicateArgument, format!("{name:?} is given more than once"));
     }
     CallReport { complete, known, valid }
+}
+
+/// Whether brackets outside strings nest so deep that a JSON reader with a stack of its own must say.
+fn nests_deep(json: &str) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    json.bytes().any(|byte| {
+        match byte {
+            _ if std::mem::take(&mut escaped) => {}
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth >= JSON_DEPTH
+    })
+}
+
+/// Whether a text is a JSON object, however deep it is.
+fn is_json_object(text: &str) -> bool {
+    static PROGRAM: OnceLock<Option<Arc<Program>>> = OnceLock::new();
+    let compile = || {
+        let p = Builder::new();
+        peg::compile(&p.finish(p.sequence([p.space(), p.json_object(), p.space(), p.end()]))).ok().map(Arc::new)
+    };
+    let Some(program) = PROGRAM.get_or_init(compile) else { return false };
+    Machine::whole(Arc::clone(program), text.as_bytes(), 0, false).state() != State::Failed
 }
 
 /// An object, and the names that it has more than once, of which the last value counts.

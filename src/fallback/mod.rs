@@ -1,0 +1,66 @@
+//! Calls where the format has none: in text that is not in the format, and, where the request asks for it, in content and in
+//! reasoning.
+//!
+//! Such text has a description of its own ([`dialects`]), which runs on the same machine as a format. A [`FallbackParser`] runs
+//! it and passes the events on to the message builder that the format's parser writes to.
+
+mod dialects;
+mod parser;
+
+use std::sync::{Arc, OnceLock};
+
+use crate::message::{CallsInReasoning, Dialects, Leniency, Tool};
+use crate::output::Channel;
+use crate::peg::{self, Arena, Program};
+use dialects::Place;
+
+pub(crate) use dialects::name as dialect_name;
+pub(crate) use parser::{End, FallbackParser};
+
+/// What a parser needs to read calls outside its format. The programs are made when the first output needs them.
+#[derive(Debug)]
+pub struct FallbackConfig {
+    format: Arc<Arena>,
+    /// The tools on offer. None: nothing is looked for.
+    pub tools: Vec<Tool>,
+    /// What is asked for.
+    pub leniency: Leniency,
+    anywhere: OnceLock<Option<Arc<Program>>>,
+    at_end: OnceLock<Option<Arc<Program>>>,
+}
+
+impl FallbackConfig {
+    /// For a format and a request with these tools.
+    pub fn new(format: Arc<Arena>, tools: Vec<Tool>, leniency: Leniency) -> Self {
+        FallbackConfig { format, tools, leniency, anywhere: OnceLock::new(), at_end: OnceLock::new() }
+    }
+
+    /// What the output should look like.
+    pub fn format(&self) -> &Arc<Arena> {
+        &self.format
+    }
+
+    /// A program for calls in `place`; `None` where there are none to look for, or where the tools are too many.
+    fn program(&self, place: Place) -> Option<Arc<Program>> {
+        let cell = if place == Place::AtEnd { &self.at_end } else { &self.anywhere };
+        let make = || peg::compile(&dialects::text_with_calls(&self.format, &self.tools, self.leniency, place)).ok();
+        cell.get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) }).clone()
+    }
+
+    /// What looks for calls in a region of the format that begins at `at`. `None` where the request does not ask for it.
+    pub(crate) fn in_region(self: &Arc<Self>, channel: Channel, at: usize) -> Option<FallbackParser> {
+        let place = match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
+            (Channel::Content, Dialects::Always, _) => Place::Anywhere,
+            (Channel::Reasoning, _, CallsInReasoning::Always) => Place::Anywhere,
+            (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Place::AtEnd,
+            _ => return None,
+        };
+        FallbackParser::new(Arc::clone(self), channel, place, at)
+    }
+
+    /// What looks for calls in text that left the format at `at`. `None` where the request does not ask for it.
+    pub(crate) fn behind_format(self: &Arc<Self>, at: usize) -> Option<FallbackParser> {
+        let asked = self.leniency.dialects != Dialects::Off;
+        asked.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, Place::Anywhere, at)).flatten()
+    }
+}

@@ -1,0 +1,296 @@
+//! Text in which there may be calls, as it comes.
+//!
+//! White space in front of a call goes with the call, so white space waits for what comes behind it. Where a call breaks off,
+//! what was read of it stands, and the parser starts anew behind it: no byte is read more than twice.
+//!
+//! Calls that count at the end of their text only are noted where they begin, and read once that end is there.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::FallbackConfig;
+use super::dialects::{CANDIDATE, Place};
+use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Sink, Text};
+use crate::peg::{Budget, Machine, Program, State, incomplete_tail};
+
+/// What ends a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The output goes on with something else.
+    Region,
+    /// The output is whole.
+    Output,
+    /// The output was cut off: what may become a call is left out, as half a marker is.
+    Cut,
+}
+
+/// Bytes that a machine reads before its captures are read: bounds what they take in memory.
+const PIECE: usize = 16 << 10;
+
+/// Reads text in which there may be calls. All positions are those of the parsed text.
+#[derive(Clone)]
+pub(crate) struct FallbackParser {
+    config: Arc<FallbackConfig>,
+    program: Arc<Program>,
+    place: Place,
+    /// Where its machine began.
+    start: usize,
+    machine: Machine,
+    /// The machine as it was some time ago, to run it again up to where a call broke off.
+    earlier: Machine,
+    earlier_at: usize,
+    reader: CaptureReader,
+    /// How far the text was read.
+    read_to: usize,
+    prose: Prose,
+    /// Where the calls begin that end the text so far, if calls count there only.
+    candidates: Option<usize>,
+    /// From here on everything is text.
+    gave_up: bool,
+    limit: Option<usize>,
+    /// Work of machines that are gone.
+    work: u64,
+}
+
+/// Text that is no call.
+#[derive(Clone, Debug)]
+struct Prose {
+    channel: Channel,
+    /// It is in the message up to here.
+    told: usize,
+    /// What lies between is white space that goes with a call, if one follows.
+    known: usize,
+}
+
+impl Prose {
+    /// What stands here is no part of a call.
+    fn extend(&mut self, span: Range<usize>, output: &[u8], builder: &mut MessageBuilder) {
+        if self.told == self.known {
+            self.told = span.start;
+        }
+        self.known = span.end;
+        if let Some(last) = output[span.clone()].iter().rposition(|byte| !is_white_space(*byte)) {
+            self.tell(span.start + last + 1, output, builder);
+        }
+    }
+
+    /// What waits up to `to` is text.
+    fn tell(&mut self, to: usize, output: &[u8], builder: &mut MessageBuilder) {
+        if self.told < to {
+            let span = self.told..to;
+            builder.event(Event::Text(self.channel, Text::Raw(&output[span.clone()], span.start), span));
+            self.told = to;
+        }
+        self.known = self.known.max(to);
+    }
+}
+
+fn is_white_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
+}
+
+/// Passes events on to the builder, text by way of [`Prose`].
+struct Found<'a> {
+    prose: &'a mut Prose,
+    output: &'a [u8],
+    builder: &'a mut MessageBuilder,
+}
+
+impl Sink for Found<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
+            Event::Call { name, id, arguments, flags, span } => {
+                self.prose.told = self.prose.known;
+                let in_reasoning = self.prose.channel == Channel::Reasoning;
+                let flags = CallFlags { recovered: true, in_reasoning, ..flags };
+                self.builder.event(Event::Call { name, id, arguments, flags, span });
+            }
+            other => self.builder.event(other),
+        }
+    }
+}
+
+/// Passes on text alone, and what seemed to be calls in front of it.
+struct Noted<'a> {
+    prose: &'a mut Prose,
+    candidates: &'a mut Option<usize>,
+    output: &'a [u8],
+    builder: &'a mut MessageBuilder,
+}
+
+impl Sink for Noted<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        let Event::Text(_, text, span) = event else { return };
+        if let Some(last) = text.bytes().iter().rposition(|byte| !is_white_space(*byte)) {
+            *self.candidates = None;
+            self.prose.tell(span.start + last + 1, self.output, self.builder);
+        }
+    }
+}
+
+impl FallbackParser {
+    /// `None` where there are no calls to look for.
+    pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, place: Place, at: usize) -> Option<Self> {
+        let program = config.program(place)?;
+        let machine = Machine::committed(Arc::clone(&program), at);
+        Some(FallbackParser {
+            config,
+            program,
+            place,
+            start: at,
+            earlier: machine.clone(),
+            earlier_at: at,
+            machine,
+            reader: CaptureReader::new(at),
+            read_to: at,
+            prose: Prose { channel, told: at, known: at },
+            candidates: None,
+            gave_up: false,
+            limit: None,
+            work: 0,
+        })
+    }
+
+    /// The same with another budget.
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.machine.set_budget(budget);
+        self.earlier.set_budget(budget);
+        self
+    }
+
+    /// Which text is read.
+    pub fn channel(&self) -> Channel {
+        self.prose.channel
+    }
+
+    /// Where the budget ended the search for calls.
+    pub fn limit(&self) -> Option<usize> {
+        self.limit
+    }
+
+    /// Work so far.
+    pub fn work(&self) -> u64 {
+        self.work + self.machine.work()
+    }
+
+    /// Reads on, up to `to`.
+    pub fn feed(&mut self, to: usize, output: &[u8], builder: &mut MessageBuilder) {
+        while self.read_to < to && !self.gave_up {
+            let end = to.min(self.read_to + PIECE);
+            self.advance(&output[..end], builder);
+        }
+        let whole = to - incomplete_tail(&output[..to]);
+        if self.gave_up && self.read_to < whole {
+            self.prose.tell(whole, output, builder);
+            self.read_to = whole;
+        }
+    }
+
+    /// Ends the text, all of which was read.
+    pub fn close(&mut self, end: End, output: &[u8], builder: &mut MessageBuilder) {
+        match (self.place, end) {
+            _ if self.gave_up => self.prose.tell(output.len(), output, builder),
+            (Place::Anywhere, End::Cut) => {}
+            (Place::Anywhere, _) => self.close_anywhere(output, builder),
+            (Place::AtEnd, End::Output) if self.machine.finish(output, self.reader.captures_read(), 0) => {
+                self.note_candidates(output, builder);
+                match self.candidates {
+                    Some(from) => self.read_candidates(from, output, builder),
+                    None => self.prose.tell(output.len(), output, builder),
+                }
+            }
+            (Place::AtEnd, End::Cut) => self.prose.tell(output.len() - incomplete_tail(output), output, builder),
+            (Place::AtEnd, _) => self.prose.tell(output.len(), output, builder),
+        }
+    }
+
+    fn close_anywhere(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+        let whole = self.machine.finish(output, self.reader.captures_read(), 0);
+        if whole {
+            self.read(output, builder);
+        }
+        self.prose.tell(self.prose.known, output, builder);
+        let rest = self.reader.covered();
+        // Behind arguments that are not whole, white space is nothing.
+        if !whole && !(self.reader.in_call() && output[rest..].trim_ascii().is_empty()) {
+            self.prose.told = rest;
+            self.prose.tell(output.len(), output, builder);
+        }
+    }
+
+    fn advance(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+        self.machine.feed(output);
+        while matches!(self.machine.state(), State::Failed | State::Limit) && !self.gave_up {
+            self.start_anew(output, builder);
+        }
+        if !self.gave_up {
+            self.read(output, builder);
+            self.read_to = output.len();
+            if self.read_to - self.earlier_at >= PIECE {
+                self.earlier.clone_from(&self.machine);
+                self.earlier_at = self.read_to;
+            }
+        }
+    }
+
+    fn read(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+        if self.place == Place::AtEnd {
+            return self.note_candidates(output, builder);
+        }
+        let mut found = Found { prose: &mut self.prose, output, builder };
+        self.reader.read_all(&mut self.machine, output, &mut found);
+    }
+
+    /// A call broke off. What could be seen of it before the byte that did not fit stands.
+    fn start_anew(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+        let limit = self.machine.state() == State::Limit;
+        let fits = self.machine.examined().saturating_sub(1).clamp(self.read_to, output.len());
+        self.work += self.machine.work();
+        self.machine = self.earlier.clone();
+        self.machine.feed(&output[..fits]);
+        self.read(&output[..fits], builder);
+        self.read_to = fits;
+        let covered = self.reader.covered();
+        if limit || covered <= self.start {
+            self.gave_up = true;
+            self.limit = limit.then_some(covered);
+            self.prose.tell(self.prose.known, output, builder);
+            self.prose.told = covered.max(self.prose.told);
+            return;
+        }
+        let spent = self.machine.overdraft();
+        self.work += self.machine.work() - spent;
+        let budget = self.machine.budget();
+        self.machine = Machine::committed(Arc::clone(&self.program), covered).with_budget(budget, spent);
+        (self.earlier, self.earlier_at) = (self.machine.clone(), covered);
+        (self.start, self.reader) = (covered, CaptureReader::new(covered));
+        self.machine.feed(output);
+    }
+
+    /// Notes where the calls begin that no text follows.
+    fn note_candidates(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+        self.machine.take_kept();
+        let visible = self.machine.visible();
+        for capture in visible.from(self.reader.captures_read()) {
+            if capture.tag == CANDIDATE {
+                self.candidates = self.candidates.or(Some(capture.pos));
+            }
+            let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, output, builder };
+            self.reader.read(capture, output, &mut noted);
+        }
+        let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, output, builder };
+        self.reader.read_text(visible.reach, output, &mut noted);
+        self.machine.forget(self.reader.captures_read());
+    }
+
+    fn read_candidates(&mut self, from: usize, output: &[u8], builder: &mut MessageBuilder) {
+        let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, Place::Anywhere, from);
+        if let Some(parser) = parser {
+            let mut parser = parser.with_budget(self.machine.budget());
+            parser.feed(output.len(), output, builder);
+            parser.close(End::Output, output, builder);
+            self.work += parser.work();
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! The message as it grows: texts that only ever get longer, and the deltas that tell of it.
+//!
+//! The builder applies [`Event`]s in order. Events can be taken back, at the cost of what is taken back: what they showed stays
+//! in the message, and the events that come in their place must show the same. Positions are those of the parsed text, of which
+//! the first `prefill` bytes are not output; spans of deltas are of the output.
+
+use std::ops::Range;
+
+use super::event::{CallFlags, Channel, Event, Sink, Text};
+use super::piece_table::PieceTable;
+use super::report::CallRecord;
+use crate::message::{Delta, DeltaKind, Message, ToolCall};
+
+#[derive(Clone, Debug, Default)]
+struct Call {
+    name: String,
+    id: String,
+    arguments: PieceTable,
+    state: CallState,
+}
+
+/// What a rollback restores of a call besides its texts.
+#[derive(Clone, Debug, Default)]
+struct CallState {
+    /// The id stands: nothing took it back since it was written.
+    has_id: bool,
+    ended: bool,
+    flags: CallFlags,
+    span: Range<usize>,
+}
+
+/// A delta without its text, which is a part of all deltas' text.
+#[derive(Clone, Debug)]
+struct Entry {
+    kind: DeltaKind,
+    call: usize,
+    text: Range<usize>,
+    span: Range<usize>,
+}
+
+/// How far the message is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BuilderMark {
+    reasoning: usize,
+    content: usize,
+    begun: usize,
+    has_id: bool,
+    arguments: usize,
+}
+
+/// How the message stood, less its texts.
+#[derive(Clone, Debug)]
+struct Checkpoint {
+    calls: usize,
+    begun: usize,
+    reasoning_shows: bool,
+    reported_to: usize,
+    contradicted: bool,
+    /// The calls whose arguments have a checkpoint: the one at hand, and those that events were taken back from since.
+    changed: Vec<(usize, CallState, String)>,
+}
+
+/// The growing message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MessageBuilder {
+    prefill: usize,
+    reasoning: PieceTable,
+    content: PieceTable,
+    calls: Vec<Call>,
+    /// Calls that stand; those behind them were taken back.
+    begun: usize,
+    /// Reasoning shows from its first character on that is no white space.
+    reasoning_shows: bool,
+    deltas: Vec<Entry>,
+    delta_text: String,
+    /// Nobody looks at the deltas.
+    silent: bool,
+    /// The end of the output that deltas were made of. What confirms old text in part is new behind it only.
+    reported_to: usize,
+    contradicted: bool,
+    checkpoint: Option<Checkpoint>,
+    undone: u64,
+}
+
+impl Sink for MessageBuilder {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begin(..) | Event::End(..) => {}
+            Event::Text(Channel::Content, text, span) => {
+                let from = self.delta_text.len();
+                let new = self.content.append(text, (!self.silent).then_some(&mut self.delta_text));
+                self.report(DeltaKind::Content, 0, new, from, span);
+            }
+            Event::Text(Channel::Reasoning, text, span) => self.reasoning(text, span),
+            Event::Call { name, id, arguments, flags, span } => self.call(name, id, arguments, flags, span),
+            Event::Id(id, span) => self.id(id, span),
+            Event::Arguments(text, span) => self.arguments(text, span),
+            Event::CallEnd(at) => self.end_call(at),
+        }
+    }
+}
+
+impl MessageBuilder {
+    /// An empty message; the first `prefill` bytes of the parsed text are not output.
+    pub fn new(prefill: usize) -> Self {
+        MessageBuilder { prefill, ..MessageBuilder::default() }
+    }
+
+    /// Makes no deltas.
+    pub fn silence(&mut self) {
+        self.silent = true;
+        self.clear_deltas();
+    }
+
+    fn reasoning(&mut self, text: Text<'_>, span: Range<usize>) {
+        let from = self.delta_text.len();
+        let shows = self.reasoning_shows || !text.is_blank();
+        let new = if shows {
+            if !self.reasoning_shows && !self.silent {
+                self.delta_text.push_str(self.reasoning.owned());
+            }
+            self.reasoning.append(text, (!self.silent).then_some(&mut self.delta_text))
+        } else {
+            // White space waits as a text of its own.
+            self.reasoning.append(Text::Owned(&text.shown()), None).map(|_| false)
+        };
+        self.reasoning_shows = shows && (self.reasoning_shows || new.is_some());
+        self.report(DeltaKind::Reasoning, 0, new, from, span);
+    }
+
+    fn call(&mut self, name: &str, id: &str, arguments: &str, flags: CallFlags, span: Range<usize>) {
+        let index = self.begun;
+        self.begun += 1;
+        // What is not written in the name stands behind it.
+        let at = span.end;
+        let begin = self.in_output(&span).start;
+        let first = self.calls.len() < self.begun;
+        if first {
+            self.calls.push(Call { name: name.to_owned(), ..Call::default() });
+        } else {
+            self.save(index);
+        }
+        let call = &mut self.calls[index];
+        call.state.span.start = begin;
+        call.state.flags = flags;
+        let from = self.delta_text.len();
+        if first && !self.silent {
+            self.delta_text.push_str(name);
+        }
+        let new = (call.name == name).then_some(first);
+        self.report(DeltaKind::ToolName, index, new, from, span);
+        if !id.is_empty() {
+            self.id(id, at..at);
+        }
+        self.arguments(Text::Owned(arguments), at..at);
+    }
+
+    fn call_at_hand(&mut self) -> Option<(usize, &mut Call)> {
+        let index = self.begun.checked_sub(1)?;
+        self.calls.get_mut(index).map(|call| (index, call))
+    }
+
+    fn id(&mut self, id: &str, span: Range<usize>) {
+        let from = self.delta_text.len();
+        let Some((index, call)) = self.call_at_hand() else { return };
+        let again = std::mem::replace(&mut call.state.has_id, !id.is_empty());
+        let first = call.id.is_empty();
+        if first {
+            id.clone_into(&mut call.id);
+        }
+        let new = (!again && call.id == id).then_some(first && !id.is_empty());
+        if new == Some(true) && !self.silent {
+            self.delta_text.push_str(id);
+        }
+        self.report(DeltaKind::ToolId, index, new, from, span);
+    }
+
+    fn arguments(&mut self, text: Text<'_>, span: Range<usize>) {
+        let Some(index) = self.begun.checked_sub(1) else { return };
+        let Some(call) = self.calls.get_mut(index) else { return };
+        let from = self.delta_text.len();
+        let new = call.arguments.append(text, (!self.silent).then_some(&mut self.delta_text));
+        let new = new.filter(|new| !new || !call.state.ended);
+        self.report(DeltaKind::ToolArguments, index, new, from, span);
+    }
+
+    fn end_call(&mut self, at: usize) {
+        let span = self.in_output(&(at..at));
+        let Some((index, call)) = self.call_at_hand() else { return };
+        if !call.arguments.is_confirmed() {
+            self.contradicted = true;
+        } else if !std::mem::replace(&mut call.state.ended, true) {
+            call.state.span.end = call.state.span.end.max(span.end);
+            if !self.silent {
+                let end = self.delta_text.len();
+                self.deltas.push(Entry { kind: DeltaKind::ToolEnd, call: index, text: end..end, span });
+            }
+        }
+    }
+
+    /// How far the message is written, for [`MessageBuilder::undo`].
+    pub fn mark(&self) -> BuilderMark {
+        let call = self.begun.checked_sub(1).and_then(|index| self.calls.get(index));
+        BuilderMark {
+            reasoning: self.reasoning.position(),
+            content: self.content.position(),
+            begun: self.begun,
+            has_id: call.is_some_and(|call| call.state.has_id),
+            arguments: call.map_or(0, |call| call.arguments.position()),
+        }
+    }
+
+    /// Takes back the events since a mark. `parsed` is the parsed text.
+    pub fn undo(&mut self, mark: BuilderMark, parsed: &[u8]) {
+        let taken_back = |table: &PieceTable, position: usize| table.position().saturating_sub(position) as u64;
+        self.undone += 1 + taken_back(&self.reasoning, mark.reasoning) + taken_back(&self.content, mark.content);
+        self.reasoning.undo(mark.reasoning, parsed);
+        self.content.undo(mark.content, parsed);
+        for index in mark.begun.saturating_sub(1)..self.begun.min(self.calls.len()) {
+            self.save(index);
+            let stands = index < mark.begun;
+            let position = if stands { mark.arguments } else { 0 };
+            let call = &mut self.calls[index];
+            self.undone += 1 + taken_back(&call.arguments, position);
+            call.arguments.undo(position, parsed);
+            call.state.has_id &= stands && mark.has_id;
+        }
+        self.begun = mark.begun;
+    }
+
+    /// Events and bytes of text that were taken back.
+    pub fn undone(&self) -> u64 {
+        self.undone
+    }
+
+    /// What was taken back counts as written: the next text comes behind it.
+    pub fn settle(&mut self) {
+        self.contradicted = false;
+        self.begun = self.calls.len();
+        self.reasoning.settle();
+        self.content.settle();
+    }
+
+    /// Whether an event contradicted what shows.
+    pub fn contradicted(&self) -> bool {
+        self.contradicted
+    }
+
+    /// Forgets the deltas.
+    pub fn clear_deltas(&mut self) {
+        self.deltas.clear();
+        self.delta_text.clear();
+    }
+
+    /// What was added since the deltas were forgotten.
+    pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
+        self.deltas.iter().map(|entry| self.show(entry))
+    }
+
+    /// One of them.
+    pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
+        self.deltas.get(index).map(|entry| self.show(entry))
+    }
+
+    fn show(&self, entry: &Entry) -> Delta<'_> {
+        let text = &self.delta_text[entry.text.clone()];
+        Delta { kind: entry.kind, call: entry.call, text, span: entry.span.clone() }
+    }
+
+    /// The message as it stands. `parsed` is the parsed text.
+    pub fn message(&self, parsed: &[u8]) -> Message {
+        let calls = self.calls.iter().map(|call| ToolCall {
+            name: call.name.clone(),
+            arguments: call.arguments.text(parsed),
+            id: call.id.clone(),
+        });
+        Message {
+            role: "assistant".into(),
+            content: self.content.text(parsed),
+            reasoning_content: if self.reasoning_shows { self.reasoning.text(parsed) } else { String::new() },
+            tool_calls: calls.collect(),
+            ..Message::default()
+        }
+    }
+
+    /// What is known of each call besides its texts.
+    pub fn calls(&self) -> impl Iterator<Item = CallRecord> {
+        self.calls.iter().map(|call| CallRecord {
+            complete: call.state.ended,
+            flags: call.state.flags,
+            span: call.state.span.clone(),
+        })
+    }
+
+    /// A range of the parsed text as one of the output.
+    fn in_output(&self, range: &Range<usize>) -> Range<usize> {
+        range.start.saturating_sub(self.prefill)..range.end.saturating_sub(self.prefill)
+    }
+
+    /// Notes whether there was anything new in a text, which stands in the deltas' text from `from` on; `None`: it contradicts
+    /// what stands.
+    fn report(&mut self, kind: DeltaKind, call: usize, new: Option<bool>, from: usize, span: Range<usize>) {
+        let Some(new) = new else {
+            self.contradicted = true;
+            self.delta_text.truncate(from);
+            return;
+        };
+        let mut span = self.in_output(&span);
+        // Markup shows at times before what settles its place.
+        if let Some(call) = self.calls.get_mut(call).filter(|_| kind.is_of_call() && !span.is_empty()) {
+            call.state.span.end = call.state.span.end.max(span.end);
+        }
+        if !new || self.silent {
+            return;
+        }
+        // An id may have the name in it.
+        if kind != DeltaKind::ToolId {
+            span.start = span.start.max(self.reported_to.min(span.end));
+            self.reported_to = self.reported_to.max(span.end);
+        }
+        let to = self.delta_text.len();
+        match self.deltas.last_mut() {
+            Some(last) if last.kind == kind && last.call == call => {
+                last.text.end = to;
+                // Markup has no bytes of its own: it takes nothing of what lies before it.
+                if last.span.is_empty() {
+                    last.span = span;
+                } else if !span.is_empty() {
+                    last.span.end = last.span.end.max(span.end);
+                }
+            }
+            _ => self.deltas.push(Entry { kind, call, text: from..to, span }),
+        }
+    }
+}
+
+/// Going back to an earlier byte of the output, where what was shown is withdrawn.
+impl MessageBuilder {
+    /// Notes how the message stands for [`MessageBuilder::rollback`].
+    pub fn set_checkpoint(&mut self) {
+        for (index, ..) in self.checkpoint.take().into_iter().flat_map(|old| old.changed) {
+            self.calls[index].arguments.clear_checkpoint();
+        }
+        self.reasoning.set_checkpoint();
+        self.content.set_checkpoint();
+        self.checkpoint = Some(Checkpoint {
+            calls: self.calls.len(),
+            begun: self.begun,
+            reasoning_shows: self.reasoning_shows,
+            reported_to: self.reported_to,
+            contradicted: self.contradicted,
+            changed: Vec::new(),
+        });
+        if let Some(index) = self.begun.checked_sub(1) {
+            self.save(index);
+        }
+    }
+
+    /// Makes sure that a rollback restores a call which is about to change.
+    fn save(&mut self, index: usize) {
+        let Some(checkpoint) = &mut self.checkpoint else { return };
+        if index < checkpoint.calls && !self.calls[index].arguments.has_checkpoint() {
+            let call = &mut self.calls[index];
+            call.arguments.set_checkpoint();
+            checkpoint.changed.push((index, call.state.clone(), call.id.clone()));
+        }
+    }
+
+    /// Back to the checkpoint, which stays set. What was shown since becomes the deltas, one for each text that grew.
+    pub fn rollback(&mut self, parsed: &[u8]) {
+        self.clear_deltas();
+        let Some(checkpoint) = self.checkpoint.take() else { return };
+        let shown = self.reasoning_shows;
+        let whole = if shown && !checkpoint.reasoning_shows { Some(self.reasoning.text(parsed)) } else { None };
+        let since = self.reasoning.rollback(parsed);
+        if shown {
+            self.withdraw(DeltaKind::Reasoning, 0, &whole.unwrap_or(since));
+        }
+        let content = self.content.rollback(parsed);
+        self.withdraw(DeltaKind::Content, 0, &content);
+        for (index, state, id) in checkpoint.changed {
+            let arguments = self.calls[index].arguments.rollback(parsed);
+            let added = if id.is_empty() { self.calls[index].id.clone() } else { String::new() };
+            self.withdraw(DeltaKind::ToolId, index, &added);
+            self.withdraw(DeltaKind::ToolArguments, index, &arguments);
+            if self.calls[index].state.ended && !state.ended {
+                self.withdraw_mark(DeltaKind::ToolEnd, index);
+            }
+            let call = &mut self.calls[index];
+            (call.state, call.id) = (state, id);
+        }
+        for (index, call) in self.calls.split_off(checkpoint.calls).into_iter().enumerate() {
+            let index = checkpoint.calls + index;
+            self.withdraw(DeltaKind::ToolName, index, &call.name);
+            self.withdraw(DeltaKind::ToolId, index, &call.id);
+            self.withdraw(DeltaKind::ToolArguments, index, &call.arguments.text(parsed));
+            if call.state.ended {
+                self.withdraw_mark(DeltaKind::ToolEnd, index);
+            }
+        }
+        self.begun = checkpoint.begun;
+        self.reasoning_shows = checkpoint.reasoning_shows;
+        self.reported_to = checkpoint.reported_to;
+        self.contradicted = checkpoint.contradicted;
+        self.set_checkpoint();
+    }
+
+    fn withdraw(&mut self, kind: DeltaKind, call: usize, text: &str) {
+        if !text.is_empty() {
+            let from = self.delta_text.len();
+            self.delta_text.push_str(text);
+            self.deltas.push(Entry { kind, call, text: from..self.delta_text.len(), span: 0..0 });
+        }
+    }
+
+    fn withdraw_mark(&mut self, kind: DeltaKind, call: usize) {
+        let end = self.delta_text.len();
+        self.deltas.push(Entry { kind, call, text: end..end, span: 0..0 });
+    }
+}

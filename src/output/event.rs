@@ -1,0 +1,104 @@
+//! What parsing an output finds, in the order of the output: the format's parser and the fallback parser both say it in these
+//! words, and the message builder applies them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::literal::push_quoted;
+use crate::peg::lossy;
+
+/// The two texts of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    Reasoning,
+    Content,
+}
+
+/// One thing that was found. Positions and spans are those of the parsed text: the prefill and the output.
+#[derive(Clone, Debug)]
+pub(crate) enum Event<'a> {
+    /// A region of text begins here.
+    Begin(Channel, usize),
+    /// More of its text.
+    Text(Channel, Text<'a>, Range<usize>),
+    /// The region ends here.
+    End(Channel, usize),
+    /// A call begins: its name, which is the span's text, and what of its id and arguments came before the name.
+    Call { name: &'a str, id: &'a str, arguments: &'a str, flags: CallFlags, span: Range<usize> },
+    /// The id of the call at hand.
+    Id(&'a str, Range<usize>),
+    /// More of its arguments, as JSON.
+    Arguments(Text<'a>, Range<usize>),
+    /// The call at hand is whole, here.
+    CallEnd(usize),
+}
+
+/// What takes events.
+pub(crate) trait Sink {
+    /// Takes the next one.
+    fn event(&mut self, event: Event<'_>);
+}
+
+/// In what way a call is not what the format asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CallFlags {
+    /// Its tool is none of the format's.
+    pub unknown: bool,
+    /// The row of the table of dialects that it is written in.
+    pub dialect: Option<usize>,
+    /// It was found where the format has none.
+    pub recovered: bool,
+    /// It was found in reasoning.
+    pub in_reasoning: bool,
+}
+
+/// A text to append.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Text<'a> {
+    /// Bytes of the parsed text, and where they begin there.
+    Raw(&'a [u8], usize),
+    /// The same as they stand inside a JSON string.
+    Escaped(&'a [u8], usize),
+    /// Text that is not written there.
+    Owned(&'a str),
+}
+
+impl<'a> Text<'a> {
+    /// The bytes before they are escaped.
+    pub fn bytes(self) -> &'a [u8] {
+        match self {
+            Text::Raw(bytes, _) | Text::Escaped(bytes, _) => bytes,
+            Text::Owned(text) => text.as_bytes(),
+        }
+    }
+
+    pub fn is_blank(self) -> bool {
+        self.bytes().iter().all(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))
+    }
+
+    /// As it stands in the message.
+    pub fn shown(self) -> Cow<'a, str> {
+        match self {
+            Text::Raw(bytes, _) => lossy(bytes),
+            Text::Owned(text) => Cow::Borrowed(text),
+            Text::Escaped(bytes, _) => {
+                let mut escaped = String::new();
+                push_quoted(&lossy(bytes), &mut escaped);
+                Cow::Owned(escaped)
+            }
+        }
+    }
+
+    /// Writes it behind what `out` has.
+    pub fn write(self, out: &mut String) {
+        match self {
+            // As long as a token: quicker than to have a look at all of it first.
+            Text::Raw(bytes, _) if bytes.len() <= 8 && bytes.is_ascii() => {
+                out.extend(bytes.iter().map(|byte| char::from(*byte)))
+            }
+            Text::Raw(bytes, _) => out.push_str(&lossy(bytes)),
+            Text::Escaped(bytes, _) => push_quoted(&lossy(bytes), out),
+            Text::Owned(text) => out.push_str(text),
+        }
+    }
+}

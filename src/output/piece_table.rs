@@ -1,0 +1,336 @@
+//! A text of the message that only ever grows. What stands in the parsed text, as it is or but for being escaped, is not kept
+//! twice: the table knows where it is.
+//!
+//! Writing can be taken back to an earlier position. What was written behind it has been shown and stays in the text; it is
+//! *pending* until it is written again, and what is written must agree with it.
+
+use std::ops::Range;
+
+use super::event::Text;
+use super::literal::push_quoted;
+use crate::peg::lossy;
+
+/// Where a slice of the text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Raw,
+    Escaped,
+    Owned,
+}
+
+type Slice = (Source, Range<usize>);
+
+/// Slices that a text may have however short it is, and how long they must be on average where it has more. Otherwise it is
+/// cheaper to keep the text twice.
+const SLICES: usize = 16;
+const SLICE_BYTES: usize = 64;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct PieceTable {
+    slices: Vec<Slice>,
+    /// Bytes of all slices, before they are escaped: the position that is written next.
+    length: usize,
+    /// What is not in the parsed text, or not worth a slice of its own.
+    owned: String,
+    /// Text that was shown and taken back, and how much of it has been written again.
+    pending: String,
+    confirmed: usize,
+    checkpoint: Option<Checkpoint>,
+}
+
+/// How a table stood, less what of it still stands.
+#[derive(Clone, Debug)]
+struct Checkpoint {
+    length: usize,
+    /// Bytes of pending text.
+    pending: usize,
+    /// What stands of it: the lowest position that writing was taken back to since.
+    low: usize,
+    /// The slices from `low` to `length`, the last one first, and their owned text, the last part first.
+    slices: Vec<Slice>,
+    owned: Vec<String>,
+}
+
+impl PieceTable {
+    /// Appends, or confirms what is pending; what is new is also written to `shown`. `None`: the text contradicts what is
+    /// pending. Otherwise whether anything was new.
+    pub fn append(&mut self, text: Text<'_>, shown: Option<&mut String>) -> Option<bool> {
+        let bytes = text.bytes();
+        if bytes.is_empty() {
+            return Some(false);
+        }
+        let new = if self.is_confirmed() {
+            if let Some(shown) = shown {
+                text.write(shown);
+            }
+            true
+        } else {
+            let text = text.shown();
+            let same = self.confirm(&text)?;
+            if let Some(shown) = shown {
+                shown.push_str(&text[same..]);
+            }
+            same < text.len()
+        };
+        match text {
+            Text::Raw(_, at) if self.has_room(Source::Raw, at, bytes.len()) => {
+                self.add(Source::Raw, at..at + bytes.len())
+            }
+            Text::Escaped(_, at) if self.has_room(Source::Escaped, at, bytes.len()) => {
+                self.add(Source::Escaped, at..at + bytes.len())
+            }
+            _ => self.add_owned(text),
+        }
+        Some(new)
+    }
+
+    /// How much of a text was pending; `None` where it is another one.
+    fn confirm(&mut self, text: &str) -> Option<usize> {
+        let pending = &self.pending.as_bytes()[self.confirmed..];
+        let same = pending.len().min(text.len());
+        if pending[..same] != text.as_bytes()[..same] || !text.is_char_boundary(same) {
+            return None;
+        }
+        self.confirmed += same;
+        if self.confirmed == self.pending.len() {
+            self.pending.clear();
+            self.confirmed = 0;
+        }
+        Some(same)
+    }
+
+    /// Whether a text may be left where it is.
+    fn has_room(&self, source: Source, at: usize, length: usize) -> bool {
+        let goes_on = matches!(self.slices.last(), Some((last, before)) if *last == source && before.end == at);
+        goes_on || self.slices.len() < SLICES.max((self.length + length) / SLICE_BYTES)
+    }
+
+    fn add_owned(&mut self, text: Text<'_>) {
+        let from = self.owned.len();
+        text.write(&mut self.owned);
+        self.add(Source::Owned, from..self.owned.len());
+    }
+
+    fn add(&mut self, source: Source, range: Range<usize>) {
+        self.length += range.len();
+        match self.slices.last_mut() {
+            Some((last, before)) if *last == source && before.end == range.start => before.end = range.end,
+            _ => self.slices.push((source, range)),
+        }
+    }
+
+    /// The text, of which slices may be in the parsed text.
+    pub fn text(&self, parsed: &[u8]) -> String {
+        let mut text = String::with_capacity(self.length + self.pending.len());
+        self.push_between(0..self.length, parsed, &mut text);
+        text.push_str(&self.pending[self.confirmed..]);
+        text
+    }
+
+    /// The text of the slices between two positions. Costs what is behind the first.
+    fn push_between(&self, range: Range<usize>, parsed: &[u8], text: &mut String) {
+        let (mut first, mut at) = (self.slices.len(), self.length);
+        while at > range.start {
+            first -= 1;
+            at -= self.slices[first].1.len();
+        }
+        for (source, slice) in &self.slices[first..] {
+            let within = |position: usize| slice.start + position.saturating_sub(at).min(slice.len());
+            let bytes = within(range.start)..within(range.end);
+            at += slice.len();
+            match source {
+                Source::Raw => text.push_str(&lossy(&parsed[bytes])),
+                Source::Escaped => push_quoted(&lossy(&parsed[bytes]), text),
+                Source::Owned => text.push_str(&self.owned[bytes]),
+            }
+        }
+    }
+
+    /// What of the text is not left in the parsed text.
+    pub fn owned(&self) -> &str {
+        &self.owned
+    }
+
+    /// The position that is written next.
+    pub fn position(&self) -> usize {
+        self.length
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.length == 0 && self.is_confirmed()
+    }
+
+    /// Whether nothing is pending.
+    pub fn is_confirmed(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Takes back what was written behind this position: it is pending. Costs what is pending then, which the parser reads again.
+    pub fn undo(&mut self, position: usize, parsed: &[u8]) {
+        if position >= self.length {
+            return;
+        }
+        let mut pending = String::new();
+        self.push_between(position..self.length, parsed, &mut pending);
+        pending.push_str(&self.pending[self.confirmed..]);
+        (self.pending, self.confirmed) = (pending, 0);
+        if let Some(mut checkpoint) = self.checkpoint.take() {
+            if position < checkpoint.low {
+                self.truncate(checkpoint.low, |_, _| {});
+                self.truncate(position, |slice, owned| {
+                    checkpoint.slices.push(slice);
+                    checkpoint.owned.push(owned);
+                });
+                checkpoint.low = position;
+            }
+            self.checkpoint = Some(checkpoint);
+        }
+        self.truncate(position, |_, _| {});
+    }
+
+    /// Drops the slices behind a position; each goes to `dropped`, with its text where that is owned.
+    fn truncate(&mut self, position: usize, mut dropped: impl FnMut(Slice, String)) {
+        while self.length > position {
+            let excess = self.length - position;
+            let Some((source, slice)) = self.slices.last_mut() else { return };
+            let end = slice.end;
+            slice.end -= excess.min(slice.len());
+            self.length -= end - slice.end;
+            let owned = if *source == Source::Owned { self.owned.split_off(slice.end) } else { String::new() };
+            dropped((*source, slice.end..end), owned);
+            if slice.start == slice.end {
+                self.slices.pop();
+            }
+        }
+    }
+
+    /// What is pending counts as written: the next text comes behind it.
+    pub fn settle(&mut self) {
+        if !self.is_confirmed() {
+            let pending = std::mem::take(&mut self.pending);
+            let confirmed = std::mem::take(&mut self.confirmed);
+            self.add_owned(Text::Owned(&pending[confirmed..]));
+        }
+    }
+
+    /// Notes how the text stands for [`PieceTable::rollback`].
+    pub fn set_checkpoint(&mut self) {
+        let (length, pending) = (self.length, self.pending.len() - self.confirmed);
+        self.checkpoint = Some(Checkpoint { length, pending, low: length, slices: Vec::new(), owned: Vec::new() });
+    }
+
+    pub fn has_checkpoint(&self) -> bool {
+        self.checkpoint.is_some()
+    }
+
+    pub fn clear_checkpoint(&mut self) {
+        self.checkpoint = None;
+    }
+
+    /// Back to the checkpoint, which stays set. Gives the text that was shown since.
+    pub fn rollback(&mut self, parsed: &[u8]) -> String {
+        let Some(checkpoint) = self.checkpoint.take() else { return String::new() };
+        let mut shown = String::new();
+        self.push_between(checkpoint.low..self.length, parsed, &mut shown);
+        shown.push_str(&self.pending[self.confirmed..]);
+        self.truncate(checkpoint.low, |_, _| {});
+        for ((source, slice), owned) in checkpoint.slices.into_iter().zip(checkpoint.owned).rev() {
+            self.owned.push_str(&owned);
+            self.add(source, slice);
+        }
+        let mut standing = String::new();
+        self.push_between(checkpoint.low..self.length, parsed, &mut standing);
+        let pending = standing.len()..standing.len() + checkpoint.pending;
+        (self.pending, self.confirmed) = (shown[pending.clone()].to_owned(), 0);
+        self.set_checkpoint();
+        shown.split_off(pending.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARSED: &[u8] = "<a>one \"two\"\n\u{20ac}</a>".as_bytes();
+
+    fn table(shown: &mut String) -> PieceTable {
+        let mut table = PieceTable::default();
+        for text in [
+            Text::Owned("{"),
+            Text::Raw(&PARSED[3..5], 3),
+            Text::Raw(&PARSED[5..7], 5),
+            Text::Escaped(&PARSED[7..13], 7),
+        ] {
+            assert_eq!(table.append(text, Some(shown)), Some(true));
+        }
+        assert_eq!(table.append(Text::Owned(""), Some(shown)), Some(false));
+        assert_eq!(table.slices.len(), 3, "slices that lie side by side are one");
+        table
+    }
+
+    #[test]
+    fn what_was_taken_back_is_confirmed() {
+        let mut shown = String::new();
+        let mut table = table(&mut shown);
+        let text = r#"{one \"two\"\n"#;
+        assert_eq!(table.text(PARSED), text);
+        table.undo(3, PARSED);
+        assert_eq!((table.text(PARSED).as_str(), table.position()), (text, 3));
+        assert_eq!(table.append(Text::Raw(b"e", 5), Some(&mut shown)), Some(false));
+        table.undo(2, PARSED);
+        assert_eq!(table.append(Text::Owned("x"), Some(&mut shown)), None);
+        assert!(!table.is_confirmed());
+        assert_eq!(table.append(Text::Escaped(&PARSED[4..16], 4), Some(&mut shown)), Some(true));
+        assert_eq!(table.append(Text::Raw(&PARSED[16..], 16), Some(&mut shown)), Some(true));
+        assert_eq!(table.text(PARSED), format!("{text}\u{20ac}</a>"));
+        assert_eq!(shown, format!("{text}\u{20ac}</a>"), "only what is new");
+    }
+
+    #[test]
+    fn what_is_pending_may_stay() {
+        let mut table = table(&mut String::new());
+        table.undo(1, PARSED);
+        table.settle();
+        table.append(Text::Owned("!"), None);
+        assert_eq!(table.text(PARSED), "{one \\\"two\\\"\\n!");
+    }
+
+    #[test]
+    fn a_checkpoint_survives_what_is_taken_back() {
+        let mut shown = String::new();
+        for (before, behind) in [(11, 11), (11, 4), (11, 0), (4, 4), (4, 2), (4, 0)] {
+            let mut table = table(&mut shown);
+            let text = table.text(PARSED);
+            table.undo(before, PARSED);
+            let position = table.position();
+            table.set_checkpoint();
+            table.undo(behind, PARSED);
+            let pending = table.pending.clone();
+            table.append(Text::Owned(&pending), None);
+            table.append(Text::Owned("more"), None);
+            assert_eq!(table.rollback(PARSED), "more", "{before} {behind}");
+            assert_eq!(table.text(PARSED), text);
+            assert_eq!((table.position(), table.pending.is_empty()), (position, position == 11));
+            assert_eq!(table.rollback(PARSED), "");
+            assert_eq!(table.text(PARSED), text);
+        }
+    }
+
+    #[test]
+    fn short_slices_are_not_worth_keeping() {
+        let (mut table, mut all) = (PieceTable::default(), String::new());
+        let parsed = "<a>one</a>".repeat(1000);
+        let mut append = |table: &mut PieceTable, at: usize, length: usize| {
+            let text = &parsed[at..at + length];
+            all += &format!("{text},");
+            table.append(Text::Raw(text.as_bytes(), at), None);
+            table.append(Text::Owned(","), None);
+        };
+        (0..900).for_each(|item| append(&mut table, item * 10 + 3, 3));
+        assert!(table.slices.len() <= 900 * 4 / SLICE_BYTES + 1, "{} slices", table.slices.len());
+        let owned = table.owned.len();
+        append(&mut table, 9_000, 1_000);
+        assert_eq!(table.owned.len(), owned + 1, "a long one is");
+        assert_eq!(table.text(parsed.as_bytes()), all);
+    }
+}

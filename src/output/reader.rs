@@ -1,0 +1,384 @@
+//! Captures to events: what each tagged region adds to the message, as the regions grow.
+//!
+//! A call shows once its name is known, with `{` where its arguments do not begin by themselves. Arguments written as one
+//! JSON object are passed on as they come, less trailing white space; arguments written one by one are put together into an
+//! object: raw text becomes a JSON string that stays open until the value ends, and the object is closed with the call.
+//!
+//! A reader can be set back to a mark, which costs nothing: its stacks and texts keep what a mark needs.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::arguments::{CallState, Container};
+use super::event::{CallFlags, Channel, Event, Sink, Text};
+use super::literal::Literal;
+use super::persistent_stack::{PersistentStack, StackMark};
+use crate::format::Tag;
+use crate::peg::{Capture, Machine, incomplete_tail, lossy};
+
+/// Reads a machine's captures.
+#[derive(Clone, Default)]
+pub(crate) struct CaptureReader {
+    state: State,
+    /// The regions being read, outermost first, each from where on it is still to be read.
+    regions: PersistentStack<(Tag, usize)>,
+    /// The objects and arrays of arguments that are open, outermost first, and whether they have a member; the first is the
+    /// object of all arguments.
+    containers: PersistentStack<(Container, bool)>,
+    /// Arguments that came before the name of their call.
+    early: String,
+    early_kept: usize,
+    /// What a piece of arguments is written into.
+    scratch: String,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    /// Captures read so far.
+    read: usize,
+    /// Everything before this position is in the message, or is markup of something that is.
+    covered: usize,
+    call: CallState,
+    flags: CallFlags,
+    /// Where the id stands that came before the name of its call.
+    id: Range<usize>,
+}
+
+/// How far captures are read.
+#[derive(Clone, Debug)]
+pub(crate) struct ReaderMark {
+    state: State,
+    regions: StackMark,
+    containers: StackMark,
+    early: usize,
+}
+
+impl ReaderMark {
+    /// Captures read.
+    pub fn captures_read(&self) -> usize {
+        self.state.read
+    }
+}
+
+impl CaptureReader {
+    /// A reader of text from this position on.
+    pub fn new(start: usize) -> Self {
+        CaptureReader { state: State { covered: start, ..State::default() }, ..CaptureReader::default() }
+    }
+
+    /// Reads one more capture of the parsed text.
+    pub fn read(&mut self, capture: &Capture, output: &[u8], sink: &mut impl Sink) {
+        self.state.read += 1;
+        match Tag::from_id(capture.tag) {
+            Some(tag) if capture.opens => self.open(tag, capture.pos, sink),
+            Some(tag) => self.close(tag, capture.pos, output, sink),
+            None => self.state.flags.dialect = Tag::dialect_of(capture.tag),
+        }
+    }
+
+    /// Reads the text of the region that is open, up to a position.
+    pub fn read_text(&mut self, reach: usize, output: &[u8], sink: &mut impl Sink) {
+        if let Some(&(tag, _)) = self.regions.last().filter(|(tag, _)| tag.streams()) {
+            self.text(tag, reach, output, false, sink);
+        }
+    }
+
+    /// Reads all that a machine shows which goes back behind nothing that was read.
+    pub fn read_all(&mut self, machine: &mut Machine, output: &[u8], sink: &mut impl Sink) {
+        machine.take_kept();
+        let visible = machine.visible();
+        for capture in visible.from(self.state.read) {
+            self.read(capture, output, sink);
+        }
+        self.read_text(visible.reach, output, sink);
+        machine.forget(self.state.read);
+    }
+
+    /// Whether a call is begun and not ended.
+    pub fn in_call(&self) -> bool {
+        self.state.call.open && self.state.call.named
+    }
+
+    /// Everything before this position is in the message or is its markup.
+    pub fn covered(&self) -> usize {
+        self.state.covered
+    }
+
+    /// How many captures have been read.
+    pub fn captures_read(&self) -> usize {
+        self.state.read
+    }
+
+    /// How far captures are read, for [`CaptureReader::restore`].
+    pub fn mark(&self) -> ReaderMark {
+        ReaderMark {
+            state: self.state.clone(),
+            regions: self.regions.mark(),
+            containers: self.containers.mark(),
+            early: self.early.len(),
+        }
+    }
+
+    /// Sets the reader back. Marks that were made since are void.
+    pub fn restore(&mut self, mark: &ReaderMark) {
+        self.state = mark.state.clone();
+        self.regions.restore(mark.regions);
+        self.containers.restore(mark.containers);
+        self.early.truncate(mark.early);
+        self.early_kept = mark.early;
+    }
+
+    /// Of all marks only this one and those before it are still needed.
+    pub fn keep(&mut self, last: Option<&ReaderMark>) {
+        self.regions.keep(last.map(|mark| mark.regions));
+        self.containers.keep(last.map(|mark| mark.containers));
+        self.early_kept = last.map_or(0, |mark| mark.early);
+    }
+
+    fn open(&mut self, tag: Tag, pos: usize, sink: &mut impl Sink) {
+        match tag {
+            Tag::ToolOpen => {
+                self.early.truncate(self.early_kept);
+                self.state.call = CallState { open: true, early: self.early.len(), ..CallState::default() };
+                self.state.id = pos..pos;
+                self.containers.clear();
+                self.containers.push((Container::Object, false));
+            }
+            Tag::ToolClose => self.close_call(pos, sink),
+            Tag::ArgClose => self.close_text(pos, sink),
+            // A text in several regions is one value.
+            Tag::ArgText if self.state.call.quoted || self.state.call.literal.in_string() => {}
+            Tag::ArgText => {
+                self.begin_value(pos, sink);
+                self.begin_text(pos, sink);
+            }
+            Tag::ArgJson => (self.state.call.literal, self.state.call.fresh) = (Literal::default(), true),
+            Tag::Key => {
+                self.begin_member(pos, sink);
+                self.begin_text(pos, sink);
+            }
+            Tag::Object => self.begin_container(Container::Object, "{", pos, sink),
+            Tag::Array => self.begin_container(Container::Array, "[", pos, sink),
+            Tag::Unknown => self.state.flags.unknown = true,
+            Tag::Content => sink.event(Event::Begin(Channel::Content, pos)),
+            Tag::Reasoning => sink.event(Event::Begin(Channel::Reasoning, pos)),
+            _ => {}
+        }
+        self.regions.push((tag, pos));
+    }
+
+    fn close(&mut self, tag: Tag, pos: usize, output: &[u8], sink: &mut impl Sink) {
+        let Some(&(_, from)) = self.regions.last().filter(|(open, _)| *open == tag) else { return };
+        match tag {
+            Tag::Object => self.end_container("}", pos, sink),
+            Tag::Array => self.end_container("]", pos, sink),
+            Tag::Key => {
+                self.text(tag, pos, output, true, sink);
+                self.close_text(pos, sink);
+                self.markup(":", pos, sink);
+            }
+            Tag::Content | Tag::Reasoning => {
+                self.text(tag, pos, output, true, sink);
+                let channel = if tag == Tag::Content { Channel::Content } else { Channel::Reasoning };
+                sink.event(Event::End(channel, pos));
+            }
+            _ if tag.streams() => self.text(tag, pos, output, true, sink),
+            _ => self.word(tag, from..pos, output, sink),
+        }
+        self.regions.pop();
+        self.cover(pos);
+    }
+
+    /// Text of a call without a name is not in the message yet.
+    fn cover(&mut self, to: usize) {
+        if !self.state.call.open || self.state.call.named {
+            self.state.covered = self.state.covered.max(to);
+        }
+    }
+
+    /// A comma before the second and each further member of an object.
+    fn begin_member(&mut self, pos: usize, sink: &mut impl Sink) {
+        let first = self.add_to_container(|_| true).is_none_or(|(_, first)| first);
+        if std::mem::take(&mut self.state.call.separated) {
+            return;
+        }
+        let brace = if !self.state.call.named && self.early().is_empty() { "{" } else { "" };
+        self.markup(if first { brace } else { "," }, pos, sink);
+    }
+
+    /// A comma before the second and each further value of an array.
+    fn begin_value(&mut self, pos: usize, sink: &mut impl Sink) {
+        if let Some((_, first)) = self.add_to_container(|kind| kind == Container::Array) {
+            let separated = std::mem::take(&mut self.state.call.separated);
+            self.markup(if first || separated { "" } else { "," }, pos, sink);
+        }
+    }
+
+    /// Notes one more member of the innermost container if it is of a kind; whether it is its first.
+    fn add_to_container(&mut self, of: impl Fn(Container) -> bool) -> Option<(Container, bool)> {
+        let &(kind, filled) = self.containers.last().filter(|(kind, _)| of(*kind))?;
+        if !filled {
+            self.containers.set_last((kind, true));
+        }
+        Some((kind, !filled))
+    }
+
+    fn begin_text(&mut self, pos: usize, sink: &mut impl Sink) {
+        if self.state.call.open && !self.state.call.quoted {
+            self.markup("\"", pos, sink);
+            self.state.call.quoted = true;
+        }
+    }
+
+    fn begin_container(&mut self, kind: Container, bracket: &str, pos: usize, sink: &mut impl Sink) {
+        self.begin_value(pos, sink);
+        self.markup(bracket, pos, sink);
+        self.containers.push((kind, false));
+    }
+
+    fn end_container(&mut self, bracket: &str, pos: usize, sink: &mut impl Sink) {
+        self.containers.pop();
+        self.markup(bracket, pos, sink);
+    }
+
+    /// A region that counts as a whole.
+    fn word(&mut self, tag: Tag, span: Range<usize>, output: &[u8], sink: &mut impl Sink) {
+        if !self.state.call.open {
+            return;
+        }
+        let text = lossy(&output[span.clone()]);
+        match tag {
+            Tag::ToolName if !self.state.call.named && !text.trim_ascii_end().is_empty() => {
+                self.state.call.named = true;
+                let id = lossy(&output[self.state.id.clone()]);
+                let (id, flags) = (bare_id(&id), std::mem::take(&mut self.state.flags));
+                let mut arguments = &self.early[self.state.call.early..];
+                if arguments.is_empty() {
+                    arguments = "{";
+                    self.state.call.arguments.depth += 1;
+                }
+                sink.event(Event::Call { name: text.trim_ascii_end(), id, arguments, flags, span });
+            }
+            Tag::ToolId if self.state.call.named => sink.event(Event::Id(bare_id(&text), span)),
+            Tag::ToolId => self.state.id = span,
+            Tag::ArgName => {
+                // Text around arguments that are tagged one by one adds nothing.
+                self.state.call.arguments.ignored = true;
+                let name = text.trim_ascii_end();
+                let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
+                self.begin_member(span.start, sink);
+                self.arguments(Text::Owned(&format!("{}:", Value::from(name))), span, sink);
+            }
+            Tag::Separator => {
+                self.arguments(Text::Owned(","), span, sink);
+                self.state.call.separated = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// More of a streaming region, up to `to`.
+    fn text(&mut self, tag: Tag, to: usize, output: &[u8], whole: bool, sink: &mut impl Sink) {
+        let Some(&(_, from)) = self.regions.last() else { return };
+        if to <= from {
+            return;
+        }
+        let mut to = to;
+        let mut bytes = &output[from..to];
+        if !whole {
+            to -= incomplete_tail(bytes);
+            bytes = &output[from..to];
+        }
+        match tag {
+            Tag::Reasoning => sink.event(Event::Text(Channel::Reasoning, Text::Raw(bytes, from), from..to)),
+            Tag::Content => sink.event(Event::Text(Channel::Content, Text::Raw(bytes, from), from..to)),
+            Tag::ToolArgs => {
+                bytes = bytes.trim_ascii_end();
+                to = from + bytes.len();
+                self.object(bytes, from..to, sink);
+            }
+            Tag::ArgJson => {
+                if std::mem::take(&mut self.state.call.fresh) {
+                    self.begin_value(from, sink);
+                }
+                let mut json = std::mem::take(&mut self.scratch);
+                json.clear();
+                self.state.call.literal.feed(&lossy(bytes), &mut json);
+                let as_read = json.as_bytes() == bytes;
+                let text = if as_read { Text::Raw(bytes, from) } else { Text::Owned(&json) };
+                self.arguments(text, from..to, sink);
+                self.scratch = json;
+            }
+            Tag::ArgText | Tag::Key => self.arguments(Text::Escaped(bytes, from), from..to, sink),
+            _ => {}
+        }
+        if to > from {
+            self.regions.set_last((tag, to));
+        }
+        self.cover(to);
+    }
+
+    /// A piece of arguments that are one JSON object.
+    fn object(&mut self, piece: &[u8], span: Range<usize>, sink: &mut impl Sink) {
+        if piece.is_empty() || !self.state.call.open || self.state.call.arguments.ignored {
+            return;
+        }
+        let mut text = Text::Raw(piece, span.start);
+        if !self.state.call.arguments.begun {
+            let Some(rest) = piece.strip_prefix(b"{") else {
+                self.state.call.arguments.ignored = true;
+                return;
+            };
+            if self.state.call.named {
+                self.state.call.arguments.begun = true;
+                text = Text::Raw(rest, span.start + 1);
+            }
+        }
+        self.arguments(text, span, sink);
+    }
+
+    fn early(&self) -> &str {
+        &self.early[self.state.call.early..]
+    }
+
+    /// What of the arguments the output has no bytes for.
+    fn markup(&mut self, text: &str, pos: usize, sink: &mut impl Sink) {
+        self.arguments(Text::Owned(text), pos..pos, sink);
+    }
+
+    fn arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
+        if !self.state.call.open {
+            return;
+        }
+        self.state.call.arguments.follow(text);
+        if self.state.call.named {
+            sink.event(Event::Arguments(text, span));
+        } else {
+            text.write(&mut self.early);
+        }
+    }
+
+    fn close_text(&mut self, pos: usize, sink: &mut impl Sink) {
+        if self.state.call.literal.end_string() || self.state.call.quoted {
+            self.markup("\"", pos, sink);
+            self.state.call.quoted = false;
+        }
+    }
+
+    fn close_call(&mut self, pos: usize, sink: &mut impl Sink) {
+        self.close_text(pos, sink);
+        if self.state.call.open && self.state.call.named {
+            let braces = "}".repeat(self.state.call.arguments.depth);
+            self.markup(&braces, pos, sink);
+            sink.event(Event::CallEnd(pos));
+        }
+        self.state.call.open = false;
+    }
+}
+
+/// An id without the quotes around it.
+fn bare_id(id: &str) -> &str {
+    let id = id.trim_ascii_end();
+    id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id)
+}

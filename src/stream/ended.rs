@@ -1,0 +1,132 @@
+//! How a parse ended: the message, and the report on it.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, ErrorKind};
+use crate::fallback::{self, FallbackConfig};
+use crate::message::{CallReport, Diagnostic, DiagnosticKind, Message, Report, Status};
+use crate::output::{self, CallRecord, MessageBuilder};
+
+/// How a parse ended.
+#[derive(Clone)]
+pub struct Ended {
+    /// The message: all deltas put together.
+    pub message: Message,
+    /// How the output related to the format.
+    pub status: Status,
+    /// Where it left the format, in bytes of the output: there, or at a call that the format does not have.
+    pub left_at: Option<usize>,
+    records: Vec<CallRecord>,
+    /// What is behind the format, and behind the place where the parser's budget was used up.
+    left: Option<Range<usize>>,
+    limit: Option<Range<usize>>,
+    config: Arc<FallbackConfig>,
+    report: OnceLock<Report>,
+}
+
+/// Where an output stopped being parsed as the format says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Left {
+    pub format: Option<Range<usize>>,
+    pub limit: Option<Range<usize>>,
+}
+
+impl Ended {
+    pub(super) fn new(
+        builder: &MessageBuilder,
+        output: &[u8],
+        config: Arc<FallbackConfig>,
+        status: Status,
+        left: Left,
+    ) -> Self {
+        let records: Vec<CallRecord> = builder.calls().collect();
+        let Left { format: left, limit } = left;
+        let behind = [&left, &limit].into_iter().flatten().map(|left| left.start);
+        let left_at = behind.chain(output::first_unusual(&records)).min();
+        let status = if left_at.is_some() { Status::Recovered } else { status };
+        Ended {
+            message: builder.message(output),
+            status,
+            left_at,
+            records,
+            left,
+            limit,
+            config,
+            report: OnceLock::new(),
+        }
+    }
+
+    /// What there is to say of each call of the message. The first look at a report checks the arguments.
+    pub fn calls(&self) -> &[CallReport] {
+        &self.report().calls
+    }
+
+    /// What a host may want to know or log, in the order of the output.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.report().diagnostics
+    }
+
+    fn report(&self) -> &Report {
+        self.report.get_or_init(|| {
+            let of_output = |kind, span: &Option<Range<usize>>, message: &str| {
+                let span = span.clone()?;
+                Some(Diagnostic { kind, call: None, span, message: message.to_owned() })
+            };
+            let left = "the output does not fit the template's format from here on";
+            let limit = "the parser's budget is used up: from here on the output is content";
+            let found = [
+                of_output(DiagnosticKind::LeftFormat, &self.left, left),
+                of_output(DiagnosticKind::Limit, &self.limit, limit),
+            ];
+            let found = found.into_iter().flatten().collect();
+            output::report(&self.message, &self.records, &self.config.tools, found, fallback::dialect_name)
+        })
+    }
+
+    /// The error that a strict caller reports for an output that left the format.
+    pub fn mismatch(&self) -> Error {
+        let at = self.left_at.unwrap_or(0);
+        Error::new(
+            ErrorKind::Parse,
+            format!("the model's output does not match the template's format from byte {at} on"),
+        )
+    }
+
+    /// What the C library and the program tell as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the
+    /// fields' names.
+    pub fn report_json(&self) -> Value {
+        let calls = self.calls().iter();
+        let calls = calls.map(|call| json!({"complete": call.complete, "known": call.known, "valid": call.valid}));
+        let diagnostics = self.diagnostics().iter().map(|found| {
+            let span = [found.span.start, found.span.end];
+            json!({"kind": found.kind.name(), "call": found.call, "span": span, "message": found.message})
+        });
+        json!({
+            "status": self.status.name(),
+            "left_at": self.left_at,
+            "calls": calls.collect::<Vec<_>>(),
+            "diagnostics": diagnostics.collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl PartialEq for Ended {
+    /// The report follows from the rest.
+    fn eq(&self, other: &Self) -> bool {
+        let all = |ended: &Ended| (ended.status, ended.left_at, ended.left.clone(), ended.limit.clone());
+        all(self) == all(other) && self.message == other.message && self.records == other.records
+    }
+}
+
+impl fmt::Debug for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ended { message, status, left_at, .. } = self;
+        let mut out = f.debug_struct("Ended");
+        out.field("message", message).field("status", status).field("left_at", left_at);
+        out.field("report", self.report()).finish()
+    }
+}

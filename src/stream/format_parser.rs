@@ -1,0 +1,222 @@
+//! Reads an output as its format says, and takes back what the machine takes back.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::fallback::{End, FallbackConfig, FallbackParser};
+use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, ReaderMark, Sink};
+use crate::peg::{Budget, Machine, Program, State};
+
+/// What both parsers write to.
+#[derive(Clone)]
+pub(super) struct Written {
+    pub builder: MessageBuilder,
+    pub config: Arc<FallbackConfig>,
+    /// Reads the region at hand, or what is behind the format.
+    pub fallback: Option<Box<FallbackParser>>,
+    /// The length of the output, once it is whole.
+    pub whole: Option<usize>,
+    pub budget: Budget,
+    /// Work of fallback parsers that are gone, and where the first of them gave up.
+    pub work: u64,
+    pub limit: Option<usize>,
+}
+
+impl Written {
+    pub fn new(prefill: usize, config: Arc<FallbackConfig>) -> Self {
+        let builder = MessageBuilder::new(prefill);
+        Written { builder, config, fallback: None, whole: None, budget: Budget::default(), work: 0, limit: None }
+    }
+
+    /// Text goes to this fallback parser from now on.
+    pub fn set_fallback(&mut self, parser: Option<FallbackParser>) {
+        self.fallback = parser.map(|parser| Box::new(parser.with_budget(self.budget)));
+    }
+
+    /// Ends the fallback parser at hand, if there is one.
+    pub fn close_fallback(&mut self, end: End, output: &[u8]) {
+        if let Some(mut parser) = self.fallback.take() {
+            parser.close(end, output, &mut self.builder);
+            self.work += parser.work();
+            self.limit = self.limit.or(parser.limit());
+        }
+    }
+}
+
+/// Passes events on to the builder, and text in which calls are looked for to the fallback parser.
+struct Routed<'a> {
+    written: &'a mut Written,
+    output: &'a [u8],
+}
+
+impl Sink for Routed<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        let Routed { written, output } = self;
+        match event {
+            Event::Begin(channel, at) => {
+                let parser = written.config.in_region(channel, at);
+                written.set_fallback(parser);
+            }
+            Event::Text(_, _, Range { end, .. }) if written.fallback.is_some() => {
+                if let Some(parser) = &mut written.fallback {
+                    parser.feed(end, output, &mut written.builder);
+                }
+            }
+            Event::End(_, at) => {
+                let end = if written.whole == Some(at) { End::Output } else { End::Region };
+                written.close_fallback(end, &output[..at]);
+            }
+            other => written.builder.event(other),
+        }
+    }
+}
+
+/// The state of everything at a capture that the machine may come back to.
+#[derive(Clone)]
+struct Snapshot {
+    reader: ReaderMark,
+    builder: BuilderMark,
+    fallback: Option<Box<FallbackParser>>,
+}
+
+/// Bytes between two states of the machine that are kept to run it again from: as many as were read, within bounds.
+const FIRST_STRIDE: usize = 1 << 10;
+const STRIDE: usize = 64 << 10;
+
+#[derive(Clone)]
+pub(super) struct FormatParser {
+    machine: Machine,
+    /// The machine as it was some time ago, and how far it had read.
+    earlier: Machine,
+    earlier_at: usize,
+    reader: CaptureReader,
+    read_to: usize,
+    /// The outermost first. Some may be of no use any more.
+    snapshots: Vec<Snapshot>,
+    /// Work of machines that are gone.
+    work: u64,
+}
+
+impl FormatParser {
+    /// A parser of a text whose first `prefill` bytes are not output.
+    pub fn new(program: &Arc<Program>, prefill: usize) -> Self {
+        let machine = Machine::new(Arc::clone(program), 0);
+        FormatParser {
+            earlier: machine.clone(),
+            earlier_at: 0,
+            machine,
+            reader: CaptureReader::new(prefill),
+            read_to: 0,
+            snapshots: Vec::new(),
+            work: 0,
+        }
+    }
+
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.machine.set_budget(budget);
+        self.earlier.set_budget(budget);
+    }
+
+    /// Work so far.
+    pub fn work(&self) -> u64 {
+        self.work + self.machine.work()
+    }
+
+    /// Everything before this position is in the message or is its markup.
+    pub fn covered(&self) -> usize {
+        self.reader.covered()
+    }
+
+    /// Runs the machine over more of the output.
+    pub fn feed(&mut self, output: &[u8]) -> State {
+        self.machine.feed(output)
+    }
+
+    /// The model has ended the output. Whether all of it matches.
+    pub fn finish(&mut self, output: &[u8], prefill: usize) -> bool {
+        self.machine.finish(output, self.reader.captures_read(), prefill)
+    }
+
+    /// The output was cut off. Whether it is the beginning of a match.
+    pub fn cut(&mut self, output: &[u8]) -> bool {
+        self.machine.cut(output)
+    }
+
+    /// Reads what the machine shows. `false`: it contradicts what the message says already.
+    pub fn read(&mut self, written: &mut Written, output: &[u8]) -> bool {
+        let kept = self.machine.take_kept();
+        if kept < self.reader.captures_read() && !self.undo(kept, written, output) {
+            return false;
+        }
+        let (read, count) = (self.reader.captures_read(), self.machine.visible().count);
+        if read < count {
+            let mut points = self.restore_points(read, count);
+            for (number, capture) in (read..).zip(self.machine.visible().from(read)) {
+                if points.last() == Some(&number) {
+                    points.pop();
+                    self.snapshots.push(Snapshot {
+                        reader: self.reader.mark(),
+                        builder: written.builder.mark(),
+                        fallback: written.fallback.clone(),
+                    });
+                    self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
+                }
+                self.reader.read(capture, output, &mut Routed { written, output });
+            }
+        }
+        self.reader.read_text(self.machine.visible().reach, output, &mut Routed { written, output });
+        self.machine.forget(self.reader.captures_read());
+        self.read_to = output.len();
+        if self.read_to - self.earlier_at >= self.earlier_at.clamp(FIRST_STRIDE, STRIDE).max(self.machine.held()) {
+            self.earlier.clone_from(&self.machine);
+            self.earlier_at = self.read_to;
+        }
+        !written.builder.contradicted()
+    }
+
+    /// The captures from `from` to `to` to which the machine may come back, the last one first. Drops the snapshots to which it
+    /// will not.
+    fn restore_points(&mut self, from: usize, to: usize) -> SmallVec<[usize; 8]> {
+        let mut points = SmallVec::new();
+        let mut below = None;
+        for point in self.machine.restore_points(from) {
+            if point < from {
+                below = Some(point);
+            } else if point < to && points.last() != Some(&point) {
+                points.push(point);
+            }
+        }
+        let needed = |snapshot: &Snapshot| below.is_some_and(|below| snapshot.reader.captures_read() <= below);
+        while self.snapshots.pop_if(|snapshot| !needed(snapshot)).is_some() {}
+        self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
+        points
+    }
+
+    /// Takes back what was read behind the first `kept` captures.
+    fn undo(&mut self, kept: usize, written: &mut Written, output: &[u8]) -> bool {
+        while self.snapshots.pop_if(|snapshot| snapshot.reader.captures_read() > kept).is_some() {}
+        let snapshot = self.snapshots.last().filter(|snapshot| snapshot.reader.captures_read() == kept);
+        debug_assert!(snapshot.is_some(), "the machine comes back to its alternatives only");
+        let Some(snapshot) = snapshot else { return false };
+        self.reader.restore(&snapshot.reader);
+        written.builder.undo(snapshot.builder, output);
+        written.fallback.clone_from(&snapshot.fallback);
+        true
+    }
+
+    /// The output does not match any more. What could be seen just before the first byte that does not fit stands, so nothing
+    /// depends on how the output was cut; to see it, the machine runs once more over the last bytes.
+    pub fn leave(&mut self, written: &mut Written, output: &[u8]) {
+        let fits = self.machine.examined().saturating_sub(1).clamp(self.read_to, output.len());
+        if fits > self.read_to {
+            self.work += self.machine.work();
+            self.machine = self.earlier.clone();
+            self.machine.feed(&output[..self.read_to]);
+            self.machine.take_kept();
+            self.machine.feed(&output[..fits]);
+            self.read(written, &output[..fits]);
+        }
+    }
+}

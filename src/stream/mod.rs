@@ -1,0 +1,289 @@
+//! Model output to message, piece by piece.
+//!
+//! Two parsers find the same kind of events for one message builder: the format's own, and, for text that has left the format or
+//! in which calls are looked for, the fallback parser. A [`Stream`] keeps the output and decides which of them reads it.
+
+mod ended;
+mod format_parser;
+
+use std::sync::Arc;
+
+pub use crate::peg::Budget;
+pub use ended::Ended;
+
+use crate::error::Result;
+use crate::fallback::{End, FallbackConfig};
+use crate::message::{Delta, Leniency, Message, Status};
+use crate::output::{CaptureReader, Channel, Event, MessageBuilder, Sink, Text};
+use crate::parser::Parser;
+use crate::peg::{Machine, State, incomplete_tail};
+use ended::Left;
+use format_parser::{FormatParser, Written};
+
+/// A parse in progress. One owner at a time; clone it to fork the parse.
+#[derive(Clone)]
+pub struct Stream {
+    parser: Parser,
+    /// The prefill and the output.
+    output: Vec<u8>,
+    written: Written,
+    at: Place,
+    /// Nothing was fed yet: what the prompt has begun is still to be told.
+    fresh: bool,
+}
+
+/// How far the output was read.
+#[derive(Clone)]
+struct Place {
+    format: FormatParser,
+    /// The output left the format here.
+    left: Option<usize>,
+    /// It did because the budget was used up.
+    limit: bool,
+    /// Everything before this position is in the message or is its markup, where the output left the format.
+    covered: usize,
+}
+
+impl Parser {
+    /// Parses text that is all there.
+    ///
+    /// `partial`: more of it is still to come, or it was cut off. Otherwise the model ended it.
+    ///
+    /// # Errors
+    /// None, unless `strict`: then [`ErrorKind::Parse`] for an output that does not fit the format.
+    pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
+        self.read(text, partial, strict).map(|ended| (ended.message, ended.status))
+    }
+
+    /// The same with all that there is to say of the output.
+    ///
+    /// # Errors
+    /// As [`Parser::parse`].
+    pub fn read(&self, text: &[u8], partial: bool, strict: bool) -> Result<Ended> {
+        let mut stream = Stream::new(self);
+        stream.written.builder.silence();
+        let _ = stream.feed(text);
+        let ended = stream.finish(partial);
+        if strict && ended.status == Status::Recovered { Err(ended.mismatch()) } else { Ok(ended) }
+    }
+
+    /// What is tagged in [`Parser::tree`] of the same text, as a message. There is none in a text that does not match.
+    pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Option<Ended> {
+        let config = FallbackConfig::new(Arc::clone(self.fallback().format()), Vec::new(), Leniency::default());
+        let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
+        let status = match machine.state() {
+            State::Failed | State::Limit => return None,
+            State::Waiting => Status::Partial,
+            State::Accepted(_) => Status::Complete,
+        };
+        let mut builder = MessageBuilder::new(0);
+        CaptureReader::new(0).read_all(&mut machine, text, &mut builder);
+        Some(Ended::new(&builder, text, Arc::new(config), status, Left::default()))
+    }
+}
+
+/// Bytes that the format's parser runs over before its captures are read: bounds what they take in memory.
+const PIECE: usize = 64 << 10;
+
+impl Stream {
+    /// A parse at the start of the output. What the prompt has begun (a prefilled message) shows with the first feed.
+    pub fn new(parser: &Parser) -> Self {
+        let output = parser.prefill().as_bytes().to_vec();
+        let prefill = output.len();
+        let format = FormatParser::new(parser.program(), prefill);
+        let mut stream = Stream {
+            parser: parser.clone(),
+            output,
+            written: Written::new(prefill, Arc::clone(parser.fallback())),
+            at: Place { format, left: None, limit: false, covered: prefill },
+            fresh: true,
+        };
+        stream.advance(prefill);
+        stream
+    }
+
+    /// Sets how much work the parse may take from here on: see [`Budget`]. Where that is used up, the rest of the output is
+    /// content, and a diagnostic says so ([`crate::message::DiagnosticKind::Limit`]).
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.written.budget = budget;
+        self.at.format.set_budget(budget);
+        if let Some(parser) = self.written.fallback.take() {
+            self.written.set_fallback(Some(*parser));
+        }
+    }
+
+    /// The work so far: instructions, bytes moved over and captures taken back by the parsing machines, and text that was taken
+    /// back.
+    pub fn work(&self) -> u64 {
+        let fallback = self.written.fallback.as_ref().map_or(0, |parser| parser.work());
+        self.at.format.work() + self.written.work + fallback + self.written.builder.undone()
+    }
+
+    /// Appends output and says what it adds to the message. Costs as much as the new bytes. Bytes may be cut anywhere, also
+    /// inside a character.
+    pub fn feed(&mut self, bytes: &[u8]) -> impl ExactSizeIterator<Item = Delta<'_>> {
+        self.begin();
+        self.extend(bytes);
+        self.written.builder.deltas()
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        self.output.extend_from_slice(bytes);
+        let mut to = self.output.len() - bytes.len();
+        loop {
+            to = self.output.len().min(to + PIECE);
+            self.advance(to);
+            if to == self.output.len() {
+                return;
+            }
+        }
+    }
+
+    /// Ends the output: `cut_off` where a limit ended it and not the model. What that still adds is in
+    /// [`Stream::deltas`]; feeding on is of no use.
+    pub fn finish(&mut self, cut_off: bool) -> Ended {
+        self.begin();
+        let prefill = self.prefill();
+        let output = &self.output[..];
+        let mut status = Status::Recovered;
+        if !cut_off {
+            self.written.whole = Some(output.len());
+        }
+        if self.at.left.is_none() {
+            if !cut_off && self.at.format.finish(output, prefill) {
+                status = Status::Complete;
+            } else if self.at.format.cut(output) {
+                status = Status::Partial;
+            } else {
+                self.at.leave_at(self.at.format.covered(), &mut self.written, output);
+            }
+        }
+        if self.at.left.is_none() && !self.at.format.read(&mut self.written, output) {
+            self.at.leave_at(self.at.format.covered(), &mut self.written, output);
+        }
+        if self.at.left.is_some() {
+            status = Status::Recovered;
+            self.at.spill(output.len(), &mut self.written, output);
+        }
+        let end = if cut_off { End::Cut } else { End::Output };
+        self.written.close_fallback(end, output);
+        self.ended(status)
+    }
+
+    /// What the last [`Stream::feed`] or [`Stream::finish`] added, or the last [`Stream::rollback`] withdrew.
+    pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
+        self.written.builder.deltas()
+    }
+
+    /// One of [`Stream::deltas`], without counting up to it.
+    pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
+        self.written.builder.delta(index)
+    }
+
+    /// The message so far.
+    pub fn message(&self) -> Message {
+        self.written.builder.message(&self.output)
+    }
+
+    /// The message so far and what can be said of it by now. Costs as much as the message.
+    pub fn so_far(&self) -> Ended {
+        let config = Arc::clone(&self.written.config);
+        Ended::new(&self.written.builder, &self.output, config, Status::Partial, Left::default())
+    }
+
+    fn ended(&self, status: Status) -> Ended {
+        let prefill = self.prefill();
+        let behind = |at: Option<usize>| at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill);
+        let left = match self.at.limit {
+            false => Left { format: behind(self.at.left), limit: behind(self.written.limit) },
+            true => Left { format: None, limit: behind(self.at.left) },
+        };
+        Ended::new(&self.written.builder, &self.output, Arc::clone(&self.written.config), status, left)
+    }
+
+    /// Back to the start of the output.
+    pub fn reset(&mut self) {
+        let budget = self.written.budget;
+        *self = Stream::new(&self.parser.clone());
+        self.set_budget(budget);
+    }
+
+    fn prefill(&self) -> usize {
+        self.parser.prefill().len()
+    }
+
+    /// Forgets the last deltas; the first time there are those of the prompt, which nobody has seen.
+    fn begin(&mut self) {
+        if !std::mem::take(&mut self.fresh) {
+            self.written.builder.clear_deltas();
+        }
+    }
+
+    /// Reads on, up to `to`.
+    fn advance(&mut self, to: usize) {
+        let Stream { at, written, output, .. } = self;
+        let output = &output[..to];
+        if at.left.is_none() {
+            match at.format.feed(output) {
+                State::Failed => at.leave(written, output),
+                State::Limit => {
+                    at.limit = true;
+                    at.leave(written, output);
+                }
+                State::Waiting => {
+                    if !at.format.read(written, output) {
+                        at.leave_at(at.format.covered(), written, output);
+                    }
+                }
+                State::Accepted(end) => {
+                    let agrees = at.format.read(written, output);
+                    if !agrees || end < output.len() {
+                        at.leave_at(if agrees { end } else { at.format.covered() }, written, output);
+                    }
+                }
+            }
+        }
+        if at.left.is_some() {
+            at.spill(output.len() - incomplete_tail(output), written, output);
+        }
+    }
+}
+
+impl Place {
+    /// The format's parser has failed.
+    fn leave(&mut self, written: &mut Written, output: &[u8]) {
+        self.format.leave(written, output);
+        self.leave_at(self.format.covered(), written, output);
+    }
+
+    /// From here on the output is text that has left the format.
+    fn leave_at(&mut self, at: usize, written: &mut Written, output: &[u8]) {
+        self.left = Some(at);
+        self.covered = self.format.covered().max(at);
+        written.builder.settle();
+        // One that reads the content goes on.
+        if !self.limit && written.fallback.as_ref().is_some_and(|parser| parser.channel() == Channel::Content) {
+            return;
+        }
+        written.close_fallback(End::Region, &output[..self.covered]);
+        if !self.limit {
+            let parser = written.config.behind_format(self.covered);
+            written.set_fallback(parser);
+        }
+    }
+
+    /// The output behind the format, up to `to`.
+    fn spill(&mut self, to: usize, written: &mut Written, output: &[u8]) {
+        if self.covered < to {
+            let span = self.covered..to;
+            match &mut written.fallback {
+                Some(parser) => parser.feed(to, output, &mut written.builder),
+                None => {
+                    let text = Text::Raw(&output[span.clone()], span.start);
+                    written.builder.event(Event::Text(Channel::Content, text, span));
+                }
+            }
+            self.covered = to;
+        }
+    }
+}
