@@ -10,8 +10,7 @@ use super::diff::Diff;
 use super::evidence::Study;
 use super::layout::Layout;
 use super::markup::{Markup, after_last, before_first, is_space, trim};
-use super::probe::{ARGUMENT, Call, OTHER_ARGUMENT, OTHER_VALUE, VALUE};
-use super::tools::called;
+use super::probe::{ARGUMENT, Call, OTHER_ARGUMENT, OTHER_VALUE, Probe, VALUE};
 
 pub(super) fn run(study: &mut Study) {
     names(study);
@@ -20,7 +19,10 @@ pub(super) fn run(study: &mut Study) {
 }
 
 fn names(study: &mut Study) {
-    let Some(pair) = study.pair(called(&[Call::ONE_ARGUMENT]), called(&[Call::OTHER_ARGUMENT_ONLY])) else { return };
+    let Some(pair) = study.pair(Probe::calling(&[Call::ONE_ARGUMENT]), Probe::calling(&[Call::OTHER_ARGUMENT_ONLY]))
+    else {
+        return;
+    };
     let diff = pair.diff();
     let Some((prefix, suffix)) = tag_of_whole_argument(&diff).or_else(|| tag_of_bare_name(&diff)) else { return };
     study.learn("one argument / another argument", &pair, |layout| {
@@ -52,7 +54,10 @@ fn tag_of_bare_name<'a>(diff: &Diff<'a>) -> Option<(&'a str, String)> {
 }
 
 fn values(study: &mut Study) {
-    let Some(pair) = study.pair(called(&[Call::ONE_ARGUMENT]), called(&[Call::ONE_ARGUMENT_CHANGED])) else { return };
+    let Some(pair) = study.pair(Probe::calling(&[Call::ONE_ARGUMENT]), Probe::calling(&[Call::ONE_ARGUMENT_CHANGED]))
+    else {
+        return;
+    };
     let diff = pair.diff();
     if (diff.left, diff.right) != (VALUE, OTHER_VALUE) {
         return;
@@ -78,7 +83,7 @@ fn value_suffix<'a>(rest: &'a str, layout: &Layout) -> &'a str {
 }
 
 fn separator(study: &mut Study) {
-    let Some(pair) = study.pair(called(&[Call::ONE_ARGUMENT]), called(&[Call::FIRST])) else { return };
+    let Some(pair) = study.pair(Probe::calling(&[Call::ONE_ARGUMENT]), Probe::calling(&[Call::FIRST])) else { return };
     let arguments = &study.layout().arguments;
     if arguments.value_suffix.is_empty() {
         return;

@@ -6,11 +6,12 @@
 use super::evidence::Study;
 use super::layout::{CallIdLayout, CallIdPosition};
 use super::markup::{Marker, Markup};
-use super::probe::{Call, FUNCTION, ID, ID_STEM};
-use super::tools::called;
+use super::probe::{Call, FUNCTION, ID, ID_STEM, Probe};
 
 pub(super) fn run(study: &mut Study) {
-    let Some(pair) = study.pair(called(&[Call::FIRST]), called(&[Call::FIRST_WITH_OTHER_ID])) else { return };
+    let Some(pair) = study.pair(Probe::calling(&[Call::FIRST]), Probe::calling(&[Call::FIRST_WITH_OTHER_ID])) else {
+        return;
+    };
     let diff = pair.diff();
     if diff.left.is_empty() && diff.right.is_empty() {
         return;

@@ -12,7 +12,7 @@ use super::probe::{Call, Probe, REPLY};
 
 pub(super) fn run(study: &mut Study) {
     let reply = || Probe::asked_with_tools().reply();
-    let Some(with_call) = study.pair(reply(), Probe::asked_with_tools().calls(&[Call::FIRST])) else { return };
+    let Some(with_call) = study.pair(reply(), Probe::calling(&[Call::FIRST])) else { return };
     let Some(with_thought) = study.pair(reply(), Probe::asked_with_tools().thought("")) else { return };
     let (beside_call, beside_thought) = (with_call.diff().left, with_thought.diff().left);
 

@@ -8,7 +8,6 @@ use super::evidence::Study;
 use super::layout::{CallIdPosition, Layout, ToolFormat};
 use super::markup::{Markup, after_last, is_space, trim, trim_start};
 use super::probe::{Call, FUNCTION, OTHER_FUNCTION, OTHER_VALUE, Probe};
-use super::tools::one_and_two_calls;
 
 /// More pieces than the end of any turn has.
 const MOST_PIECES: usize = 8;
@@ -49,7 +48,7 @@ fn after_call<'a>(rest: &'a str, layout: &Layout) -> Option<&'a str> {
 }
 
 fn between_calls(study: &mut Study) {
-    let Some(pair) = one_and_two_calls(study) else { return };
+    let Some(pair) = study.one_and_two_calls() else { return };
     let Some((rest, _)) = pair.b.rsplit_once(OTHER_FUNCTION) else { return };
     let Some(rest) = after_last(rest, FUNCTION) else { return };
     let Layout { tools, function, arguments, .. } = study.layout();

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::Analysis;
 use super::diff::Diff;
 use super::layout::Layout;
-use super::probe::{self, Probe};
+use super::probe::{self, Call, Probe};
 use crate::limits::PROBE_BYTES;
 use crate::template::Template;
 
@@ -160,6 +160,11 @@ impl<'t> Study<'t> {
     /// Both renders; `None` where the template refuses one of them or writes more than [`PROBE_BYTES`].
     pub(super) fn pair(&self, a: Probe, b: Probe) -> Option<Pair> {
         Some(Pair { a: self.render(a)?, b: self.render(b)?, shared: Cell::default() })
+    }
+
+    /// The same conversation with one call and with two.
+    pub(super) fn one_and_two_calls(&self) -> Option<Pair> {
+        self.pair(Probe::calling(&[Call::FIRST]), Probe::calling(&[Call::FIRST, Call::SECOND]))
     }
 
     /// Whether `text` is in the render.

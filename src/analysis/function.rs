@@ -7,11 +7,10 @@ use super::diff::Diff;
 use super::evidence::Study;
 use super::layout::{Layout, ToolFormat};
 use super::markup::{Marker, Markup, after_last, before_first, trim, trim_start};
-use super::probe::{ARGUMENT, Call, FUNCTION, OTHER_ARGUMENT, OTHER_FUNCTION, OTHER_VALUE};
-use super::tools::called;
+use super::probe::{ARGUMENT, Call, FUNCTION, OTHER_ARGUMENT, OTHER_FUNCTION, OTHER_VALUE, Probe};
 
 pub(super) fn run(study: &mut Study) {
-    let Some(pair) = study.pair(called(&[Call::FIRST]), called(&[Call::SECOND])) else { return };
+    let Some(pair) = study.pair(Probe::calling(&[Call::FIRST]), Probe::calling(&[Call::SECOND])) else { return };
     let diff = pair.diff();
     let Some((before_name, after_name)) = diff.left.split_once(FUNCTION) else { return };
     if !diff.right.contains(OTHER_FUNCTION) {

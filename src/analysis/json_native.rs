@@ -10,7 +10,6 @@ use super::evidence::{Pair, Study};
 use super::layout::{ToolFormat, ToolsLayout};
 use super::markup::{is_space, trim, trim_start};
 use super::probe::{ARGUMENT, FUNCTION, ID_ROOT};
-use super::tools::one_and_two_calls;
 
 /// Reads `text`, the call text that `pair` showed. Where it is not one JSON object after all, nothing is learnt.
 pub(super) fn run(study: &mut Study, pair: &Pair, text: &str) {
@@ -82,7 +81,7 @@ fn in_order_of_appearance(tools: &ToolsLayout, text: &str) -> Vec<String> {
 
 /// A section start that a second call repeats belongs to each call.
 pub(super) fn check_repetition(study: &mut Study) {
-    let Some(pair) = one_and_two_calls(study) else { return };
+    let Some(pair) = study.one_and_two_calls() else { return };
     let start = &study.layout().tools.section_start;
     if !start.is_empty() && pair.diff().right.contains(start.as_str()) {
         study.learn("one call / two calls", &pair, |layout| layout.tools.make_section_per_call());

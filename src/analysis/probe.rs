@@ -124,6 +124,11 @@ impl Probe {
         Probe { offers_tools: true, ..Probe::asked() }
     }
 
+    /// The user has asked, and the assistant makes these calls.
+    pub(super) fn calling(calls: &[Call]) -> Self {
+        Probe::asked_with_tools().calls(calls)
+    }
+
     pub(super) fn user(self, text: &'static str) -> Self {
         self.turn(Turn { role: "user", content: Some(text), ..Turn::default() })
     }

@@ -10,7 +10,6 @@ use super::evidence::{Pair, Study};
 use super::layout::ToolFormat;
 use super::markup::{Markup, trim, trim_start};
 use super::probe::FUNCTION;
-use super::tools::one_and_two_calls;
 
 /// Reads `text`, the call text that `pair` showed.
 pub(super) fn run(study: &mut Study, pair: &Pair, text: &str, format: ToolFormat) {
@@ -113,7 +112,7 @@ fn single_frame<'a>(text: &'a str, name: &str) -> Option<Frame<'a>> {
 
 /// What a second call repeats belongs to each call; an end that does not come twice closes the section.
 pub(super) fn check_repetition(study: &mut Study) {
-    let Some(pair) = one_and_two_calls(study) else { return };
+    let Some(pair) = study.one_and_two_calls() else { return };
     let Diff { right, suffix, .. } = pair.diff();
     // The end of the first call is shared text: only what the second adds to it is the second's alone.
     let second = trim_start(Diff::between(suffix, right).right);

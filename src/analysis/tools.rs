@@ -6,7 +6,7 @@
 //! from the call text by [`super::json_native`] or [`super::tagged`] and, for the tagged families, refined by further
 //! comparisons: [`super::function`], [`super::arguments`], [`super::call_id`].
 
-use super::evidence::{Pair, Study};
+use super::evidence::Study;
 use super::layout::{Layout, ToolFormat};
 use super::markup::is_space;
 use super::probe::{ARGUMENT, Call, FUNCTION, Probe};
@@ -18,7 +18,7 @@ pub(super) fn run(study: &mut Study) {
         return;
     }
     let several = caps.parallel_tool_calls;
-    let Some(pair) = study.pair(Probe::asked_with_tools().reply(), called(&[Call::FIRST])) else { return };
+    let Some(pair) = study.pair(Probe::asked_with_tools().reply(), Probe::calling(&[Call::FIRST])) else { return };
     let text = pair.diff().right;
     if text.is_empty() {
         return;
@@ -41,16 +41,6 @@ pub(super) fn run(study: &mut Study) {
         arguments::run(study);
     }
     call_id::run(study);
-}
-
-/// The conversation in which the assistant makes these calls.
-pub(super) fn called(calls: &[Call]) -> Probe {
-    Probe::asked_with_tools().calls(calls)
-}
-
-/// The same conversation with one call and with two.
-pub(super) fn one_and_two_calls(study: &Study) -> Option<Pair> {
-    study.pair(called(&[Call::FIRST]), called(&[Call::FIRST, Call::SECOND]))
 }
 
 /// Whether `word` stands in `text` as a quoted string right after `{` or `:`.
