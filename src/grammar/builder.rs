@@ -7,9 +7,8 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::fit::{self, Reader};
 use super::rule::Rule;
-use super::{from_peg, gbnf, primitive};
+use super::{gbnf, primitive};
 use crate::error::Result;
-use crate::peg::Arena;
 
 /// A finished grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,11 +114,6 @@ impl Builder {
         } else {
             self.add(&name, body)
         }
-    }
-
-    /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger only.
-    pub fn add_format(&mut self, format: &Arena, lazy: bool) {
-        from_peg::add_arena(self, format, lazy);
     }
 
     /// Whether there is a rule of exactly this name.

@@ -20,42 +20,44 @@ use crate::peg::{Annotated, Arena, Expr, ExprId, SchemaRef};
 /// The grammar of a format. `lazy`: of what may follow a trigger only, that is of its trigger rules.
 pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
     let mut rules = Builder::new();
-    add_arena(&mut rules, arena, lazy);
+    rules.add_format(arena, lazy);
     rules.finish()
 }
 
-/// Adds the rules of a format, of which `root` stands for all of it; `lazy` as in [`from_arena`].
-pub(super) fn add_arena(rules: &mut Builder, arena: &Arena, lazy: bool) {
-    let mut lowering = Lowering {
-        arena,
-        rules,
-        names: HashMap::new(),
-        pending: Vec::new(),
-        texts: HashMap::new(),
-        schemas: HashMap::new(),
-        orders: 0,
-        left: limits::FORMAT_GRAMMAR_PARTS,
-    };
-    let root = match (lazy, arena.root()) {
-        (true, _) => {
-            let triggers: Vec<&SmolStr> = arena.trigger_rules().collect();
-            Rule::choice(triggers.into_iter().map(|name| lowering.reference(name)))
+impl Builder {
+    /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger only.
+    pub fn add_format(&mut self, format: &Arena, lazy: bool) {
+        let mut lowering = Lowering {
+            arena: format,
+            rules: self,
+            names: HashMap::new(),
+            pending: Vec::new(),
+            texts: HashMap::new(),
+            schemas: HashMap::new(),
+            orders: 0,
+            left: limits::FORMAT_GRAMMAR_PARTS,
+        };
+        let root = match (lazy, format.root()) {
+            (true, _) => {
+                let triggers: Vec<&SmolStr> = format.trigger_rules().collect();
+                Rule::choice(triggers.into_iter().map(|name| lowering.reference(name)))
+            }
+            (false, Some(root)) => lowering.lower(root),
+            (false, None) => Rule::Empty,
+        };
+        lowering.rules.add_rule("root", body_of(root));
+        while let Some((name, id)) = lowering.pending.pop() {
+            let body = lowering.lower(id);
+            lowering.rules.fill(&name, body_of(body));
         }
-        (false, Some(root)) => lowering.lower(root),
-        (false, None) => Rule::Empty,
-    };
-    lowering.rules.add_rule("root", body_of(root));
-    while let Some((name, id)) = lowering.pending.pop() {
-        let body = lowering.lower(id);
-        lowering.rules.fill(&name, body_of(body));
-    }
-    if lowering.left == 0 {
-        lowering.rules.note(Fidelity {
-            schema: String::new(),
-            pointer: "#".to_owned(),
-            kind: FidelityKind::Widened,
-            message: "the format is too large for a grammar; any text stands for what is left".to_owned(),
-        });
+        if lowering.left == 0 {
+            lowering.rules.note(Fidelity {
+                schema: String::new(),
+                pointer: "#".to_owned(),
+                kind: FidelityKind::Widened,
+                message: "the format is too large for a grammar; any text stands for what is left".to_owned(),
+            });
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::rule::Bounds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
@@ -38,6 +37,8 @@ impl Class {
 }
 
 type Alternatives = Vec<Vec<Symbol>>;
+/// How often something repeats; without an upper bound: for ever.
+type Bounds = (u64, Option<u64>);
 
 /// Reads a grammar and checks what llama.cpp checks before it samples: every rule is there, none begins with itself.
 pub(super) fn read(text: &str) -> Result<Rules> {
@@ -415,7 +416,7 @@ impl<'a> Reader<'a> {
             }
         };
         self.blanks(breaks);
-        Ok(Bounds { min, max, sign: true })
+        Ok((min, max))
     }
 
     fn number(&mut self) -> Result<Option<u64>> {
@@ -426,8 +427,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Unrolls a repetition of what begins at `last`; returns how many rules it counts for in turn.
-    fn repeat(&mut self, symbols: &mut Vec<Symbol>, last: usize, size: u64, bounds: Bounds) -> Result<u64> {
-        let Bounds { min, max, .. } = bounds;
+    fn repeat(&mut self, symbols: &mut Vec<Symbol>, last: usize, size: u64, (min, max): Bounds) -> Result<u64> {
         if last == symbols.len() {
             return Err(self.error("there is nothing to repeat"));
         }

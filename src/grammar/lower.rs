@@ -369,7 +369,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             None => {
                 let char = Rule::Reference(self.builder.share("char"));
                 let length = self.bounded(id, text.length, "minLength", "maxLength");
-                return Ok(quoted(repeated(char, length)));
+                return Ok(quoted(char.repeat_or_nothing(length.min, length.max)));
             }
             Some(Format::Uuid) => "uuid",
             Some(Format::Date) => "date-string",
@@ -482,19 +482,14 @@ fn or_empty(parts: Vec<Rule>) -> Rule {
     if parts.is_empty() { Rule::Empty } else { Rule::Sequence(parts) }
 }
 
-/// A rule as often as `count` says. Never is written as nothing.
-pub(super) fn repeated(item: Rule, count: Count) -> Rule {
-    if count.max == Some(0) { Rule::Empty } else { item.repeat(count.min, count.max) }
-}
-
 /// The same with commas between.
 fn listed(item: Rule, count: Count) -> Rule {
     let Count { min, max } = count;
     if min == 0 && max.is_some_and(|max| max <= 1) {
-        return repeated(item, count);
+        return item.repeat_or_nothing(min, max);
     }
-    let more = Count { min: min.saturating_sub(1), max: max.map(|max| max.saturating_sub(1)) };
-    let more = repeated(Rule::sequence([comma(), item.clone()]).group(), more);
+    let more = Rule::sequence([comma(), item.clone()]).group();
+    let more = more.repeat_or_nothing(min.saturating_sub(1), max.map(|max| max.saturating_sub(1)));
     let items = Rule::sequence([item, more]);
     if min == 0 { items.group().optional() } else { items }
 }

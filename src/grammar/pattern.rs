@@ -9,7 +9,6 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::builder::Builder;
 use super::graph::Count;
-use super::lower::repeated;
 use super::rule::{Rule, spelled};
 use crate::limits;
 
@@ -355,7 +354,7 @@ impl Writer<'_> {
                     self.counted.insert(text, name.clone());
                     rule = Rule::Reference(name);
                 }
-                repeated(rule, *count)
+                rule.repeat_or_nothing(count.min, count.max)
             }
         }
     }

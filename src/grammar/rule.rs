@@ -131,6 +131,11 @@ impl Rule {
         Rule::Repeat(Box::new(self), Bounds { min, max, sign: false })
     }
 
+    /// Repeated; never is written as nothing.
+    pub(super) fn repeat_or_nothing(self, min: u64, max: Option<u64>) -> Rule {
+        if max == Some(0) { Rule::Empty } else { self.repeat(min, max) }
+    }
+
     /// Once or not at all.
     pub fn optional(self) -> Rule {
         self.repeat(0, Some(1))
