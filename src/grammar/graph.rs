@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::pointer::escaped;
+
 /// Index of a node in its [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NodeId(pub u32);
@@ -144,11 +146,6 @@ impl<'a> Graph<'a> {
         }
         cyclic
     }
-}
-
-/// A name as a step of a JSON pointer.
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// Tarjan's search for strongly connected components, without recursion.

@@ -15,6 +15,7 @@ mod keywords;
 mod lower;
 mod number;
 mod pattern;
+pub(crate) mod pointer;
 mod primitive;
 mod resolve;
 mod rule;

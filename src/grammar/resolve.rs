@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 use super::graph::{Count, Format, Graph, Node, NodeId, Place, Property, Text};
-use super::keywords;
+use super::{keywords, pointer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
@@ -156,7 +156,7 @@ impl<'a> Resolver<'a> {
 
     /// The schema behind a pointer.
     fn find(&self, pointer: &'a str, from: NodeId) -> Result<&'a Value> {
-        find(self.root, pointer)
+        pointer::find(self.root, pointer)
             .map_err(|step| self.error(from, format!("$ref {pointer:?} leads nowhere from {step:?} on")))
     }
 
@@ -292,35 +292,4 @@ impl<'a> Resolver<'a> {
             Some(id) => Err(self.error(id, "$ref leads back to itself with nothing in between")),
         }
     }
-}
-
-/// Where a reference `#` or `#/...` leads, or the step at which it leads nowhere.
-pub(super) fn find<'a, 'p>(root: &'a Value, pointer: &'p str) -> Result<&'a Value, &'p str> {
-    let mut value = root;
-    for step in pointer.split('/').skip(1) {
-        let found = match value {
-            Value::Object(fields) => fields.get(step).or_else(|| fields.get(&*unescaped(step)?)),
-            Value::Array(items) => step.parse().ok().and_then(|index: usize| items.get(index)),
-            _ => None,
-        };
-        value = found.ok_or(step)?;
-    }
-    Ok(value)
-}
-
-/// A pointer's step with its escapes (`~1`, `~0`, and `%XX` of URLs) undone; `None` if it has no valid ones.
-fn unescaped(step: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(step.len());
-    let mut rest = step.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        bytes.push(byte);
-        if byte == b'%' {
-            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
-            *bytes.last_mut()? = u8::from_str_radix(digits, 16).ok()?;
-            rest = &after[2..];
-        }
-    }
-    let text = String::from_utf8(bytes).ok()?;
-    Some(text.replace("~1", "/").replace("~0", "~"))
 }

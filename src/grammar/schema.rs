@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::pointer::target;
 use crate::error::{Error, Result};
 use crate::limits;
 
@@ -112,8 +113,8 @@ fn types_within(schema: &Value, root: &Value, depth: usize, left: &Cell<usize>) 
         return Types::NONE;
     }
     let inner = |schema: &Value| types_within(schema, root, depth + 1, left);
-    if schema.get("$ref").is_some() {
-        return target(schema, root).map_or(Types::NONE, inner);
+    if let Some(reference) = schema.get("$ref") {
+        return target(reference, root).map_or(Types::NONE, inner);
     }
     if let Some(Value::Array(branches)) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
         return branches.iter().map(inner).fold(Types::NONE, Types::or);
@@ -146,11 +147,6 @@ fn step(left: &Cell<usize>) -> bool {
     left.get() > 0
 }
 
-/// Where the `$ref` of a schema leads.
-pub fn target<'a>(schema: &Value, root: &'a Value) -> Option<&'a Value> {
-    schema.get("$ref")?.as_str().and_then(|target| target.strip_prefix('#')).and_then(|path| root.pointer(path))
-}
-
 /// Whether a schema has a key that only means something for objects.
 fn says_object(schema: &Value) -> bool {
     schema.get("properties").is_some()
@@ -174,8 +170,8 @@ fn allows_string(schema: &Value, root: &Value, depth: usize, left: &Cell<usize>)
     }
     let inner = |schema: &Value| allows_string(schema, root, depth + 1, left);
     let any = |branches: &Value| branches.as_array().is_some_and(|all| all.iter().any(inner));
-    if schema.get("$ref").is_some() {
-        return target(schema, root).is_some_and(inner);
+    if let Some(reference) = schema.get("$ref") {
+        return target(reference, root).is_some_and(inner);
     }
     if let Some(branches) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
         return any(branches);
@@ -248,6 +244,7 @@ mod tests {
             (json!({}), Types::ALL),
             (json!({"type": "integer"}), Types::NUMBER),
             (json!({"$ref": "#/$defs/s"}), Types::STRING.or(Types::NULL)),
+            (json!({"$ref": "#/%24defs/s"}), Types::STRING.or(Types::NULL)),
             (json!({"$ref": "#/$defs/loop"}), Types::NONE),
             (
                 json!({"anyOf": [{"type": "object"}, {"enum": [1, true]}]}),

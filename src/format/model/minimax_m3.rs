@@ -7,8 +7,6 @@
 //! ]<]minimax[>[</tool_call>
 //! ```
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::has_all;
@@ -17,8 +15,8 @@ use crate::format::calls::members::{self, Member};
 use crate::format::parts::Parts;
 use crate::format::prompt::{Prompt, PromptInput, plain};
 use crate::format::{Delimiter, Format, Thinking, Wanted};
-use crate::grammar::Trigger;
 use crate::grammar::schema::{self, Types};
+use crate::grammar::{Trigger, pointer};
 use crate::limits::{NESTED_REFERENCES, REFERRING_PARTS};
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId, SchemaRef};
@@ -135,13 +133,6 @@ struct Ways<'a> {
     text: bool,
 }
 
-/// Where the reference that a schema is leads.
-fn target(schema: &SchemaRef) -> Option<SchemaRef> {
-    let pointer = schema.get()["$ref"].as_str()?.strip_prefix('#')?.to_owned();
-    schema.document.pointer(&pointer)?;
-    Some(SchemaRef { document: Arc::clone(&schema.document), pointer: pointer.into() })
-}
-
 impl Ways<'_> {
     fn is_empty(&self) -> bool {
         !self.text && self.plain == Types::NONE && self.nested.is_empty()
@@ -152,7 +143,7 @@ impl Ways<'_> {
         if schema.get().get("$ref").is_some() {
             // A schema that refers to itself in many places grows on every level.
             let may_follow = refs < NESTED_REFERENCES && self.p.at(REFERRING_PARTS).is_none();
-            return match target(schema).filter(|_| may_follow) {
+            return match pointer::followed(schema).filter(|_| may_follow) {
                 Some(target) => self.add(&target, rule, refs + 1),
                 None => self.add_any(),
             };

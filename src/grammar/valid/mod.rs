@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use self::run::Verdict::{self, No, Open, Yes};
 use self::run::{Report, Run, Step, Task};
 use self::scalar::{TYPES, counted, is_of, listed, name_of, numeric, outside, same};
-use super::resolve;
+use super::pointer;
 use crate::limits;
 
 /// One thing that is wrong with a value.
@@ -114,9 +114,8 @@ impl<'a> Checker<'a> {
     }
 
     fn reference(&mut self, run: &mut Run<'a, '_>, fields: &'a Fields, value: &'a Value, place: usize) {
-        let Some(target) = fields.get("$ref") else { return };
-        let pointer = target.as_str().filter(|pointer| *pointer == "#" || pointer.starts_with("#/"));
-        match pointer.and_then(|pointer| resolve::find(self.root, pointer).ok()) {
+        let Some(reference) = fields.get("$ref") else { return };
+        match pointer::target(reference, self.root) {
             Some(target) => {
                 if run.followed.insert((ptr::from_ref(target), ptr::from_ref(value))) {
                     run.queue.push_back((target, value, place));

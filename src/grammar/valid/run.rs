@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use self::Verdict::{No, Open, Yes};
 use super::Violation;
+use crate::grammar::pointer::escaped;
 use crate::limits;
 
 /// How a value fits a schema.
@@ -48,7 +49,7 @@ impl<'a> Report<'a> {
             let (parent, step) = self.places[at];
             steps.push(match step {
                 Step::Root => String::new(),
-                Step::Name(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+                Step::Name(name) => format!("/{}", escaped(name)),
                 Step::Index(index) => format!("/{index}"),
             });
             at = parent;

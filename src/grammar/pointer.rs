@@ -1,0 +1,112 @@
+//! References of schemas, and the JSON pointers in them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use crate::peg::SchemaRef;
+
+/// Where a reference `#` or `#/...` leads, or the step at which it leads nowhere.
+pub(super) fn find<'a, 'r>(root: &'a Value, reference: &'r str) -> Result<&'a Value, &'r str> {
+    steps(reference).try_fold(root, |value, step| inside(value, step).map(|(_, found)| found).ok_or(step))
+}
+
+/// Where the value of a `$ref` leads; `None` if it leads nowhere, or out of `root`.
+pub(super) fn target<'a>(reference: &Value, root: &'a Value) -> Option<&'a Value> {
+    find(root, local(reference)?).ok()
+}
+
+/// Where the reference that a schema is leads, in the same document.
+pub(crate) fn followed(schema: &SchemaRef) -> Option<SchemaRef> {
+    let mut value = &*schema.document;
+    let mut names = Vec::new();
+    for step in steps(local(schema.get().get("$ref")?)?) {
+        let (name, found) = inside(value, step)?;
+        names.push(name);
+        value = found;
+    }
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    Some(SchemaRef { document: Arc::clone(&schema.document), pointer: SmolStr::default() }.within(&names))
+}
+
+/// A name as a step of a JSON pointer.
+pub(super) fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// A reference into the document that it is in.
+fn local(reference: &Value) -> Option<&str> {
+    reference.as_str().filter(|reference| *reference == "#" || reference.starts_with("#/"))
+}
+
+fn steps(reference: &str) -> impl Iterator<Item = &str> {
+    reference.split('/').skip(1)
+}
+
+/// What is in `value` behind a step of a reference, and its name or index there. Many authors escape nothing, so a member
+/// whose name is the step as written comes first.
+fn inside<'a, 'r>(value: &'a Value, step: &'r str) -> Option<(Cow<'r, str>, &'a Value)> {
+    match value {
+        Value::Object(fields) => {
+            let name: Cow<str> = if fields.contains_key(step) { step.into() } else { unescaped(step)?.into() };
+            let found = fields.get(&*name)?;
+            Some((name, found))
+        }
+        Value::Array(items) => {
+            let index: usize = step.parse().ok()?;
+            Some((index.to_string().into(), items.get(index)?))
+        }
+        _ => None,
+    }
+}
+
+/// A step with its escapes (`~1`, `~0`, and `%XX` of URLs) undone; `None` if it has no valid ones.
+fn unescaped(step: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(step.len());
+    let mut rest = step.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        bytes.push(byte);
+        if byte == b'%' {
+            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
+            *bytes.last_mut()? = u8::from_str_radix(digits, 16).ok()?;
+            rest = &after[2..];
+        }
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    Some(text.replace("~1", "/").replace("~0", "~"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn escapes_are_undone_wherever_a_reference_is_followed() {
+        let root = json!({"$defs": {"a b": [1, {"c/d~e": 2}], "x%20y": 3, "~1": 4}});
+        for (reference, pointer) in [
+            ("#", Some("")),
+            ("#/$defs/a%20b/0", Some("/$defs/a b/0")),
+            ("#/$defs/a b/1/c~1d~0e", Some("/$defs/a b/1/c~1d~0e")),
+            ("#/%24defs/a%20b/1/c%2Fd%7E0e", Some("/$defs/a b/1/c~1d~0e")),
+            ("#/$defs/x%20y", Some("/$defs/x%20y")),
+            ("#/$defs/~1", Some("/$defs/~01")),
+            ("#/$defs/%", None),
+            ("#/$defs/a b/2", None),
+            ("#$defs", None),
+            ("other#/$defs", None),
+        ] {
+            let found = target(&reference.into(), &root);
+            assert_eq!(found, pointer.and_then(|pointer| root.pointer(pointer)), "{reference}");
+            let mut document = root.clone();
+            document["$ref"] = reference.into();
+            let schema = SchemaRef { document: Arc::new(document), pointer: SmolStr::default() };
+            let followed = followed(&schema).map(|schema| schema.pointer);
+            assert_eq!(followed.as_deref(), pointer, "{reference}");
+        }
+    }
+}
