@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 
 use minijinja::value::{Kwargs, Value};
-use minijinja::{Error, ErrorKind};
+use minijinja::{Error, ErrorKind, State};
 
 use super::value::as_text;
+
+/// Code of a filter or a function.
+pub(super) type Call = fn(&mut State, &[Value]) -> Result<Value, Error>;
 
 /// Positional and named arguments.
 pub(super) struct Args<'a> {

@@ -8,6 +8,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
 use minijinja::{Environment, ErrorKind as EngineErrorKind, Output, State, UndefinedBehavior};
 
+use super::args::Call;
 use super::budget::{charge, charge_value};
 use super::context::Variables;
 use super::functions::{FUNCTIONS, RAISED};
@@ -16,9 +17,6 @@ use super::value::as_text;
 use super::{filters, methods, opening, ops, print, sequences};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL};
-
-/// Code of a filter or a function.
-pub(super) type Call = fn(&mut State, &[Value]) -> std::result::Result<Value, minijinja::Error>;
 
 /// Filters that only the source pass writes.
 const OPERATORS: &[(&str, Call)] = &[
@@ -39,11 +37,6 @@ const OPERATORS: &[(&str, Call)] = &[
 
 /// The template's name within the engine. Neutral: the engine escapes by what it takes for a file's ending.
 const NAME: &str = "template";
-
-/// Whether a template may use the filter.
-pub(super) fn has_filter(name: &str) -> bool {
-    filters::FILTERS.iter().chain(sequences::FILTERS).any(|(known, _)| *known == name)
-}
 
 /// A function of ours as a template's value.
 #[derive(Debug)]

@@ -3,9 +3,8 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State, filters};
 
-use super::args::Args;
+use super::args::{Args, Call};
 use super::budget::check_text;
-use super::env::Call;
 use super::json::{self, Layout};
 use super::print;
 use super::text::{self, Ends};

@@ -3,11 +3,10 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State, functions};
 
-use super::args::Args;
+use super::args::{Args, Call};
 use super::budget::charge_items;
 use super::clock;
 use super::context::NOW;
-use super::env::Call;
 use super::map::Map;
 use super::print;
 use super::value::{Dict, List, items, own, pairs};

@@ -16,8 +16,7 @@ use memchr::memmem;
 use minijinja::value::{Object, ObjectRepr, Value};
 use minijinja::{Error, State};
 
-use super::source::find_tag;
-use super::token::{self, Token};
+use super::token::{self, Token, find_tag};
 
 /// The variable.
 pub(super) const NAME: &str = "add_generation_prompt";

@@ -5,9 +5,8 @@ use std::cmp::Ordering;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State, filters};
 
-use super::args::Args;
+use super::args::{Args, Call};
 use super::budget::check_text;
-use super::env::Call;
 use super::filters::{native, pair_list, subject};
 use super::print;
 use super::value::{List, as_text, items, own, pairs};

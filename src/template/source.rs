@@ -5,7 +5,7 @@ use memchr::memmem;
 
 use super::expr::{Rewriter, Stop};
 use super::opening::{self, Found, Opening};
-use super::token::Token;
+use super::token::{Token, find_tag};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::OPEN_ELIFS;
 
@@ -72,13 +72,6 @@ pub(super) fn rewrite(source: &str) -> Result<String> {
     }
     pass.text(&source[pos..]);
     Ok(pass.out)
-}
-
-/// Where the next tag or comment begins, at `from` or later.
-pub(super) fn find_tag(source: &str, from: usize) -> Option<usize> {
-    let bytes = source.as_bytes();
-    let mut open = memchr::memchr_iter(b'{', &bytes[from..]).map(|at| from + at);
-    open.find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#')))
 }
 
 /// A block whose text must be accounted for, and where its account stands in the output.

@@ -3,8 +3,8 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State};
 
-use super::print;
 use super::value::{List, Text, as_text};
+use super::{filters, print, sequences};
 
 type Test = fn(&State, &[Value]) -> Result<bool, Error>;
 
@@ -22,7 +22,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("==", |_, args| Ok(subject(args) == *other(args)?)),
     ("even", |_, args| Ok(integer(args)? % 2 == 0)),
     ("false", |_, args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
-    ("filter", |state, args| Ok(known(state.env(), args, super::env::has_filter))),
+    ("filter", |state, args| Ok(known(state.env(), args, has_filter))),
     ("float", |_, args| Ok(print::float(&subject(args)).is_some())),
     ("ge", |_, args| Ok(subject(args) >= *other(args)?)),
     (">=", |_, args| Ok(subject(args) >= *other(args)?)),
@@ -87,6 +87,11 @@ fn cased(args: &[Value], wanted: fn(char) -> bool, unwanted: fn(char) -> bool) -
     let value = subject(args);
     let text = print::text(&value);
     text.chars().any(wanted) && !text.chars().any(unwanted)
+}
+
+/// Whether a template may use the filter.
+fn has_filter(name: &str) -> bool {
+    filters::FILTERS.iter().chain(sequences::FILTERS).any(|(known, _)| *known == name)
 }
 
 fn known(_: &Environment, args: &[Value], known: impl Fn(&str) -> bool) -> bool {

@@ -1,4 +1,4 @@
-//! The tokens of a Jinja expression.
+//! The tags of a Jinja template, and the tokens of an expression.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'s> {
@@ -10,6 +10,13 @@ pub(super) enum Token<'s> {
     End(&'s str),
     /// The end of the source, or a character that is no token.
     None,
+}
+
+/// Where the next tag or comment begins, at `from` or later.
+pub(super) fn find_tag(source: &str, from: usize) -> Option<usize> {
+    let bytes = source.as_bytes();
+    let mut open = memchr::memchr_iter(b'{', &bytes[from..]).map(|at| from + at);
+    open.find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#')))
 }
 
 /// The next token of `source` at or after `pos`, and where it lies. `end` closes the tag, unless a bracket is open.
