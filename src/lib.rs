@@ -19,8 +19,10 @@ pub mod error;
 mod fallback;
 #[cfg(feature = "capi")]
 pub mod ffi;
+mod find;
 pub mod format;
 pub mod grammar;
+mod json_string;
 pub mod limits;
 pub mod lint;
 pub mod message;

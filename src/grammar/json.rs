@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::json_string::push_json_string;
 use crate::limits;
-use crate::peg::quoted;
 
 /// `value` as text; `None` where it is nested too deeply.
 pub(super) fn print(value: &Value) -> Option<String> {
@@ -33,13 +33,14 @@ fn push(value: &Value, out: &mut String, depth: usize) -> Option<()> {
                 if i > 0 {
                     out.push(',');
                 }
-                out.push_str(&quoted(name));
+                push_json_string(name, out, false);
                 out.push(':');
                 push(field, out, depth + 1)?;
             }
             out.push('}');
         }
         Value::Number(number) if number.is_f64() => out.push_str(&float(number.as_f64().unwrap_or_default())),
+        Value::String(text) => push_json_string(text, out, false),
         scalar => out.push_str(&scalar.to_string()),
     }
     Some(())

@@ -12,8 +12,8 @@ use super::primitive::{self, quoted};
 use super::rule::{Pad, Rule};
 use super::{json, keys, number};
 use crate::error::{Error, ErrorKind, Result};
+use crate::json_string::quoted as as_json;
 use crate::limits;
-use crate::peg::quoted as as_json;
 
 /// Turns one graph into rules of a builder.
 pub(super) struct Lowering<'b, 'g, 'a> {

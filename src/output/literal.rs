@@ -1,9 +1,7 @@
 //! JSON and Python literals to JSON, as they come: quotes become double quotes, line breaks in them escapes, `True`,
 //! `False` and `None` JSON's words. JSON comes out as it went in.
 
-use std::fmt::Write;
-
-use crate::peg::find_to_escape;
+pub(super) use crate::json_string::push_quoted;
 
 /// What is remembered between two pieces of a value.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,39 +86,9 @@ impl Literal {
     }
 }
 
-/// Writes a text as it stands inside a JSON string.
-pub(super) fn push_quoted(text: &str, json: &mut String) {
-    let mut rest = text;
-    while let Some(at) = find_to_escape(rest.as_bytes()) {
-        json.push_str(&rest[..at]);
-        match rest.as_bytes()[at] {
-            b'\n' => json.push_str("\\n"),
-            b'\t' => json.push_str("\\t"),
-            b'\r' => json.push_str("\\r"),
-            0x8 => json.push_str("\\b"),
-            0xc => json.push_str("\\f"),
-            b'"' => json.push_str("\\\""),
-            b'\\' => json.push_str("\\\\"),
-            byte => write!(json, "\\u{byte:04x}").expect("a String takes all that is written to it"),
-        }
-        rest = &rest[at + 1..];
-    }
-    json.push_str(rest);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn texts_are_quoted_as_json_quotes_them() {
-        let all: String = ('\0'..='\u{a0}').chain("äß€😀\u{2028}".chars()).collect();
-        for text in ["", "plain", all.as_str()] {
-            let mut json = String::from("\"");
-            push_quoted(text, &mut json);
-            assert_eq!(json + "\"", serde_json::Value::from(text).to_string());
-        }
-    }
 
     #[test]
     fn python_becomes_json_in_any_pieces() {

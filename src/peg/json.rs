@@ -1,11 +1,8 @@
 //! JSON as rules. Each is defined once per arena, on first use.
 
-use serde_json::Value;
-use smol_str::{SmolStr, format_smolstr};
-
 use super::builder::Builder;
 use super::expr::ExprId;
-use super::find::find_to_escape;
+use crate::json_string::quoted;
 
 impl Builder {
     /// Any JSON value.
@@ -86,14 +83,5 @@ impl Builder {
         let items = self.sequence([item, self.many(next), self.space(), close]);
         let whole = self.sequence([open, self.space(), self.choice([close, items])]);
         self.rule(name, whole)
-    }
-}
-
-/// A text as a JSON string.
-pub(crate) fn quoted(text: &str) -> SmolStr {
-    if find_to_escape(text.as_bytes()).is_none() {
-        format_smolstr!("\"{text}\"")
-    } else {
-        Value::from(text).to_string().into()
     }
 }

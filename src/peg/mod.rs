@@ -44,7 +44,6 @@ mod check;
 mod class;
 mod compile;
 mod expr;
-mod find;
 mod json;
 mod machine;
 mod program;
@@ -54,13 +53,14 @@ mod tree;
 mod until;
 mod utf8;
 
+use crate::find;
+
 pub use builder::Builder;
 pub use capture::{Capture, CaptureLog, Visible};
 pub use compile::{Region, compile};
 pub use expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Ranges, SchemaRef, TagId};
-pub(crate) use find::{find, find_to_escape};
-pub(crate) use json::quoted;
 pub use machine::{Budget, Machine, State};
+pub(crate) use find::find;
 pub use program::Program;
 pub use tree::{Node, Outcome, Tree, TreeParser};
 pub use utf8::{incomplete_tail, lossy};

@@ -8,6 +8,7 @@ use minijinja::{Error, ErrorKind};
 
 use super::print::{float, float_text, text};
 use super::value::{Dict, List, as_text, items, pairs};
+use crate::json_string::push_json_string;
 
 /// How the text is laid out.
 pub(super) struct Layout {
@@ -38,7 +39,7 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         return Err(Error::new(ErrorKind::OutOfFuel, "the result of tojson is too long"));
     }
     if let Some(text) = as_text(value) {
-        write_string(out, text, layout.ascii);
+        push_json_string(text, out, layout.ascii);
         return Ok(());
     }
     if let Some(list) = value.downcast_object_ref::<List>() {
@@ -77,7 +78,7 @@ fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, leve
         pairs.to_mut().sort_by_cached_key(|(key, _)| text(key).into_owned());
     }
     bracket(out, ['{', '}'], layout, level, &pairs, |out, (key, item)| {
-        write_string(out, &key_text(key), layout.ascii);
+        push_json_string(&key_text(key), out, layout.ascii);
         out.push_str(&layout.key);
         write(out, item, layout, level + 1)
     })
@@ -119,33 +120,4 @@ fn bracket<T>(
     }
     out.push(ends[1]);
     Ok(())
-}
-
-fn write_string(out: &mut String, text: &str, ascii: bool) {
-    // All that is escaped, and nothing else in a plain text, is a byte by itself.
-    let plain = |b: u8| b >= 0x20 && b != b'"' && b != b'\\' && !(ascii && b >= 0x7f);
-    out.push('"');
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(|b| !plain(b)) {
-        out.push_str(&rest[..at]);
-        let mut chars = rest[at..].chars();
-        match chars.next().unwrap_or_default() {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if (c as u32) < 0x20 || (ascii && c as u32 >= 0x7f) => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-            c => out.push(c),
-        }
-        rest = chars.as_str();
-    }
-    out.push_str(rest);
-    out.push('"');
 }

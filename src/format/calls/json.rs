@@ -1,10 +1,9 @@
 //! Calls that are JSON throughout: `{"name": "f", "arguments": {...}}`, with the fields and wrappers that a layout names.
 
-use serde_json::Value;
-
 use super::super::Wanted;
 use super::super::parts::Parts;
 use crate::analysis::ToolsLayout;
+use crate::json_string::quoted;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
@@ -136,7 +135,7 @@ impl Call<'_> {
         let p = self.p;
         let mut before = vec![self.open(), p.space()];
         before.extend(self.ids().filter(|id| !id.contains('.')).map(|id| self.leading(self.id(id))));
-        before.extend([p.literal(Value::from(holder).to_string()), p.space(), p.literal(":"), p.space()]);
+        before.extend([p.literal(quoted(holder)), p.space(), p.literal(":"), p.space()]);
         before.extend([p.literal("{"), p.space()]);
         let head = self.up_to_name(before, name_field);
         let arguments = p.json_member(args_field, p.json_args(self.tool));

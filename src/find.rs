@@ -15,18 +15,25 @@ pub(crate) fn find(byte: u8, text: &[u8]) -> Option<usize> {
 }
 
 /// The first of either byte.
-pub(super) fn find2([a, b]: [u8; 2], text: &[u8]) -> Option<usize> {
+pub(crate) fn find2([a, b]: [u8; 2], text: &[u8]) -> Option<usize> {
     near_or_far(text, |word| equal(word, a) | equal(word, b), |text| memchr2(a, b, text))
 }
 
 /// The first of three bytes.
-pub(super) fn find3([a, b, c]: [u8; 3], text: &[u8]) -> Option<usize> {
+pub(crate) fn find3([a, b, c]: [u8; 3], text: &[u8]) -> Option<usize> {
     near_or_far(text, |word| equal(word, a) | equal(word, b) | equal(word, c), |text| memchr3(a, b, c, text))
 }
 
 /// The first byte that a JSON string must escape.
 pub(crate) fn find_to_escape(text: &[u8]) -> Option<usize> {
     eight_by_eight(text, |word| equal(word, b'"') | equal(word, b'\\') | below(word, b' '))
+}
+
+/// The first byte that a JSON string in ASCII must escape: those, and all that is no printable ASCII.
+pub(crate) fn find_to_escape_ascii(text: &[u8]) -> Option<usize> {
+    eight_by_eight(text, |word| {
+        equal(word, b'"') | equal(word, b'\\') | below(word, b' ') | equal(word, 0x7F) | (word & (ONES * 0x80))
+    })
 }
 
 fn near_or_far(text: &[u8], mask: impl Fn(u64) -> u64, far: impl FnOnce(&[u8]) -> Option<usize>) -> Option<usize> {
@@ -82,6 +89,8 @@ mod tests {
                 assert_eq!(find3([b'a', 0x80, 0x7F], text), plain(&|byte| [b'a', 0x80, 0x7F].contains(&byte)));
                 let must = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
                 assert_eq!(find_to_escape(text), plain(&must));
+                let must = |byte: u8| must(byte) || byte >= 0x7F;
+                assert_eq!(find_to_escape_ascii(text), plain(&must));
             }
         }
     }
