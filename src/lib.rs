@@ -14,6 +14,7 @@
 
 pub mod analysis;
 pub mod builtin;
+mod char_class;
 pub mod chat;
 pub mod error;
 mod fallback;

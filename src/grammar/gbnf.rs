@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::char_class::{self, Unreadable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
@@ -187,6 +188,10 @@ impl<'a> Reader<'a> {
         Error::invalid(format!("grammar, line {line}: {}", message.as_ref()))
     }
 
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
     fn peek(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
@@ -338,7 +343,8 @@ impl<'a> Reader<'a> {
     fn literal(&mut self, symbols: &mut Vec<Symbol>) -> Result<()> {
         self.at += 1;
         while !self.skip("\"") {
-            let c = self.character()?;
+            let (c, rest) = self.character(self.rest())?;
+            self.at = self.text.len() - rest.len();
             symbols.push(self.class_id(Class { ranges: vec![(c, c)], negated: false }));
         }
         Ok(())
@@ -349,45 +355,28 @@ impl<'a> Reader<'a> {
         let negated = self.skip("^");
         let mut ranges = Vec::new();
         while !self.skip("]") {
-            let low = self.character()?;
-            let rest = &self.text[self.at..];
-            let high = if rest.starts_with('-') && !rest.starts_with("-]") {
-                self.at += 1;
-                self.character()?
-            } else {
-                low
-            };
-            ranges.push((low, high));
+            let is_end = |rest: &str| rest.starts_with(']');
+            let (range, rest) = char_class::range(self.rest(), is_end, |text| self.character(text))?;
+            self.at = self.text.len() - rest.len();
+            ranges.push(range);
         }
         // A class without characters is no item at all.
         Ok(if ranges.is_empty() { None } else { Some(self.class_id(Class { ranges, negated })) })
     }
 
-    fn character(&mut self) -> Result<u32> {
-        let c = self.take().ok_or_else(|| self.error("the grammar ends inside quotes or brackets"))?;
-        if c != '\\' {
-            return Ok(u32::from(c));
-        }
-        let kind = self.take();
-        let digits = match kind {
-            Some('x') => 2,
-            Some('u') => 4,
-            Some('U') => 8,
-            Some('t') => return Ok(9),
-            Some('r') => return Ok(13),
-            Some('n') => return Ok(10),
-            Some(c @ ('\\' | '"' | '[' | ']' | '-')) => return Ok(u32::from(c)),
-            _ => return Err(self.error(format!("there is no escape \\{}", kind.unwrap_or(' ')))),
-        };
-        let hex =
-            self.text.get(self.at..self.at + digits).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        match hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()) {
-            Some(code) => {
-                self.at += digits;
-                Ok(code)
-            }
-            None => Err(self.error(format!("expected {digits} hexadecimal digits"))),
-        }
+    /// The character at the start of `text`, which all of the rest of the grammar is, and what follows.
+    fn character(&mut self, text: &'a str) -> Result<(u32, &'a str)> {
+        char_class::character(text).map_err(|problem| {
+            let (read, message) = match problem {
+                Unreadable::End => (0, "the grammar ends inside quotes or brackets".to_owned()),
+                Unreadable::Escape(kind) => {
+                    (1 + kind.map_or(0, char::len_utf8), format!("there is no escape \\{}", kind.unwrap_or(' ')))
+                }
+                Unreadable::Digits(_, digits) => (2, format!("expected {digits} hexadecimal digits")),
+            };
+            self.at = self.text.len() - text.len() + read;
+            self.error(message)
+        })
     }
 
     fn bounds(&mut self, depth: usize) -> Result<Bounds> {

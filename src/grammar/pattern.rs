@@ -10,6 +10,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::builder::Builder;
 use super::graph::Count;
 use super::rule::{Rule, spelled};
+use crate::char_class::{self, Unreadable};
 use crate::limits;
 
 /// Characters that mean something outside of classes, and that a backslash makes plain.
@@ -134,6 +135,7 @@ impl<'a> Parser<'a> {
     }
 
     fn atom(&mut self) -> Parsed<Part> {
+        let written = self.rest;
         match self.take().unwrap_or_default() {
             '.' => {
                 self.bare = true;
@@ -166,9 +168,10 @@ impl<'a> Parser<'a> {
                     Ok(Part::Char(c.into()))
                 }
                 Some(_) => {
-                    let (c, text) = self.escape()?;
+                    let (c, rest) = character(written)?;
+                    self.rest = rest;
                     self.bare |= must_be_escaped(c);
-                    Ok(Part::Char(text))
+                    Ok(Part::Char(written[..written.len() - rest.len()].to_owned()))
                 }
             },
             c => {
@@ -179,77 +182,27 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An escape that GBNF knows, after its backslash: the character, and how it was written.
-    fn escape(&mut self) -> Parsed<(char, String)> {
-        let before = self.rest;
-        let kind = self.take();
-        let digits = match kind {
-            Some('x') => 2,
-            Some('u') => 4,
-            Some('U') => 8,
-            _ => 0,
-        };
-        let known = match kind {
-            Some('t') => Some('\t'),
-            Some('r') => Some('\r'),
-            Some('n') => Some('\n'),
-            Some(c @ ('\\' | '"' | '[' | ']' | '-')) => Some(c),
-            _ if digits > 0 => {
-                let hex = self.rest.get(..digits).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-                hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32)
-            }
-            _ => None,
-        };
-        match known {
-            Some(c) => {
-                self.rest = &self.rest[digits..];
-                Ok((c, format!("\\{}", &before[..before.len() - self.rest.len()])))
-            }
-            None => Err(Unsupported(format!("the escape \\{}", kind.unwrap_or_default()))),
-        }
-    }
-
     fn class(&mut self) -> Parsed<Part> {
         let negated = self.skip("^");
-        let mut text = String::from(if negated { "[^" } else { "[" });
-        let mut low = None;
-        let mut has_range = false;
+        let written = self.rest;
         let mut ranges: Vec<(char, char)> = Vec::new();
-        loop {
-            let (c, written) = match self.take() {
-                None => return Err(Invalid("a [ is not closed".into())),
-                Some(']') => break,
-                Some('\\') if self.rest.is_empty() => return Err(Invalid("a [ is not closed".into())),
-                Some('\\') => self.escape()?,
-                Some('\0') => ('\0', "\\x00".to_owned()),
-                Some(c) => (c, c.to_string()),
-            };
-            text.push_str(&written);
-            // A dash between two characters makes a range of them.
-            if let (true, Some(low)) = (has_range, low) {
-                if c < low {
-                    return Err(Invalid(format!("the range {low}-{c} is reversed")));
-                }
-                ranges.pop();
-                ranges.push((low, c));
-                has_range = false;
-                continue;
+        while !self.rest.starts_with(']') {
+            let ((low, high), rest) = char_class::range(self.rest, |rest| rest.starts_with(']'), character)?;
+            if high < low {
+                return Err(Invalid(format!("the range {low}-{high} is reversed")));
             }
-            ranges.push((c, c));
-            low = Some(c);
-            if self.rest.starts_with('-') && !self.rest.starts_with("-]") && self.rest.len() > 1 {
-                self.take();
-                text.push('-');
-                has_range = true;
-            }
+            ranges.push((low, high));
+            self.rest = rest;
         }
         if ranges.is_empty() {
             return Err(Unsupported("it has an empty class".into()));
         }
-        text.push(']');
+        // A class stays as it is written; only a NUL would end the text for a reader written in C.
+        let written = written[..written.len() - self.rest.len()].replace('\0', "\\x00");
+        self.take();
         let has = |c: char| ranges.iter().any(|(low, high)| *low <= c && c <= *high) != negated;
         self.bare |= ('\0'..='\x1F').chain(['"', '\\']).any(has);
-        Ok(Part::Class(text))
+        Ok(Part::Class(format!("[{}{written}]", if negated { "^" } else { "" })))
     }
 
     /// A part with the quantifier that follows it, if one does.
@@ -307,6 +260,19 @@ impl<'a> Parser<'a> {
         count.min = count.min.min(most);
         self.rest = rest;
         Ok(count)
+    }
+}
+
+/// The first character that is written in `text`, with the escapes that GBNF knows, and what follows it.
+fn character(text: &str) -> Parsed<(char, &str)> {
+    let unknown = |kind: char| Unsupported(format!("the escape \\{kind}"));
+    match char_class::character(text) {
+        Ok((code, rest)) => match char::from_u32(code) {
+            Some(c) => Ok((c, rest)),
+            None => Err(unknown(text.chars().nth(1).unwrap_or_default())),
+        },
+        Err(Unreadable::Escape(Some(kind)) | Unreadable::Digits(kind, _)) => Err(unknown(kind)),
+        Err(Unreadable::Escape(None) | Unreadable::End) => Err(Invalid("a [ is not closed".into())),
     }
 }
 

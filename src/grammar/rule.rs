@@ -6,9 +6,10 @@
 
 use std::fmt::{self, Write};
 
-use smol_str::{SmolStr, SmolStrBuilder};
+use smol_str::SmolStr;
 
 use super::gbnf;
+use crate::char_class::{self, Spelling};
 use crate::error::Result;
 
 /// The body of a rule, or a part of one.
@@ -76,20 +77,7 @@ impl Rule {
 
     /// One character of these, or with `negated` any other.
     pub fn one_of(negated: bool, chars: impl IntoIterator<Item = char>) -> Rule {
-        let mut class = SmolStrBuilder::new();
-        class.push_str(if negated { "[^" } else { "[" });
-        let mut chars = chars.into_iter().peekable();
-        while let Some(c) = chars.next() {
-            match c {
-                // A dash at the end is no range.
-                '-' if chars.peek().is_none() => class.push('-'),
-                // The format has no escape for it, and in front it would negate the class.
-                '^' => class.push_str("\\x5E"),
-                c => push_class_char(&mut class, c),
-            }
-        }
-        class.push(']');
-        Rule::Class(class.finish())
+        Rule::Class(char_class::spelled(chars.into_iter().map(|c| (c, c)), negated, Spelling::Plain))
     }
 
     /// A body written as GBNF, in one line; blanks around it do not count. It may refer to rules that are not there yet.
@@ -237,19 +225,6 @@ fn push_spelled(text: &str, out: &mut String) {
         rest = &rest[at + 1..];
     }
     out.push_str(rest);
-}
-
-fn push_class_char(class: &mut SmolStrBuilder, c: char) {
-    match c {
-        '\r' => class.push_str("\\r"),
-        '\n' => class.push_str("\\n"),
-        '\0' => class.push_str("\\x00"),
-        ']' | '\\' | '-' => {
-            class.push('\\');
-            class.push(c);
-        }
-        c => class.push(c),
-    }
 }
 
 #[cfg(test)]

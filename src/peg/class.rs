@@ -1,6 +1,7 @@
 //! Sets of characters as people write them.
 
 use super::expr::{CharSet, Ranges};
+use crate::char_class::{self, Unreadable};
 use crate::error::{Error, Result};
 
 impl CharSet {
@@ -18,11 +19,7 @@ impl CharSet {
         let mut ranges = Ranges::new();
         let mut rest = text;
         while !rest.is_empty() {
-            let (low, mut after) = character(rest).map_err(wrong)?;
-            let mut high = low;
-            if let Some(end) = after.strip_prefix('-').filter(|end| !end.is_empty()) {
-                (high, after) = character(end).map_err(wrong)?;
-            }
+            let ((low, high), after) = char_class::range(rest, str::is_empty, character).map_err(wrong)?;
             rest = after;
             if low > high {
                 return Err(wrong(format!("{low:?} comes after {high:?}")));
@@ -38,24 +35,14 @@ impl CharSet {
 
 /// The first character that is written in `text`, which is not empty, and what follows it.
 fn character(text: &str) -> Result<(char, &str), String> {
-    let mut chars = text.chars();
-    let first = chars.next().unwrap_or_default();
-    let Some(escaped) = chars.next().filter(|_| first == '\\') else { return Ok((first, &text[first.len_utf8()..])) };
-    let rest = &text[1 + escaped.len_utf8()..];
-    let digits = match escaped {
-        'n' => return Ok(('\n', rest)),
-        't' => return Ok(('\t', rest)),
-        'r' => return Ok(('\r', rest)),
-        'x' => 2,
-        'u' => 4,
-        'U' => 8,
-        other => return Ok((other, rest)),
-    };
-    let code = rest.get(..digits).filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
-    let Some(code) = code else { return Ok((escaped, rest)) };
-    match u32::from_str_radix(code, 16).ok().and_then(char::from_u32) {
-        Some(c) => Ok((c, &rest[digits..])),
-        None => Err(format!("\\{escaped}{code} is no character")),
+    match char_class::character(text) {
+        Ok((code, rest)) => match char::from_u32(code) {
+            Some(c) => Ok((c, rest)),
+            None => Err(format!("{} is no character", &text[..text.len() - rest.len()])),
+        },
+        // What is no escape means itself.
+        Err(Unreadable::Escape(Some(c)) | Unreadable::Digits(c, _)) => Ok((c, &text[1 + c.len_utf8()..])),
+        Err(Unreadable::Escape(None) | Unreadable::End) => Ok(('\\', "")),
     }
 }
 
