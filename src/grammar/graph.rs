@@ -53,6 +53,19 @@ pub(super) enum Format {
     DateTime,
 }
 
+impl Format {
+    /// The format of that name, if it has a rule.
+    pub fn named(name: &str) -> Option<Format> {
+        match name {
+            "date" => Some(Format::Date),
+            "time" => Some(Format::Time),
+            "date-time" => Some(Format::DateTime),
+            "uuid" | "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => Some(Format::Uuid),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Count {
     pub min: u64,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::graph::{Format, Node};
+use super::graph::Node;
 use super::valid;
 use crate::limits;
 
@@ -24,19 +24,6 @@ const OF_OBJECTS: &[&str] = &[
 ];
 const CONDITIONS: &[&str] = &["not", "if"];
 const VALUES: &[&str] = &["const", "enum"];
-
-impl Format {
-    /// The format of that name, if it has a rule.
-    pub(super) fn named(name: &str) -> Option<Format> {
-        match name {
-            "date" => Some(Format::Date),
-            "time" => Some(Format::Time),
-            "date-time" => Some(Format::DateTime),
-            "uuid" | "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => Some(Format::Uuid),
-            _ => None,
-        }
-    }
-}
 
 /// Keywords of `fields` that would narrow what `node` allows, were they followed, each with what is done instead.
 pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, String)> {

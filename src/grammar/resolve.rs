@@ -7,6 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 use super::graph::{Count, Format, Graph, Node, NodeId, Place, Property, Text};
+use super::schema::{all_of, says_object, says_string};
 use super::{keywords, pointer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -114,31 +115,22 @@ impl<'a> Resolver<'a> {
             Some(Value::String(name)) => name,
             Some(_) => return Err(self.error(id, "type must be the name of a type, or an array of names")),
         };
-        let says_object = fields.contains_key("properties")
-            || fields.get("additionalProperties").is_some_and(|allowed| *allowed != Value::Bool(true));
-        let all_of = fields.get("allOf");
-        match (name, all_of) {
-            ("" | "object", Some(branches)) if !says_object => {
-                Ok(Node::AllOf(self.branches(branches, "allOf", id, depth)?))
-            }
-            ("string", Some(branches)) => Ok(Node::AllOf(self.branches(branches, "allOf", id, depth)?)),
-            ("", _) if says_object => self.object(fields, id, depth),
-            ("", _) if fields.contains_key("items") || fields.contains_key("prefixItems") => {
-                self.array(fields, id, depth)
-            }
-            ("", _) => {
-                let says_string = ["pattern", "minLength", "maxLength"].iter().any(|key| fields.contains_key(*key));
-                let is_string = says_string || self.format(fields, id)?.is_some();
-                if is_string { self.string(fields, id) } else { Ok(Node::Any) }
-            }
-            ("object", _) => self.object(fields, id, depth),
-            ("string", _) => self.string(fields, id),
-            ("array", _) => self.array(fields, id, depth),
-            ("integer", _) => self.integer(fields, id),
-            ("number", _) => Ok(Node::Number),
-            ("boolean", _) => Ok(Node::Boolean),
-            ("null", _) => Ok(Node::Null),
-            (name, _) => Err(self.error(id, format!("there is no type {name:?}"))),
+        if let Some(branches) = all_of(fields, name) {
+            return Ok(Node::AllOf(self.branches(branches, "allOf", id, depth)?));
+        }
+        match name {
+            "" if says_object(fields) => self.object(fields, id, depth),
+            "" if fields.contains_key("items") || fields.contains_key("prefixItems") => self.array(fields, id, depth),
+            "" if says_string(fields) => self.string(fields, id),
+            "" => self.format(fields, id).map(|_| Node::Any),
+            "object" => self.object(fields, id, depth),
+            "string" => self.string(fields, id),
+            "array" => self.array(fields, id, depth),
+            "integer" => self.integer(fields, id),
+            "number" => Ok(Node::Number),
+            "boolean" => Ok(Node::Boolean),
+            "null" => Ok(Node::Null),
+            name => Err(self.error(id, format!("there is no type {name:?}"))),
         }
     }
 

@@ -3,11 +3,15 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::graph::Format;
 use super::pointer::target;
 use crate::error::{Error, Result};
 use crate::limits;
+
+/// The keywords of a schema.
+type Fields = Map<String, Value>;
 
 /// Reads the text of a schema.
 ///
@@ -105,114 +109,88 @@ impl Types {
 /// The types that a value matching `schema` may have. `root` is where `$ref` points into; a reference that leads nowhere, or
 /// in a circle, adds none.
 pub fn types(schema: &Value, root: &Value) -> Types {
-    types_within(schema, root, 0, &Cell::new(limits::TYPE_STEPS))
+    Walk { root, silent: Types::ALL, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0)
 }
 
-fn types_within(schema: &Value, root: &Value, depth: usize, left: &Cell<usize>) -> Types {
-    if depth > limits::JSON_DEPTH || !step(left) {
-        return Types::NONE;
+/// Whether a schema speaks of strings, in any of its branches: one that says nothing of types does not. `root` and references
+/// are as in [`types`].
+pub fn may_be_string(schema: &Value, root: &Value) -> bool {
+    Walk { root, silent: Types::NONE, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0).has(Types::STRING)
+}
+
+/// A walk through a schema and what it refers to. Where several keywords compete, the one counts that makes the rules.
+struct Walk<'a> {
+    root: &'a Value,
+    /// The types of a schema that says nothing of types.
+    silent: Types,
+    /// How many more parts may be looked at.
+    left: Cell<usize>,
+}
+
+impl Walk<'_> {
+    fn types(&self, schema: &Value, depth: usize) -> Types {
+        self.left.set(self.left.get().saturating_sub(1));
+        if depth > limits::JSON_DEPTH || self.left.get() == 0 {
+            return Types::NONE;
+        }
+        let Value::Object(fields) = schema else { return self.silent };
+        let inner = |schema: &Value| self.types(schema, depth + 1);
+        if let Some(reference) = fields.get("$ref") {
+            return target(reference, self.root).map_or(Types::NONE, inner);
+        }
+        if let Some(Value::Array(branches)) = fields.get("oneOf").or_else(|| fields.get("anyOf")) {
+            return branches.iter().map(inner).fold(Types::NONE, Types::or);
+        }
+        if let Some(value) = fields.get("const") {
+            return Types::of(value);
+        }
+        if let Some(Value::Array(values)) = fields.get("enum") {
+            return values.iter().map(Types::of).fold(Types::NONE, Types::or);
+        }
+        match fields.get("type") {
+            Some(Value::Array(names)) => {
+                let names = names.iter().filter_map(Value::as_str);
+                names.map(|name| self.of_type(fields, name, depth)).fold(Types::NONE, Types::or)
+            }
+            kind => self.of_type(fields, kind.and_then(Value::as_str).unwrap_or(""), depth),
+        }
     }
-    let inner = |schema: &Value| types_within(schema, root, depth + 1, left);
-    if let Some(reference) = schema.get("$ref") {
-        return target(reference, root).map_or(Types::NONE, inner);
-    }
-    if let Some(Value::Array(branches)) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
-        return branches.iter().map(inner).fold(Types::NONE, Types::or);
-    }
-    if let Some(Value::Array(names)) = schema.get("type") {
-        return names.iter().filter_map(Value::as_str).map(Types::named).fold(Types::NONE, Types::or);
-    }
-    if let Some(value) = schema.get("const") {
-        return Types::of(value);
-    }
-    if let Some(Value::Array(values)) = schema.get("enum") {
-        return values.iter().map(Types::of).fold(Types::NONE, Types::or);
-    }
-    let name = schema.get("type").and_then(Value::as_str).unwrap_or("");
-    if let Some(Value::Array(branches)) = all_of(schema, name) {
-        return branches.iter().map(inner).fold(Types::ALL, Types::and);
-    }
-    match name {
-        "" if says_object(schema) => Types::OBJECT,
-        "" if schema.get("items").or(schema.get("prefixItems")).is_some() => Types::ARRAY,
-        "" if says_string(schema) => Types::STRING,
-        "" => Types::ALL,
-        name => Types::named(name),
+
+    /// As if `name` were the `type`; empty: there is none.
+    fn of_type(&self, fields: &Fields, name: &str, depth: usize) -> Types {
+        if let Some(Value::Array(branches)) = all_of(fields, name) {
+            let mut said = branches.iter().filter(|branch| !says_nothing(branch)).peekable();
+            return match (name, said.peek()) {
+                ("", None) => self.silent,
+                ("", _) => said.map(|branch| self.types(branch, depth + 1)).fold(Types::ALL, Types::and),
+                _ => said.map(|branch| self.types(branch, depth + 1)).fold(Types::named(name), Types::and),
+            };
+        }
+        match name {
+            "" if says_object(fields) => Types::OBJECT,
+            "" if fields.contains_key("items") || fields.contains_key("prefixItems") => Types::ARRAY,
+            "" if says_string(fields) => Types::STRING,
+            "" => self.silent,
+            name => Types::named(name),
+        }
     }
 }
 
-/// Whether one more part of a schema may be looked at.
-fn step(left: &Cell<usize>) -> bool {
-    left.set(left.get().saturating_sub(1));
-    left.get() > 0
+/// The branches of `allOf` in a schema of the type `name`, or of none, where nothing else makes its rules.
+pub(super) fn all_of<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
+    fields.get("allOf").filter(|_| name == "string" || matches!(name, "" | "object") && !says_object(fields))
 }
 
 /// Whether a schema has a key that only means something for objects.
-fn says_object(schema: &Value) -> bool {
-    schema.get("properties").is_some()
-        || schema.get("additionalProperties").is_some_and(|allowed| *allowed != Value::Bool(true))
+pub(super) fn says_object(fields: &Fields) -> bool {
+    fields.contains_key("properties")
+        || fields.get("additionalProperties").is_some_and(|allowed| *allowed != Value::Bool(true))
 }
 
-/// The branches of `allOf`, where nothing that comes before it speaks.
-fn all_of<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
-    schema.get("allOf").filter(|_| name == "string" || matches!(name, "" | "object") && !says_object(schema))
-}
-
-/// Whether a value that matches `schema` may be a string, by any of its branches. `root` is where `$ref` points into.
-/// A reference that leads nowhere, or in a circle, counts as no string.
-pub fn may_be_string(schema: &Value, root: &Value) -> bool {
-    allows_string(schema, root, 0, &Cell::new(limits::TYPE_STEPS))
-}
-
-fn allows_string(schema: &Value, root: &Value, depth: usize, left: &Cell<usize>) -> bool {
-    if depth > limits::JSON_DEPTH || !step(left) {
-        return false;
-    }
-    let inner = |schema: &Value| allows_string(schema, root, depth + 1, left);
-    let any = |branches: &Value| branches.as_array().is_some_and(|all| all.iter().any(inner));
-    if let Some(reference) = schema.get("$ref") {
-        return target(reference, root).is_some_and(inner);
-    }
-    if let Some(branches) = schema.get("oneOf").or_else(|| schema.get("anyOf")) {
-        return any(branches);
-    }
-    if let Some(Value::Array(types)) = schema.get("type") {
-        return types.iter().any(|one| {
-            let mut single = schema.clone();
-            single["type"] = one.clone();
-            inner(&single)
-        });
-    }
-    if let Some(value) = schema.get("const") {
-        return value.is_string();
-    }
-    if let Some(Value::Array(values)) = schema.get("enum") {
-        return values.iter().any(Value::is_string);
-    }
-    let name = schema.get("type").and_then(Value::as_str).unwrap_or("");
-    if let Some(Value::Array(branches)) = all_of(schema, name) {
-        // Every branch must allow a string, and one that says nothing does not make it one.
-        let mut said = branches.iter().filter(|branch| !says_nothing(branch)).peekable();
-        return said.peek().is_some() && said.all(inner);
-    }
-    match name {
-        "string" => true,
-        "" => {
-            !says_object(schema) && schema.get("items").or(schema.get("prefixItems")).is_none() && says_string(schema)
-        }
-        _ => false,
-    }
-}
-
-/// Whether an untyped schema has a key that only means something for strings.
-fn says_string(schema: &Value) -> bool {
-    let known = |format: &str| matches!(format, "date" | "time" | "date-time" | "uuid") || is_uuid_version(format);
-    ["pattern", "minLength", "maxLength"].iter().any(|key| schema.get(key).is_some())
-        || schema.get("format").and_then(Value::as_str).is_some_and(known)
-}
-
-fn is_uuid_version(format: &str) -> bool {
-    format.strip_prefix("uuid").is_some_and(|version| matches!(version, "1" | "2" | "3" | "4" | "5"))
+/// Whether a schema has a key that only means something for strings.
+pub(super) fn says_string(fields: &Fields) -> bool {
+    ["pattern", "minLength", "maxLength"].iter().any(|key| fields.contains_key(*key))
+        || fields.get("format").and_then(Value::as_str).and_then(Format::named).is_some()
 }
 
 /// Whether a schema allows any value.
@@ -230,7 +208,7 @@ fn says_nothing(schema: &Value) -> bool {
         "items",
         "prefixItems",
     ];
-    keys.iter().all(|key| schema.get(key).is_none()) && !says_string(schema)
+    schema.as_object().is_none_or(|fields| keys.iter().all(|key| !fields.contains_key(*key)) && !says_string(fields))
 }
 
 #[cfg(test)]
@@ -251,6 +229,9 @@ mod tests {
                 Types::OBJECT.or(Types::NUMBER).or(Types::BOOLEAN),
             ),
             (json!({"allOf": [{}, {"type": "array"}]}), Types::ARRAY),
+            (json!({"type": "object", "allOf": [{}]}), Types::OBJECT),
+            (json!({"type": ["string", "null"], "enum": [null]}), Types::NULL),
+            (json!({"type": ["string", "array"], "allOf": [{"minLength": 1}]}), Types::STRING.or(Types::ARRAY)),
             (json!({"properties": {}}), Types::OBJECT),
             (json!({"minLength": 1}), Types::STRING),
         ] {
@@ -269,6 +250,7 @@ mod tests {
             json!({"pattern": "^a$"}),
             json!({"format": "uuid4"}),
             json!({"allOf": [{}, {"type": "string"}]}),
+            json!({"type": "string", "allOf": [{}]}),
             json!({"$ref": "#/$defs/s", "$defs": {"s": {"type": "string"}}}),
         ];
         let no = [
@@ -276,6 +258,8 @@ mod tests {
             json!(true),
             json!({"type": "integer"}),
             json!({"enum": [1, 2]}),
+            json!({"type": ["string", "integer"], "enum": [1, 2]}),
+            json!({"allOf": [{}]}),
             json!({"type": "object", "properties": {"a": {"type": "string"}}}),
             json!({"allOf": [{"type": "string"}, {"type": "integer"}]}),
             json!({"$ref": "#"}),
