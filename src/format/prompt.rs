@@ -57,6 +57,12 @@ pub(crate) fn with_thinking(message: &Value) -> Value {
     message
 }
 
+/// The calls of an assistant message that makes some.
+pub(crate) fn calls_of(message: &Value) -> Option<&Vec<Value>> {
+    let calls = message.get("tool_calls").filter(|_| message["role"] == "assistant")?.as_array()?;
+    (!calls.is_empty()).then_some(calls)
+}
+
 impl Prompt {
     /// Goes on in the message that the request continues, if any: `opening`, which ends where reasoning begins, then the
     /// message's reasoning, then, where the model continues the content, `between` and the content.

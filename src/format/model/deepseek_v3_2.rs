@@ -20,7 +20,7 @@ use super::has_all;
 use crate::error::Result;
 use crate::format::calls::members::{Member, arguments};
 use crate::format::parts::Parts;
-use crate::format::prompt::{Prompt, PromptInput, plain, render};
+use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render};
 use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
 use crate::grammar::Trigger;
 use crate::grammar::schema::Types;
@@ -85,12 +85,6 @@ fn order_results(messages: &mut [Value]) {
         }
         at += len.max(1);
     }
-}
-
-/// The calls of an assistant message that makes some.
-fn calls_of(message: &Value) -> Option<&Vec<Value>> {
-    let calls = message.get("tool_calls").filter(|_| message["role"] == "assistant")?.as_array()?;
-    (!calls.is_empty()).then_some(calls)
 }
 
 const TURN: &str = "<｜Assistant｜>";

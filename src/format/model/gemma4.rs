@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::format::parts::Parts;
-use crate::format::prompt::{Prompt, PromptInput, plain, render};
+use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render};
 use crate::format::{Delimiter, Format, Thinking, Wanted};
 use crate::grammar::Trigger;
 use crate::message::Tool;
@@ -77,12 +77,6 @@ fn fold_results(messages: &[Value]) -> Vec<Value> {
         folded.push(Value::Object(turn));
     }
     folded
-}
-
-/// The calls of an assistant message that makes some.
-fn calls_of(message: &Value) -> Option<&Vec<Value>> {
-    let calls = message.get("tool_calls").filter(|_| message["role"] == "assistant")?.as_array()?;
-    (!calls.is_empty()).then_some(calls)
 }
 
 /// The content of an assistant message that only says something, and what follows it.
