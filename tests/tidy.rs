@@ -1,6 +1,6 @@
 //! What must hold of the source as text. Each rule says what to do where it is broken.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,19 @@ const IMPORTS: &[(&str, &[&str])] = &[
 /// Words that belong to one module.
 const OWNED: &[(&str, &str)] =
     &[("unsafe", "ffi"), ("minijinja", "template"), ("chrono", "template"), ("regex_lite", "grammar")];
+
+/// Files that may import each other. Everywhere else, files of a folder stand one above the other; a file and what is in the
+/// folder of its name do not count.
+const CIRCLES: &[&[&str]] = &[
+    // Nouns of the C surface, which are made of each other.
+    &["src/ffi/grammar.rs", "src/ffi/message.rs", "src/ffi/params.rs", "src/ffi/parser.rs"],
+    // A value prints itself, and printing looks into values.
+    &["src/template/print.rs", "src/template/value.rs"],
+];
+
+/// Circles that are to be untied.
+const CIRCLES_FOR_NOW: &[&[&str]] =
+    &[&["src/format/assemble.rs", "src/format/draft.rs", "src/format/recovery.rs", "src/format/verdict.rs"]];
 
 /// A file that is longer does more than one thing.
 const MAX_LINES: usize = 500;
@@ -68,6 +81,49 @@ fn some_things_are_one_modules_business() {
         }
     }
     report("each thing of OWNED in tests/tidy.rs stays in its module", &broken);
+}
+
+#[test]
+fn files_do_not_import_each_other() {
+    let files = source_files();
+    let found = Modules::of(&files).circles();
+    let allowed: Vec<BTreeSet<&str>> =
+        CIRCLES.iter().chain(CIRCLES_FOR_NOW).map(|files| files.iter().copied().collect()).collect();
+    let names = |circle: &BTreeSet<&str>| circle.iter().copied().collect::<Vec<_>>().join(", ");
+    let new = found.iter().filter(|circle| !allowed.contains(circle));
+    let new = new.map(|circle| format!("{}: move what they share to one of them, or below all", names(circle)));
+    let gone = allowed.iter().filter(|circle| !found.contains(circle));
+    let gone = gone.map(|circle| format!("{}: no such circle (any more): strike it from CIRCLES", names(circle)));
+    report("files of src do not import each other in a circle", &new.chain(gone).collect::<Vec<_>>());
+}
+
+#[test]
+fn paths_are_found_as_rust_finds_them() {
+    let source =
+        |path: &str, text: &str| Source { path: path.to_owned(), module: String::new(), text: text.to_owned() };
+    let files = [
+        source("src/lib.rs", "pub mod a;\npub mod b;"),
+        source("src/a/mod.rs", "mod one;\nmod two;\nmod three;\npub use three::{self as other, deep::Named, Third};"),
+        source("src/a/one.rs", "use super::{\n    two::{Two, Deuce},\n    Third,\n};\n// use crate::b::B;"),
+        source("src/a/two.rs", "fn f() -> crate::b::B { super::one::g() }"),
+        source("src/a/three.rs", "use crate::a::Named;\n#[cfg(test)]\nmod tests {\n    use crate::a::one;\n}"),
+        source("src/a/three/deep.rs", "use super::super::one::{*};\nuse std::one;"),
+        source("src/b.rs", "use crate::a::{Named, Own};"),
+    ];
+    let modules = Modules::of(&files);
+    let imports: Vec<(&str, Vec<&str>)> =
+        modules.imports.iter().map(|(file, to)| (*file, to.iter().copied().collect())).collect();
+    let expected = [
+        ("src/a/one.rs", vec!["src/a/three.rs", "src/a/two.rs"]),
+        ("src/a/three/deep.rs", vec!["src/a/one.rs"]),
+        ("src/a/two.rs", vec!["src/a/one.rs", "src/b.rs"]),
+        ("src/b.rs", vec!["src/a/mod.rs", "src/a/three/deep.rs"]),
+    ];
+    assert_eq!(imports, expected);
+    assert_eq!(
+        modules.circles(),
+        [BTreeSet::from(["src/a/one.rs", "src/a/two.rs", "src/a/three/deep.rs", "src/b.rs"])].into_iter().collect()
+    );
 }
 
 #[test]
@@ -126,6 +182,167 @@ impl Source {
         let lines = self.text.lines().zip(1..);
         lines.map(|(line, number)| (number, line.find("//").map_or(line, |comment| &line[..comment])))
     }
+}
+
+/// A path in the code from `crate` on, one name a step. In the binary it begins with `bin`.
+type ModulePath<'a> = Vec<&'a str>;
+
+/// Which files the code of each names. A file, what contains it and what it contains count as one.
+struct Modules<'a> {
+    imports: BTreeMap<&'a str, BTreeSet<&'a str>>,
+}
+
+impl<'a> Modules<'a> {
+    fn of(files: &'a [Source]) -> Self {
+        let files: BTreeMap<ModulePath, &Source> = files.iter().map(|file| (module_path(&file.path), file)).collect();
+        let mut brought = BTreeMap::new();
+        let mut imports: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let named: Vec<_> = files.iter().map(|(module, file)| (module, named_in(file, module, &files))).collect();
+        for (module, named) in &named {
+            let by_use = named.iter().filter(|named| named.by_use);
+            brought.extend(by_use.map(|named| (([*module, &[named.name][..]].concat()), named.path.clone())));
+        }
+        for (module, named) in &named {
+            for Named { path, .. } in named {
+                let to = leads_to(path.clone(), &files, &brought);
+                if !to.starts_with(module) && !module.starts_with(&to) {
+                    imports.entry(&files[*module].path).or_default().insert(&files[&to].path);
+                }
+            }
+        }
+        Modules { imports }
+    }
+
+    /// Files that lead to each other.
+    fn circles(&self) -> BTreeSet<BTreeSet<&'a str>> {
+        let reached = |file: &'a str| {
+            let mut reached = BTreeSet::new();
+            let mut open = vec![file];
+            while let Some(next) = open.pop() {
+                open.extend(self.imports.get(next).into_iter().flatten().filter(|to| reached.insert(**to)));
+            }
+            reached
+        };
+        let reached: BTreeMap<&str, BTreeSet<&str>> = self.imports.keys().map(|file| (*file, reached(file))).collect();
+        let back = |from: &str, to: &str| reached.get(to).is_some_and(|reached| reached.contains(from));
+        let circle = |(file, to): (&&str, &BTreeSet<&'a str>)| to.iter().copied().filter(|to| back(file, to)).collect();
+        reached.iter().map(circle).filter(|circle: &BTreeSet<&str>| !circle.is_empty()).collect()
+    }
+}
+
+fn module_path(file: &str) -> ModulePath<'_> {
+    let path = file.trim_start_matches("src/").trim_end_matches(".rs");
+    let (root, path) = path.strip_prefix("bin/chatparse/").map_or(("crate", path), |path| ("bin", path));
+    [root].into_iter().chain(path.split('/').filter(|step| !matches!(*step, "lib" | "main" | "mod"))).collect()
+}
+
+/// A path that some code names.
+struct Named<'a> {
+    path: ModulePath<'a>,
+    /// What the code calls it.
+    name: &'a str,
+    by_use: bool,
+}
+
+/// The paths inside the crate that a file names, less those of its tests.
+fn named_in<'a>(file: &'a Source, module: &[&'a str], files: &BTreeMap<ModulePath<'a>, &Source>) -> Vec<Named<'a>> {
+    let mut words = Vec::new();
+    for (_, line) in file.code().take_while(|(_, line)| !line.contains("#[cfg(test)]")) {
+        let mut rest = line;
+        while let Some(c) = rest.chars().next() {
+            let length = match c {
+                _ if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+                _ if rest.starts_with("::") => 2,
+                c => c.len_utf8(),
+            };
+            words.extend(Some(&rest[..length]).filter(|word| !word.trim().is_empty()));
+            rest = &rest[length..];
+        }
+    }
+    let mut named = Vec::new();
+    for at in 0..words.len() {
+        let before = at.checked_sub(1).map_or("", |before| words[before]);
+        let by_use = before == "use";
+        let inside = matches!(words[at], "crate" | "self" | "super") && words.get(at + 1) == Some(&"::");
+        if before == "::" || !by_use && !inside {
+            continue;
+        }
+        let mut found = Vec::new();
+        take_tree(&words, at, &[], &mut found);
+        for (path, name) in found {
+            let mut absolute = module.to_vec();
+            let mut steps = &path[..];
+            match path[0] {
+                "crate" => absolute.truncate(1),
+                "self" | "super" => {}
+                child if files.contains_key(&[module, &[child]].concat()) => {}
+                _ => continue,
+            }
+            while let ["crate" | "self" | "super", rest @ ..] = steps {
+                if steps[0] == "super" {
+                    absolute.pop();
+                }
+                steps = rest;
+            }
+            absolute.extend(steps.iter().filter(|step| **step != "self"));
+            named.push(Named { path: absolute, name, by_use });
+        }
+    }
+    named
+}
+
+/// Takes the tree of paths at `at`, such as `a::{b, c::*, d as e}`, and returns where it ends.
+fn take_tree<'a>(
+    words: &[&'a str],
+    mut at: usize,
+    before: &[&'a str],
+    found: &mut Vec<(Vec<&'a str>, &'a str)>,
+) -> usize {
+    let mut path = before.to_vec();
+    loop {
+        match words.get(at).copied().unwrap_or("") {
+            "{" => {
+                while !matches!(words.get(at).copied(), None | Some("}")) {
+                    at = take_tree(words, at + 1, &path, found);
+                }
+                return at + 1;
+            }
+            word if word.starts_with(is_word) => {
+                path.push(word);
+                at += 1;
+                if words.get(at) == Some(&"::") {
+                    at += 1;
+                    continue;
+                }
+                let name = if words.get(at) == Some(&"as") { words[at + 1] } else { word };
+                found.push((path, name));
+            }
+            _ if path.is_empty() => {}
+            // `*`, or the generics of a call.
+            _ => found.push((path, "*")),
+        }
+        while !matches!(words.get(at).copied(), None | Some("," | "}" | ";")) {
+            at += 1;
+        }
+        return at;
+    }
+}
+
+/// The module with a file of its own that a path leads into. `brought`: where names that a module uses come from.
+fn leads_to<'a>(
+    mut path: ModulePath<'a>,
+    files: &BTreeMap<ModulePath<'a>, &Source>,
+    brought: &BTreeMap<ModulePath<'a>, ModulePath<'a>>,
+) -> ModulePath<'a> {
+    let own = |path: &[&str]| (1..=path.len()).rev().find(|length| files.contains_key(&path[..*length])).unwrap_or(1);
+    // What is brought may have been brought there.
+    for _ in 0..4 {
+        let named = path.len().min(own(&path) + 1);
+        let Some(target) = brought.get(&path[..named]).filter(|_| named > own(&path)) else { break };
+        path = target.iter().chain(&path[named..]).copied().collect();
+    }
+    path.truncate(own(&path));
+    path
 }
 
 fn root() -> &'static Path {
