@@ -99,6 +99,30 @@ impl Sum {
                     self.calls[delta.call][2].push_str(delta.text);
                 }
                 DeltaKind::ToolEnd => assert!(self.ended.insert(delta.call), "a call ends once"),
+                withdrawn => panic!("{withdrawn:?} without a rollback"),
+            }
+        }
+    }
+
+    /// Takes back what a rollback withdraws.
+    fn withdraw<'a>(&mut self, deltas: impl Iterator<Item = chatparse::Delta<'a>>) {
+        let cut = |from: &mut String, text: &str| {
+            assert!(!text.is_empty() && from.ends_with(text), "{from:?} does not end with {text:?}");
+            from.truncate(from.len() - text.len());
+        };
+        for delta in deltas {
+            match delta.kind {
+                DeltaKind::ContentWithdrawn => cut(&mut self.content, delta.text),
+                DeltaKind::ReasoningWithdrawn => cut(&mut self.reasoning, delta.text),
+                DeltaKind::CallWithdrawn => {
+                    assert_eq!(delta.call + 1, self.calls.len(), "the last call goes first");
+                    assert_eq!(self.calls.pop().unwrap()[0], delta.text);
+                    self.ended.remove(&delta.call);
+                }
+                DeltaKind::ToolIdWithdrawn => cut(&mut self.calls[delta.call][1], delta.text),
+                DeltaKind::ToolArgumentsWithdrawn => cut(&mut self.calls[delta.call][2], delta.text),
+                DeltaKind::ToolEndWithdrawn => assert!(self.ended.remove(&delta.call), "only what ended"),
+                added => panic!("{added:?} in a rollback"),
             }
         }
     }
@@ -149,6 +173,48 @@ fn check(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
     }
 }
 
+/// Feeds other output behind each checkpoint, takes it back, and goes on: the message is as if it had never been.
+fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
+    let params = &known(name).0;
+    let bytes: Vec<&[u8]> = output.chunks(1).collect();
+    let (steps, all, status) = run(params, &bytes, cut_off);
+    let mut stream = Stream::new(&params.parser);
+    let (mut sum, mut fed) = (Sum::default(), 0);
+    // Where the checkpoint is, up to where output stays, and what comes in between and goes.
+    let mut rounds = cuts.chunks_exact(3).map(|cut| [cut[0], cut[1], cut[2]].map(|cut| cut % (output.len() + 1)));
+    let mut feed = |stream: &mut Stream, sum: &mut Sum, pieces: &[u8], fed: &mut usize| {
+        for piece in pieces.chunks(1 + cuts.len()) {
+            *fed += piece.len();
+            sum.add(stream.feed(piece), *fed);
+        }
+    };
+    while let Some([at, stays, other]) = rounds.next() {
+        let at = at.max(fed);
+        feed(&mut stream, &mut sum, &output[fed..at], &mut fed);
+        stream.checkpoint();
+        let stays = stays.max(at);
+        for other in [&output[other..], &output[..other]] {
+            feed(&mut stream, &mut sum, &output[fed..stays], &mut fed);
+            feed(&mut stream, &mut sum, other, &mut fed);
+            if other.len() % 2 == 0 {
+                stream.finish(cut_off);
+                sum.add(stream.deltas(), fed);
+            }
+            sum.withdraw(stream.rollback(stays).unwrap());
+            fed = stays;
+            if stays > 0 && stays > at {
+                let text = String::from_utf8_lossy(output);
+                assert_eq!(sum, steps[stays - 1].1, "{name}: {text:?} back at {stays} from {at}");
+            }
+            assert_eq!(Sum::of(&stream.message(), &sum.ended), sum, "deltas make up the message");
+        }
+    }
+    feed(&mut stream, &mut sum, &output[fed..], &mut fed);
+    let ended = stream.finish(cut_off);
+    sum.add(stream.deltas(), fed);
+    assert_eq!((sum, ended.status), (all, status), "{name}: {:?}", String::from_utf8_lossy(output));
+}
+
 fn template_name() -> impl Strategy<Value = &'static str> {
     prop::sample::select(builtin::names().collect::<Vec<_>>())
 }
@@ -195,6 +261,7 @@ proptest! {
         cut_off in any::<bool>(),
     ) {
         check(name, &output, &cuts, cut_off);
+        check_rollback(name, &output, &cuts, cut_off);
     }
 
     #[test]
@@ -205,7 +272,27 @@ proptest! {
         cut_off in any::<bool>(),
     ) {
         check(name, &output, &cuts, cut_off);
+        check_rollback(name, &output, &cuts, cut_off);
     }
+}
+
+#[test]
+fn a_rollback_needs_a_checkpoint_and_a_byte_behind_it() {
+    let params = &known("chatml").0;
+    let mut stream = Stream::new(&params.parser);
+    let _ = stream.feed(b"one ");
+    assert!(stream.rollback(4).err().unwrap().message().contains("no checkpoint"));
+    stream.checkpoint();
+    let _ = stream.feed(b"two");
+    for length in [3, 8] {
+        assert!(stream.rollback(length).err().unwrap().message().contains("not between 4"));
+    }
+    assert_eq!(stream.message().content, "one two");
+    assert_eq!(stream.finish(false).message.content, "one two");
+    let withdrawn: Vec<_> = stream.rollback(5).unwrap().map(|delta| (delta.kind, delta.text, delta.span)).collect();
+    assert_eq!(withdrawn, [(DeltaKind::ContentWithdrawn, "wo", 5..7)]);
+    let _ = stream.feed(b"ree");
+    assert_eq!(stream.finish(false).message.content, "one tree");
 }
 
 #[test]

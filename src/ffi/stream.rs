@@ -14,10 +14,10 @@ use super::text::{bytes, chat_str, view};
 use crate::error::{Error, Result};
 use crate::message::{DeltaKind, Status, chunk_delta};
 use crate::parser::Parser;
-use crate::stream::{Ended, Stream};
+use crate::stream::{Budget, Ended, Stream};
 
 /// A parse in progress: bytes of the output in, what they add to the message out. It reads each byte once, takes nothing back
-/// that it has shown, and gives the same message however the output is cut.
+/// that it has shown unless it is asked to (`chat_stream_rollback`), and gives the same message however the output is cut.
 ///
 /// One thread at a time. The life of a stream:
 ///
@@ -86,6 +86,18 @@ pub enum chat_delta_kind {
     ToolArguments = 5,
     /// The tool call is whole: its last delta, with an empty text. A call that the output breaks off has none.
     ToolEnd = 6,
+    /// After `chat_stream_rollback` only, as all that follow: the text is to be taken from the end of `reasoning_content`.
+    ReasoningWithdrawn = 101,
+    /// The text is to be taken from the end of `content`.
+    ContentWithdrawn = 102,
+    /// The last tool call, of this name, is to be removed, with its id and its arguments.
+    CallWithdrawn = 103,
+    /// The id of a tool call is to be removed.
+    ToolIdWithdrawn = 104,
+    /// The text is to be taken from the end of the arguments of a tool call.
+    ToolArgumentsWithdrawn = 105,
+    /// A tool call is not whole any more; the text is empty.
+    ToolEndWithdrawn = 106,
 }
 
 impl From<DeltaKind> for chat_delta_kind {
@@ -97,6 +109,12 @@ impl From<DeltaKind> for chat_delta_kind {
             DeltaKind::ToolId => chat_delta_kind::ToolId,
             DeltaKind::ToolArguments => chat_delta_kind::ToolArguments,
             DeltaKind::ToolEnd => chat_delta_kind::ToolEnd,
+            DeltaKind::ReasoningWithdrawn => chat_delta_kind::ReasoningWithdrawn,
+            DeltaKind::ContentWithdrawn => chat_delta_kind::ContentWithdrawn,
+            DeltaKind::CallWithdrawn => chat_delta_kind::CallWithdrawn,
+            DeltaKind::ToolIdWithdrawn => chat_delta_kind::ToolIdWithdrawn,
+            DeltaKind::ToolArgumentsWithdrawn => chat_delta_kind::ToolArgumentsWithdrawn,
+            DeltaKind::ToolEndWithdrawn => chat_delta_kind::ToolEndWithdrawn,
         }
     }
 }
@@ -232,7 +250,7 @@ pub extern "C" fn chat_stream_delta(
     })
 }
 
-/// All deltas of the last feed or finish as the `delta` object of one OpenAI chunk, e.g.
+/// All deltas of the last feed or finish (none of a rollback) as the `delta` object of one OpenAI chunk, e.g.
 /// `{"content":"Hi","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{"}}]}`, or `{}` where they
 /// add nothing. An `id` is there where the model's format has one; clients may want one all the same.
 ///
@@ -297,6 +315,76 @@ pub extern "C" fn chat_stream_clone(
         out.write(give(chat_stream(Guarded::new(stream.0.get()?.clone()))));
         Ok(())
     })
+}
+
+/// Notes how the parse stands: from now on `chat_stream_rollback` goes back to this byte of the output or to any later one. There
+/// is one checkpoint at a time; a new one takes the place of the old one. For speculative decoding: set it where the output is
+/// certain, feed the draft, roll back to the last byte that was accepted.
+///
+/// Costs what the parser holds open (the depth of nesting), not the length of the output.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for a stream that is finished.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_checkpoint(
+    stream: Option<&mut chat_stream>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        required(stream, "stream")?.0.change(|parse| {
+            parse.running()?.checkpoint();
+            Ok(())
+        })
+    })
+}
+
+/// Takes back all output behind its first `output_len` bytes, counted over all bytes fed, as if they had not been fed; a stream
+/// that is finished goes on. What that takes away from the message is then in `chat_stream_delta`, with the kinds that say
+/// "withdrawn" and no others: calls from the last one on, then texts.
+///
+/// Costs what is taken back since the checkpoint, which stays.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, without a checkpoint, and for a length that is less than the checkpoint's or
+/// more than there is. Nothing changes then.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_rollback(
+    stream: Option<&mut chat_stream>,
+    output_len: usize,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        required(stream, "stream")?.0.change(|parse| {
+            let _ = parse.stream.rollback(output_len)?;
+            parse.ended = None;
+            Ok(())
+        })
+    })
+}
+
+/// Sets how much work the parse may take from here on: `base`, and `per_byte` for each byte of output; the units are
+/// instructions of the parser, bytes it moves over and attempts it takes back. Formats take some 20 a byte. Where the budget is
+/// used up, the rest of the output is content, and a diagnostic of the kind `CHAT_DIAGNOSTIC_KIND_LIMIT` says so. The default is
+/// 1,000,000 and 500.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_set_budget(
+    stream: Option<&mut chat_stream>,
+    base: u64,
+    per_byte: u64,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        required(stream, "stream")?.0.change(|parse| {
+            parse.stream.set_budget(Budget { base, per_byte });
+            Ok(())
+        })
+    })
+}
+
+/// The work that the parse has taken so far, in the units of `chat_stream_set_budget`. 0 for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_work(stream: Option<&chat_stream>) -> u64 {
+    chat_stream::usable(stream).map_or(0, |parse| parse.stream.work())
 }
 
 /// Back to the start of the output, as if the stream were new.

@@ -287,7 +287,7 @@ pub fn chunk_delta<'a>(deltas: impl Iterator<Item = Delta<'a>>) -> Value {
             DeltaKind::ToolId => "id",
             DeltaKind::ToolName => "name",
             DeltaKind::ToolArguments => "arguments",
-            DeltaKind::ToolEnd => continue,
+            _ => continue,
         };
         let fields = match delta.kind {
             DeltaKind::Reasoning | DeltaKind::Content => &mut chunk,

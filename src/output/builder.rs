@@ -4,12 +4,15 @@
 //! in the message, and the events that come in their place must show the same. Positions are those of the parsed text, of which
 //! the first `prefill` bytes are not output; spans of deltas are of the output.
 
+mod rollback;
+
 use std::ops::Range;
 
 use super::event::{CallFlags, Channel, Event, Sink, Text};
 use super::piece_table::PieceTable;
 use super::report::CallRecord;
 use crate::message::{Delta, DeltaKind, Message, ToolCall};
+use rollback::Checkpoint;
 
 #[derive(Clone, Debug, Default)]
 struct Call {
@@ -46,18 +49,6 @@ pub(crate) struct BuilderMark {
     begun: usize,
     has_id: bool,
     arguments: usize,
-}
-
-/// How the message stood, less its texts.
-#[derive(Clone, Debug)]
-struct Checkpoint {
-    calls: usize,
-    begun: usize,
-    reasoning_shows: bool,
-    reported_to: usize,
-    contradicted: bool,
-    /// The calls whose arguments have a checkpoint: the one at hand, and those that events were taken back from since.
-    changed: Vec<(usize, CallState, String)>,
 }
 
 /// The growing message.
@@ -331,90 +322,5 @@ impl MessageBuilder {
             }
             _ => self.deltas.push(Entry { kind, call, text: from..to, span }),
         }
-    }
-}
-
-/// Going back to an earlier byte of the output, where what was shown is withdrawn.
-impl MessageBuilder {
-    /// Notes how the message stands for [`MessageBuilder::rollback`].
-    pub fn set_checkpoint(&mut self) {
-        for (index, ..) in self.checkpoint.take().into_iter().flat_map(|old| old.changed) {
-            self.calls[index].arguments.clear_checkpoint();
-        }
-        self.reasoning.set_checkpoint();
-        self.content.set_checkpoint();
-        self.checkpoint = Some(Checkpoint {
-            calls: self.calls.len(),
-            begun: self.begun,
-            reasoning_shows: self.reasoning_shows,
-            reported_to: self.reported_to,
-            contradicted: self.contradicted,
-            changed: Vec::new(),
-        });
-        if let Some(index) = self.begun.checked_sub(1) {
-            self.save(index);
-        }
-    }
-
-    /// Makes sure that a rollback restores a call which is about to change.
-    fn save(&mut self, index: usize) {
-        let Some(checkpoint) = &mut self.checkpoint else { return };
-        if index < checkpoint.calls && !self.calls[index].arguments.has_checkpoint() {
-            let call = &mut self.calls[index];
-            call.arguments.set_checkpoint();
-            checkpoint.changed.push((index, call.state.clone(), call.id.clone()));
-        }
-    }
-
-    /// Back to the checkpoint, which stays set. What was shown since becomes the deltas, one for each text that grew.
-    pub fn rollback(&mut self, parsed: &[u8]) {
-        self.clear_deltas();
-        let Some(checkpoint) = self.checkpoint.take() else { return };
-        let shown = self.reasoning_shows;
-        let whole = if shown && !checkpoint.reasoning_shows { Some(self.reasoning.text(parsed)) } else { None };
-        let since = self.reasoning.rollback(parsed);
-        if shown {
-            self.withdraw(DeltaKind::Reasoning, 0, &whole.unwrap_or(since));
-        }
-        let content = self.content.rollback(parsed);
-        self.withdraw(DeltaKind::Content, 0, &content);
-        for (index, state, id) in checkpoint.changed {
-            let arguments = self.calls[index].arguments.rollback(parsed);
-            let added = if id.is_empty() { self.calls[index].id.clone() } else { String::new() };
-            self.withdraw(DeltaKind::ToolId, index, &added);
-            self.withdraw(DeltaKind::ToolArguments, index, &arguments);
-            if self.calls[index].state.ended && !state.ended {
-                self.withdraw_mark(DeltaKind::ToolEnd, index);
-            }
-            let call = &mut self.calls[index];
-            (call.state, call.id) = (state, id);
-        }
-        for (index, call) in self.calls.split_off(checkpoint.calls).into_iter().enumerate() {
-            let index = checkpoint.calls + index;
-            self.withdraw(DeltaKind::ToolName, index, &call.name);
-            self.withdraw(DeltaKind::ToolId, index, &call.id);
-            self.withdraw(DeltaKind::ToolArguments, index, &call.arguments.text(parsed));
-            if call.state.ended {
-                self.withdraw_mark(DeltaKind::ToolEnd, index);
-            }
-        }
-        self.begun = checkpoint.begun;
-        self.reasoning_shows = checkpoint.reasoning_shows;
-        self.reported_to = checkpoint.reported_to;
-        self.contradicted = checkpoint.contradicted;
-        self.set_checkpoint();
-    }
-
-    fn withdraw(&mut self, kind: DeltaKind, call: usize, text: &str) {
-        if !text.is_empty() {
-            let from = self.delta_text.len();
-            self.delta_text.push_str(text);
-            self.deltas.push(Entry { kind, call, text: from..self.delta_text.len(), span: 0..0 });
-        }
-    }
-
-    fn withdraw_mark(&mut self, kind: DeltaKind, call: usize) {
-        let end = self.delta_text.len();
-        self.deltas.push(Entry { kind, call, text: end..end, span: 0..0 });
     }
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::literal::push_quoted;
+use crate::json_string::push_quoted;
 use crate::peg::lossy;
 
 /// The two texts of a message.
@@ -22,7 +22,7 @@ pub(crate) enum Event<'a> {
     /// More of its text.
     Text(Channel, Text<'a>, Range<usize>),
     /// The region ends here.
-    End(Channel, usize),
+    End(usize),
     /// A call begins: its name, which is the span's text, and what of its id and arguments came before the name.
     Call { name: &'a str, id: &'a str, arguments: &'a str, flags: CallFlags, span: Range<usize> },
     /// The id of the call at hand.

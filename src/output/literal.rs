@@ -1,7 +1,7 @@
 //! JSON and Python literals to JSON, as they come: quotes become double quotes, line breaks in them escapes, `True`,
 //! `False` and `None` JSON's words. JSON comes out as it went in.
 
-pub(super) use crate::json_string::push_quoted;
+use crate::json_string::push_quoted;
 
 /// What is remembered between two pieces of a value.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::event::Text;
-use super::literal::push_quoted;
+use crate::json_string::push_quoted;
 use crate::peg::lossy;
 
 /// Where a slice of the text is.
@@ -41,12 +41,11 @@ pub(super) struct PieceTable {
 /// How a table stood, less what of it still stands.
 #[derive(Clone, Debug)]
 struct Checkpoint {
-    length: usize,
     /// Bytes of pending text.
     pending: usize,
     /// What stands of it: the lowest position that writing was taken back to since.
     low: usize,
-    /// The slices from `low` to `length`, the last one first, and their owned text, the last part first.
+    /// The slices behind that, the last one first, and their owned text, the last part first.
     slices: Vec<Slice>,
     owned: Vec<String>,
 }
@@ -156,10 +155,6 @@ impl PieceTable {
         self.length
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.length == 0 && self.is_confirmed()
-    }
-
     /// Whether nothing is pending.
     pub fn is_confirmed(&self) -> bool {
         self.pending.is_empty()
@@ -215,8 +210,8 @@ impl PieceTable {
 
     /// Notes how the text stands for [`PieceTable::rollback`].
     pub fn set_checkpoint(&mut self) {
-        let (length, pending) = (self.length, self.pending.len() - self.confirmed);
-        self.checkpoint = Some(Checkpoint { length, pending, low: length, slices: Vec::new(), owned: Vec::new() });
+        let pending = self.pending.len() - self.confirmed;
+        self.checkpoint = Some(Checkpoint { pending, low: self.length, slices: Vec::new(), owned: Vec::new() });
     }
 
     pub fn has_checkpoint(&self) -> bool {

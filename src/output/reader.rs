@@ -180,8 +180,7 @@ impl CaptureReader {
             }
             Tag::Content | Tag::Reasoning => {
                 self.text(tag, pos, output, true, sink);
-                let channel = if tag == Tag::Content { Channel::Content } else { Channel::Reasoning };
-                sink.event(Event::End(channel, pos));
+                sink.event(Event::End(pos));
             }
             _ if tag.streams() => self.text(tag, pos, output, true, sink),
             _ => self.word(tag, from..pos, output, sink),

@@ -64,7 +64,7 @@ impl Sink for Routed<'_> {
                     parser.feed(end, output, &mut written.builder);
                 }
             }
-            Event::End(_, at) => {
+            Event::End(at) => {
                 let end = if written.whole == Some(at) { End::Output } else { End::Region };
                 written.close_fallback(end, &output[..at]);
             }

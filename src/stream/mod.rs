@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub use crate::peg::Budget;
 pub use ended::Ended;
 
-use crate::error::Result;
-use crate::fallback::{End, FallbackConfig};
+use crate::error::{Error, Result};
+use crate::fallback::{End, FallbackConfig, FallbackParser};
 use crate::message::{Delta, Leniency, Message, Status};
 use crate::output::{CaptureReader, Channel, Event, MessageBuilder, Sink, Text};
 use crate::parser::Parser;
@@ -28,6 +28,7 @@ pub struct Stream {
     output: Vec<u8>,
     written: Written,
     at: Place,
+    checkpoint: Option<Box<Checkpoint>>,
     /// Nothing was fed yet: what the prompt has begun is still to be told.
     fresh: bool,
 }
@@ -42,6 +43,16 @@ struct Place {
     limit: bool,
     /// Everything before this position is in the message or is its markup, where the output left the format.
     covered: usize,
+}
+
+/// How a parse stood, less its texts.
+#[derive(Clone)]
+struct Checkpoint {
+    /// The length of the prefill and the output.
+    length: usize,
+    at: Place,
+    fallback: Option<Box<FallbackParser>>,
+    limit: Option<usize>,
 }
 
 impl Parser {
@@ -96,6 +107,7 @@ impl Stream {
             output,
             written: Written::new(prefill, Arc::clone(parser.fallback())),
             at: Place { format, left: None, limit: false, covered: prefill },
+            checkpoint: None,
             fresh: true,
         };
         stream.advance(prefill);
@@ -206,6 +218,47 @@ impl Stream {
         let budget = self.written.budget;
         *self = Stream::new(&self.parser.clone());
         self.set_budget(budget);
+    }
+
+    /// Notes how the parse stands: [`Stream::rollback`] goes back to this byte of the output, or to any later one. There is one
+    /// checkpoint at a time. Costs what the parser holds open, not the length of the output.
+    pub fn checkpoint(&mut self) {
+        self.written.builder.set_checkpoint();
+        self.checkpoint = Some(Box::new(Checkpoint {
+            length: self.output.len(),
+            at: self.at.clone(),
+            fallback: self.written.fallback.clone(),
+            limit: self.written.limit,
+        }));
+    }
+
+    /// Takes back all output behind its first `length` bytes, as if they had not been fed, also of a parse that is finished. Gives
+    /// what that takes away from the message, calls from the last one on, then texts. Costs what is taken back since the
+    /// checkpoint, which stays.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] where there is no checkpoint, and for a length that is not between the checkpoint's and
+    /// the output's.
+    pub fn rollback(&mut self, length: usize) -> Result<impl ExactSizeIterator<Item = Delta<'_>>> {
+        let prefill = self.prefill();
+        let written = self.output.len() - prefill;
+        let Some(checkpoint) = &self.checkpoint else {
+            return Err(Error::invalid("stream: there is no checkpoint to roll back to"));
+        };
+        let first = checkpoint.length - prefill;
+        if !(first..=written).contains(&length) {
+            return Err(Error::invalid(format!(
+                "length: {length} is not between {first}, the checkpoint, and {written}"
+            )));
+        }
+        let Checkpoint { length: noted, at, fallback, limit } = Checkpoint::clone(checkpoint);
+        let shown = self.written.builder.rollback(&self.output);
+        (self.at, self.written.fallback, self.written.limit, self.written.whole) = (at, fallback, limit, None);
+        let again = self.output[noted..prefill + length].to_vec();
+        self.output.truncate(noted);
+        self.extend(&again);
+        self.written.builder.withdraw(shown, &(length..written));
+        Ok(self.written.builder.deltas())
     }
 
     fn prefill(&self) -> usize {

@@ -137,6 +137,6 @@ fn part_name(kind: DeltaKind) -> &'static str {
         DeltaKind::ToolName => "tool name",
         DeltaKind::ToolId => "tool id",
         DeltaKind::ToolArguments => "arguments",
-        DeltaKind::ToolEnd => "tool end",
+        _ => "tool end",
     }
 }

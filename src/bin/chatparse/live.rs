@@ -28,7 +28,7 @@ impl Live {
             DeltaKind::ToolName => (format!("call {}", delta.call + 1), Paint::Call),
             DeltaKind::ToolId => (format!("call {}", delta.call + 1), Paint::Faint),
             DeltaKind::ToolArguments => (format!("call {}", delta.call + 1), Paint::Plain),
-            DeltaKind::ToolEnd => return Ok(()),
+            _ => return Ok(()),
         };
         let is_call = |kind| !matches!(kind, DeltaKind::Reasoning | DeltaKind::Content);
         let here = Some((delta.kind, delta.call));

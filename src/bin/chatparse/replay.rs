@@ -166,7 +166,7 @@ fn row<'a>(deltas: impl Iterator<Item = chatparse::Delta<'a>>) -> Map<String, Va
             DeltaKind::ToolName => "+name",
             DeltaKind::ToolId => "+id",
             DeltaKind::ToolArguments => "+arguments",
-            DeltaKind::ToolEnd => continue,
+            _ => continue,
         };
         if matches!(delta.kind, DeltaKind::Reasoning | DeltaKind::Content) {
             append(&mut row, key, delta.text);

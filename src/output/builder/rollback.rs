@@ -1,0 +1,119 @@
+//! Going back to an earlier byte of the output, where what was shown is withdrawn.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::{CallState, Entry, MessageBuilder};
+use crate::message::DeltaKind;
+
+/// How the message stood, less its texts.
+#[derive(Clone, Debug)]
+pub(super) struct Checkpoint {
+    calls: usize,
+    begun: usize,
+    reasoning_shows: bool,
+    reported_to: usize,
+    contradicted: bool,
+    /// The calls whose arguments have a checkpoint, and how they stood: the one at hand, and those that changed since.
+    changed: Vec<(usize, CallState, String)>,
+}
+
+/// What was shown since a checkpoint, by the part of the message that it was shown of.
+pub(crate) struct Shown(Vec<((DeltaKind, usize), String)>);
+
+impl MessageBuilder {
+    /// Notes how the message stands for [`MessageBuilder::rollback`].
+    pub fn set_checkpoint(&mut self) {
+        for (index, ..) in self.checkpoint.take().into_iter().flat_map(|old| old.changed) {
+            self.calls[index].arguments.clear_checkpoint();
+        }
+        self.reasoning.set_checkpoint();
+        self.content.set_checkpoint();
+        self.checkpoint = Some(Checkpoint {
+            calls: self.calls.len(),
+            begun: self.begun,
+            reasoning_shows: self.reasoning_shows,
+            reported_to: self.reported_to,
+            contradicted: self.contradicted,
+            changed: Vec::new(),
+        });
+        if let Some(index) = self.begun.checked_sub(1) {
+            self.save(index);
+        }
+    }
+
+    /// Makes sure that a rollback restores a call which is about to change.
+    pub(super) fn save(&mut self, index: usize) {
+        let Some(checkpoint) = &mut self.checkpoint else { return };
+        let call = &mut self.calls[index];
+        if index < checkpoint.calls && !call.arguments.has_checkpoint() {
+            call.arguments.set_checkpoint();
+            checkpoint.changed.push((index, call.state.clone(), call.id.clone()));
+        }
+    }
+
+    /// Goes back to the checkpoint, which stays set. Gives what was shown since.
+    pub fn rollback(&mut self, parsed: &[u8]) -> Shown {
+        self.clear_deltas();
+        let mut shown = Vec::new();
+        let Some(checkpoint) = self.checkpoint.take() else { return Shown(shown) };
+        for (index, call) in self.calls.split_off(checkpoint.calls).into_iter().enumerate().rev() {
+            let index = checkpoint.calls + index;
+            shown.push(((DeltaKind::ToolName, index), call.name));
+            shown.push(((DeltaKind::ToolId, index), call.id));
+            shown.push(((DeltaKind::ToolArguments, index), call.arguments.text(parsed)));
+            shown.extend(call.state.ended.then_some(((DeltaKind::ToolEnd, index), String::new())));
+        }
+        for (index, state, id) in checkpoint.changed {
+            let call = &mut self.calls[index];
+            let ended = call.state.ended && !state.ended;
+            call.state = state;
+            let new_id = std::mem::replace(&mut call.id, id);
+            let new_id = if call.id.is_empty() { new_id } else { String::new() };
+            shown.push(((DeltaKind::ToolId, index), new_id));
+            shown.push(((DeltaKind::ToolArguments, index), call.arguments.rollback(parsed)));
+            call.arguments.clear_checkpoint();
+            shown.extend(ended.then_some(((DeltaKind::ToolEnd, index), String::new())));
+        }
+        // Reasoning shows with the white space that waited for it.
+        let whole = (!checkpoint.reasoning_shows).then(|| self.reasoning.text(parsed));
+        let since = self.reasoning.rollback(parsed);
+        if self.reasoning_shows {
+            shown.push(((DeltaKind::Reasoning, 0), whole.unwrap_or(since)));
+        }
+        shown.push(((DeltaKind::Content, 0), self.content.rollback(parsed)));
+        self.begun = checkpoint.begun;
+        self.reasoning_shows = checkpoint.reasoning_shows;
+        self.reported_to = checkpoint.reported_to;
+        self.contradicted = checkpoint.contradicted;
+        self.set_checkpoint();
+        Shown(shown)
+    }
+
+    /// Puts what is withdrawn in the place of the deltas: what was shown before, less what the deltas show again. `span`: the bytes
+    /// of the output that are gone.
+    pub fn withdraw(&mut self, shown: Shown, span: &Range<usize>) {
+        let mut again: HashMap<(DeltaKind, usize), usize> = HashMap::new();
+        for entry in &self.deltas {
+            *again.entry((entry.kind, entry.call)).or_default() += entry.text.len();
+        }
+        self.clear_deltas();
+        let mut gone = None;
+        for ((kind, call), text) in shown.0 {
+            let kept = again.get(&(kind, call));
+            if kind == DeltaKind::ToolName && kept.is_none() {
+                gone = Some(call);
+            } else if kind.is_of_call() && gone == Some(call) {
+                // It goes with its call.
+                continue;
+            }
+            let text = text.get(kept.copied().unwrap_or(0)..).unwrap_or_default();
+            if !text.is_empty() || kind == DeltaKind::ToolEnd && kept.is_none() {
+                let from = self.delta_text.len();
+                self.delta_text.push_str(text);
+                let text = from..self.delta_text.len();
+                self.deltas.push(Entry { kind: kind.withdrawn(), call, text, span: span.clone() });
+            }
+        }
+    }
+}
