@@ -57,7 +57,8 @@ pub const PATTERN_BYTES: usize = 16 << 10;
 /// Required names of an object that are looked for among its properties, to report those that are not.
 pub const CHECKED_NAMES: usize = 64;
 
-/// Levels of a schema whose rules are written one inside the other. Deeper ones wait for their turn and cost no stack.
+/// Levels of a schema, or of rules of a format that may be nothing, whose rules are written one inside the other. Deeper ones wait
+/// for their turn and cost no stack.
 pub const LOWERING_DEPTH: usize = 32;
 
 /// Deepest nesting of groups in a `pattern` of a schema. The grammar takes a deeper one for any string, and reports it.
@@ -101,7 +102,8 @@ pub const CHECK_STEPS: usize = 100_000_000;
 /// such lists must not double in memory with each level.
 pub const EXPR_INLINE: usize = 256;
 
-/// Deepest nesting of expressions in a format description.
+/// Deepest nesting of expressions in a format description; and, through rules, of those that are entered before a byte is
+/// consumed.
 pub const EXPR_DEPTH: usize = 512;
 
 /// Longest format description, in expressions and bytes of their texts, where those that are used in several places count each

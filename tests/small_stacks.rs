@@ -144,6 +144,123 @@ fn stored_parsers() {
     });
 }
 
+/// A stored parser of rules, each of which leads to the next: `rule` writes the nodes of one, given the number of its first node
+/// and a reference to the next. The root is all rules in a row, or the first alone.
+fn chain_of_rules(length: usize, order: Order, rule: fn(usize) -> Vec<Value>) -> String {
+    let mut nodes = Vec::new();
+    let mut rules: Vec<usize> = (0..length).collect();
+    match order {
+        Order::Forwards | Order::Named => {}
+        Order::Backwards => rules.reverse(),
+        Order::Mixed => rules.sort_by_key(|index| index * 7_919 % length),
+    }
+    let name = |index: usize| format!("r{index}");
+    for index in rules {
+        nodes.push(if index + 1 < length { json!({"ref": name(index + 1)}) } else { json!({"literal": "z"}) });
+        nodes.extend(rule(nodes.len() - 1));
+        nodes.push(json!({"rule": {"name": name(index), "child": nodes.len() - 1, "trigger": index == 0}}));
+    }
+    let first = nodes.len();
+    nodes.push(json!({"ref": name(0)}));
+    let mut root = vec![first];
+    if order == Order::Named {
+        nodes.extend((1..length).map(|index| json!({"ref": name(index)})));
+        root.extend(first + 1..nodes.len());
+    }
+    nodes.push(json!({"sequence": root}));
+    let format = json!({"root": nodes.len() - 1, "nodes": nodes, "schemas": []});
+    let tools = json!([{"name": "f", "description": "", "parameters": {}}]);
+    json!({"chatparse_parser": 1, "prefill": "", "format": format, "tools": tools}).to_string()
+}
+
+/// In which order rules that lead to each other are seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Order {
+    Forwards,
+    Backwards,
+    Mixed,
+    /// The root names all of them, too.
+    Named,
+}
+
+type Nodes = fn(usize) -> Vec<Value>;
+
+/// Uses a parser in all ways.
+fn use_all(parser: &Parser, text: &str) {
+    drop(parser.parse(text.as_bytes(), false, false));
+    drop(parser.tree(text.as_bytes(), 0, true));
+    for lazy in [false, true] {
+        let grammar = parser.grammar(lazy);
+        drop(Recogniser::new(&grammar.text).map(|recogniser| Walk::new(&recogniser, 1).text(1_000)));
+    }
+    drop(Parser::from_text(&parser.to_text()));
+}
+
+#[test]
+fn chains_of_stored_rules() {
+    let begins_with_the_next: [(&str, Nodes); 5] = [
+        ("repeated", |next| vec![json!({"repeat": [next, 0, null]})]),
+        ("as it is", |next| vec![json!({"atomic": next})]),
+        ("behind white space", |next| vec!["space".into(), json!({"sequence": [next + 1, next]})]),
+        ("looked ahead for", |next| vec![json!({"and": next})]),
+        ("one of two", |next| vec!["any".into(), json!({"choice": [next, next + 1]})]),
+    ];
+    let consumes: [(&str, Nodes); 5] = [
+        ("a byte first", |next| vec![json!({"literal": "a"}), json!({"sequence": [next + 1, next]})]),
+        ("a byte first, then any number", |next| {
+            let byte_and_more = json!({"sequence": [next + 1, next + 2]});
+            vec![json!({"literal": "a"}), json!({"repeat": [next, 0, null]}), byte_and_more]
+        }),
+        ("repeated bytes", |next| {
+            let byte_and_next = json!({"sequence": [next + 1, next]});
+            vec![json!({"literal": "a"}), byte_and_next, json!({"repeat": [next + 2, 0, null]})]
+        }),
+        // A grammar leaves out the byte, so there each begins with the next.
+        ("a byte that is tolerated", |next| {
+            let byte_and_more = json!({"sequence": [next + 2, next + 3]});
+            let more = json!({"repeat": [next, 0, null]});
+            vec![json!({"literal": "a"}), json!({"tolerated": next + 1}), more, byte_and_more]
+        }),
+        ("a byte that is nothing in a grammar", |next| {
+            let twice = json!({"sequence": [next + 2, next + 3, next + 3]});
+            let more = json!({"repeat": [next, 0, null]});
+            vec![json!({"literal": "a"}), json!({"gbnf": [next + 1, ""]}), more, twice]
+        }),
+    ];
+    let orders = [Order::Forwards, Order::Backwards, Order::Mixed, Order::Named];
+    let run = |(length, of, is_refused): &(usize, Nodes, Option<bool>)| {
+        // A short one is as good where all rules are seen at once.
+        for order in orders.into_iter().filter(|order| *order != Order::Named || *length <= 170) {
+            let parser = Parser::from_text(&chain_of_rules(*length, order, *of));
+            assert!(is_refused.is_none_or(|refused| refused == parser.is_err()), "{length}, {order:?}");
+            drop(parser.map(|parser| use_all(&parser, &"a".repeat(*length))));
+        }
+    };
+    // As long as unoptimized code takes in reasonable time.
+    let longest = if cfg!(debug_assertions) { 400 } else { 20_000 };
+    for (length, refused) in [(60, Some(false)), (170, None), (longest, Some(true))] {
+        let cases: Vec<_> = begins_with_the_next.iter().map(|(name, of)| (*name, (length, *of, refused))).collect();
+        each(FOR_RECURSION, &cases, run);
+        let cases: Vec<_> = consumes.iter().map(|(name, of)| (*name, (length, *of, Some(false)))).collect();
+        each(FOR_RECURSION, &cases, run);
+    }
+}
+
+#[test]
+fn rules_that_refer_twice_to_the_next() {
+    let twice: [(&str, Nodes); 3] = [
+        ("in a row", |next| vec![json!({"repeat": [next, 0, 1]}), json!({"sequence": [next + 1, next + 1]})]),
+        ("as alternatives", |next| vec![json!({"choice": [next, next]})]),
+        ("repeated", |next| vec![json!({"sequence": [next, next]}), json!({"repeat": [next + 1, 0, null]})]),
+    ];
+    each(FOR_RECURSION, &twice, |of| {
+        for order in [Order::Forwards, Order::Backwards, Order::Mixed, Order::Named] {
+            let parser = Parser::from_text(&chain_of_rules(60, order, *of)).unwrap();
+            use_all(&parser, "z");
+        }
+    });
+}
+
 #[test]
 fn formats_of_the_hosts_own() {
     type Wrap = fn(&peg::Builder, peg::ExprId) -> peg::ExprId;

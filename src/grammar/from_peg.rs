@@ -12,8 +12,8 @@ use smol_str::{SmolStr, format_smolstr};
 use super::automaton::Automaton;
 use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use super::class::{class, one_of, string_character};
+use super::nothing::{Nothing, may_be_string, written};
 use super::rule::Rule;
-use super::schema;
 use crate::limits;
 use crate::peg::{Annotated, Arena, Expr, ExprId, SchemaRef};
 
@@ -32,6 +32,8 @@ impl Builder {
             rules: self,
             names: HashMap::new(),
             pending: Vec::new(),
+            nothing: Nothing::new(format),
+            depth: 0,
             texts: HashMap::new(),
             schemas: HashMap::new(),
             orders: 0,
@@ -40,14 +42,19 @@ impl Builder {
         let root = match (lazy, format.root()) {
             (true, _) => {
                 let triggers: Vec<&SmolStr> = format.trigger_rules().collect();
-                Rule::choice(triggers.into_iter().map(|name| lowering.reference(name)))
+                Rule::choice(triggers.into_iter().map(|name| lowering.reference(name, What::All)))
             }
             (false, Some(root)) => lowering.lower(root),
             (false, None) => Rule::Empty,
         };
         lowering.rules.add_rule("root", body_of(root));
-        while let Some((name, id)) = lowering.pending.pop() {
-            let body = lowering.lower(id);
+        while let Some((name, id, what)) = lowering.pending.pop() {
+            let body = match what {
+                What::All => lowering.lower(id),
+                What::Some => {
+                    Some(lowering.lower_some(id)).filter(|body| *body != Rule::Empty).unwrap_or_else(no_character)
+                }
+            };
             lowering.rules.fill(&name, body_of(body));
         }
         if lowering.left == 0 {
@@ -59,6 +66,15 @@ impl Builder {
             });
         }
     }
+}
+
+/// What of an expression a rule stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum What {
+    /// All that it may be.
+    All,
+    /// What it may be other than nothing.
+    Some,
 }
 
 /// What a rule about text and markers allows.
@@ -86,9 +102,12 @@ struct Lowering<'a> {
     arena: &'a Arena,
     rules: &'a mut Builder,
     /// The grammar's names for the arena's rules.
-    names: HashMap<&'a SmolStr, SmolStr>,
+    names: HashMap<(&'a SmolStr, What), SmolStr>,
     /// Rules that have a name but no body yet.
-    pending: Vec<(SmolStr, ExprId)>,
+    pending: Vec<(SmolStr, ExprId, What)>,
+    nothing: Nothing<'a>,
+    /// Levels of expressions that are being written one inside the other.
+    depth: usize,
     /// Rules for text with markers, by the markers and what of the text they are about.
     texts: HashMap<(&'a [SmolStr], Text), SmolStr>,
     /// Rules for schemas.
@@ -107,10 +126,17 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower(&mut self, id: ExprId) -> Rule {
-        let arena = self.arena;
         if !self.spend(1) {
             return Rule::class(".").repeat(0, None);
         }
+        self.depth += 1;
+        let rule = self.all_of(id);
+        self.depth -= 1;
+        rule
+    }
+
+    fn all_of(&mut self, id: ExprId) -> Rule {
+        let arena = self.arena;
         match arena.get(id) {
             Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => Rule::Empty,
             Expr::Literal(text) if text.is_empty() => Rule::Empty,
@@ -121,7 +147,7 @@ impl<'a> Lowering<'a> {
             }
             Expr::Choice(children) => {
                 let mut branches: Vec<Rule> =
-                    self.written(children).into_iter().map(|child| self.lower(child)).collect();
+                    written(arena, children).into_iter().map(|child| self.lower(child)).collect();
                 if branches.len() == 1 { branches.swap_remove(0) } else { Rule::Choice(branches) }
             }
             Expr::Repeat(child, min, max) => {
@@ -144,7 +170,7 @@ impl<'a> Lowering<'a> {
             Expr::Gbnf(child, text) => self.gbnf(text, *child),
             Expr::Unordered(parts) => self.unordered(&parts.0, &parts.1),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
-            Expr::Ref(name) => self.reference(name),
+            Expr::Ref(name) => self.reference(name, What::All),
             Expr::Schema(value) if value.raw && may_be_string(&value.schema) => self.lower(value.child),
             Expr::Schema(value) => {
                 let known = self.schemas.get(&id).cloned();
@@ -155,25 +181,26 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The alternatives that a grammar has: "or the output ends here" is for what comes without a grammar.
-    fn written(&self, children: &[ExprId]) -> Vec<ExprId> {
-        let is_written = |id: &&ExprId| !matches!(self.arena.get(**id), Expr::End | Expr::Tolerated(_));
-        let written: Vec<ExprId> = children.iter().filter(is_written).copied().collect();
-        if written.is_empty() { children.to_vec() } else { written }
-    }
-
     /// What an expression may be other than nothing.
     fn lower_some(&mut self, id: ExprId) -> Rule {
-        let arena = self.arena;
         if !self.spend(1) {
             return Rule::class(".").repeat(1, None);
         }
-        if !self.may_be_nothing(id, 0) {
+        if !self.nothing.may_be(id) {
             return self.lower(id);
         }
+        self.depth += 1;
+        let rule = self.some_of(id);
+        self.depth -= 1;
+        rule
+    }
+
+    /// The same of what may be nothing.
+    fn some_of(&mut self, id: ExprId) -> Rule {
+        let arena = self.arena;
         match arena.get(id) {
             Expr::Choice(children) => {
-                let branches = self.written(children);
+                let branches = written(arena, children);
                 choice(branches.into_iter().map(|child| self.lower_some(child)).collect())
             }
             Expr::Sequence(children) => {
@@ -211,44 +238,24 @@ impl<'a> Lowering<'a> {
             Expr::Until(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
             Expr::Until(markers) => self.text(id, markers, Text::Some),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
+            Expr::Ref(name) if self.depth > limits::LOWERING_DEPTH => self.reference(name, What::Some),
             Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),
             Expr::Schema(value) => self.lower_some(value.child),
             _ => Rule::Empty,
         }
     }
 
-    /// Whether a grammar's rule for an expression allows nothing at all. A rule that is nested too deeply to tell does not.
-    fn may_be_nothing(&self, id: ExprId, depth: usize) -> bool {
-        let inner = |id: &ExprId| self.may_be_nothing(*id, depth + 1);
-        if depth > limits::EXPR_DEPTH {
-            return false;
-        }
-        match self.arena.get(id) {
-            Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => true,
-            Expr::Space | Expr::Until(_) | Expr::StringBody(_) | Expr::StringLine(_) => true,
-            Expr::Literal(text) => text.is_empty(),
-            Expr::Schema(value) if value.raw && may_be_string(&value.schema) => inner(&value.child),
-            Expr::Any | Expr::Char(_) | Expr::Schema(_) => false,
-            Expr::Excluding(_, markers) => markers.iter().any(SmolStr::is_empty),
-            // What its author wrote is taken to be something.
-            Expr::Gbnf(_, text) => text.is_empty(),
-            Expr::Sequence(children) => children.iter().all(inner),
-            Expr::Choice(children) => self.written(children).iter().any(inner),
-            Expr::Repeat(child, min, _) => *min == 0 || inner(child),
-            Expr::Unordered(parts) => parts.0.iter().all(inner),
-            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => inner(child),
-            Expr::Ref(name) => self.arena.rule_named(name).is_some_and(|rule| inner(&rule)),
-        }
-    }
-
-    fn reference(&mut self, name: &'a SmolStr) -> Rule {
-        if let Some(known) = self.names.get(name) {
+    fn reference(&mut self, name: &'a SmolStr, what: What) -> Rule {
+        if let Some(known) = self.names.get(&(name, what)) {
             return Rule::Reference(known.clone());
         }
         let Some(rule) = self.arena.rule_named(name) else { return Rule::Empty };
-        let reserved = self.rules.reserve(name);
-        self.names.insert(name, reserved.clone());
-        self.pending.push((reserved.clone(), rule));
+        let reserved = match what {
+            What::All => self.rules.reserve(name),
+            What::Some => self.rules.reserve(&format_smolstr!("some-{name}")),
+        };
+        self.names.insert((name, what), reserved.clone());
+        self.pending.push((reserved.clone(), rule, what));
         Rule::Reference(reserved)
     }
 
@@ -374,9 +381,9 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Whether the text of a value is written as it is.
-fn may_be_string(schema: &SchemaRef) -> bool {
-    schema::may_be_string(schema.get(), &schema.document)
+/// What no text fits, without being nothing.
+fn no_character() -> Rule {
+    Rule::class("[^\\x00-\\U0010FFFF]")
 }
 
 /// Of how many parts a rule is made.

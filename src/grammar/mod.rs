@@ -13,6 +13,7 @@ mod json;
 mod keys;
 mod keywords;
 mod lower;
+mod nothing;
 mod number;
 mod pattern;
 pub(crate) mod pointer;

@@ -73,10 +73,19 @@ impl Extent {
 struct Known {
     /// Where it was looked at.
     extent: Option<Extent>,
-    /// Whether it may match nothing.
-    nullable: Option<bool>,
+    /// What it does before it consumes a byte.
+    left: Option<Left>,
     /// Whether it is a rule that is referred to.
     referred: bool,
+}
+
+/// What an expression does before it consumes a byte.
+#[derive(Clone, Copy)]
+struct Left {
+    /// Whether it may match without consuming any.
+    nullable: bool,
+    /// Levels of expressions that it may enter, through rules, too.
+    height: usize,
 }
 
 struct Checker<'a> {
@@ -137,20 +146,28 @@ impl Checker<'_> {
         Ok(extent)
     }
 
-    /// Walks what `id` may enter before it consumes a byte; says whether it may match without consuming any.
-    fn left(&mut self, id: ExprId, depth: usize) -> Result<bool> {
-        if depth > limits::EXPR_DEPTH {
+    /// Walks what `id` may enter before it consumes a byte. How deep that is does not depend on where the walk began.
+    fn left(&mut self, id: ExprId, depth: usize) -> Result<Left> {
+        let known = self.known[id.index()].left;
+        if depth + known.map_or(0, |known| known.height) > limits::EXPR_DEPTH {
             return Err(too_deep());
         }
-        if let Some(known) = self.known[id.index()].nullable {
+        if let Some(known) = known {
             return Ok(known);
         }
-        let nullable = self.left_of(id, depth)?;
-        self.known[id.index()].nullable = Some(nullable);
-        Ok(nullable)
+        let mut height = 0;
+        let nullable = self.left_of(id, &mut |checker, child| {
+            let left = checker.left(child, depth + 1)?;
+            height = height.max(left.height);
+            Ok(left.nullable)
+        })?;
+        let left = Left { nullable, height: height + 1 };
+        self.known[id.index()].left = Some(left);
+        Ok(left)
     }
 
-    fn left_of(&mut self, id: ExprId, depth: usize) -> Result<bool> {
+    /// Whether `id` may match nothing; `below` says so of what it enters.
+    fn left_of(&mut self, id: ExprId, below: &mut dyn FnMut(&mut Self, ExprId) -> Result<bool>) -> Result<bool> {
         let arena = self.arena;
         Ok(match arena.get(id) {
             Expr::Empty
@@ -164,7 +181,7 @@ impl Checker<'_> {
             Expr::Any | Expr::Char(_) => false,
             Expr::Sequence(children) => {
                 for &child in children {
-                    if !self.left(child, depth + 1)? {
+                    if !below(self, child)? {
                         return Ok(false);
                     }
                 }
@@ -173,19 +190,19 @@ impl Checker<'_> {
             Expr::Choice(children) => {
                 let mut nullable = false;
                 for &child in children {
-                    nullable |= self.left(child, depth + 1)?;
+                    nullable |= below(self, child)?;
                 }
                 nullable
             }
             Expr::Unordered(..) => {
                 for child in arena.get(id).children() {
-                    self.left(child, depth + 1)?;
+                    below(self, child)?;
                 }
                 true
             }
-            Expr::Repeat(child, min, _) => self.left(*child, depth + 1)? || *min == 0,
+            Expr::Repeat(child, min, _) => below(self, *child)? || *min == 0,
             Expr::And(child) | Expr::Not(child) => {
-                self.left(*child, depth + 1)?;
+                below(self, *child)?;
                 true
             }
             Expr::Tag(_, child)
@@ -193,8 +210,8 @@ impl Checker<'_> {
             | Expr::Tolerated(child)
             | Expr::Rule { child, .. }
             | Expr::Excluding(child, _)
-            | Expr::Gbnf(child, _) => self.left(*child, depth + 1)?,
-            Expr::Schema(value) => self.left(value.child, depth + 1)?,
+            | Expr::Gbnf(child, _) => below(self, *child)?,
+            Expr::Schema(value) => below(self, value.child)?,
             Expr::Ref(name) => {
                 let target = self.rule(id, name)?;
                 if self.entered.contains(&target) {
@@ -202,7 +219,7 @@ impl Checker<'_> {
                     return Err(Error::new(ErrorKind::InvalidArgument, text));
                 }
                 self.entered.push(target);
-                let nullable = self.left(target, depth + 1)?;
+                let nullable = below(self, target)?;
                 self.entered.pop();
                 nullable
             }

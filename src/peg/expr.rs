@@ -201,6 +201,15 @@ impl Expr {
     }
 }
 
+/// What something may begin with.
+#[derive(Default)]
+struct Firsts {
+    texts: Vec<String>,
+    /// The rules whose texts are there already, and whether they must begin with one: rules that refer to others twice double on
+    /// each level.
+    rules: HashMap<ExprId, bool>,
+}
+
 /// Expressions, the rules among them by name, and the root.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arena {
@@ -238,20 +247,20 @@ impl Arena {
     /// The texts of which a match of this rule begins with one; white space in front is left out. `None` where it may begin with
     /// something else.
     pub fn first_texts(&self, rule: &str) -> Option<Vec<String>> {
-        let mut texts = Vec::new();
-        let opaque = self.firsts(self.rule_named(rule)?, &mut texts, 0)?;
-        opaque.then_some(texts)
+        let mut firsts = Firsts::default();
+        let opaque = self.firsts(self.rule_named(rule)?, &mut firsts, 0)?;
+        opaque.then_some(firsts.texts)
     }
 
     /// Adds what `id` may begin with; whether it must. `None` where that cannot be told.
-    fn firsts(&self, id: ExprId, into: &mut Vec<String>, depth: usize) -> Option<bool> {
+    fn firsts(&self, id: ExprId, into: &mut Firsts, depth: usize) -> Option<bool> {
         if depth > limits::EXPR_DEPTH {
             return None;
         }
         let mut below = |id: ExprId| self.firsts(id, into, depth + 1);
         match self.get(id) {
             Expr::Literal(text) => {
-                into.extend(Some(text.to_string()).filter(|text| !text.is_empty()));
+                into.texts.extend(Some(text.to_string()).filter(|text| !text.is_empty()));
                 Some(!text.is_empty())
             }
             Expr::Empty | Expr::Start | Expr::Space | Expr::And(_) | Expr::Not(_) => Some(false),
@@ -276,7 +285,15 @@ impl Arena {
             }
             Expr::Rule { child, .. } | Expr::Gbnf(child, _) => below(*child),
             Expr::Schema(value) => below(value.child),
-            Expr::Ref(name) => below(self.rule_named(name)?),
+            Expr::Ref(name) => {
+                let rule = self.rule_named(name)?;
+                if let Some(known) = into.rules.get(&rule) {
+                    return Some(*known);
+                }
+                let must = self.firsts(rule, into, depth + 1)?;
+                into.rules.insert(rule, must);
+                Some(must)
+            }
             _ => None,
         }
     }

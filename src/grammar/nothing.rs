@@ -1,0 +1,102 @@
+//! Which expressions of a format a grammar's rules let be nothing at all.
+
+use smol_str::SmolStr;
+
+use super::schema;
+use crate::peg::{Arena, Children, Expr, ExprId, SchemaRef};
+
+/// What is known of an arena's expressions. Each is looked at once, when somebody asks; chains of rules cost no stack.
+pub(super) struct Nothing<'a> {
+    arena: &'a Arena,
+    /// By expression. While one is being looked at it counts as something: it may begin with itself.
+    known: Vec<Option<bool>>,
+}
+
+/// What decides whether an expression may be nothing.
+enum Depends {
+    Itself(bool),
+    /// All of these must be.
+    All(Children),
+    /// One of these must be.
+    Any(Children),
+}
+
+/// An expression that waits for its parts.
+struct Open {
+    id: ExprId,
+    /// Whether all of them must be nothing, or one.
+    all: bool,
+    rest: smallvec::IntoIter<[ExprId; 4]>,
+}
+
+impl<'a> Nothing<'a> {
+    pub fn new(arena: &'a Arena) -> Self {
+        Nothing { arena, known: vec![None; arena.len()] }
+    }
+
+    /// Whether the grammar's rule for `id` allows nothing.
+    pub fn may_be(&mut self, id: ExprId) -> bool {
+        let mut open = Vec::new();
+        if self.known[id.index()].is_none() {
+            self.enter(id, &mut open);
+        }
+        while let Some(top) = open.last_mut() {
+            let part = top.rest.as_slice().first().copied();
+            match part.map(|part| (part, self.known[part.index()])) {
+                Some((part, None)) => self.enter(part, &mut open),
+                Some((_, Some(known))) if known == top.all => drop(top.rest.next()),
+                decided => {
+                    self.known[top.id.index()] = Some(decided.map_or(top.all, |_| !top.all));
+                    open.pop();
+                }
+            }
+        }
+        self.known[id.index()] == Some(true)
+    }
+
+    fn enter(&mut self, id: ExprId, open: &mut Vec<Open>) {
+        let (known, waits) = match self.depends(id) {
+            Depends::Itself(known) => (known, None),
+            Depends::All(parts) => (false, Some((true, parts))),
+            Depends::Any(parts) => (false, Some((false, parts))),
+        };
+        self.known[id.index()] = Some(known);
+        open.extend(waits.map(|(all, parts)| Open { id, all, rest: parts.into_iter() }));
+    }
+
+    fn depends(&self, id: ExprId) -> Depends {
+        let on = |child: ExprId| Depends::All(Children::from_iter([child]));
+        match self.arena.get(id) {
+            Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => {
+                Depends::Itself(true)
+            }
+            Expr::Space | Expr::Until(_) | Expr::StringBody(_) | Expr::StringLine(_) => Depends::Itself(true),
+            Expr::Literal(text) => Depends::Itself(text.is_empty()),
+            Expr::Schema(value) if value.raw && may_be_string(&value.schema) => on(value.child),
+            Expr::Any | Expr::Char(_) | Expr::Schema(_) => Depends::Itself(false),
+            Expr::Excluding(_, markers) => Depends::Itself(markers.iter().any(SmolStr::is_empty)),
+            // What its author wrote is taken to be something.
+            Expr::Gbnf(_, text) => Depends::Itself(text.is_empty()),
+            Expr::Sequence(children) => Depends::All(children.clone()),
+            Expr::Choice(children) => Depends::Any(written(self.arena, children)),
+            Expr::Repeat(_, 0, _) => Depends::Itself(true),
+            Expr::Unordered(parts) => Depends::All(parts.0.clone()),
+            Expr::Repeat(child, ..) | Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => {
+                on(*child)
+            }
+            Expr::Ref(name) => self.arena.rule_named(name).map_or(Depends::Itself(false), on),
+        }
+    }
+}
+
+/// The alternatives that a grammar has: "or the output ends here" is for what comes without a grammar.
+pub(super) fn written(arena: &Arena, children: &[ExprId]) -> Children {
+    let is_written = |id: &ExprId| !matches!(arena.get(*id), Expr::End | Expr::Tolerated(_));
+    let written: Children = children.iter().copied().filter(is_written).collect();
+    if written.is_empty() { children.into() } else { written }
+}
+
+/// Whether the text of a value is written as it is.
+pub(super) fn may_be_string(schema: &SchemaRef) -> bool {
+    schema::may_be_string(schema.get(), &schema.document)
+}
