@@ -33,7 +33,8 @@
  * UTF-8, with U+FFFD for bytes that are none.
  *
  * Defects of the library (Rust panics) do not unwind into your code: the call returns CHAT_STATUS_INTERNAL, and a handle that it was
- * changing answers so from then on. What was passed as const stays usable.
+ * changing answers so from then on. What was passed as const stays usable. Functions that return a plain value have no status: they give
+ * its empty value (0, false).
  *
  * A whole program:
  *

@@ -23,6 +23,11 @@ pub(super) fn guard(error: Out<'_, *mut chat_error>, body: impl FnOnce() -> Resu
     status
 }
 
+/// The same for a function that answers a question and has no way to report: an empty answer where it panicked.
+pub(super) fn answer<T: Default>(body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_default()
+}
+
 fn said(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic")
@@ -86,6 +91,11 @@ mod tests {
         let status = guard(None, || counter.change(|_| Err::<(), _>(Error::invalid("no"))));
         assert_eq!(status, chat_status::InvalidArgument);
         assert_eq!(guard(None, || counter.change(|_| Ok(()))), chat_status::Ok);
+    }
+
+    #[test]
+    fn an_answer_is_empty_where_there_is_none() {
+        assert_eq!((answer(|| 7), answer(|| if 1 + 1 == 2 { panic!("boom") } else { true })), (7, false));
     }
 
     #[test]

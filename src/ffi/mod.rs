@@ -17,12 +17,14 @@
 //!   requests and parsers must be UTF-8. Model output may be any bytes; what comes out is UTF-8.
 //! - **Panics** are defects of the library. They are caught, reported as `CHAT_STATUS_INTERNAL`, and a handle that was being
 //!   changed answers so from then on. Handles passed as `const` are not changed by any call, so they stay usable: one bad
-//!   request must not take a shared template away from all others.
+//!   request must not take a shared template away from all others. Functions that return a plain value have no status: they give
+//!   its empty value.
 //!
 //! # How it is written
 //! C's pointers to handles are `Option<&T>`, `Option<&mut T>` and `Option<Box<T>>`, outputs are `Option<&mut MaybeUninit<_>>`:
 //! they have C's layout, and the NULL check cannot be forgotten. So the only pointers that are read through by hand are those
-//! of texts, in [`text`]. Work goes through `guard::guard`; functions without it read a field and cannot panic.
+//! of texts, in [`text`]. Work goes through `guard::guard`, or `guard::answer` where a function returns a plain value; functions
+//! with neither read what is there, or free it.
 //!
 //! [`status::chat_status`] goes out as an enum; a status that comes in is a `u32`, because C may pass any number.
 #![allow(unsafe_code, reason = "the one place where the caller's pointers are trusted")]

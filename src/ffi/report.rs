@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 
 use super::error::chat_error;
-use super::guard::guard;
+use super::guard::{answer, guard};
 use super::message::chat_message;
 use super::ptr::required;
 use super::status::chat_status;
@@ -63,35 +63,36 @@ pub struct chat_diagnostic {
     pub message: chat_str,
 }
 
-fn report(message: Option<&chat_message>, index: usize) -> Option<&CallReport> {
-    message?.ended().calls().get(index)
+/// Whether something holds for a call. The first question of a message judges it, which checks values against schemas.
+fn holds(message: Option<&chat_message>, index: usize, what: impl FnOnce(&CallReport) -> bool) -> bool {
+    answer(|| message.and_then(|message| message.ended().calls().get(index)).is_some_and(what))
 }
 
 /// Whether the end of call number `index` (from 0) was there. A call without it was broken off: its arguments are a prefix, and
 /// running it may do half of what the model meant. False for NULL and for an index that is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_complete(message: Option<&chat_message>, index: usize) -> bool {
-    report(message, index).is_some_and(|call| call.complete)
+    holds(message, index, |call| call.complete)
 }
 
 /// Whether the request offers the tool that call number `index` calls. True where the parser knows no tools. False for NULL and
 /// for an index that is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_known(message: Option<&chat_message>, index: usize) -> bool {
-    report(message, index).is_some_and(|call| call.known)
+    holds(message, index, |call| call.known)
 }
 
 /// Whether call number `index` is complete and its arguments are a JSON object that does not certainly violate the tool's
 /// schema. False for NULL and for an index that is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_valid(message: Option<&chat_message>, index: usize) -> bool {
-    report(message, index).is_some_and(|call| call.valid)
+    holds(message, index, |call| call.valid)
 }
 
 /// How many diagnostics there are. 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_diagnostic_count(message: Option<&chat_message>) -> usize {
-    message.map_or(0, |message| message.ended().diagnostics().len())
+    answer(|| message.map_or(0, |message| message.ended().diagnostics().len()))
 }
 
 /// Diagnostic number `index` (from 0), in the order of the output.
