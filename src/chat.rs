@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::analysis::{self, Analysis};
 use crate::error::Result;
 use crate::format::{Constraint, Delimiter, Family, Prompt, PromptInput, Thinking, Wanted, auto, family_of, prompt};
+use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::grammar::{self, Grammar};
 use crate::message::{Continuation, Request};
 use crate::parser::Parser;
-use crate::plan::{Plan, Plans};
 use crate::template::{Caps, Template, prepare};
 
 /// A chat template: compiled, with its caps and, once somebody asks, its analysis. Immutable; share it between threads.
@@ -31,7 +31,7 @@ pub struct ChatTemplate {
     template: Template,
     family: Option<&'static Family>,
     analysis: OnceLock<Analysis>,
-    plans: Plans,
+    formats: FormatCache,
 }
 
 /// What one request needs. Immutable; share it between threads.
@@ -55,7 +55,7 @@ pub struct Params {
     pub delimiters: Vec<Delimiter>,
     /// Parses the output.
     pub parser: Parser,
-    plan: Arc<Plan>,
+    compiled: Arc<CompiledFormat>,
 }
 
 impl ChatTemplate {
@@ -66,7 +66,7 @@ impl ChatTemplate {
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Self> {
         let template = Template::new(source, bos, eos)?;
         let family = family_of(template.source());
-        Ok(ChatTemplate { template, family, analysis: OnceLock::new(), plans: Plans::default() })
+        Ok(ChatTemplate { template, family, analysis: OnceLock::new(), formats: FormatCache::default() })
     }
 
     /// A template of our own by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
@@ -113,23 +113,23 @@ impl ChatTemplate {
             continuation,
             ..Wanted::of(request)
         };
-        let plan = self.plan(&wanted, request.force_pure_content)?;
+        let compiled = self.compiled(&wanted, request.force_pure_content)?;
         Ok(Params {
-            format: plan.name,
+            format: compiled.name,
             prompt,
-            constraint: plan.constraint.clone(),
-            preserved_tokens: plan.preserved_tokens.clone(),
-            additional_stops: plan.additional_stops.clone(),
-            thinking: plan.thinking.clone(),
-            delimiters: plan.delimiters.clone(),
-            parser: plan.parser.clone(),
+            constraint: compiled.constraint.clone(),
+            preserved_tokens: compiled.preserved_tokens.clone(),
+            additional_stops: compiled.additional_stops.clone(),
+            thinking: compiled.thinking.clone(),
+            delimiters: compiled.delimiters.clone(),
+            parser: compiled.parser.clone(),
             generation_prompt,
-            plan,
+            compiled,
         })
     }
 
     /// The way to parse what is wanted: made once for requests that want the same.
-    fn plan(&self, wanted: &Wanted, pure_content: bool) -> Result<Arc<Plan>> {
+    fn compiled(&self, wanted: &Wanted, pure_content: bool) -> Result<Arc<CompiledFormat>> {
         let make = || {
             if let Some(schema) = wanted.response_schema() {
                 grammar::from_json_schema(schema)?;
@@ -141,9 +141,9 @@ impl ChatTemplate {
             })
         };
         if pure_content {
-            return Plan::new(make()?, wanted, Vec::new()).map(Arc::new);
+            return CompiledFormat::new(make()?, wanted, Vec::new()).map(Arc::new);
         }
-        self.plans.get_or_make(wanted, make)
+        self.formats.get_or_make(wanted, make)
     }
 
     fn prompts(&self, request: &Request) -> Result<Prompts> {
@@ -182,7 +182,7 @@ impl Params {
     /// nothing constrains it. Lazy ([`Constraint::Lazy`]) ones are about the text from a trigger on, others about the
     /// generation prompt with the output. Made by the first call.
     pub fn grammar(&self) -> &Arc<Grammar> {
-        self.plan.grammar()
+        self.compiled.grammar()
     }
 
     /// All of it as JSON, for hosts that read it as one text: strings, arrays and objects as the fields are named, with

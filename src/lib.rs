@@ -22,6 +22,7 @@ mod fallback;
 pub mod ffi;
 mod find;
 pub mod format;
+mod format_cache;
 pub mod grammar;
 mod json_string;
 pub mod limits;
@@ -30,7 +31,6 @@ pub mod message;
 mod output;
 pub mod parser;
 pub mod peg;
-mod plan;
 pub mod stream;
 pub mod template;
 

@@ -120,11 +120,13 @@ pub const PARSE_WORK_PER_BYTE: u64 = 500;
 /// Work that the parser may take on top of that, once.
 pub const PARSE_WORK_BASE: u64 = 1_000_000;
 
-/// Parsers, each for one set of tools and options, that a template keeps for requests that want the same.
-pub const PLANS: usize = 16;
+/// Formats, each for one set of tools and options, that a template keeps compiled for requests that want the same.
+pub const CACHED_FORMATS: usize = 16;
 
-/// Most memory that these take together, in bytes, as far as it can be counted. Two tools of three arguments take some 20,000.
-pub const PLANS_BYTES: usize = 1 << 20;
+/// Most memory that these take together, in bytes, as far as it can be counted, with their grammars and with what reads calls
+/// outside the format. Of 100 tools of seven arguments one takes 1 to 5 million, of 300 tools 3 to 15 million (Qwen3-Coder), with
+/// DeepSeek-V3.2 some 20: one of those fits together with others.
+pub const CACHED_FORMATS_BYTES: usize = 32 << 20;
 
 /// Longest render of a short probe conversation from which a template's format is learnt, in bytes.
 pub const PROBE_BYTES: usize = 1 << 20;

@@ -79,6 +79,11 @@ impl Parser {
         self.fallback.format().bytes() + self.program.bytes() + self.prefill.len()
     }
 
+    /// The same of what is made when somebody needs it, as far as it is there.
+    pub(crate) fn late_bytes(&self) -> usize {
+        self.fallback.bytes() + self.trees.get().map_or(0, TreeParser::bytes)
+    }
+
     /// The format itself.
     pub fn format(&self) -> &Arena {
         self.fallback.format()

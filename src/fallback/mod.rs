@@ -40,6 +40,12 @@ impl FallbackConfig {
         &self.format
     }
 
+    /// About what the programs take in memory that are there by now.
+    pub(crate) fn bytes(&self) -> usize {
+        let made = [&self.anywhere, &self.at_end].into_iter().filter_map(|cell| cell.get()?.as_ref());
+        made.map(|program| program.bytes()).sum()
+    }
+
     /// A program for calls in `place`; `None` where there are none to look for, or where the tools are too many.
     fn program(&self, place: Place) -> Option<Arc<Program>> {
         let cell = if place == Place::AtEnd { &self.at_end } else { &self.anywhere };

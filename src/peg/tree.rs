@@ -62,6 +62,13 @@ impl TreeParser {
         Ok(TreeParser { program: Arc::new(program), regions: regions.into() })
     }
 
+    /// About what it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let region =
+            |region: &Region| size_of::<Region>() + if let Region::Rule(name) = region { name.len() } else { 0 };
+        self.program.bytes() + self.regions.iter().map(region).sum::<usize>()
+    }
+
     /// Parses `text` from byte `from` on. `cut`: it was cut off, so what is half-matched stays open; otherwise it does not match.
     ///
     /// # Errors

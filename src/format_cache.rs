@@ -1,0 +1,299 @@
+//! What a request makes of a template besides its prompt, kept for requests that want the same: agents send the same tools
+//! again and again.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::format::{Constraint, Format, Wanted};
+use crate::grammar::Grammar;
+use crate::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
+use crate::message::Tool;
+use crate::parser::Parser;
+
+/// A format, compiled.
+#[derive(Debug)]
+pub(crate) struct CompiledFormat {
+    /// The format, less its expressions, which the parser has.
+    format: Format,
+    pub parser: Parser,
+    grammar: OnceLock<Arc<Grammar>>,
+}
+
+impl Deref for CompiledFormat {
+    type Target = Format;
+
+    fn deref(&self) -> &Format {
+        &self.format
+    }
+}
+
+impl CompiledFormat {
+    /// Compiles `format`. `tools`: whose calls may also be read where the format has none.
+    pub fn new(mut format: Format, wanted: &Wanted, tools: Vec<Tool>) -> Result<CompiledFormat> {
+        let output = std::mem::take(&mut format.output);
+        let parser = Parser::with_tools(output, wanted.prefill, tools, wanted.leniency)?;
+        Ok(CompiledFormat { format, parser, grammar: OnceLock::new() })
+    }
+
+    /// The grammar of the format; empty where nothing constrains the output. Made by the first call.
+    pub fn grammar(&self) -> &Arc<Grammar> {
+        self.grammar.get_or_init(|| {
+            Arc::new(match &self.format.constraint {
+                Constraint::Free => Grammar::default(),
+                constraint => self.parser.grammar(constraint.is_lazy()),
+            })
+        })
+    }
+
+    /// About what of it takes memory that is made when somebody needs it, as far as it is there.
+    fn late_bytes(&self) -> usize {
+        self.grammar.get().map_or(0, |grammar| grammar.text.len()) + self.parser.late_bytes()
+    }
+}
+
+/// A template's last formats, the one that was used last first. Shared by threads.
+#[derive(Default)]
+pub(crate) struct FormatCache(Mutex<VecDeque<Cached>>);
+
+struct Cached {
+    key: CacheKey,
+    format: Arc<CompiledFormat>,
+    /// What it takes from the beginning.
+    bytes: usize,
+}
+
+impl Cached {
+    fn new(key: CacheKey, format: Arc<CompiledFormat>, wanted: &Wanted) -> Cached {
+        let tool = |tool: &Tool| size_of::<Tool>() + tool.name.len() + tool.description.len() + bytes(&tool.parameters);
+        let schemas = bytes(wanted.json_schema) + wanted.tools().iter().map(tool).sum::<usize>();
+        let bytes = key.0.len() + schemas + format.parser.bytes();
+        Cached { key, format, bytes }
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + self.format.late_bytes()
+    }
+}
+
+impl FormatCache {
+    /// The format that serves `wanted`; `make` says which that is, where it is not there yet.
+    pub fn get_or_make(&self, wanted: &Wanted, make: impl FnOnce() -> Result<Format>) -> Result<Arc<CompiledFormat>> {
+        let compile = || CompiledFormat::new(make()?, wanted, wanted.tools().to_vec()).map(Arc::new);
+        // What a message has so far hardly comes twice.
+        if wanted.prefill != wanted.opening {
+            return compile();
+        }
+        let key = CacheKey::of(wanted);
+        if let Some(format) = self.get(&key) {
+            return Ok(format);
+        }
+        let format = compile()?;
+        self.keep(Cached::new(key, Arc::clone(&format), wanted));
+        Ok(format)
+    }
+
+    fn cached(&self) -> MutexGuard<'_, VecDeque<Cached>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, key: &CacheKey) -> Option<Arc<CompiledFormat>> {
+        let mut cached = self.cached();
+        let at = cached.iter().position(|one| one.key == *key)?;
+        let found = cached.remove(at)?;
+        let format = Arc::clone(&found.format);
+        cached.push_front(found);
+        Some(format)
+    }
+
+    /// Keeps it, unless it is too large; then those go that were not used for the longest time, as many as need be.
+    fn keep(&self, new: Cached) {
+        let mut cached = self.cached();
+        // Another thread may have made the same meanwhile.
+        cached.retain(|one| one.key != new.key);
+        cached.push_front(new);
+        let (mut count, mut sum) = (0, 0);
+        // All are measured anew: grammars and more may have been made of them since.
+        cached.retain(|one| {
+            let bytes = one.bytes();
+            if bytes > CACHED_FORMATS_BYTES {
+                return false;
+            }
+            count += 1;
+            sum += bytes;
+            count <= CACHED_FORMATS && sum <= CACHED_FORMATS_BYTES
+        });
+    }
+}
+
+impl fmt::Debug for FormatCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} formats", self.cached().len())
+    }
+}
+
+/// All that a [`Wanted`] says, as one text: it is written once for a request, and then cheap to compare with many. JSON stands in
+/// it as it is written, because grammars have the order of members and the sign of zero.
+#[derive(PartialEq)]
+struct CacheKey(Vec<u8>);
+
+impl CacheKey {
+    /// Names each field, so that no new one can be forgotten.
+    fn of(wanted: &Wanted) -> CacheKey {
+        let Wanted {
+            // The formats are those of one template.
+            source: _,
+            opening,
+            prefill,
+            continuation,
+            offered,
+            tool_choice,
+            parallel_tool_calls,
+            reasoning_format,
+            enable_thinking,
+            json_schema,
+            leniency,
+        } = *wanted;
+        let options = (continuation, tool_choice, parallel_tool_calls, reasoning_format, enable_thinking, leniency);
+        let mut key = format!("{options:?}").into_bytes();
+        serde_json::to_writer(&mut key, &(opening, prefill, json_schema, offered)).expect("all of it can be written");
+        CacheKey(key)
+    }
+}
+
+/// About what a JSON value takes in memory.
+fn bytes(value: &Value) -> usize {
+    /// Of a member's key and its place in the index.
+    const MEMBER: usize = size_of::<String>() + 4 * size_of::<usize>();
+    size_of::<Value>()
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(bytes).sum(),
+            Value::Object(members) => members.iter().map(|(key, value)| MEMBER + key.len() + bytes(value)).sum(),
+            _ => 0,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::message::{Continuation, Dialects, Leniency, ReasoningFormat, ToolChoice};
+
+    fn wanted<'a>(tools: &'a [Tool], schema: &'a Value) -> Wanted<'a> {
+        Wanted {
+            source: "",
+            opening: "<|assistant|>",
+            prefill: "<|assistant|>",
+            continuation: Continuation::None,
+            offered: tools,
+            tool_choice: ToolChoice::Auto,
+            parallel_tool_calls: false,
+            reasoning_format: ReasoningFormat::Auto,
+            enable_thinking: true,
+            json_schema: schema,
+            leniency: Leniency::default(),
+        }
+    }
+
+    fn tool(name: &str, parameters: &str) -> Tool {
+        Tool { name: name.to_owned(), parameters: serde_json::from_str(parameters).unwrap(), ..Tool::default() }
+    }
+
+    fn format() -> Result<Format> {
+        Ok(crate::format::auto::pure_content("<|assistant|>"))
+    }
+
+    #[test]
+    fn only_what_is_wanted_alike_shares_a_format() {
+        let cache = FormatCache::default();
+        let (null, schema) = (Value::Null, json!({"type": "object"}));
+        let tools = [tool("a", r#"{"x": 1, "y": 0.0}"#)];
+        let others = [
+            [tool("b", r#"{"x": 1, "y": 0.0}"#)],
+            [tool("a", r#"{"y": 0.0, "x": 1}"#)],
+            [tool("a", r#"{"x": 1, "y": -0.0}"#)],
+            [tool("a", r#"{"x": 1.0, "y": 0.0}"#)],
+            [Tool { description: "d".to_owned(), ..tools[0].clone() }],
+        ];
+        let first = wanted(&tools, &null);
+        let found = cache.get_or_make(&first, format).unwrap();
+        let again = tools.clone();
+        assert!(Arc::ptr_eq(&found, &cache.get_or_make(&wanted(&again, &null), format).unwrap()));
+        let different = [
+            Wanted { opening: "", prefill: "", ..first },
+            Wanted { opening: "", ..first },
+            Wanted { prefill: "<|assistant|>Yes", ..first },
+            Wanted { continuation: Continuation::Content, ..first },
+            Wanted { offered: &[], ..first },
+            Wanted { tool_choice: ToolChoice::Required, ..first },
+            Wanted { parallel_tool_calls: true, ..first },
+            Wanted { reasoning_format: ReasoningFormat::None, ..first },
+            Wanted { enable_thinking: false, ..first },
+            Wanted { json_schema: &schema, ..first },
+            Wanted { leniency: Leniency { dialects: Dialects::Off, ..Leniency::default() }, ..first },
+        ];
+        for wanted in different.into_iter().chain(others.iter().map(|tools| Wanted { offered: tools, ..first })) {
+            assert!(!Arc::ptr_eq(&found, &cache.get_or_make(&wanted, format).unwrap()), "{wanted:?}");
+        }
+        assert!(Arc::ptr_eq(&found, &cache.get_or_make(&first, format).unwrap()));
+    }
+
+    #[test]
+    fn those_go_that_were_not_used_for_the_longest_time() {
+        let cache = FormatCache::default();
+        let null = Value::Null;
+        let sets: Vec<[Tool; 1]> = (0..=CACHED_FORMATS).map(|index| [tool(&index.to_string(), "{}")]).collect();
+        let make = |tools| cache.get_or_make(&wanted(tools, &null), format).unwrap();
+        let first = make(&sets[0]);
+        let second = make(&sets[1]);
+        assert!(Arc::ptr_eq(&first, &make(&sets[0])));
+        sets[2..].iter().for_each(|tools| drop(make(tools)));
+        assert_eq!(cache.cached().len(), CACHED_FORMATS);
+        assert!(Arc::ptr_eq(&first, &make(&sets[0])));
+        assert!(!Arc::ptr_eq(&second, &make(&sets[1])));
+    }
+
+    #[test]
+    fn as_many_go_as_need_be_for_one_that_is_large_and_none_for_one_that_is_too_large() {
+        let cache = FormatCache::default();
+        let null = Value::Null;
+        let large = |name: &str, bytes: usize| [Tool { description: "d".repeat(bytes), ..tool(name, "{}") }];
+        let make = |tools: &[Tool]| cache.get_or_make(&wanted(tools, &null), format).unwrap();
+        // A description is kept twice: with the tool, and in the key.
+        let thirds = ["a", "b", "c"].map(|name| large(name, CACHED_FORMATS_BYTES / 6 - 10_000));
+        let [first, second, third] = thirds.each_ref().map(|tools| make(tools));
+        make(&large("d", CACHED_FORMATS_BYTES));
+        assert_eq!(cache.cached().len(), 3);
+        assert!(Arc::ptr_eq(&first, &make(&thirds[0])));
+        let half = large("e", CACHED_FORMATS_BYTES / 4);
+        let fourth = make(&half);
+        assert_eq!(cache.cached().len(), 2);
+        assert!(Arc::ptr_eq(&first, &make(&thirds[0])) && Arc::ptr_eq(&fourth, &make(&half)));
+        assert!(!Arc::ptr_eq(&second, &make(&thirds[1])) && !Arc::ptr_eq(&third, &make(&thirds[2])));
+    }
+
+    #[test]
+    fn what_is_made_later_counts() {
+        let cache = FormatCache::default();
+        let (null, tools) = (Value::Null, [tool("a", "{}")]);
+        let leniency = Leniency { dialects: Dialects::Always, ..Leniency::default() };
+        let wanted = Wanted { leniency, ..wanted(&tools, &null) };
+        let made = cache.get_or_make(&wanted, format).unwrap();
+        let bytes = || cache.cached()[0].bytes();
+        let at_first = bytes();
+        let text = "x".repeat(1_000);
+        made.grammar.set(Arc::new(Grammar { text, ..Grammar::default() })).unwrap();
+        assert_eq!(bytes(), at_first + 1_000);
+        made.parser.tree(b"", 0, true).unwrap();
+        let with_tree = bytes();
+        assert!(with_tree > at_first + 1_000);
+        made.parser.parse(b"Hello", false, false).unwrap();
+        assert!(bytes() > with_tree);
+    }
+}
