@@ -2,13 +2,14 @@
 //!
 //! Runs over the built-in templates and over those of the folder, by default `../shared/templates`, where it is there. For each, the best of the rounds: the
 //! prompt alone; prompt, parser and grammar for tools that the template has not seen; the same for tools that it has; and, once a
-//! round, compiling and learning the template. Then requests of other sizes, as the median over the templates.
+//! round, compiling and learning the template. Then requests of other sizes, as the median over the templates; and, for those
+//! formats that take most for each tool, an agent's request that comes again.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use chatparse::{ChatTemplate, Request, builtin};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 const ROUNDS: usize = 30;
 const COLD_ROUNDS: usize = 3;
@@ -29,6 +30,7 @@ fn main() {
         println!("{} median of {}\n", line(&medians), rows.len());
         sizes(&templates);
     }
+    again();
 }
 
 fn shared() -> Vec<(String, String)> {
@@ -120,4 +122,43 @@ fn sizes(templates: &[(String, String)]) {
         println!("{messages:>10} {tools:>10} {:>10.1} {:>10.1}", median(new), median(same));
     }
     println!();
+}
+
+/// The same tools again in a new request, as agents send them, against the prompt alone. Goal: at most 1.5 times as long.
+fn again() {
+    println!("microseconds{:>10} {:>10} {:>10}", "prompt", "again", "ratio");
+    for (tools, rounds) in [(100, ROUNDS), (300, ROUNDS / 3)] {
+        for name in ["qwen3-coder", "json-call", "minimax-m3"] {
+            let template = ChatTemplate::builtin(name).expect("it is built in");
+            let (first, second) = (agent(tools), agent(tools));
+            let fits = "the template takes the request";
+            template.params(&first).expect(fits).grammar();
+            let prompt = best(rounds, |_| drop(template.prompt(&second).expect(fits)));
+            let again = best(rounds, |_| drop(template.params(&second).expect(fits).grammar().clone()));
+            println!("{prompt:>22.1} {again:>10.1} {:>10.2} {name}, {tools} tools again", again / prompt);
+        }
+    }
+}
+
+/// A request of an agent with many tools, of seven arguments each.
+fn agent(tools: usize) -> Request {
+    let argument = |index: usize| {
+        let schema = match index % 4 {
+            0 => json!({"type": "string", "description": "The path of the file that is to be read or written"}),
+            1 => json!({"type": "integer", "description": "How many lines at most"}),
+            2 => json!({"enum": ["one", "two", "three"], "description": "Which way"}),
+            _ => json!({"type": "array", "items": {"type": "string"}, "description": "Names of things"}),
+        };
+        (format!("argument_{index}"), schema)
+    };
+    let arguments: Map<String, Value> = (0..7).map(argument).collect();
+    let tool = |index: usize| {
+        json!({"type": "function", "function": {
+            "name": format!("tool_number_{index}"),
+            "description": "Does something with a file, and says what came of it",
+            "parameters": {"type": "object", "required": ["argument_0"], "properties": arguments}}})
+    };
+    let tools: Vec<Value> = (0..tools).map(tool).collect();
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools, "reasoning_format": "auto"});
+    Request::from_json(&body).expect("the request is well-formed")
 }
