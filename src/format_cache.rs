@@ -136,7 +136,7 @@ impl fmt::Debug for FormatCache {
     }
 }
 
-/// All that a [`Wanted`] says, as one text: it is written once for a request, and then cheap to compare with many. JSON stands in
+/// All that a [`Wanted`] says, in one piece: it is written once for a request, and then cheap to compare with many. JSON stands in
 /// it as it is written, because grammars have the order of members and the sign of zero.
 #[derive(PartialEq)]
 struct CacheKey(Vec<u8>);
@@ -158,9 +158,13 @@ impl CacheKey {
             json_schema,
             leniency,
         } = *wanted;
-        let options = (continuation, tool_choice, parallel_tool_calls, reasoning_format, enable_thinking, leniency);
-        let mut key = format!("{options:?}").into_bytes();
-        serde_json::to_writer(&mut key, &(opening, prefill, json_schema, offered)).expect("all of it can be written");
+        /// Of two small tools.
+        const USUAL: usize = 2 << 10;
+        let mut key = Vec::with_capacity(USUAL);
+        key.extend([continuation as u8, tool_choice as u8, reasoning_format as u8]);
+        key.extend([u8::from(parallel_tool_calls), u8::from(enable_thinking)]);
+        serde_json::to_writer(&mut key, &(leniency, opening, prefill, json_schema, offered))
+            .expect("all of it can be written");
         CacheKey(key)
     }
 }
