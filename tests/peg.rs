@@ -8,15 +8,20 @@ use proptest::prelude::*;
 /// An expression as a tree, to be generated; built into an arena.
 #[derive(Clone, Debug)]
 enum Tree {
+    Empty,
+    Start,
+    End,
     Literal(String),
     Sequence(Vec<Tree>),
     Choice(Vec<Tree>),
     Repeat(Box<Tree>, u32, Option<u32>),
+    Unordered(Vec<Tree>, Vec<Tree>),
     And(Box<Tree>),
     Not(Box<Tree>),
     Any,
     Space,
-    OneOf(char, char),
+    /// A range, and whether it is all but these.
+    OneOf(char, char, bool),
     Body,
     Line,
     Until(Vec<String>),
@@ -26,42 +31,52 @@ enum Tree {
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
-    let marker = prop::sample::select(vec!["a", "ab", "<b>", "</b>", "é", "aab"]).prop_map(str::to_owned);
+    let marker = prop::sample::select(vec!["a", "ab", "<b>", "</b>", "é", "èa", "€", "aab"]).prop_map(str::to_owned);
+    let range = prop::sample::select(vec![('a', 'b'), ('b', '<'), (' ', 'b'), ('à', 'é'), ('a', 'é'), ('€', '😀')]);
     let leaf = prop_oneof![
-        marker.clone().prop_map(Tree::Literal),
-        Just(Tree::Any),
-        Just(Tree::Space),
-        Just(Tree::OneOf('a', 'b')),
-        Just(Tree::Body),
-        Just(Tree::Line),
-        Just(Tree::Json),
-        prop::collection::vec(marker, 0..3).prop_map(Tree::Until),
+        4 => marker.clone().prop_map(Tree::Literal),
+        1 => prop::sample::select(vec![Tree::Empty, Tree::Start, Tree::End]),
+        1 => Just(Tree::Any),
+        1 => Just(Tree::Space),
+        2 => (range, any::<bool>()).prop_map(|((low, high), negated)| Tree::OneOf(low, high, negated)),
+        1 => Just(Tree::Body),
+        1 => Just(Tree::Line),
+        1 => Just(Tree::Json),
+        1 => prop::collection::vec(marker, 0..6).prop_map(Tree::Until),
     ];
-    leaf.prop_recursive(4, 24, 4, |inner| {
+    leaf.prop_recursive(6, 40, 5, |inner| {
         let boxed = inner.clone().prop_map(Box::new);
+        let some = |from| prop::collection::vec(inner.clone(), from..5);
         prop_oneof![
-            prop::collection::vec(inner.clone(), 1..4).prop_map(Tree::Sequence),
-            prop::collection::vec(inner, 1..4).prop_map(Tree::Choice),
-            (boxed.clone(), 0u32..2, prop::option::of(1u32..4)).prop_map(|(t, min, max)| Tree::Repeat(t, min, max)),
-            boxed.clone().prop_map(Tree::And),
-            boxed.clone().prop_map(Tree::Not),
-            (0u16..4, boxed.clone()).prop_map(|(tag, t)| Tree::Tag(tag, t)),
-            boxed.prop_map(Tree::Atomic),
+            4 => some(1).prop_map(Tree::Sequence),
+            5 => some(0).prop_map(Tree::Choice),
+            2 => (boxed.clone(), 0u32..3, prop::option::of(2u32..4)).prop_map(|(t, min, max)| Tree::Repeat(t, min, max)),
+            1 => boxed.clone().prop_map(|t| Tree::Repeat(t, 0, Some(1))),
+            1 => (some(0), some(0)).prop_map(|(required, optional)| Tree::Unordered(required, optional)),
+            1 => boxed.clone().prop_map(Tree::And),
+            1 => boxed.clone().prop_map(Tree::Not),
+            3 => (0u16..4, boxed.clone()).prop_map(|(tag, t)| Tree::Tag(tag, t)),
+            1 => boxed.prop_map(Tree::Atomic),
         ]
     })
 }
 
 fn build(p: &Builder, tree: &Tree) -> ExprId {
     match tree {
+        Tree::Empty => p.empty(),
+        Tree::Start => p.start(),
+        Tree::End => p.end(),
         Tree::Literal(text) => p.literal(text.as_str()),
-        Tree::Sequence(all) => p.sequence(all.iter().map(|t| build(p, t)).collect::<Vec<_>>()),
-        Tree::Choice(all) => p.choice(all.iter().map(|t| build(p, t)).collect::<Vec<_>>()),
+        Tree::Sequence(all) => p.sequence(build_all(p, all)),
+        Tree::Choice(all) => p.choice(build_all(p, all)),
+        Tree::Unordered(required, optional) => p.unordered(build_all(p, required), build_all(p, optional)),
         Tree::Repeat(t, min, max) => p.repeat(build(p, t), *min, *max),
         Tree::And(t) => p.and(build(p, t)),
         Tree::Not(t) => p.not(build(p, t)),
         Tree::Any => p.any(),
         Tree::Space => p.space(),
-        Tree::OneOf(low, high) => p.one_of(&[(*low, *high)]),
+        Tree::OneOf(low, high, false) => p.one_of(&[(*low, *high)]),
+        Tree::OneOf(low, high, true) => p.none_of(&[(*low, *high)]),
         Tree::Body => p.string_body(b'"'),
         Tree::Line => p.string_line(b'"'),
         Tree::Until(markers) => p.until_any(markers.iter().map(String::as_str)),
@@ -69,6 +84,10 @@ fn build(p: &Builder, tree: &Tree) -> ExprId {
         Tree::Atomic(t) => p.atomic(build(p, t)),
         Tree::Json => p.json(),
     }
+}
+
+fn build_all(p: &Builder, trees: &[Tree]) -> Vec<ExprId> {
+    trees.iter().map(|tree| build(p, tree)).collect()
 }
 
 fn arena(tree: &Tree) -> Arena {
@@ -86,6 +105,10 @@ fn text() -> impl Strategy<Value = String> {
         "<b>",
         "</b>",
         "é",
+        "èa",
+        "€",
+        "😀",
+        "<",
         " ",
         "\"",
         "\\",
@@ -123,7 +146,23 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
             }
             (count >= *min).then_some(at)
         }
-        Expr::Unordered(..) => unreachable!("not generated"),
+        Expr::Unordered(parts) => {
+            let any = |at, log: &mut Vec<Capture>| {
+                parts.0.iter().chain(&parts.1).find_map(|&child| attempt(arena, child, text, at, log))
+            };
+            let mut at = at;
+            while at < text.len() {
+                let mark = log.len();
+                match any(at, log) {
+                    Some(end) if end > at => at = end,
+                    _ => {
+                        log.truncate(mark);
+                        break;
+                    }
+                }
+            }
+            Some(at)
+        }
         Expr::And(child) => {
             let mark = log.len();
             let found = naive(arena, *child, text, at, log);
@@ -244,12 +283,50 @@ proptest! {
             prop_assert_eq!(pieced.state(), batch.state());
             if pieced.state() == State::Failed {
                 prop_assert_eq!(pieced.examined(), batch.examined());
-                let (fits, _) = machine(&program, &[&bytes[..batch.examined() - 1]]);
-                prop_assert_ne!(fits.state(), State::Failed);
+                if let Some(fits) = batch.examined().checked_sub(1) {
+                    prop_assert_ne!(machine(&program, &[&bytes[..fits]]).0.state(), State::Failed);
+                }
                 let (fails, _) = machine(&program, &[&bytes[..batch.examined()]]);
                 prop_assert_eq!(fails.state(), State::Failed);
                 break;
             }
+            prop_assert_eq!(shown(&pieced), shown(&batch));
+        }
+    }
+
+    #[test]
+    fn byte_by_byte_is_as_good_as_whole(tree in tree(), text in text()) {
+        let program = Arc::new(compile(&arena(&tree)).unwrap());
+        let mut batch = machine(&program, &[text.as_bytes()]);
+        let mut pieced = machine(&program, &text.as_bytes().chunks(1).collect::<Vec<_>>());
+        prop_assert_eq!(pieced.examined(), batch.examined());
+        for end in [|machine: &mut Machine| machine.clone().finish(0, 0), |machine: &mut Machine| machine.cut()] {
+            prop_assert_eq!(end(&mut pieced), end(&mut batch));
+            prop_assert_eq!(pieced.state(), batch.state());
+            if pieced.state() != State::Failed {
+                prop_assert_eq!(shown(&pieced), shown(&batch));
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_shown_stands_however_the_bytes_were_cut(tree in tree(), text in text(), cuts in prop::collection::vec(0usize..64, 0..8)) {
+        let program = Arc::new(compile(&arena(&tree)).unwrap());
+        let bytes = text.as_bytes();
+        let mut batch = Machine::committed(Arc::clone(&program));
+        batch.feed(bytes);
+        let mut pieced = Machine::committed(program);
+        let mut before: Vec<Capture> = Vec::new();
+        for piece in cut(bytes, &cuts) {
+            pieced.feed(piece);
+            if pieced.state() != State::Failed {
+                prop_assert!(pieced.visible().captures.starts_with(&before), "{:?}", before);
+                before = pieced.visible().captures.to_vec();
+            }
+        }
+        prop_assert_eq!(pieced.state(), batch.state());
+        prop_assert_eq!(pieced.examined(), batch.examined());
+        if pieced.state() != State::Failed {
             prop_assert_eq!(shown(&pieced), shown(&batch));
         }
     }

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use super::check::{self, Checked};
 use super::expr::{Arena, CharSet, Children, Expr, ExprId, TagId};
-use super::program::{Bounds, Op, Program};
+use super::first::{Bytes, First, Firsts};
+use super::program::{Begin, Bounds, Op, Program, Test};
 use super::until::Markers;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -33,7 +34,9 @@ fn compile_with(arena: &Arena, regions: Option<&mut Regions>) -> Result<Program>
     let checked = check::check(arena)?;
     let out = Program { ops: Vec::with_capacity(2 * arena.len()), ..Program::default() };
     let rules = vec![None; arena.len()];
-    let mut compiler = Compiler { arena, checked: &checked, out, rules, calls: Vec::new(), regions };
+    let firsts = Firsts::new(arena, &checked);
+    let (calls, begins) = (Vec::new(), HashMap::new());
+    let mut compiler = Compiler { arena, checked: &checked, out, rules, calls, firsts, begins, regions };
     compiler.expr(checked.root);
     compiler.emit(Op::Accept);
     let mut next = 0;
@@ -89,6 +92,10 @@ struct Compiler<'a> {
     rules: Vec<Option<u32>>,
     /// Rules that are called, and where.
     calls: Vec<(ExprId, usize)>,
+    /// How expressions begin.
+    firsts: Firsts<'a>,
+    /// The places of the program's sets of bytes.
+    begins: HashMap<Begin, u32>,
 }
 
 impl Compiler<'_> {
@@ -119,7 +126,8 @@ impl Compiler<'_> {
             Expr::Unordered(parts) if parts.0.is_empty() && parts.1.is_empty() => {}
             Expr::Unordered(parts) => {
                 let any: Children = parts.0.iter().chain(&parts.1).copied().collect();
-                self.rounds(0, None, |compiler| compiler.choice(&any));
+                let first = self.firsts.of_any(&any);
+                self.rounds(0, None, first, |compiler| compiler.choice(&any));
             }
             Expr::And(child) => {
                 self.emit(Op::AndBegin);
@@ -181,16 +189,50 @@ impl Compiler<'_> {
             return;
         };
         let mut commits: SmallVec<[usize; 8]> = SmallVec::new();
-        for &child in others {
+        let tests = self.tests(children);
+        for (&child, test) in others.iter().zip(tests) {
             let choice = self.emit(Op::Choice(0));
             self.expr(child);
             commits.push(self.emit(Op::Commit(0)));
-            self.out.ops[choice] = Op::Choice(self.here());
+            let other = self.here();
+            self.out.ops[choice] = match test {
+                Some((begin, later)) => {
+                    self.out.tests.push(Test { begin, later, other });
+                    Op::Test(self.out.tests.len() as u32 - 1)
+                }
+                None => Op::Choice(other),
+            };
         }
         self.expr(last);
         for commit in commits {
             self.out.ops[commit] = Op::Commit(self.here());
         }
+    }
+
+    /// For each alternative but the last: what it may begin with, and with what those behind it may, where that is of use.
+    fn tests(&mut self, children: &[ExprId]) -> SmallVec<[Option<(u32, u32)>; 8]> {
+        let firsts: SmallVec<[First; 8]> = children.iter().map(|&child| self.firsts.of(child)).collect();
+        let mut later: SmallVec<[Bytes; 8]> = firsts.iter().map(First::tries).collect();
+        for at in (1..later.len()).rev() {
+            later[at - 1] = later[at - 1].or(later[at]);
+        }
+        // Whether the tests so far let through only what this alternative or one behind it may begin with.
+        let mut tested = false;
+        let each = firsts.iter().zip(&later[1..]).map(|(first, &later)| {
+            let begin = Begin { bytes: first.enters(), wide: first.wide & !first.passes };
+            let open = begin.bytes == later && if tested { !begin.wide } else { later == Bytes::ALL };
+            let needed = first.looks && !open;
+            tested = needed || (tested && open);
+            needed.then(|| (self.begin(begin), self.begin(Begin { bytes: later, wide: false })))
+        });
+        each.collect()
+    }
+
+    fn begin(&mut self, begin: Begin) -> u32 {
+        *self.begins.entry(begin).or_insert_with(|| {
+            self.out.begins.push(begin);
+            self.out.begins.len() as u32 - 1
+        })
     }
 
     fn repeat(&mut self, child: ExprId, min: u32, max: Option<u32>) {
@@ -202,12 +244,14 @@ impl Compiler<'_> {
             self.emit(Op::Span(index));
             return;
         }
-        self.rounds(min, max, |compiler| compiler.expr(child));
+        let first = self.firsts.of(child);
+        self.rounds(min, max, first, |compiler| compiler.expr(child));
     }
 
-    fn rounds(&mut self, min: u32, max: Option<u32>, round: impl FnOnce(&mut Self)) {
+    fn rounds(&mut self, min: u32, max: Option<u32>, first: First, round: impl FnOnce(&mut Self)) {
         let index = self.out.repeats.len();
-        self.out.repeats.push(Bounds { min, max, exit: 0 });
+        let begin = self.begin(Begin { bytes: first.bytes, wide: first.wide });
+        self.out.repeats.push(Bounds { min, max, exit: 0, begin });
         self.emit(Op::RepeatBegin);
         let next = self.here();
         self.emit(Op::RepeatNext(index as u32));

@@ -1,6 +1,7 @@
 //! Runs a program over an output that comes in pieces. See the module's essay for the ideas.
 
 mod scan;
+mod test;
 
 use std::sync::Arc;
 
@@ -443,6 +444,7 @@ impl Machine {
                 }
             }
             Op::Choice(other) => self.push(Kind::Choice, other),
+            Op::Test(index) => return self.test(index, edge),
             Op::Commit(to) => {
                 self.pop();
                 self.ip = to;
@@ -469,7 +471,15 @@ impl Machine {
                     self.pop();
                     return self.leave_repeat(frame, output, edge);
                 }
-                self.examine(self.pos + 1);
+                match self.may_begin(bounds.begin) {
+                    Some(true) => {}
+                    None if edge == Edge::Open => return Flow::Wait(self.pos),
+                    None => {}
+                    Some(false) => {
+                        self.pop();
+                        return self.leave_repeat(frame, edge);
+                    }
+                }
                 frame.pos = self.pos;
                 frame.captures = self.captures.len() as u32;
                 *self.stack.last_mut().expect("as above") = frame;

@@ -44,6 +44,7 @@ mod check;
 mod class;
 mod compile;
 mod expr;
+mod first;
 mod json;
 mod machine;
 mod program;

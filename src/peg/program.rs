@@ -5,6 +5,7 @@ use std::fmt;
 use smol_str::SmolStr;
 
 use super::expr::{CharSet, TagId};
+use super::first::Bytes;
 use super::until::Markers;
 
 /// One instruction. `u32` operands are addresses or indices into the program's constants.
@@ -30,6 +31,8 @@ pub(super) enum Op {
     End,
     /// Remember the alternative at this address.
     Choice(u32),
+    /// The same where the next byte allows; without entering what it rules out, or remembering what need not be tried.
+    Test(u32),
     /// Forget the last alternative, and go there.
     Commit(u32),
     /// Enter a repetition.
@@ -70,6 +73,27 @@ pub(super) struct Bounds {
     pub min: u32,
     pub max: Option<u32>,
     pub exit: u32,
+    /// What a round may begin with.
+    pub begin: u32,
+}
+
+/// What the next byte says about the alternatives of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Test {
+    /// What the alternative that follows may begin with.
+    pub begin: u32,
+    /// With what the others may.
+    pub later: u32,
+    /// The address of the others.
+    pub other: u32,
+}
+
+/// What something may begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Begin {
+    pub bytes: Bytes,
+    /// Whether a character is looked at as a whole before it is refused.
+    pub wide: bool,
 }
 
 /// A compiled [`super::Arena`]: immutable, shared by any number of machines.
@@ -80,14 +104,18 @@ pub struct Program {
     pub(super) sets: Vec<CharSet>,
     pub(super) markers: Vec<Markers>,
     pub(super) repeats: Vec<Bounds>,
+    pub(super) tests: Vec<Test>,
+    pub(super) begins: Vec<Begin>,
 }
 
 impl Program {
     /// About what it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        let Program { ops, literals, sets, markers, repeats } = self;
+        let Program { ops, literals, sets, markers, repeats, tests, begins } = self;
         size_of_val(ops.as_slice())
             + size_of_val(repeats.as_slice())
+            + size_of_val(tests.as_slice())
+            + size_of_val(begins.as_slice())
             + literals.iter().map(|text| size_of::<SmolStr>() + text.len()).sum::<usize>()
             + sets.iter().map(|set| size_of::<CharSet>() + size_of_val(set.ranges.as_slice())).sum::<usize>()
             + markers.iter().map(Markers::bytes).sum::<usize>()
@@ -105,9 +133,14 @@ impl fmt::Display for Program {
                 }
                 Op::Until(i) => writeln!(f, "Until {}", self.markers[i as usize])?,
                 Op::RepeatNext(i) => {
-                    let Bounds { min, max, exit } = self.repeats[i as usize];
+                    let Bounds { min, max, exit, begin } = self.repeats[i as usize];
                     let max = max.map_or("∞".to_owned(), |max| max.to_string());
-                    writeln!(f, "RepeatNext {min}..{max} exit {exit}")?;
+                    writeln!(f, "RepeatNext {min}..{max} {} exit {exit}", self.begins[begin as usize].bytes)?;
+                }
+                Op::Test(i) => {
+                    let Test { begin, later, other } = self.tests[i as usize];
+                    let [begin, later] = [begin, later].map(|at| self.begins[at as usize].bytes);
+                    writeln!(f, "Test {begin} other {other} {later}")?;
                 }
                 Op::StringBody(delimiter, other) => {
                     writeln!(f, "StringBody {:?} {:?}", char::from(delimiter), char::from(other))?;

@@ -1,0 +1,36 @@
+//! Where the next byte decides: what cannot begin with it is not entered.
+
+use super::{Edge, Flow, Kind, Machine};
+use crate::peg::utf8::Decoded;
+
+impl Machine {
+    /// Whether something may begin here. `None`: a byte is missing that would tell.
+    pub(super) fn may_begin(&mut self, begin: u32) -> Option<bool> {
+        let byte = *self.output.get(self.pos)?;
+        let begin = &self.program.begins[begin as usize];
+        let (may, wide) = (begin.bytes.contains(byte), begin.wide);
+        self.examine(self.pos + 1);
+        if may || !wide || byte.is_ascii() || self.character() != Decoded::Incomplete { Some(may) } else { None }
+    }
+
+    /// Enters an alternative or passes it over. One that is the last that is left gets a frame that a failure does not stop at.
+    pub(super) fn test(&mut self, index: u32, edge: Edge) -> Flow {
+        let test = self.program.tests[index as usize];
+        let others = |machine: &Machine| {
+            let next = machine.output.get(machine.pos);
+            next.is_none_or(|&byte| machine.program.begins[test.later as usize].bytes.contains(byte))
+        };
+        match self.may_begin(test.begin) {
+            None if edge == Edge::Open => return Flow::Wait(self.pos),
+            Some(false) if !others(self) => return Flow::Fail,
+            Some(false) => {
+                self.ip = test.other;
+                return Flow::Go;
+            }
+            Some(true) if !others(self) => self.push(Kind::Return, test.other),
+            _ => self.push(Kind::Choice, test.other),
+        }
+        self.ip += 1;
+        Flow::Go
+    }
+}
