@@ -32,11 +32,13 @@ pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
 
 fn compile_with(arena: &Arena, regions: Option<&mut Regions>) -> Result<Program> {
     let checked = check::check(arena)?;
-    let out = Program { ops: Vec::with_capacity(2 * arena.len()), ..Program::default() };
+    let mut out = Program { ops: Vec::with_capacity(2 * arena.len()), ..Program::default() };
+    out.tests.reserve(arena.len() / 16);
+    out.begins.reserve(64);
     let rules = vec![None; arena.len()];
     let firsts = Firsts::new(arena, &checked);
-    let (calls, begins) = (Vec::new(), HashMap::new());
-    let mut compiler = Compiler { arena, checked: &checked, out, rules, calls, firsts, begins, regions };
+    let mut compiler =
+        Compiler { arena, checked: &checked, out, rules, calls: Vec::new(), firsts, begins: [0; 64], regions };
     compiler.expr(checked.root);
     compiler.emit(Op::Accept);
     let mut next = 0;
@@ -94,8 +96,8 @@ struct Compiler<'a> {
     calls: Vec<(ExprId, usize)>,
     /// How expressions begin.
     firsts: Firsts<'a>,
-    /// The places of the program's sets of bytes.
-    begins: HashMap<Begin, u32>,
+    /// By their hashes: the places of some of the program's sets of bytes, to use them again.
+    begins: [u32; 64],
 }
 
 impl Compiler<'_> {
@@ -188,20 +190,28 @@ impl Compiler<'_> {
             self.emit(Op::Fail);
             return;
         };
+        // How each of the others begins, and with what those behind it must be tried; the last of them first.
+        let mut firsts: SmallVec<[(First, Bytes); 4]> = SmallVec::new();
+        let mut later = self.firsts.of(last).tries();
+        for &child in others.iter().rev() {
+            let first = self.firsts.of(child);
+            firsts.push((first, later));
+            later = later.or(first.tries());
+        }
         let mut commits: SmallVec<[usize; 8]> = SmallVec::new();
-        let tests = self.tests(children);
-        for (&child, test) in others.iter().zip(tests) {
-            let choice = self.emit(Op::Choice(0));
+        // Whether only what this alternative or one behind it must be tried with comes here.
+        let mut tested = false;
+        for (&child, (first, later)) in others.iter().zip(firsts.into_iter().rev()) {
+            let begin = Begin { bytes: first.enters(), wide: first.wide & !first.passes };
+            // A test would always remember the others.
+            let always = begin.bytes == later && if tested { !begin.wide } else { later == Bytes::ALL };
+            let needed = first.looks && !always;
+            tested = needed || (tested && always);
+            let at = self.emit(Op::Choice(0));
             self.expr(child);
             commits.push(self.emit(Op::Commit(0)));
             let other = self.here();
-            self.out.ops[choice] = match test {
-                Some((begin, later)) => {
-                    self.out.tests.push(Test { begin, later, other });
-                    Op::Test(self.out.tests.len() as u32 - 1)
-                }
-                None => Op::Choice(other),
-            };
+            self.out.ops[at] = if needed { self.test(begin, later, other) } else { Op::Choice(other) };
         }
         self.expr(last);
         for commit in commits {
@@ -209,30 +219,19 @@ impl Compiler<'_> {
         }
     }
 
-    /// For each alternative but the last: what it may begin with, and with what those behind it may, where that is of use.
-    fn tests(&mut self, children: &[ExprId]) -> SmallVec<[Option<(u32, u32)>; 8]> {
-        let firsts: SmallVec<[First; 8]> = children.iter().map(|&child| self.firsts.of(child)).collect();
-        let mut later: SmallVec<[Bytes; 8]> = firsts.iter().map(First::tries).collect();
-        for at in (1..later.len()).rev() {
-            later[at - 1] = later[at - 1].or(later[at]);
-        }
-        // Whether the tests so far let through only what this alternative or one behind it may begin with.
-        let mut tested = false;
-        let each = firsts.iter().zip(&later[1..]).map(|(first, &later)| {
-            let begin = Begin { bytes: first.enters(), wide: first.wide & !first.passes };
-            let open = begin.bytes == later && if tested { !begin.wide } else { later == Bytes::ALL };
-            let needed = first.looks && !open;
-            tested = needed || (tested && open);
-            needed.then(|| (self.begin(begin), self.begin(Begin { bytes: later, wide: false })))
-        });
-        each.collect()
+    fn test(&mut self, begin: Begin, later: Bytes, other: u32) -> Op {
+        let (begin, later) = (self.begin(begin), self.begin(Begin { bytes: later, wide: false }));
+        self.out.tests.push(Test { begin, later, other });
+        Op::Test(self.out.tests.len() as u32 - 1)
     }
 
     fn begin(&mut self, begin: Begin) -> u32 {
-        *self.begins.entry(begin).or_insert_with(|| {
-            self.out.begins.push(begin);
-            self.out.begins.len() as u32 - 1
-        })
+        let (begins, known) = (&mut self.out.begins, &mut self.begins[begin.hash()]);
+        if begins.get(*known as usize) != Some(&begin) {
+            *known = begins.len() as u32;
+            begins.push(begin);
+        }
+        *known
     }
 
     fn repeat(&mut self, child: ExprId, min: u32, max: Option<u32>) {

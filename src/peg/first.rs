@@ -1,8 +1,7 @@
 //! What an expression can begin with, so that a choice need not enter what the next byte rules out.
 //!
-//! The answers are exact where it matters: a byte outside the set makes the expression fail, or match nothing, after a look at
-//! that byte only, or at the character it begins. So leaving the expression out changes neither what matches nor how far was
-//! looked.
+//! A byte outside of the set makes the expression fail, or match nothing, after a look at that byte alone, or at the character
+//! that it begins. So leaving the expression out changes neither what matches nor how far was looked.
 
 use std::fmt;
 
@@ -23,17 +22,25 @@ impl Bytes {
         self.0[usize::from(byte >> 6)] & 1 << (byte & 63) != 0
     }
 
+    pub fn words(self) -> [u64; 4] {
+        self.0
+    }
+
     pub fn or(self, other: Bytes) -> Bytes {
         Bytes(std::array::from_fn(|at| self.0[at] | other.0[at]))
     }
 
-    fn add(&mut self, range: std::ops::RangeInclusive<u8>) {
-        range.for_each(|byte| self.0[usize::from(byte >> 6)] |= 1 << (byte & 63));
+    /// From one byte to another that is not below it.
+    fn range(low: u8, high: u8) -> Bytes {
+        Bytes(std::array::from_fn(|at| {
+            let [from, to] = [low, high].map(|byte| i32::from(byte) - 64 * at as i32);
+            if from > 63 || to < 0 { 0 } else { (u64::MAX << from.max(0)) & (u64::MAX >> (63 - to.min(63))) }
+        }))
     }
 
-    fn of(range: std::ops::RangeInclusive<u8>) -> Bytes {
+    pub fn byte(byte: u8) -> Bytes {
         let mut bytes = Bytes::default();
-        bytes.add(range);
+        bytes.0[usize::from(byte >> 6)] = 1 << (byte & 63);
         bytes
     }
 }
@@ -123,15 +130,11 @@ impl First {
 
 /// The first bytes of the characters of a set, and some that are not, beyond ASCII.
 fn heads(set: &CharSet) -> Bytes {
-    let mut bytes = Bytes::default();
-    if set.negated {
-        (0..0x80).filter(|&byte| set.contains(char::from(byte))).for_each(|byte| bytes.add(byte..=byte));
-        bytes.add(0xC2..=0xF4);
-    } else {
-        let head = |c: char| c.encode_utf8(&mut [0; 4]).as_bytes()[0];
-        set.ranges.iter().filter(|(low, high)| low <= high).for_each(|&(low, high)| bytes.add(head(low)..=head(high)));
-    }
-    bytes
+    let head = |c: char| c.encode_utf8(&mut [0; 4]).as_bytes()[0];
+    let ranges = set.ranges.iter().filter(|(low, high)| low <= high);
+    let Bytes([a, b, c, d]) =
+        ranges.fold(Bytes::default(), |bytes, &(low, high)| bytes.or(Bytes::range(head(low), head(high))));
+    if set.negated { Bytes([!a, !b, u64::MAX, u64::MAX]) } else { Bytes([a, b, c, d]) }
 }
 
 /// Finds out how expressions begin, each once.
@@ -165,24 +168,35 @@ impl<'a> Firsts<'a> {
             Expr::Start => First::UNKNOWN,
             Expr::End => First::looking(Bytes::default(), false),
             Expr::Literal(text) => {
-                text.bytes().next().map_or(First::EMPTY, |head| First::looking(Bytes::of(head..=head), false))
+                text.bytes().next().map_or(First::EMPTY, |head| First::looking(Bytes::byte(head), false))
             }
-            Expr::Any => First::of_characters(Bytes::of(0..=0xF4)),
+            Expr::Any => First::of_characters(Bytes::range(0, 0xF4)),
             Expr::Char(set) => First::of_characters(heads(set)),
-            Expr::Space => {
-                let mut bytes = Bytes::of(b'\t'..=b'\r');
-                bytes.add(b' '..=b' ');
-                First::looking(bytes, true)
-            }
+            Expr::Space => First::looking(Bytes::range(b'\t', b'\r').or(Bytes::byte(b' ')), true),
             Expr::StringBody(_) | Expr::StringLine(_) | Expr::Until(_) => First::looking(Bytes::ALL, true),
             _ if depth > limits::EXPR_DEPTH => First::UNKNOWN,
-            _ => self.remembered(id, depth + 1),
+            Expr::Repeat(_, _, Some(0)) => First::EMPTY,
+            Expr::Repeat(child, min, _) => self.below(*child, depth + 1).rounds(*min),
+            Expr::Not(child) => {
+                let first = self.below(*child, depth + 1);
+                First { passes: !first.passes, ..first }
+            }
+            Expr::Schema(value) => self.below(value.child, depth + 1),
+            Expr::And(child)
+            | Expr::Tag(_, child)
+            | Expr::Atomic(child)
+            | Expr::Tolerated(child)
+            | Expr::Rule { child, .. }
+            | Expr::Excluding(child, _)
+            | Expr::Gbnf(child, _) => self.below(*child, depth + 1),
+            Expr::Sequence(_) | Expr::Choice(_) | Expr::Unordered(_) | Expr::Ref(_) => self.remembered(id, depth + 1),
         }
     }
 
     fn remembered(&mut self, id: ExprId, depth: usize) -> First {
         if self.known.is_empty() {
-            self.known.resize(self.arena.len(), 0);
+            self.known = vec![0; self.arena.len()];
+            self.list.reserve(self.arena.len() / 4);
         }
         let known = self.known[id.index()];
         if known != 0 {
@@ -210,22 +224,7 @@ impl<'a> Firsts<'a> {
             Expr::Choice(children) => self.any(children.iter().copied(), depth),
             Expr::Unordered(parts) if parts.0.is_empty() && parts.1.is_empty() => First::EMPTY,
             Expr::Unordered(_) => self.any(arena.get(id).children(), depth).rounds(0),
-            Expr::Repeat(_, _, Some(0)) => First::EMPTY,
-            Expr::Repeat(child, min, _) => self.below(*child, depth).rounds(*min),
-            Expr::Not(child) => {
-                let first = self.below(*child, depth);
-                First { passes: !first.passes, ..first }
-            }
-            Expr::Ref(_) => self.below(self.checked.target(id), depth),
-            Expr::Schema(value) => self.below(value.child, depth),
-            Expr::And(child)
-            | Expr::Tag(_, child)
-            | Expr::Atomic(child)
-            | Expr::Tolerated(child)
-            | Expr::Rule { child, .. }
-            | Expr::Excluding(child, _)
-            | Expr::Gbnf(child, _) => self.below(*child, depth),
-            _ => First::UNKNOWN,
+            _ => self.below(self.checked.target(id), depth),
         }
     }
 
@@ -233,5 +232,82 @@ impl<'a> Firsts<'a> {
         let mut firsts = children.map(|child| self.below(child, depth));
         let Some(first) = firsts.next() else { return First::FAIL };
         firsts.fold(first, First::or)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Builder, TagId, check};
+    use super::*;
+
+    /// The bytes, and the letters of what else is known.
+    fn first(build: impl Fn(&Builder) -> ExprId) -> (String, String) {
+        let p = Builder::new();
+        let root = build(&p);
+        let arena = p.finish(root);
+        let checked = check::check(&arena).unwrap();
+        let First { bytes, passes, looks, wide } = Firsts::new(&arena, &checked).of(root);
+        let letters = [(passes, 'p'), (looks, 'l'), (wide, 'w')];
+        (bytes.to_string(), letters.iter().filter(|(is, _)| *is).map(|(_, letter)| letter).collect())
+    }
+
+    #[test]
+    fn what_each_expression_begins_with() {
+        let is = |build: &dyn Fn(&Builder) -> ExprId, bytes: &str, letters: &str| {
+            assert_eq!(first(build), (bytes.to_owned(), letters.to_owned()));
+        };
+        let all = Bytes::ALL.to_string();
+        is(&|p| p.empty(), "[]", "p");
+        is(&|p| p.literal(""), "[]", "p");
+        is(&|p| p.start(), &all, "p");
+        is(&|p| p.end(), "[]", "l");
+        is(&|p| p.literal("<a>"), "[<]", "l");
+        is(&|p| p.space(), r"[\t-\r ]", "pl");
+        is(&|p| p.until("a"), &all, "pl");
+        is(&|p| p.string_body(b'"'), &all, "pl");
+        is(&|p| p.any(), r"[\x00-\xf4]", "lw");
+        is(&|p| p.one_of(&[('a', 'c'), ('x', 'x')]), "[a-cx]", "lw");
+        is(&|p| p.one_of(&[('à', 'ü')]), r"[\xc3]", "lw");
+        is(&|p| p.none_of(&[('\0', '/'), ('0', '€')]), r"[\x80-\xff]", "lw");
+        is(&|p| p.choice([]), "[]", "");
+        is(&|p| p.choice([p.literal("a"), p.one_of(&[('b', 'b')])]), "[a-b]", "lw");
+        // Behind what matches nothing, nothing is tried.
+        is(&|p| p.choice([p.literal("a"), p.empty(), p.any()]), r"[\x00-\xf4]", "pl");
+        is(&|p| p.choice([p.empty(), p.literal("a")]), "[a]", "p");
+        is(&|p| p.sequence([p.empty(), p.space(), p.literal("a"), p.literal("b")]), r"[\t-\r a]", "l");
+        is(&|p| p.sequence([p.start(), p.literal("a")]), &all, "p");
+        is(&|p| p.optional(p.literal("a")), "[a]", "pl");
+        is(&|p| p.some(p.space()), r"[\t-\r ]", "l");
+        is(&|p| p.repeat(p.literal("a"), 0, Some(0)), "[]", "p");
+        is(&|p| p.unordered(vec![p.literal("a")], vec![p.literal("b")]), "[a-b]", "pl");
+        is(&|p| p.and(p.literal("a")), "[a]", "l");
+        is(&|p| p.sequence([p.not(p.literal("a")), p.literal("b")]), "[a-b]", "l");
+        is(&|p| p.sequence([p.not(p.space()), p.literal("b")]), r"[\t-\r ]", "l");
+        is(&|p| p.tag(TagId(1), p.atomic(p.tolerated(p.literal("a")))), "[a]", "l");
+        is(&|p| p.json(), r#"[\"-0-9[fnt{]"#, "lw");
+    }
+
+    #[test]
+    fn sets_of_bytes() {
+        for (low, high) in [(0, 0), (0, 255), (63, 64), (5, 130), (128, 191), (255, 255)] {
+            let bytes = Bytes::range(low, high);
+            assert!((0..=255).all(|byte| bytes.contains(byte) == (low..=high).contains(&byte)), "{low}-{high}");
+        }
+        assert_eq!(Bytes::byte(b'z'), Bytes::range(b'z', b'z'));
+    }
+
+    #[test]
+    fn rules_are_followed_to_a_depth() {
+        let p = Builder::new();
+        let rules = (0..2000).scan(p.literal("x"), |last, name| {
+            *last = p.rule(name.to_string(), *last);
+            Some(*last)
+        });
+        let rules: Vec<ExprId> = rules.collect();
+        // The shortest chain is checked first.
+        let arena = p.finish(p.sequence([p.literal("y")].into_iter().chain(rules.iter().rev().copied())));
+        let checked = check::check(&arena).unwrap();
+        assert_eq!(Firsts::new(&arena, &checked).of(rules[1999]), First::UNKNOWN);
+        assert_eq!(Firsts::new(&arena, &checked).of(rules[9]).bytes.to_string(), "[x]");
     }
 }

@@ -26,6 +26,10 @@
 //! [`Expr::Atomic`] that is not through yet, or in a look ahead, are left out. Text shows as soon as it is read; a format
 //! must therefore not show in one alternative what another would read differently. `Atomic` is the tool for that.
 //!
+//! **Looking ahead of a choice.** A choice of which the next byte decides waits for that byte before it enters an alternative, passes
+//! over those that cannot begin with it, and remembers nothing to go back to where only one is left. So nothing shows of an
+//! alternative that the next byte rules out. What an expression begins with is worked out when the program is compiled (`first`).
+//!
 //! **Going back.** A failure restores the last alternative, as in every PEG. The log is cut back to where it was then;
 //! [`Machine::take_kept`] tells a reader how much of what it has read still stands. If no alternative is left the output does
 //! not match, and [`Machine::examined`] is the length of the shortest prefix that does not: a property of the bytes, not of

@@ -96,6 +96,16 @@ pub(super) struct Begin {
     pub wide: bool,
 }
 
+impl Begin {
+    /// A number below 64 that differs for most sets.
+    pub fn hash(&self) -> usize {
+        let mixed = self.bytes.words().iter().fold(u64::from(self.wide), |mixed, word| {
+            (mixed.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        });
+        (mixed >> 58) as usize
+    }
+}
+
 /// A compiled [`super::Arena`]: immutable, shared by any number of machines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
