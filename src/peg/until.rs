@@ -6,13 +6,26 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use super::find::{find, find2, find3};
+use super::first::Bytes;
 
 /// A set of markers to stop before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Markers {
+    /// Sorted. None begins with another, which would be found first.
     markers: SmallVec<[SmolStr; 1]>,
-    /// The distinct first bytes.
-    heads: SmallVec<[u8; 8]>,
+    heads: Heads,
+    /// What stands behind their first bytes.
+    seconds: Bytes,
+}
+
+/// The first bytes of the markers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Heads {
+    None,
+    One(u8),
+    Two([u8; 2]),
+    Three([u8; 3]),
+    Many(Box<Bytes>),
 }
 
 /// Where a search stopped.
@@ -27,18 +40,34 @@ pub(super) enum Found {
 }
 
 impl Markers {
+    /// Empty markers never match.
     pub fn new<S: AsRef<str>>(markers: &[S]) -> Self {
-        let markers: SmallVec<[SmolStr; 1]> = markers.iter().map(SmolStr::new).collect();
-        let mut heads: SmallVec<[u8; 8]> = markers.iter().filter_map(|m| m.bytes().next()).collect();
-        heads.sort_unstable();
+        let markers = markers.iter().map(AsRef::as_ref).filter(|marker| !marker.is_empty());
+        let mut markers: SmallVec<[SmolStr; 1]> = markers.map(SmolStr::new).collect();
+        markers.sort_unstable();
+        markers.dedup_by(|next, kept| next.starts_with(kept.as_str()));
+        let mut heads: SmallVec<[u8; 8]> = markers.iter().filter_map(|marker| marker.bytes().next()).collect();
         heads.dedup();
-        Markers { markers, heads }
+        let heads = match *heads.as_slice() {
+            [] => Heads::None,
+            [a] => Heads::One(a),
+            [a, b] => Heads::Two([a, b]),
+            [a, b, c] => Heads::Three([a, b, c]),
+            ref heads => {
+                let all = heads.iter().fold(Bytes::default(), |all, &head| all.or(Bytes::byte(head)));
+                Heads::Many(Box::new(all))
+            }
+        };
+        let seconds = markers.iter().fold(Bytes::default(), |all, marker| {
+            all.or(marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second)))
+        });
+        Markers { markers, heads, seconds }
     }
 
     /// About what they take in memory.
     pub fn bytes(&self) -> usize {
         let markers = self.markers.iter().map(|marker| size_of::<SmolStr>() + marker.len());
-        size_of::<Self>() + self.heads.len() + markers.sum::<usize>()
+        size_of::<Self>() + markers.sum::<usize>()
     }
 
     /// The first marker, or half marker, in `text` at or after `from`.
@@ -46,38 +75,62 @@ impl Markers {
         let mut at = from;
         while let Some(step) = text.get(at..).and_then(|rest| self.next_head(rest)) {
             at += step;
-            let rest = &text[at..];
-            let mut half = false;
             // Most heads are nobody's: a look at the byte behind tells.
-            let next = rest.get(1);
-            for marker in self.markers.iter().map(|marker| marker.as_bytes()) {
-                if next.zip(marker.get(1)).is_some_and(|(a, b)| a != b) {
-                    continue;
-                }
-                if rest.starts_with(marker) {
-                    // A shorter marker that is whole wins over a longer one that is still half.
-                    let length = self.markers.iter().filter(|m| rest.starts_with(m.as_bytes())).map(SmolStr::len).min();
-                    return Found::Whole(at, at + length.unwrap_or(marker.len()));
-                }
-                half |= marker.starts_with(rest);
+            if text.get(at + 1).is_some_and(|&next| !self.seconds.contains(next)) {
+                at += 1;
+                continue;
             }
-            if half {
-                return Found::Half(at);
+            match self.at(&text[at..]) {
+                Begun::Whole(length) => return Found::Whole(at, at + length),
+                Begun::Half => return Found::Half(at),
+                Begun::Not => at += 1,
             }
-            at += 1;
         }
         Found::Nothing
     }
 
+    /// What of a marker is at the start of a text that begins as one does. Byte by byte it leaves fewer markers, which stand next
+    /// to each other.
+    fn at(&self, text: &[u8]) -> Begun {
+        let mut left = self.markers.as_slice();
+        for (at, byte) in text.iter().enumerate() {
+            let byte_of = |marker: &SmolStr| marker.as_bytes()[at];
+            let (Some(first), Some(last)) = (left.first(), left.last()) else { return Begun::Not };
+            let (low, high) = (byte_of(first), byte_of(last));
+            if *byte < low || *byte > high {
+                return Begun::Not;
+            }
+            if *byte > low {
+                left = &left[left.partition_point(|marker| byte_of(marker) < *byte)..];
+            }
+            if *byte < high {
+                left = &left[..left.partition_point(|marker| byte_of(marker) == *byte)];
+            }
+            if left.first().is_some_and(|marker| marker.len() == at + 1) {
+                return Begun::Whole(at + 1);
+            }
+        }
+        if left.is_empty() { Begun::Not } else { Begun::Half }
+    }
+
     fn next_head(&self, text: &[u8]) -> Option<usize> {
-        match *self.heads.as_slice() {
-            [] => None,
-            [a] => find(a, text),
-            [a, b] => find2([a, b], text),
-            [a, b, c] => find3([a, b, c], text),
-            _ => text.iter().position(|byte| self.heads.contains(byte)),
+        match &self.heads {
+            Heads::None => None,
+            Heads::One(a) => find(*a, text),
+            Heads::Two(heads) => find2(*heads, text),
+            Heads::Three(heads) => find3(*heads, text),
+            Heads::Many(heads) => text.iter().position(|byte| heads.contains(*byte)),
         }
     }
+}
+
+/// How much of a marker there is.
+enum Begun {
+    /// All of it, in so many bytes.
+    Whole(usize),
+    /// All that there is of the text.
+    Half,
+    Not,
 }
 
 impl fmt::Display for Markers {
@@ -88,6 +141,8 @@ impl fmt::Display for Markers {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -98,5 +153,39 @@ mod tests {
         assert_eq!(markers.find(b"abc </thx", 0), Found::Nothing);
         assert_eq!(markers.find(b"<<<</think>", 0), Found::Whole(3, 11));
         assert_eq!(Markers::new::<&str>(&[]).find(b"<", 0), Found::Nothing);
+        // A half marker in front of a whole one may yet be the first.
+        assert_eq!(Markers::new(&["ab!", "b"]).find(b"xab", 0), Found::Half(1));
+    }
+
+    /// Every marker at every position.
+    fn naive(markers: &[String], text: &[u8], from: usize) -> Found {
+        for at in from..text.len() {
+            let rest = &text[at..];
+            let whole = markers.iter().filter(|marker| rest.starts_with(marker.as_bytes())).map(String::len).min();
+            if let Some(length) = whole {
+                return Found::Whole(at, at + length);
+            }
+            if markers.iter().any(|marker| marker.as_bytes().starts_with(rest)) {
+                return Found::Half(at);
+            }
+        }
+        Found::Nothing
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn finds_what_comparing_all_markers_finds(
+            markers in prop::collection::vec("[ab<é]{1,5}|[a-h]{1,2}", 0..12), text in "[ab<é]{0,16}|[a-j]{0,40}", from in 0usize..8,
+        ) {
+            let from = from.min(text.len());
+            let found = Markers::new(&markers).find(text.as_bytes(), from);
+            prop_assert_eq!(found, naive(&markers, text.as_bytes(), from));
+            for end in from..text.len() {
+                let part = &text.as_bytes()[..end];
+                prop_assert_eq!(Markers::new(&markers).find(part, from), naive(&markers, part, from));
+            }
+        }
     }
 }
