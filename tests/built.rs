@@ -130,6 +130,19 @@ fn lists_in_lists_are_one_list_until_they_are_long() {
 }
 
 #[test]
+fn text_that_ends_with_a_marker_needs_one() {
+    let p = Builder::new();
+    let text = p.excluding(p.sequence([p.until("<x>"), p.literal("<x>")]), ["<x>"]);
+    let stored = Parser::new(p.finish(text), "").unwrap().to_text();
+    assert!(Parser::from_text(&stored).is_ok());
+    let none = stored.replacen("\"excluding\":[2,[\"<x>\"]]", "\"excluding\":[2,[]]", 1);
+    assert_ne!(none, stored);
+    let error = Parser::from_text(&none).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.message().contains("no markers"), "{error}");
+}
+
+#[test]
 fn labels_outlive_the_process_and_are_counted() {
     let p = Builder::new();
     let word = p.labelled("word", p.some(p.one_of(&[('a', 'z')]))).unwrap();

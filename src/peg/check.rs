@@ -136,6 +136,13 @@ impl Checker<'_> {
             let text = format!("the format repeats something at least {min} and at most {max} times");
             return Err(Error::new(ErrorKind::InvalidArgument, text));
         }
+        if let Expr::Excluding(_, markers) = node
+            && markers.is_empty()
+        {
+            return Err(Error::invalid(
+                "excluding: the format has text that ends with a marker, but no markers for it",
+            ));
+        }
         let mut extent = Extent::of(node);
         for child in node.children() {
             let below = self.visit(child, depth + 1)?;
