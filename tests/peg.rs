@@ -297,11 +297,13 @@ proptest! {
     #[test]
     fn byte_by_byte_is_as_good_as_whole(tree in tree(), text in text()) {
         let program = Arc::new(compile(&arena(&tree)).unwrap());
-        let mut batch = machine(&program, &[text.as_bytes()]);
-        let mut pieced = machine(&program, &text.as_bytes().chunks(1).collect::<Vec<_>>());
-        prop_assert_eq!(pieced.examined(), batch.examined());
-        for end in [|machine: &mut Machine| machine.clone().finish(0, 0), |machine: &mut Machine| machine.cut()] {
-            prop_assert_eq!(end(&mut pieced), end(&mut batch));
+        let (mut batch, output) = machine(&program, &[text.as_bytes()]);
+        let (mut pieced, _) = machine(&program, &text.as_bytes().chunks(1).collect::<Vec<_>>());
+        prop_assert_eq!((pieced.examined(), pieced.work()), (batch.examined(), batch.work()));
+        let ends: [fn(&mut Machine, &[u8]) -> bool; 2] =
+            [|machine, output| machine.clone().finish(output, 0, 0), |machine, output| machine.cut(output)];
+        for end in ends {
+            prop_assert_eq!(end(&mut pieced, &output), end(&mut batch, &output));
             prop_assert_eq!(pieced.state(), batch.state());
             if pieced.state() != State::Failed {
                 prop_assert_eq!(shown(&pieced), shown(&batch));
@@ -313,15 +315,17 @@ proptest! {
     fn what_has_shown_stands_however_the_bytes_were_cut(tree in tree(), text in text(), cuts in prop::collection::vec(0usize..64, 0..8)) {
         let program = Arc::new(compile(&arena(&tree)).unwrap());
         let bytes = text.as_bytes();
-        let mut batch = Machine::committed(Arc::clone(&program));
+        let mut batch = Machine::committed(Arc::clone(&program), 0);
         batch.feed(bytes);
-        let mut pieced = Machine::committed(program);
+        let mut pieced = Machine::committed(program, 0);
         let mut before: Vec<Capture> = Vec::new();
+        let mut length = 0;
         for piece in cut(bytes, &cuts) {
-            pieced.feed(piece);
+            length += piece.len();
+            pieced.feed(&bytes[..length]);
             if pieced.state() != State::Failed {
-                prop_assert!(pieced.visible().captures.starts_with(&before), "{:?}", before);
-                before = pieced.visible().captures.to_vec();
+                prop_assert!(pieced.visible().from(0).starts_with(&before), "{:?}", before);
+                before = pieced.visible().from(0).to_vec();
             }
         }
         prop_assert_eq!(pieced.state(), batch.state());

@@ -47,6 +47,13 @@ impl Parts {
         Parts { builder: Builder::extending(arena) }
     }
 
+    /// As the child, which may show something before its first byte is there: a choice waits for that byte unless an alternative
+    /// could match without it.
+    pub fn at_once(&self, child: ExprId) -> ExprId {
+        let nothing = self.tolerated(self.choice([self.start(), self.empty()]));
+        self.sequence([nothing, child])
+    }
+
     /// Text of the reasoning.
     pub fn reasoning(&self, child: ExprId) -> ExprId {
         self.tag(Tag::Reasoning, child)

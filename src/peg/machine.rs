@@ -1,11 +1,15 @@
 //! Runs a program over an output that comes in pieces. See the module's essay for the ideas.
 
+mod budget;
+mod captured;
 mod scan;
 mod test;
 
 use std::sync::Arc;
 
-use super::capture::{Capture, CaptureLog, Visible};
+pub use budget::Budget;
+
+use super::capture::{Capture, CaptureLog};
 use super::program::{Op, Program};
 use super::utf8::Decoded;
 use crate::limits;
@@ -21,28 +25,6 @@ pub enum State {
     Failed,
     /// The run took more work or nested deeper than it may. What it would have found is not known.
     Limit,
-}
-
-/// How much work a run may take: a fixed amount, and some for each byte that it has looked at. The units are instructions,
-/// bytes moved over and captures taken back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// For the whole run.
-    pub base: u64,
-    /// For each byte.
-    pub per_byte: u64,
-}
-
-impl Budget {
-    fn for_bytes(self, bytes: usize) -> u64 {
-        self.per_byte.saturating_mul(bytes as u64)
-    }
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Budget { base: limits::PARSE_WORK_BASE, per_byte: limits::PARSE_WORK_PER_BYTE }
-    }
 }
 
 /// What the end of the available output means.
@@ -167,31 +149,6 @@ impl Machine {
         Machine { committed: true, ..Machine::new(program, start) }
     }
 
-    /// The same run with another budget, of which this much is used.
-    pub fn with_budget(self, budget: Budget, work: u64) -> Self {
-        Machine { budget, work, ..self }
-    }
-
-    /// Gives the run another budget from here on.
-    pub fn set_budget(&mut self, budget: Budget) {
-        self.budget = budget;
-    }
-
-    /// The budget of the run.
-    pub fn budget(&self) -> Budget {
-        self.budget
-    }
-
-    /// How much of the budget's fixed amount is used up.
-    pub fn overdraft(&self) -> u64 {
-        self.work.saturating_sub(self.budget.for_bytes(self.examined - self.start))
-    }
-
-    /// The work that the run has taken: see [`Budget`].
-    pub fn work(&self) -> u64 {
-        self.work
-    }
-
     /// Runs as far as `output` decides: all of the output so far, which begins with what was passed before.
     pub fn feed(&mut self, output: &[u8]) -> State {
         if self.state == State::Waiting {
@@ -236,51 +193,6 @@ impl Machine {
     /// One more than the furthest byte looked at. After a failure: the shortest prefix that fails.
     pub fn examined(&self) -> usize {
         self.examined
-    }
-
-    /// What of the captures shows now.
-    pub fn visible(&self) -> Visible<'_> {
-        let reach = if self.looking == NONE { self.reach } else { self.stack[self.looking as usize].pos };
-        Visible { captures: &self.captures, count: self.visible_count(), reach }
-    }
-
-    fn visible_count(&self) -> usize {
-        if self.hiding == NONE { self.captures.len() } else { self.stack[self.hiding as usize].captures as usize }
-    }
-
-    /// How many of the captures are untouched since the last call.
-    pub fn take_kept(&mut self) -> usize {
-        std::mem::replace(&mut self.kept, self.captures.len())
-    }
-
-    /// The numbers of captures to which the run may still go back, from the highest down to `from`, and one below that if
-    /// there is one. Between two calls each of them comes up a few times at most.
-    pub fn restore_points(&self, from: usize) -> impl Iterator<Item = usize> {
-        let mut below = false;
-        let near = move |frame: &&Frame| !std::mem::replace(&mut below, (frame.captures as usize) < from);
-        let counts = move |frame: &&Frame| {
-            (frame.captures as usize) < from || !matches!(frame.kind, Kind::Return | Kind::Atomic)
-        };
-        self.stack.iter().rev().take_while(near).filter(counts).map(|frame| frame.captures as usize)
-    }
-
-    /// About how many bytes a clone takes.
-    pub fn held(&self) -> usize {
-        size_of_val(self.stack.as_slice()) + size_of_val(self.captures.from(0))
-    }
-
-    /// Forgets captures in front of number `read` that nothing can take back.
-    pub fn forget(&mut self, read: usize) {
-        /// Frames to look at: the outermost alternative is among the first ones, or the captures stay.
-        const OUTERMOST: usize = 32;
-        let mut outermost = self.stack.iter().take(OUTERMOST);
-        let settled = match outermost.find(|frame| !matches!(frame.kind, Kind::Return | Kind::Atomic)) {
-            Some(frame) => frame.captures as usize,
-            None if self.stack.len() > OUTERMOST => 0,
-            None => read,
-        };
-        let settled = if self.committed { settled.max(self.shown) } else { settled };
-        self.captures.forget(settled.min(read).min(self.visible_count()));
     }
 
     fn push(&mut self, kind: Kind, ip: u32) {
@@ -444,7 +356,7 @@ impl Machine {
                 }
             }
             Op::Choice(other) => self.push(Kind::Choice, other),
-            Op::Test(index) => return self.test(index, edge),
+            Op::Test(index) => return self.test(output, index, edge),
             Op::Commit(to) => {
                 self.pop();
                 self.ip = to;
@@ -471,13 +383,13 @@ impl Machine {
                     self.pop();
                     return self.leave_repeat(frame, output, edge);
                 }
-                match self.may_begin(bounds.begin) {
+                match self.may_begin(output, bounds.begin) {
                     Some(true) => {}
                     None if edge == Edge::Open => return Flow::Wait(self.pos),
                     None => {}
                     Some(false) => {
                         self.pop();
-                        return self.leave_repeat(frame, edge);
+                        return self.leave_repeat(frame, output, edge);
                     }
                 }
                 frame.pos = self.pos;

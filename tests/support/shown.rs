@@ -40,6 +40,7 @@ impl Shown {
                     Some([_, id, _]) if kind == DeltaKind::ToolId => id.push_str(text),
                     Some([_, _, arguments]) => arguments.push_str(text),
                 },
+                _ => return broken("a withdrawal without a rollback"),
             }
         }
         Ok(())

@@ -233,8 +233,8 @@ impl Ways<'_> {
             return p.choice(ways.into_iter().chain([p.excluding(text, [self.close])]));
         }
         if let ([nested], Types::NONE) = (&*self.nested, self.plain) {
-            // Elements show their bracket at once. JSON begins with the same one.
-            return p.choice([*nested, json(self.described)]);
+            // JSON begins with the same bracket.
+            return p.choice([p.at_once(*nested), json(self.described)]);
         }
         let types = self.plain.or(self.described);
         let ways = (types != Types::NONE).then(|| json(types));

@@ -5,22 +5,22 @@ use crate::peg::utf8::Decoded;
 
 impl Machine {
     /// Whether something may begin here. `None`: a byte is missing that would tell.
-    pub(super) fn may_begin(&mut self, begin: u32) -> Option<bool> {
-        let byte = *self.output.get(self.pos)?;
+    pub(super) fn may_begin(&mut self, output: &[u8], begin: u32) -> Option<bool> {
+        let byte = *output.get(self.pos)?;
         let begin = &self.program.begins[begin as usize];
         let (may, wide) = (begin.bytes.contains(byte), begin.wide);
         self.examine(self.pos + 1);
-        if may || !wide || byte.is_ascii() || self.character() != Decoded::Incomplete { Some(may) } else { None }
+        if may || !wide || byte.is_ascii() || self.character(output) != Decoded::Incomplete { Some(may) } else { None }
     }
 
     /// Enters an alternative or passes it over. One that is the last that is left gets a frame that a failure does not stop at.
-    pub(super) fn test(&mut self, index: u32, edge: Edge) -> Flow {
+    pub(super) fn test(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
         let test = self.program.tests[index as usize];
         let others = |machine: &Machine| {
-            let next = machine.output.get(machine.pos);
+            let next = output.get(machine.pos);
             next.is_none_or(|&byte| machine.program.begins[test.later as usize].bytes.contains(byte))
         };
-        match self.may_begin(test.begin) {
+        match self.may_begin(output, test.begin) {
             None if edge == Edge::Open => return Flow::Wait(self.pos),
             Some(false) if !others(self) => return Flow::Fail,
             Some(false) => {
