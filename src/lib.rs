@@ -1,14 +1,14 @@
 //! chatparse learns how a language model writes from its chat template, and reads what it writes.
 //!
 //! ```text
-//!  template text ──▶ template ──▶ analysis ──▶ format ──┬─▶ peg     ──▶ captures ──▶ message, deltas
+//!  template text ──▶ template ──▶ analysis ──▶ format ──┬─▶ peg ──▶ captures ──▶ events ──▶ message, deltas
 //!  (Jinja)           compiled     Layout       one      └─▶ grammar
 //!                    once         (inert)      Expr
 //! ```
 //!
 //! A [`ChatTemplate`] is compiled and analysed once. For each request it gives [`Params`]: the prompt, and a
 //! [`Parser`]. A [`Stream`] takes the model's output in pieces of any size and says what each adds to the message;
-//! it reads every byte once, takes nothing back and loses nothing.
+//! it reads every byte once, takes nothing back unless it is asked to, and loses nothing.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

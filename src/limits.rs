@@ -110,7 +110,8 @@ pub const EXPR_DEPTH: usize = 512;
 /// time. 100 tools of ten arguments take some 100,000.
 pub const PROGRAM_SIZE: usize = 8 << 20;
 
-/// Open alternatives, rounds and calls while parsing; a JSON value needs five a level.
+/// Open alternatives, rounds and calls while parsing; a JSON value needs up to five a level. Where an output nests deeper, the rest
+/// of it is content.
 pub const PARSE_STACK: usize = 1 << 16;
 
 /// Work that the parser may take for one byte of output, averaged over the output: instructions, bytes moved over and captures

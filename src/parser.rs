@@ -65,7 +65,7 @@ impl Parser {
     }
 
     /// What reads calls outside the format.
-    pub fn fallback(&self) -> &Arc<FallbackConfig> {
+    pub(crate) fn fallback(&self) -> &Arc<FallbackConfig> {
         &self.fallback
     }
 

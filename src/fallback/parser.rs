@@ -1,7 +1,7 @@
 //! Text in which there may be calls, as it comes.
 //!
 //! White space in front of a call goes with the call, so white space waits for what comes behind it. Where a call breaks off,
-//! what was read of it stands, and the parser starts anew behind it: no byte is read more than twice.
+//! what was read of it stands, and the parser starts anew behind it: no byte is read more than three times.
 //!
 //! Calls that count at the end of their text only are noted where they begin, and read once that end is there.
 

@@ -295,19 +295,4 @@ mod tests {
         }
         assert_eq!(Bytes::byte(b'z'), Bytes::range(b'z', b'z'));
     }
-
-    #[test]
-    fn rules_are_followed_to_a_depth() {
-        let p = Builder::new();
-        let rules = (0..2000).scan(p.literal("x"), |last, name| {
-            *last = p.rule(name.to_string(), *last);
-            Some(*last)
-        });
-        let rules: Vec<ExprId> = rules.collect();
-        // The shortest chain is checked first.
-        let arena = p.finish(p.sequence([p.literal("y")].into_iter().chain(rules.iter().rev().copied())));
-        let checked = check::check(&arena).unwrap();
-        assert_eq!(Firsts::new(&arena, &checked).of(rules[1999]), First::UNKNOWN);
-        assert_eq!(Firsts::new(&arena, &checked).of(rules[9]).bytes.to_string(), "[x]");
-    }
 }

@@ -1,7 +1,7 @@
 //! A parsing engine for text that arrives in pieces. It knows nothing of chats: expressions in, captured regions out.
 //!
 //! ```text
-//! Arena ──check, compile──▶ Program ──Arc──▶ Machine ◀── feed(bytes)
+//! Arena ──check, compile──▶ Program ──Arc──▶ Machine ◀── feed(output so far)
 //! (expr, json)              (flat code)       │
 //!                                             └──▶ visible(): captures, and how far the open ones reach
 //! ```
@@ -17,8 +17,9 @@
 //!
 //! **Waiting.** An instruction that needs a byte which has not come stops the machine *at that instruction*. All it did
 //! before was decided by the bytes that are there, so whatever follows, it need not be done again. An instruction that had
-//! got part of the way (scanning for a marker, inside a string, skipping white space) keeps the position it reached; only a
-//! half-matched literal or marker is looked at again. So a feed costs its new bytes, plus at most one marker.
+//! got part of the way (scanning for a marker, inside a string, skipping white space, in a literal) keeps the position it
+//! reached; only a half-matched marker is looked at again. So a feed costs its new bytes, plus at most one marker. The output
+//! itself belongs to the caller, who passes all of it to each call; several machines may run over one output.
 //!
 //! **What shows.** While the machine waits, [`Machine::visible`] gives the captures so far, of which the innermost may
 //! still be open, and how far those reach: text up to a half-matched marker, or up to an unfinished character, and no
@@ -31,16 +32,18 @@
 //! alternative that the next byte rules out. What an expression begins with is worked out when the program is compiled (`first`).
 //!
 //! **Going back.** A failure restores the last alternative, as in every PEG. The log is cut back to where it was then;
-//! [`Machine::take_kept`] tells a reader how much of what it has read still stands. If no alternative is left the output does
+//! [`Machine::take_kept`] tells a reader how much of what it has read still stands, and [`Machine::restore_points`] to which
+//! captures the machine may still come back, so that the reader can note how it stood there. What nothing can take back is
+//! forgotten ([`Machine::forget`]). If no alternative is left the output does
 //! not match, and [`Machine::examined`] is the length of the shortest prefix that does not: a property of the bytes, not of
-//! their chunks, on which a caller can build a recovery that is the same for every chunking.
+//! their chunks, on which a caller can build a fallback that is the same for every chunking.
 //!
 //! **The end.** [`Machine::finish`] tries the rest of the program with "no more bytes" as a fact: half a marker is text
 //! then, half a literal is a mismatch. Where that fails, [`Machine::cut`] takes what is there as it stands.
 //!
 //! # Limits
-//! Going back is bounded by a budget of steps per byte and the stack by a number of frames
-//! ([`crate::limits::PARSE_STEPS_PER_BYTE`], [`crate::limits::PARSE_STACK`]): past either the output counts as not matching.
+//! A run has a budget of work ([`Budget`]), counted alike however the output is cut, and a stack of bounded height
+//! ([`crate::limits::PARSE_STACK`]): past either it ends in [`State::Limit`].
 
 mod builder;
 mod capture;
