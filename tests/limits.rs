@@ -74,6 +74,25 @@ fn hostile_2_schemas_ten_thousand_deep() {
 }
 
 #[test]
+fn deep_arguments_are_not_wrong() {
+    on_a_small_stack(|| {
+        let template = ChatTemplate::builtin("json-call").unwrap();
+        let params = template.params(&request(json!({"tools": tool(json!({"type": "object"}))}))).unwrap();
+        let read = |value: &str| {
+            let output = format!("<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"a\": {value}}}}}\n</tool_call>");
+            let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
+            (ended.status, ended.calls().to_vec(), ended.diagnostics().len())
+        };
+        let deep = |depth: usize| format!("{}\"]\"{}", "[".repeat(depth), "]".repeat(depth));
+        for depth in [10, 126, 127, 128, 5_000] {
+            let (status, calls, diagnostics) = read(&deep(depth));
+            assert_eq!((status, calls.len(), diagnostics), (Status::Complete, 1, 0), "{depth} levels");
+            assert!(calls[0].complete && calls[0].known && calls[0].valid, "{depth} levels");
+        }
+    });
+}
+
+#[test]
 fn hostile_3_a_macro_that_calls_itself() {
     on_a_small_stack(|| {
         fails(render("{% macro x() %}{{ x() }}{% endmacro %}{{ x() }}"), ErrorKind::Limit);

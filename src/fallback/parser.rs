@@ -212,8 +212,12 @@ impl FallbackParser {
         }
         self.prose.tell(self.prose.known, output, builder);
         let rest = self.reader.covered();
+        if self.machine.state() == State::Limit {
+            self.limit = Some(rest);
+        }
         // Behind arguments that are not whole, white space is nothing.
-        if !whole && !(self.reader.in_call() && output[rest..].trim_ascii().is_empty()) {
+        let nothing = self.reader.in_call() && output[rest..].trim_ascii().is_empty();
+        if !(whole || nothing) {
             self.prose.told = rest;
             self.prose.tell(output.len(), output, builder);
         }

@@ -158,7 +158,8 @@ impl Machine {
     }
 
     /// Says that no more output comes because the model has ended it. `true`: the whole output matches, the first `read`
-    /// captures stay as they are, and further ones begin at `from` or later. Otherwise the machine is as before.
+    /// captures stay as they are, and further ones begin at `from` or later. Otherwise the machine is as before, unless it
+    /// reached its limit.
     pub fn finish(&mut self, output: &[u8], read: usize, from: usize) -> bool {
         match self.state {
             State::Accepted(end) => end == output.len(),
@@ -170,6 +171,8 @@ impl Machine {
                 let matched = trial.state == State::Accepted(output.len()) && trial.kept >= read && in_place();
                 if matched {
                     *self = trial;
+                } else if trial.state == State::Limit {
+                    self.state = State::Limit;
                 }
                 matched
             }

@@ -144,6 +144,11 @@ impl FormatParser {
         self.machine.cut(output)
     }
 
+    /// Whether the budget ended the run.
+    pub fn is_at_limit(&self) -> bool {
+        self.machine.state() == State::Limit
+    }
+
     /// Reads what the machine shows. `false`: it contradicts what the message says already.
     pub fn read(&mut self, written: &mut Written, output: &[u8]) -> bool {
         let kept = self.machine.take_kept();

@@ -167,6 +167,7 @@ impl Stream {
             } else if self.at.format.cut(output) {
                 status = Status::Partial;
             } else {
+                self.at.limit = self.at.format.is_at_limit();
                 self.at.leave_at(self.at.format.covered(), &mut self.written, output);
             }
         }
