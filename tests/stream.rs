@@ -182,7 +182,7 @@ fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
     let (mut sum, mut fed) = (Sum::default(), 0);
     // Where the checkpoint is, up to where output stays, and what comes in between and goes.
     let mut rounds = cuts.chunks_exact(3).map(|cut| [cut[0], cut[1], cut[2]].map(|cut| cut % (output.len() + 1)));
-    let mut feed = |stream: &mut Stream, sum: &mut Sum, pieces: &[u8], fed: &mut usize| {
+    let feed = |stream: &mut Stream, sum: &mut Sum, pieces: &[u8], fed: &mut usize| {
         for piece in pieces.chunks(1 + cuts.len()) {
             *fed += piece.len();
             sum.add(stream.feed(piece), *fed);

@@ -74,14 +74,12 @@ pub(crate) struct MessageBuilder {
 }
 
 impl Sink for MessageBuilder {
+    /// In place, so that only the arm of the event at hand is left.
+    #[inline(always)]
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Begin(..) | Event::End(..) => {}
-            Event::Text(Channel::Content, text, span) => {
-                let from = self.delta_text.len();
-                let new = self.content.append(text, (!self.silent).then_some(&mut self.delta_text));
-                self.report(DeltaKind::Content, 0, new, from, span);
-            }
+            Event::Text(Channel::Content, text, span) => self.content(text, span),
             Event::Text(Channel::Reasoning, text, span) => self.reasoning(text, span),
             Event::Call { name, id, arguments, flags, span } => self.call(name, id, arguments, flags, span),
             Event::Id(id, span) => self.id(id, span),
@@ -101,6 +99,12 @@ impl MessageBuilder {
     pub fn silence(&mut self) {
         self.silent = true;
         self.clear_deltas();
+    }
+
+    fn content(&mut self, text: Text<'_>, span: Range<usize>) {
+        let from = self.delta_text.len();
+        let new = self.content.append(text, (!self.silent).then_some(&mut self.delta_text));
+        self.report(DeltaKind::Content, 0, new, from, span);
     }
 
     fn reasoning(&mut self, text: Text<'_>, span: Range<usize>) {

@@ -54,8 +54,8 @@ impl PieceTable {
     /// Appends, or confirms what is pending; what is new is also written to `shown`. `None`: the text contradicts what is
     /// pending. Otherwise whether anything was new.
     pub fn append(&mut self, text: Text<'_>, shown: Option<&mut String>) -> Option<bool> {
-        let bytes = text.bytes();
-        if bytes.is_empty() {
+        let length = text.bytes().len();
+        if length == 0 {
             return Some(false);
         }
         let new = if self.is_confirmed() {
@@ -64,23 +64,26 @@ impl PieceTable {
             }
             true
         } else {
-            let text = text.shown();
-            let same = self.confirm(&text)?;
-            if let Some(shown) = shown {
-                shown.push_str(&text[same..]);
-            }
-            same < text.len()
+            self.append_pending(text, shown)?
         };
         match text {
-            Text::Raw(_, at) if self.has_room(Source::Raw, at, bytes.len()) => {
-                self.add(Source::Raw, at..at + bytes.len())
-            }
-            Text::Escaped(_, at) if self.has_room(Source::Escaped, at, bytes.len()) => {
-                self.add(Source::Escaped, at..at + bytes.len())
+            Text::Raw(_, at) if self.has_room(Source::Raw, at, length) => self.add(Source::Raw, at..at + length),
+            Text::Escaped(_, at) if self.has_room(Source::Escaped, at, length) => {
+                self.add(Source::Escaped, at..at + length)
             }
             _ => self.add_owned(text),
         }
         Some(new)
+    }
+
+    #[cold]
+    fn append_pending(&mut self, text: Text<'_>, shown: Option<&mut String>) -> Option<bool> {
+        let text = text.shown();
+        let same = self.confirm(&text)?;
+        if let Some(shown) = shown {
+            shown.push_str(&text[same..]);
+        }
+        Some(same < text.len())
     }
 
     /// How much of a text was pending; `None` where it is another one.

@@ -52,6 +52,8 @@ struct Routed<'a> {
 }
 
 impl Sink for Routed<'_> {
+    /// In place, so that only the arm of the event at hand is left.
+    #[inline(always)]
     fn event(&mut self, event: Event<'_>) {
         let Routed { written, output } = self;
         match event {
@@ -79,6 +81,26 @@ struct Snapshot {
     reader: ReaderMark,
     builder: BuilderMark,
     fallback: Option<Box<FallbackParser>>,
+}
+
+/// The captures to which a machine may come back.
+struct RestorePoints {
+    /// Among those that are read next, the last one first.
+    at: SmallVec<[usize; 8]>,
+    /// The last one before them.
+    below: Option<usize>,
+}
+
+fn restore_points(machine: &Machine, from: usize, to: usize) -> RestorePoints {
+    let mut points = RestorePoints { at: SmallVec::new(), below: None };
+    for point in machine.restore_points(from) {
+        if point < from {
+            points.below = Some(point);
+        } else if point < to && points.at.last() != Some(&point) {
+            points.at.push(point);
+        }
+    }
+    points
 }
 
 /// Bytes between two states of the machine that are kept to run it again from: as many as were read, within bounds.
@@ -155,48 +177,38 @@ impl FormatParser {
         if kept < self.reader.captures_read() && !self.undo(kept, written, output) {
             return false;
         }
-        let (read, count) = (self.reader.captures_read(), self.machine.visible().count);
-        if read < count {
-            let mut points = self.restore_points(read, count);
-            for (number, capture) in (read..).zip(self.machine.visible().from(read)) {
-                if points.last() == Some(&number) {
-                    points.pop();
-                    self.snapshots.push(Snapshot {
-                        reader: self.reader.mark(),
-                        builder: written.builder.mark(),
-                        fallback: written.fallback.clone(),
-                    });
-                    self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
-                }
-                self.reader.read(capture, output, &mut Routed { written, output });
-            }
+        if self.reader.captures_read() < self.machine.visible().count {
+            self.read_captures(written, output);
         }
         self.reader.read_text(self.machine.visible().reach, output, &mut Routed { written, output });
-        self.machine.forget(self.reader.captures_read());
         self.read_to = output.len();
-        if self.read_to - self.earlier_at >= self.earlier_at.clamp(FIRST_STRIDE, STRIDE).max(self.machine.held()) {
+        let stride = self.earlier_at.clamp(FIRST_STRIDE, STRIDE);
+        if self.read_to - self.earlier_at >= stride && self.read_to - self.earlier_at >= self.machine.held() {
             self.earlier.clone_from(&self.machine);
             self.earlier_at = self.read_to;
         }
         !written.builder.contradicted()
     }
 
-    /// The captures from `from` to `to` to which the machine may come back, the last one first. Drops the snapshots to which it
-    /// will not.
-    fn restore_points(&mut self, from: usize, to: usize) -> SmallVec<[usize; 8]> {
-        let mut points = SmallVec::new();
-        let mut below = None;
-        for point in self.machine.restore_points(from) {
-            if point < from {
-                below = Some(point);
-            } else if point < to && points.last() != Some(&point) {
-                points.push(point);
-            }
-        }
-        let needed = |snapshot: &Snapshot| below.is_some_and(|below| snapshot.reader.captures_read() <= below);
+    fn read_captures(&mut self, written: &mut Written, output: &[u8]) {
+        let (read, visible) = (self.reader.captures_read(), self.machine.visible());
+        let mut points = restore_points(&self.machine, read, visible.count);
+        let needed = |snapshot: &Snapshot| points.below.is_some_and(|below| snapshot.reader.captures_read() <= below);
         while self.snapshots.pop_if(|snapshot| !needed(snapshot)).is_some() {}
         self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
-        points
+        for (number, capture) in (read..).zip(visible.from(read)) {
+            if points.at.last() == Some(&number) {
+                points.at.pop();
+                self.snapshots.push(Snapshot {
+                    reader: self.reader.mark(),
+                    builder: written.builder.mark(),
+                    fallback: written.fallback.clone(),
+                });
+                self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
+            }
+            self.reader.read(capture, output, &mut Routed { written, output });
+        }
+        self.machine.forget(self.reader.captures_read());
     }
 
     /// Takes back what was read behind the first `kept` captures.

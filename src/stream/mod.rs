@@ -140,15 +140,13 @@ impl Stream {
     }
 
     fn extend(&mut self, bytes: &[u8]) {
+        let mut to = self.output.len();
         self.output.extend_from_slice(bytes);
-        let mut to = self.output.len() - bytes.len();
-        loop {
-            to = self.output.len().min(to + PIECE);
+        while self.output.len() - to > PIECE {
+            to += PIECE;
             self.advance(to);
-            if to == self.output.len() {
-                return;
-            }
         }
+        self.advance(self.output.len());
     }
 
     /// Ends the output: `cut_off` where a limit ended it and not the model. What that still adds is in
