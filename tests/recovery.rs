@@ -227,3 +227,19 @@ fn a_broken_call_comes_from_the_same_bytes_however_the_output_is_cut() {
     let content = format!("]<</invoke>{section_end}");
     check(&params, &output, &content, &[("list", json!({})), ("read", json!("{\"line\":4,\"path\":\"\""))]);
 }
+
+/// Such an output is the beginning of one that fits, so nothing of it is wrong; but nothing will come that shows the rest.
+#[test]
+fn text_that_never_came_to_show_is_content_where_the_model_ended() {
+    let params = params("tag-arguments", &json!({}));
+    let value = "</arg_key>\n<arg_value>{\"l }</arg_value>\n<arg_val<arg_value>0E6</arg_value>\n</tool_call>";
+    let output = format!("Text<tool_call>\nfoo\n<arg_key>a{value}");
+    check(&params, &output, &format!("Text{value}"), &[("foo", json!("{\"a\":"))]);
+    let name = "Text<tool_call>\nli";
+    check(&params, name, name, &[]);
+    for cut_off in [false, true] {
+        let half_a_marker = params.parser.read(b"Text<tool_call>\nread\n<arg_k", cut_off, false).unwrap();
+        assert_eq!(half_a_marker.message.content, "Text");
+        assert_eq!(half_a_marker.status, Status::Partial);
+    }
+}

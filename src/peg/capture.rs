@@ -89,4 +89,9 @@ impl<'a> Visible<'a> {
         let captures = self.captures.from(number);
         &captures[..self.count.saturating_sub(number).min(captures.len())]
     }
+
+    /// The captures that do not show: nothing is certain of them yet.
+    pub fn hidden(&self) -> &'a [Capture] {
+        self.captures.from(self.count)
+    }
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::fallback::{End, FallbackConfig, FallbackParser};
+use crate::format::Tag;
 use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, ReaderMark, Sink};
-use crate::peg::{Budget, Machine, Program, State};
+use crate::peg::{Budget, Capture, Machine, Program, State};
 
 /// What both parsers write to.
 #[derive(Clone)]
@@ -169,6 +170,14 @@ impl FormatParser {
     /// Whether the budget ended the run.
     pub fn is_at_limit(&self) -> bool {
         self.machine.state() == State::Limit
+    }
+
+    /// Whether a text or a call has begun, with a byte or more of it, that does not show.
+    pub fn hides_text(&self, output: &[u8]) -> bool {
+        let holds_text = |tag: Tag| tag.streams() || tag == Tag::ToolOpen;
+        let begins = |capture: &Capture| capture.opens && capture.pos < output.len();
+        let mut hidden = self.machine.visible().hidden().iter().filter(|capture| begins(capture));
+        hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(holds_text))
     }
 
     /// Reads what the machine shows. `false`: it contradicts what the message says already.

@@ -169,8 +169,12 @@ impl Stream {
                 self.at.leave_at(self.at.format.covered(), &mut self.written, output);
             }
         }
-        if self.at.left.is_none() && !self.at.format.read(&mut self.written, output) {
-            self.at.leave_at(self.at.format.covered(), &mut self.written, output);
+        if self.at.left.is_none() {
+            let agrees = self.at.format.read(&mut self.written, output);
+            // The model ended in the middle of what does not show yet and never will. Half a marker says nothing; text does.
+            if !agrees || !cut_off && status == Status::Partial && self.at.format.hides_text(output) {
+                self.at.leave_at(self.at.format.covered(), &mut self.written, output);
+            }
         }
         if self.at.left.is_some() {
             status = Status::Recovered;
