@@ -15,7 +15,8 @@ pub(in crate::format) fn calls(p: &Parts, wanted: &Wanted, end: &str) -> ExprId 
     let heads = wanted.tools().iter().map(|tool| p.spaced([p.literal(&*tool.name), p.literal("(")]));
     let next_call = p.spaced([p.literal(","), p.choice(heads)]);
     let end = p.spaced([p.literal("]"), p.literal(end)]);
-    let after = p.spaced([p.literal(")"), p.choice([next_call, end])]);
+    // What every argument looks ahead to is a rule: its names would stand in the program as often as there are arguments.
+    let after = p.rule("after-arguments", p.spaced([p.literal(")"), p.choice([next_call, end])]));
     let each = p.known_tool(wanted.tools(), |tool| call(p, tool, after));
     let mut list = each;
     if wanted.parallel() {
@@ -30,7 +31,7 @@ fn call(p: &Parts, tool: &Tool, after: ExprId) -> ExprId {
     let root = schema::parameters(&tool.parameters);
     let equals = |name: ExprId| p.sequence([name, p.literal("=")]);
     let names = p.choice(schema::members(&root).map(|(name, ..)| equals(p.literal(name))));
-    let after = p.choice([p.spaced([p.literal(","), names]), after]);
+    let after = p.rule(format!("after-{}-argument", tool.name), p.choice([p.spaced([p.literal(","), names]), after]));
     let members: Vec<ExprId> = schema::members(&root)
         .map(|(name, schema, _)| {
             let is_string = schema.get("type").is_some_and(|kind| kind == "string");
