@@ -51,6 +51,35 @@ static void indices(const chat_params *params) {
   chat_stream_free(stream);
 }
 
+// A rollback needs a checkpoint and a length between it and the end; otherwise nothing changes, the deltas neither.
+static void rollbacks(const chat_params *params) {
+  static const size_t wrong[] = {0, 1, 7, SIZE_MAX / 2, SIZE_MAX};
+  chat_stream *stream = NULL;
+  chat_message *message = NULL;
+  OK(chat_stream_new(params, &stream, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "checkpoint", chat_stream_rollback(stream, 0, &error));
+  OK(chat_stream_feed(stream, TEXT("Hi"), &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "checkpoint", chat_stream_rollback(stream, 2, &error));
+  OK(chat_stream_checkpoint(stream, &error));
+  OK(chat_stream_feed(stream, TEXT(" you"), &error));
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    SAYS(CHAT_STATUS_INVALID_ARGUMENT, "length: ", chat_stream_rollback(stream, wrong[i], &error));
+    CHECK(chat_stream_delta_count(stream) == 1);
+  }
+  // A finished stream takes no checkpoint, and keeps the one that it has.
+  OK(chat_stream_finish(stream, 0, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "finished", chat_stream_checkpoint(stream, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "length: ", chat_stream_rollback(stream, 7, &error));
+  CHECK(chat_stream_outcome(stream) == CHAT_OUTCOME_COMPLETE);
+  OK(chat_stream_message(stream, &message, &error));
+  CHECK(is(chat_message_content(message), "Hi you"));
+  chat_message_free(message);
+  // The checkpoint goes with the output.
+  OK(chat_stream_reset(stream, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "checkpoint", chat_stream_rollback(stream, 0, &error));
+  chat_stream_free(stream);
+}
+
 // A finished stream takes nothing more, says so, and keeps what it has.
 static void finished(const chat_params *params) {
   chat_stream *stream = NULL;
@@ -151,6 +180,7 @@ int main(void) {
   OK(chat_params_from_template(template, TEXT(TOOL_REQUEST("")), &params, &error));
   unknown_numbers(params);
   indices(params);
+  rollbacks(params);
   finished(params);
   outputs_in_use(params);
   texts(template);

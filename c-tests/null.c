@@ -38,6 +38,9 @@ static void handles(void) {
   BAD(chat_stream_message(NULL, &message, &error));
   BAD(chat_stream_clone(NULL, &stream, &error));
   BAD(chat_stream_reset(NULL, &error));
+  BAD(chat_stream_checkpoint(NULL, &error));
+  BAD(chat_stream_rollback(NULL, 0, &error));
+  BAD(chat_stream_set_budget(NULL, 0, 0, &error));
   BAD(chat_stream_chunk_json(NULL, &text, &error));
   BAD(chat_stream_from_parser(NULL, &stream, &error));
   BAD(chat_params_parser(NULL, &parser, &error));
@@ -88,7 +91,7 @@ static void fields(void) {
   CHECK(chat_message_tool_call_count(NULL) == 0 && chat_message_diagnostic_count(NULL) == 0);
   CHECK(!chat_message_tool_call_complete(NULL, 0) && !chat_message_tool_call_known(NULL, 0));
   CHECK(!chat_message_tool_call_valid(NULL, 0));
-  CHECK(chat_stream_delta_count(NULL) == 0);
+  CHECK(chat_stream_delta_count(NULL) == 0 && chat_stream_work(NULL) == 0);
   CHECK(chat_message_outcome(NULL) == CHAT_OUTCOME_NONE);
   CHECK(chat_stream_outcome(NULL) == CHAT_OUTCOME_NONE);
   CHECK(chat_error_status(NULL) == CHAT_STATUS_INVALID_ARGUMENT);
@@ -185,6 +188,7 @@ static void outputs_and_texts(void) {
   CHECK(chat_stream_feed(stream, NULL, 1, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
   CHECK(chat_stream_clone(stream, NULL, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
   CHECK(chat_stream_reset(NULL, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
+  CHECK(chat_stream_rollback(stream, 0, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
 
   chat_stream_free(stream);
   chat_message_free(message);

@@ -1,12 +1,13 @@
 /*
  * chatparse: chat templates of language models, from C.
  *
- * A chat_template is compiled once from the model's template and learns from it how the model writes. For each request it
- * gives chat_params: the prompt, and what is needed to parse the answer. A chat_stream takes the answer in pieces and says what
- * each adds to the message; chat_parse_partial does the same in one call for a text that is there. A chat_grammar says what a
- * sampler may let the model write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder. A chat_parser is
- * what params parse with, by itself: to be kept as a text, or of a format of your own, which a chat_expr_builder puts together;
- * a chat_tree says what such a format found in a text.
+ * A chat_template is compiled once from the model's template and learns from it how the model writes. For each request it gives
+ * chat_params: the prompt, and what is needed to parse the answer. A chat_stream takes the answer in pieces and says what each
+ * adds to the message; chat_stream_checkpoint and chat_stream_rollback take back a draft that was not accepted.
+ * chat_parse_partial does the same in one call for a text that is there. A chat_grammar says what a sampler may let the model
+ * write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder. A chat_parser is what params parse
+ * with, by itself: to be kept as a text, or of a format of your own, which a chat_expr_builder puts together; a chat_tree says
+ * what such a format found in a text.
  *
  * This file is the manual. The rules that hold everywhere:
  *
@@ -170,7 +171,7 @@
 #define CHAT_PARSE_STRICT 2
 
 /**
- * Which part of the message a delta adds to. Later versions may add kinds: pass over those that you do not know.
+ * Which part of the message a delta adds to, or takes from. Later versions may add kinds: pass over those that you do not know.
  */
 enum chat_delta_kind
 #ifdef __cplusplus
@@ -201,6 +202,30 @@ enum chat_delta_kind
    * The tool call is whole: its last delta, with an empty text. A call that the output breaks off has none.
    */
   CHAT_DELTA_KIND_TOOL_END = 6,
+  /**
+   * After `chat_stream_rollback` only, as all that follow: the text is to be taken from the end of `reasoning_content`.
+   */
+  CHAT_DELTA_KIND_REASONING_WITHDRAWN = 101,
+  /**
+   * The text is to be taken from the end of `content`.
+   */
+  CHAT_DELTA_KIND_CONTENT_WITHDRAWN = 102,
+  /**
+   * The last tool call, of this name, is to be removed, with its id and its arguments.
+   */
+  CHAT_DELTA_KIND_CALL_WITHDRAWN = 103,
+  /**
+   * The id of a tool call is to be removed.
+   */
+  CHAT_DELTA_KIND_TOOL_ID_WITHDRAWN = 104,
+  /**
+   * The text is to be taken from the end of the arguments of a tool call.
+   */
+  CHAT_DELTA_KIND_TOOL_ARGUMENTS_WITHDRAWN = 105,
+  /**
+   * A tool call is not whole any more; the text is empty.
+   */
+  CHAT_DELTA_KIND_TOOL_END_WITHDRAWN = 106,
 };
 #ifndef __cplusplus
 typedef uint32_t chat_delta_kind;
@@ -242,6 +267,10 @@ enum chat_diagnostic_kind
    * An argument that was given more than once. Readers of JSON take the last.
    */
   CHAT_DIAGNOSTIC_KIND_DUPLICATE_ARGUMENT = 7,
+  /**
+   * The parser's budget was used up here: the rest of the output is content, whatever it says.
+   */
+  CHAT_DIAGNOSTIC_KIND_LIMIT = 8,
 };
 #ifndef __cplusplus
 typedef uint32_t chat_diagnostic_kind;
@@ -627,7 +656,7 @@ typedef struct chat_parser chat_parser;
 
 /**
  * A parse in progress: bytes of the output in, what they add to the message out. It reads each byte once, takes nothing back
- * that it has shown, and gives the same message however the output is cut.
+ * that it has shown unless it is asked to (`chat_stream_rollback`), and gives the same message however the output is cut.
  *
  * One thread at a time. The life of a stream:
  *
@@ -790,11 +819,12 @@ typedef struct {
 } chat_diagnostic;
 
 /**
- * A text to append to the message. All deltas of a stream, appended in order, are its message.
+ * A text to append to the message or, after `chat_stream_rollback`, to take from its end. All deltas of a stream, applied in
+ * order, are its message.
  */
 typedef struct {
   /**
-   * Which part of the message grows.
+   * Which part of the message it is about.
    */
   chat_delta_kind kind;
   /**
@@ -802,11 +832,12 @@ typedef struct {
    */
   size_t call;
   /**
-   * What to append; whole UTF-8 characters. Valid until the next call that takes the stream without `const`.
+   * What to append or to take away; whole UTF-8 characters. Valid until the next call that takes the stream without `const`.
    */
   chat_str text;
   /**
-   * Where in the output the text comes from: position of the first byte, counted over all bytes fed.
+   * Where in the output the text comes from: position of the first byte, counted over all bytes fed. What is withdrawn has the
+   * span of the output that was taken back.
    */
   size_t span_begin;
   /**
@@ -1704,7 +1735,7 @@ chat_status chat_stream_new(const chat_params *params,
 chat_status chat_stream_from_parser(const chat_parser *parser, chat_stream **out, chat_error **error);
 
 /**
- * Appends output. What it adds to the message is then in `chat_stream_delta`, until the next feed or finish. The bytes may be
+ * Appends output. What it adds to the message is then in `chat_stream_delta`, until the next feed, finish or rollback. The bytes may be
  * cut anywhere, also inside a character, and are copied; they must not be a view into this same stream.
  *
  * Costs as much as the new bytes, however long the output is by now.
@@ -1729,12 +1760,12 @@ chat_status chat_stream_finish(chat_stream *stream,
                                chat_error **error);
 
 /**
- * How many deltas the last feed or finish gave. 0 for NULL.
+ * How many deltas the last feed, finish or rollback gave. 0 for NULL.
  */
 size_t chat_stream_delta_count(const chat_stream *stream);
 
 /**
- * Delta number `index` (from 0) of the last feed or finish.
+ * Delta number `index` (from 0) of the last feed, finish or rollback.
  *
  * On success `*out` is filled; its text is valid until the next call that takes the stream without `const`.
  *
@@ -1743,7 +1774,7 @@ size_t chat_stream_delta_count(const chat_stream *stream);
 chat_status chat_stream_delta(const chat_stream *stream, size_t index, chat_delta *out, chat_error **error);
 
 /**
- * All deltas of the last feed or finish as the `delta` object of one OpenAI chunk, e.g.
+ * All deltas of the last feed or finish (none of a rollback) as the `delta` object of one OpenAI chunk, e.g.
  * `{"content":"Hi","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{"}}]}`, or `{}` where they
  * add nothing. An `id` is there where the model's format has one; clients may want one all the same.
  *
@@ -1782,7 +1813,51 @@ chat_status chat_stream_clone(const chat_stream *stream,
                               chat_error **error);
 
 /**
- * Back to the start of the output, as if the stream were new.
+ * Notes how the parse stands: from now on `chat_stream_rollback` goes back to this byte of the output or to any later one. There
+ * is one checkpoint at a time; a new one takes the place of the old one. For speculative decoding: set it where the output is
+ * certain, feed the draft, roll back to the last byte that was accepted.
+ *
+ * Costs what the parser holds open (the depth of nesting), not the length of the output.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for a stream that is finished.
+ */
+chat_status chat_stream_checkpoint(chat_stream *stream,
+                                   chat_error **error);
+
+/**
+ * Takes back all output behind its first `output_len` bytes, counted over all bytes fed, as if they had not been fed; a stream
+ * that is finished goes on. What that takes away from the message is then in `chat_stream_delta`, with the kinds that say
+ * "withdrawn" and no others: calls from the last one on, then texts.
+ *
+ * Costs what is taken back since the checkpoint, which stays.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, without a checkpoint, and for a length that is less than the checkpoint's or
+ * more than there is. Nothing changes then.
+ */
+chat_status chat_stream_rollback(chat_stream *stream,
+                                 size_t output_len,
+                                 chat_error **error);
+
+/**
+ * Sets how much work the parse may take from here on: `base`, and `per_byte` for each byte of output; the units are
+ * instructions of the parser, bytes it moves over and attempts it takes back. Formats take some 20 a byte. Where the budget is
+ * used up, the rest of the output is content, and a diagnostic of the kind `CHAT_DIAGNOSTIC_KIND_LIMIT` says so. The default is
+ * 1,000,000 and 500.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_stream_set_budget(chat_stream *stream,
+                                   uint64_t base,
+                                   uint64_t per_byte,
+                                   chat_error **error);
+
+/**
+ * The work that the parse has taken so far, in the units of `chat_stream_set_budget`. 0 for NULL.
+ */
+uint64_t chat_stream_work(const chat_stream *stream);
+
+/**
+ * Back to the start of the output, as if the stream were new but for its budget, which stays.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
  */

@@ -70,7 +70,7 @@ impl chat_stream {
     }
 }
 
-/// Which part of the message a delta adds to. Later versions may add kinds: pass over those that you do not know.
+/// Which part of the message a delta adds to, or takes from. Later versions may add kinds: pass over those that you do not know.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_delta_kind {
@@ -119,16 +119,18 @@ impl From<DeltaKind> for chat_delta_kind {
     }
 }
 
-/// A text to append to the message. All deltas of a stream, appended in order, are its message.
+/// A text to append to the message or, after `chat_stream_rollback`, to take from its end. All deltas of a stream, applied in
+/// order, are its message.
 #[repr(C)]
 pub struct chat_delta {
-    /// Which part of the message grows.
+    /// Which part of the message it is about.
     pub kind: chat_delta_kind,
     /// Which tool call, from 0; 0 for content and reasoning.
     pub call: usize,
-    /// What to append; whole UTF-8 characters. Valid until the next call that takes the stream without `const`.
+    /// What to append or to take away; whole UTF-8 characters. Valid until the next call that takes the stream without `const`.
     pub text: chat_str,
-    /// Where in the output the text comes from: position of the first byte, counted over all bytes fed.
+    /// Where in the output the text comes from: position of the first byte, counted over all bytes fed. What is withdrawn has the
+    /// span of the output that was taken back.
     pub span_begin: usize,
     /// And the position after the last byte. Equal to `span_begin` where the text stands for markup (a closing brace, say).
     pub span_end: usize,
@@ -166,7 +168,7 @@ pub extern "C" fn chat_stream_from_parser(
     })
 }
 
-/// Appends output. What it adds to the message is then in `chat_stream_delta`, until the next feed or finish. The bytes may be
+/// Appends output. What it adds to the message is then in `chat_stream_delta`, until the next feed, finish or rollback. The bytes may be
 /// cut anywhere, also inside a character, and are copied; they must not be a view into this same stream.
 ///
 /// Costs as much as the new bytes, however long the output is by now.
@@ -214,13 +216,13 @@ pub extern "C" fn chat_stream_finish(
     })
 }
 
-/// How many deltas the last feed or finish gave. 0 for NULL.
+/// How many deltas the last feed, finish or rollback gave. 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_delta_count(stream: Option<&chat_stream>) -> usize {
     chat_stream::usable(stream).map_or(0, |parse| parse.stream.deltas().len())
 }
 
-/// Delta number `index` (from 0) of the last feed or finish.
+/// Delta number `index` (from 0) of the last feed, finish or rollback.
 ///
 /// On success `*out` is filled; its text is valid until the next call that takes the stream without `const`.
 ///
@@ -387,7 +389,7 @@ pub extern "C" fn chat_stream_work(stream: Option<&chat_stream>) -> u64 {
     chat_stream::usable(stream).map_or(0, |parse| parse.stream.work())
 }
 
-/// Back to the start of the output, as if the stream were new.
+/// Back to the start of the output, as if the stream were new but for its budget, which stays.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
 #[unsafe(no_mangle)]
