@@ -4,6 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
+use chatparse::message::DiagnosticKind;
+use chatparse::stream::Budget;
 use chatparse::{ChatTemplate, DeltaKind, Message, Params, Request, Status, Stream, ToolCall, builtin};
 use proptest::prelude::*;
 
@@ -181,14 +183,14 @@ fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
     let mut stream = Stream::new(&params.parser);
     let (mut sum, mut fed) = (Sum::default(), 0);
     // Where the checkpoint is, up to where output stays, and what comes in between and goes.
-    let mut rounds = cuts.chunks_exact(3).map(|cut| [cut[0], cut[1], cut[2]].map(|cut| cut % (output.len() + 1)));
+    let rounds = cuts.chunks_exact(3).map(|cut| [cut[0], cut[1], cut[2]].map(|cut| cut % (output.len() + 1)));
     let feed = |stream: &mut Stream, sum: &mut Sum, pieces: &[u8], fed: &mut usize| {
         for piece in pieces.chunks(1 + cuts.len()) {
             *fed += piece.len();
             sum.add(stream.feed(piece), *fed);
         }
     };
-    while let Some([at, stays, other]) = rounds.next() {
+    for [at, stays, other] in rounds {
         let at = at.max(fed);
         feed(&mut stream, &mut sum, &output[fed..at], &mut fed);
         stream.checkpoint();
@@ -293,6 +295,53 @@ fn a_rollback_needs_a_checkpoint_and_a_byte_behind_it() {
     assert_eq!(withdrawn, [(DeltaKind::ContentWithdrawn, "wo", 5..7)]);
     let _ = stream.feed(b"ree");
     assert_eq!(stream.finish(false).message.content, "one tree");
+}
+
+/// Of a new stream there is nothing to take back; it tells all the same what the prompt has begun.
+#[test]
+fn a_rollback_before_the_first_feed_loses_nothing() {
+    let continued = REQUEST.replace(
+        r#""content": "Hi"}]"#,
+        r#""content": "Hi"}, {"role": "assistant", "content": "Well"}], "continue_final_message": true"#,
+    );
+    let template = ChatTemplate::builtin("chatml").unwrap();
+    let params = template.params(&Request::from_text(&continued).unwrap()).unwrap();
+    let mut stream = Stream::new(&params.parser);
+    assert_eq!((stream.deltas().len(), stream.delta(0)), (0, None));
+    stream.checkpoint();
+    assert_eq!(stream.rollback(0).unwrap().len(), 0);
+    let text: String = stream.feed(b", then").map(|delta| delta.text.to_owned()).collect();
+    assert_eq!(text, "Well, then");
+    let withdrawn: Vec<_> = stream.rollback(0).unwrap().map(|delta| (delta.kind, delta.text.to_owned())).collect();
+    assert_eq!(withdrawn, [(DeltaKind::ContentWithdrawn, ", then".to_owned())]);
+    assert_eq!(stream.message().content, "Well");
+}
+
+#[test]
+fn a_budget_outlasts_a_rollback() {
+    let params = &known("json-call").0;
+    let call = b"<tool_call>\n{\"name\": \"get_all\", \"arguments\": {}}\n</tool_call>";
+    let mut stream = Stream::new(&params.parser);
+    stream.checkpoint();
+    stream.set_budget(Budget { base: 20, per_byte: 0 });
+    let _ = stream.feed(call);
+    assert_eq!(stream.rollback(0).unwrap().len(), 1);
+    let _ = stream.feed(call);
+    let ended = stream.finish(false);
+    assert_eq!(ended.message.content.as_bytes(), call);
+    assert_eq!(ended.diagnostics()[0].kind, DiagnosticKind::Limit);
+}
+
+#[test]
+fn a_budget_may_shrink_below_what_is_used() {
+    let params = &known("json-call").0;
+    let mut stream = Stream::new(&params.parser);
+    let _ = stream.feed(b"Let me");
+    stream.set_budget(Budget { base: 0, per_byte: 0 });
+    let _ = stream.feed(b" look.\n<tool_call>\n{");
+    let ended = stream.finish(false);
+    assert_eq!(ended.message.content, "Let me look.\n<tool_call>\n{");
+    assert_eq!(ended.diagnostics()[0].kind, DiagnosticKind::Limit);
 }
 
 #[test]

@@ -152,10 +152,12 @@ impl FallbackParser {
         })
     }
 
-    /// The same with another budget.
+    /// The same with another budget from here on. The machine is run again from here at the earliest: from further back, a
+    /// smaller budget would end the run before it is here.
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.machine.set_budget(budget);
-        self.earlier.set_budget(budget);
+        self.earlier.clone_from(&self.machine);
+        self.earlier_at = self.read_to;
         self
     }
 

@@ -137,9 +137,12 @@ impl FormatParser {
         }
     }
 
+    /// Another budget from here on. The machine is run again from here at the earliest: from further back, a smaller budget would
+    /// end the run before it is here.
     pub fn set_budget(&mut self, budget: Budget) {
         self.machine.set_budget(budget);
-        self.earlier.set_budget(budget);
+        self.earlier.clone_from(&self.machine);
+        self.earlier_at = self.read_to;
     }
 
     /// Work so far.
@@ -150,6 +153,11 @@ impl FormatParser {
     /// Everything before this position is in the message or is its markup.
     pub fn covered(&self) -> usize {
         self.reader.covered()
+    }
+
+    /// Whether the budget ended the run.
+    pub fn is_over_budget(&self) -> bool {
+        self.machine.state() == State::Limit
     }
 
     /// Runs the machine over more of the output.
@@ -165,11 +173,6 @@ impl FormatParser {
     /// The output was cut off. Whether it is the beginning of a match.
     pub fn cut(&mut self, output: &[u8]) -> bool {
         self.machine.cut(output)
-    }
-
-    /// Whether the budget ended the run.
-    pub fn is_at_limit(&self) -> bool {
-        self.machine.state() == State::Limit
     }
 
     /// Whether a text or a call has begun, with a byte or more of it, that does not show.

@@ -114,8 +114,8 @@ impl Stream {
         stream
     }
 
-    /// Sets how much work the parse may take from here on: see [`Budget`]. Where that is used up, the rest of the output is
-    /// content, and a diagnostic says so ([`crate::message::DiagnosticKind::Limit`]).
+    /// Sets how much work the parse may take, by now and from here on: see [`Budget`]. Where that is used up, the rest of the
+    /// output is content, and a diagnostic says so ([`crate::message::DiagnosticKind::Limit`]).
     pub fn set_budget(&mut self, budget: Budget) {
         self.written.budget = budget;
         self.at.format.set_budget(budget);
@@ -165,7 +165,7 @@ impl Stream {
             } else if self.at.format.cut(output) {
                 status = Status::Partial;
             } else {
-                self.at.limit = self.at.format.is_at_limit();
+                self.at.limit = self.at.format.is_over_budget();
                 self.at.leave_at(self.at.format.covered(), &mut self.written, output);
             }
         }
@@ -187,12 +187,15 @@ impl Stream {
 
     /// What the last [`Stream::feed`] or [`Stream::finish`] added, or the last [`Stream::rollback`] withdrew.
     pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
-        self.written.builder.deltas()
+        let all = self.written.builder.deltas();
+        // Those of the prompt wait for the first feed.
+        let waiting = if self.fresh { all.len() } else { 0 };
+        all.skip(waiting)
     }
 
     /// One of [`Stream::deltas`], without counting up to it.
     pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
-        self.written.builder.delta(index)
+        if self.fresh { None } else { self.written.builder.delta(index) }
     }
 
     /// The message so far.
@@ -254,14 +257,19 @@ impl Stream {
                 "length: {length} is not between {first}, the checkpoint, and {written}"
             )));
         }
+        if self.fresh {
+            return Ok(self.deltas());
+        }
         let Checkpoint { length: noted, at, fallback, limit } = Checkpoint::clone(checkpoint);
         let shown = self.written.builder.rollback(&self.output);
         (self.at, self.written.fallback, self.written.limit, self.written.whole) = (at, fallback, limit, None);
+        // It may have been set since the checkpoint.
+        self.set_budget(self.written.budget);
         let again = self.output[noted..prefill + length].to_vec();
         self.output.truncate(noted);
         self.extend(&again);
         self.written.builder.withdraw(shown, &(length..written));
-        Ok(self.written.builder.deltas())
+        Ok(self.deltas())
     }
 
     fn prefill(&self) -> usize {
