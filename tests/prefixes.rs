@@ -43,7 +43,7 @@ fn ended_calls_stand(shown: &Shown, whole: &Message) -> bool {
 fn check(parser: &Parser, output: &str, partial: bool) -> Result<(), String> {
     let mut stream = Stream::new(parser);
     let mut shown = Shown::default();
-    let whole = feed(parser, [output.as_bytes()].into_iter(), partial)?.1.message;
+    let whole = feed(Stream::new(parser), [output.as_bytes()].into_iter(), partial)?.1.message;
     let mut before = Message::default();
     for end in 0..=output.len() {
         let wrong = |what: &str, message: &Message| {

@@ -53,12 +53,15 @@ fn random_pieces(output: &[u8], seed: u64) -> Vec<&[u8]> {
 /// part of the output follows from that part alone. `fits`: no part of the output may count as one that leaves the format.
 pub fn check_streaming(parser: &Parser, output: &[u8], fits: bool) -> Vec<String> {
     let mut wrong = Vec::new();
-    let (whole, bytewise) = match (feed(parser, [output].into_iter(), false), feed(parser, output.chunks(1), false)) {
+    let (whole, bytewise) = match (
+        feed(Stream::new(parser), [output].into_iter(), false),
+        feed(Stream::new(parser), output.chunks(1), false),
+    ) {
         (Ok((_, whole)), Ok((bytewise, _))) => (whole, bytewise),
         (Err(error), _) => return vec![format!("in one piece: {error}")],
         (_, Err(error)) => return vec![format!("byte by byte: {error}")],
     };
-    let mut compare = |way: String, pieces: Vec<&[u8]>| match feed(parser, pieces.into_iter(), false) {
+    let mut compare = |way: String, pieces: Vec<&[u8]>| match feed(Stream::new(parser), pieces.into_iter(), false) {
         Ok((_, ended)) if ended == whole => {}
         Ok((_, ended)) => wrong.push(format!("in one piece {whole:?}\n  {way} {ended:?}")),
         Err(error) => wrong.push(format!("{way}: {error}")),
@@ -71,7 +74,7 @@ pub fn check_streaming(parser: &Parser, output: &[u8], fits: bool) -> Vec<String
     }
     for size in 1..output.len() {
         let part = &output[..size];
-        match feed(parser, [part].into_iter(), true) {
+        match feed(Stream::new(parser), [part].into_iter(), true) {
             Ok((states, ended)) => {
                 let last = states.last().cloned().unwrap_or_default();
                 if last != bytewise[size - 1] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chatparse::stream::Ended;
-use chatparse::{Delta, DeltaKind, Message, Parser, Status, Stream};
+use chatparse::{Delta, DeltaKind, Message, Status, Stream};
 
 /// What deltas have shown, put together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,35 @@ impl Shown {
                     Some([_, id, _]) if kind == DeltaKind::ToolId => id.push_str(text),
                     Some([_, _, arguments]) => arguments.push_str(text),
                 },
-                _ => return broken("a withdrawal without a rollback"),
+                _ => return broken("withdrawn without a rollback"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back what a rollback withdraws. The error says which delta breaks the rules.
+    #[allow(dead_code, reason = "not every test program uses all of this")]
+    pub fn withdraw<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<(), String> {
+        for delta in deltas {
+            let Delta { kind, call, text, .. } = delta;
+            let broken = |rule: &str| Err(format!("{rule}: {kind:?} of call {call}, {text:?}"));
+            let is_last = call + 1 == self.calls.len();
+            let from = match (kind, self.calls.get_mut(call)) {
+                (DeltaKind::ReasoningWithdrawn, _) => &mut self.reasoning,
+                (DeltaKind::ContentWithdrawn, _) => &mut self.content,
+                (DeltaKind::ToolIdWithdrawn, Some([_, id, _])) => id,
+                (DeltaKind::ToolArgumentsWithdrawn, Some([_, _, arguments])) => arguments,
+                (DeltaKind::ToolEndWithdrawn, _) if self.ended.remove(&call) => continue,
+                (DeltaKind::CallWithdrawn, Some([name, ..])) if is_last && name == text => {
+                    self.calls.pop();
+                    self.ended.remove(&call);
+                    continue;
+                }
+                _ => return broken("nothing that a rollback could withdraw"),
+            };
+            match from.strip_suffix(text) {
+                Some(rest) if !text.is_empty() => from.truncate(rest.len()),
+                _ => return broken("the text does not end so"),
             }
         }
         Ok(())
@@ -56,13 +84,12 @@ impl Shown {
     }
 }
 
-/// Feeds the pieces; what was shown after each, and the end.
+/// Feeds the pieces to a new stream; what was shown after each, and the end.
 pub fn feed<'a>(
-    parser: &Parser,
+    mut stream: Stream,
     pieces: impl Iterator<Item = &'a [u8]>,
     cut_off: bool,
 ) -> Result<(Vec<Shown>, Ended), String> {
-    let mut stream = Stream::new(parser);
     let mut shown = Shown::default();
     let mut states = Vec::new();
     for piece in pieces {

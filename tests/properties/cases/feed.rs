@@ -1,8 +1,8 @@
-//! Any output, in any pieces, to any format: nothing panics, deltas only append and make up the message, the message does not
-//! depend on the pieces, and no text is lost.
+//! Any output, in any pieces, to any format, also with a small budget: nothing panics, deltas only append and make up the message,
+//! the message depends neither on the pieces nor on what was taken back, and no text is lost.
 
-use chatparse::stream::Ended;
-use chatparse::{Parser, Status, Stream};
+use chatparse::stream::{Budget, Ended};
+use chatparse::{Status, Stream};
 
 use super::choices::Choices;
 use super::known::{self, Known, known};
@@ -16,8 +16,14 @@ pub fn case(bytes: &[u8]) {
     let known = known(choices.below(known::templates()), choices.below(known::REQUESTS));
     let cut_off = choices.once_in(4);
     let (output, placed) = output(&known, &mut choices);
-    let name = format!("{}, cut off: {cut_off}", known.name);
-    let ended = check(&known.params.parser, &name, &output, cut_off, &mut choices);
+    let mut name = format!("{}, cut off: {cut_off}", known.name);
+    let mut stream = Stream::new(&known.params.parser);
+    if choices.once_in(4) {
+        let budget = Budget { base: choices.below(1000) as u64, per_byte: choices.below(24) as u64 };
+        stream.set_budget(budget);
+        name = format!("{name}, {budget:?}");
+    }
+    let ended = check(&stream, &name, &output, cut_off, &mut choices);
     for (canary, at) in placed {
         // The beginning of a call at the end of an output that was cut off.
         let unfinished = (cut_off || ended.1.status == Status::Partial) && at + canary.len() > ended.0;
@@ -92,17 +98,18 @@ fn output(known: &Known, choices: &mut Choices) -> (Vec<u8>, Vec<(&'static str, 
     (output, placed)
 }
 
-/// Parses the output in several ways. What came of it, and up to where of the output deltas came from.
-pub fn check(parser: &Parser, name: &str, output: &[u8], cut_off: bool, choices: &mut Choices) -> (usize, Ended) {
+/// Parses the output in several ways, each by a copy of a stream that is new. What came of it, and up to where of the output
+/// deltas came from.
+pub fn check(new: &Stream, name: &str, output: &[u8], cut_off: bool, choices: &mut Choices) -> (usize, Ended) {
     let text = String::from_utf8_lossy(output);
     let fail = |error: String| -> ! { panic!("{name}: {text:?}: {error}") };
-    let (states, ended) = feed(parser, output.chunks(1), cut_off).unwrap_or_else(|error| fail(error));
-    let (_, whole) = feed(parser, [output].into_iter(), cut_off).unwrap_or_else(|error| fail(error));
+    let (states, ended) = feed(new.clone(), output.chunks(1), cut_off).unwrap_or_else(|error| fail(error));
+    let (_, whole) = feed(new.clone(), [output].into_iter(), cut_off).unwrap_or_else(|error| fail(error));
     if whole != ended {
         fail(format!("in one piece {whole:?}\n  byte by byte {ended:?}"));
     }
     // In pieces; a copy of the stream is ended on the way.
-    let mut stream = Stream::new(parser);
+    let mut stream = new.clone();
     let mut shown = Shown::default();
     let (mut fed, mut reached) = (0, 0);
     while fed < output.len() {
@@ -134,8 +141,59 @@ pub fn check(parser: &Parser, name: &str, output: &[u8], cut_off: bool, choices:
         fail(format!("in pieces {again:?}\n  byte by byte {ended:?}"));
     }
     reached = stream.deltas().map(|delta| delta.span.end).fold(reached, usize::max);
+    roll_back(new.clone(), output, &states, choices)
+        .and_then(|(mut stream, mut shown)| {
+            let again = stream.finish(cut_off);
+            shown.add(stream.deltas())?;
+            if again == ended && shown.is(&ended.message) {
+                return Ok(());
+            }
+            Err(format!("after rollbacks {shown:?}, {again:?}\n  without {ended:?}"))
+        })
+        .unwrap_or_else(|error| fail(error));
     if ended.status == Status::Recovered && ended.left_at.is_none_or(|at| at > output.len()) {
         fail(format!("it left the format nowhere: {ended:?}"));
     }
     (reached, ended)
+}
+
+/// Feeds the output, and drafts of it between checkpoints that are taken back, as a host that guesses ahead does. `states`: what
+/// is shown after each byte without that.
+fn roll_back(
+    mut stream: Stream,
+    output: &[u8],
+    states: &[Shown],
+    choices: &mut Choices,
+) -> Result<(Stream, Shown), String> {
+    let mut shown = Shown::default();
+    let mut fed = 0;
+    for _ in 0..choices.below(4) {
+        let checkpoint = fed + choices.below(output.len() - fed + 1);
+        let size = 1 + choices.below(40);
+        for piece in output[fed..checkpoint].chunks(size) {
+            shown.add(stream.feed(piece))?;
+        }
+        stream.checkpoint();
+        fed = checkpoint;
+        for _ in 0..=choices.below(3) {
+            // What is accepted of the draft, and what is not.
+            let accepted = fed + choices.below(output.len() - fed + 1);
+            let rest = choices.range(output.len());
+            for piece in [&output[fed..accepted], &output[rest]].into_iter().flat_map(|part| part.chunks(size)) {
+                shown.add(stream.feed(piece))?;
+            }
+            if choices.once_in(4) {
+                stream.finish(choices.once_in(2));
+                shown.add(stream.deltas())?;
+            }
+            shown.withdraw(stream.rollback(accepted).map_err(|error| error.to_string())?)?;
+            fed = accepted;
+            if accepted > 0 && shown != states[accepted - 1] {
+                let wanted = &states[accepted - 1];
+                return Err(format!("back at {accepted} from {checkpoint}: {shown:?}\n  never there: {wanted:?}"));
+            }
+        }
+    }
+    shown.add(stream.feed(&output[fed..]))?;
+    Ok((stream, shown))
 }

@@ -20,7 +20,7 @@ pub struct Known {
 }
 
 /// How many requests there are.
-pub const REQUESTS: usize = 13;
+pub const REQUESTS: usize = 14;
 
 const WALKS: u64 = 12;
 
@@ -56,7 +56,8 @@ pub fn request(number: usize) -> Value {
         9 => json!({"tools": tools(), "continue_final_message": true}),
         10 => json!({"tools": tools(), "continue_final_message": "reasoning_content"}),
         11 => json!({"tools": tools(), "dialects": "always", "calls_in_reasoning": "always"}),
-        _ => json!({"tools": tools(), "dialects": "always", "calls_in_reasoning": "at_end"}),
+        12 => json!({"tools": tools(), "dialects": "always", "calls_in_reasoning": "at_end"}),
+        _ => json!({"tools": tools(), "dialects": "off", "calls_in_reasoning": "off"}),
     };
     body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     if body.get("continue_final_message").is_some() {

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use chatparse::grammar::Recogniser;
-use chatparse::{ErrorKind, Parser};
+use chatparse::{ErrorKind, Parser, Stream};
 use serde_json::{Value, json};
 
 use super::choices::Choices;
@@ -106,7 +106,7 @@ pub fn case(bytes: &[u8]) {
     // pieces, but deltas append.
     let size = 1 + choices.below(8);
     for pieces in [output.chunks(1), output.chunks(size), output.chunks(output.len().max(1))] {
-        feed(&parser, pieces, cut_off)
+        feed(Stream::new(&parser), pieces, cut_off)
             .unwrap_or_else(|error| panic!("{text}: {:?}: {error}", String::from_utf8_lossy(&output)));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use chatparse::grammar::Recogniser;
-use chatparse::{ChatTemplate, ErrorKind, Request, builtin, lint};
+use chatparse::{ChatTemplate, ErrorKind, Request, Stream, builtin, lint};
 
 use super::choices::Choices;
 use super::feed;
@@ -160,7 +160,7 @@ pub fn case(bytes: &[u8]) {
     let mut output: Vec<u8> = written.bytes().rev().take(400).collect();
     output.reverse();
     let cut_off = choices.once_in(2);
-    feed::check(&params.parser, &source, &output, cut_off, &mut choices);
+    feed::check(&Stream::new(&params.parser), &source, &output, cut_off, &mut choices);
 }
 
 fn expected(source: &str, error: &chatparse::Error) {
