@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use crate::analysis::{self, Analysis};
 use crate::error::Result;
-use crate::format::{Constraint, Delimiter, Family, Prompt, PromptInput, Thinking, Wanted, auto, family_of, prompt};
+use crate::format::{
+    Constraint, Delimiter, Family, FormatSpec, Prompt, PromptInput, Thinking, auto, family_of, prompt,
+};
 use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::grammar::{self, Grammar};
 use crate::message::{Continuation, Request};
@@ -106,14 +108,14 @@ impl ChatTemplate {
     /// schema of the response cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = self.prompts(request)?;
-        let wanted = Wanted {
+        let spec = FormatSpec {
             source: self.source(),
             opening: &opening,
             prefill: &generation_prompt,
             continuation,
-            ..Wanted::of(request)
+            ..FormatSpec::of(request)
         };
-        let compiled = self.compiled(&wanted, request.force_pure_content)?;
+        let compiled = self.compiled(&spec, request.force_pure_content)?;
         Ok(Params {
             format: compiled.name,
             prompt,
@@ -128,22 +130,22 @@ impl ChatTemplate {
         })
     }
 
-    /// The way to parse what is wanted: made once for requests that want the same.
-    fn compiled(&self, wanted: &Wanted, pure_content: bool) -> Result<Arc<CompiledFormat>> {
+    /// The way to parse what `spec` asks for: made once for requests that ask for the same.
+    fn compiled(&self, spec: &FormatSpec, pure_content: bool) -> Result<Arc<CompiledFormat>> {
         let make = || {
-            if let Some(schema) = wanted.response_schema() {
+            if let Some(schema) = spec.response_schema() {
                 grammar::from_json_schema(schema)?;
             }
             Ok(match self.family {
-                _ if pure_content => auto::pure_content(wanted.opening),
-                Some(family) => (family.build)(wanted),
-                None => auto::build(&self.analysis().layout, wanted, self.caps().tool_calls),
+                _ if pure_content => auto::pure_content(spec.opening),
+                Some(family) => (family.build)(spec),
+                None => auto::build(&self.analysis().layout, spec, self.caps().tool_calls),
             })
         };
         if pure_content {
-            return CompiledFormat::new(make()?, wanted, Vec::new()).map(Arc::new);
+            return CompiledFormat::new(make()?, spec, Vec::new()).map(Arc::new);
         }
-        self.formats.get_or_make(wanted, make)
+        self.formats.get_or_make(spec, make)
     }
 
     fn prompts(&self, request: &Request) -> Result<Prompts> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::format::{Constraint, Format, Wanted};
+use crate::format::{Constraint, Format, FormatSpec};
 use crate::grammar::Grammar;
 use crate::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
 use crate::message::Tool;
@@ -34,9 +34,9 @@ impl Deref for CompiledFormat {
 
 impl CompiledFormat {
     /// Compiles `format`. `tools`: whose calls may also be read where the format has none.
-    pub fn new(mut format: Format, wanted: &Wanted, tools: Vec<Tool>) -> Result<CompiledFormat> {
+    pub fn new(mut format: Format, spec: &FormatSpec, tools: Vec<Tool>) -> Result<CompiledFormat> {
         let output = std::mem::take(&mut format.output);
-        let parser = Parser::with_tools(output, wanted.prefill, tools, wanted.leniency)?;
+        let parser = Parser::with_tools(output, spec.prefill, tools, spec.leniency)?;
         Ok(CompiledFormat { format, parser, grammar: OnceLock::new() })
     }
 
@@ -68,9 +68,9 @@ struct Cached {
 }
 
 impl Cached {
-    fn new(key: CacheKey, format: Arc<CompiledFormat>, wanted: &Wanted) -> Cached {
+    fn new(key: CacheKey, format: Arc<CompiledFormat>, spec: &FormatSpec) -> Cached {
         let tool = |tool: &Tool| size_of::<Tool>() + tool.name.len() + tool.description.len() + bytes(&tool.parameters);
-        let schemas = bytes(wanted.json_schema) + wanted.tools().iter().map(tool).sum::<usize>();
+        let schemas = bytes(spec.json_schema) + spec.tools().iter().map(tool).sum::<usize>();
         let bytes = key.0.len() + schemas + format.parser.bytes();
         Cached { key, format, bytes }
     }
@@ -81,19 +81,19 @@ impl Cached {
 }
 
 impl FormatCache {
-    /// The format that serves `wanted`; `make` says which that is, where it is not there yet.
-    pub fn get_or_make(&self, wanted: &Wanted, make: impl FnOnce() -> Result<Format>) -> Result<Arc<CompiledFormat>> {
-        let compile = || CompiledFormat::new(make()?, wanted, wanted.tools().to_vec()).map(Arc::new);
+    /// The format that serves `spec`; `make` says which that is, where it is not there yet.
+    pub fn get_or_make(&self, spec: &FormatSpec, make: impl FnOnce() -> Result<Format>) -> Result<Arc<CompiledFormat>> {
+        let compile = || CompiledFormat::new(make()?, spec, spec.tools().to_vec()).map(Arc::new);
         // What a message has so far hardly comes twice.
-        if wanted.prefill != wanted.opening {
+        if spec.prefill != spec.opening {
             return compile();
         }
-        let key = CacheKey::of(wanted);
+        let key = CacheKey::of(spec);
         if let Some(format) = self.get(&key) {
             return Ok(format);
         }
         let format = compile()?;
-        self.keep(Cached::new(key, Arc::clone(&format), wanted));
+        self.keep(Cached::new(key, Arc::clone(&format), spec));
         Ok(format)
     }
 
@@ -136,15 +136,15 @@ impl fmt::Debug for FormatCache {
     }
 }
 
-/// All that a [`Wanted`] says, in one piece: it is written once for a request, and then cheap to compare with many. JSON stands in
+/// All that a [`FormatSpec`] says, in one piece: it is written once for a request, and then cheap to compare with many. JSON stands in
 /// it as it is written, because grammars have the order of members and the sign of zero.
 #[derive(PartialEq)]
 struct CacheKey(Vec<u8>);
 
 impl CacheKey {
     /// Names each field, so that no new one can be forgotten.
-    fn of(wanted: &Wanted) -> CacheKey {
-        let Wanted {
+    fn of(spec: &FormatSpec) -> CacheKey {
+        let FormatSpec {
             // The formats are those of one template.
             source: _,
             opening,
@@ -157,7 +157,7 @@ impl CacheKey {
             enable_thinking,
             json_schema,
             leniency,
-        } = *wanted;
+        } = *spec;
         /// Of two small tools.
         const USUAL: usize = 2 << 10;
         let mut key = Vec::with_capacity(USUAL);
@@ -189,8 +189,8 @@ mod tests {
     use super::*;
     use crate::message::{Continuation, Dialects, Leniency, ReasoningFormat, ToolChoice};
 
-    fn wanted<'a>(tools: &'a [Tool], schema: &'a Value) -> Wanted<'a> {
-        Wanted {
+    fn spec<'a>(tools: &'a [Tool], schema: &'a Value) -> FormatSpec<'a> {
+        FormatSpec {
             source: "",
             opening: "<|assistant|>",
             prefill: "<|assistant|>",
@@ -225,25 +225,25 @@ mod tests {
             [tool("a", r#"{"x": 1.0, "y": 0.0}"#)],
             [Tool { description: "d".to_owned(), ..tools[0].clone() }],
         ];
-        let first = wanted(&tools, &null);
+        let first = spec(&tools, &null);
         let found = cache.get_or_make(&first, format).unwrap();
         let again = tools.clone();
-        assert!(Arc::ptr_eq(&found, &cache.get_or_make(&wanted(&again, &null), format).unwrap()));
+        assert!(Arc::ptr_eq(&found, &cache.get_or_make(&spec(&again, &null), format).unwrap()));
         let different = [
-            Wanted { opening: "", prefill: "", ..first },
-            Wanted { opening: "", ..first },
-            Wanted { prefill: "<|assistant|>Yes", ..first },
-            Wanted { continuation: Continuation::Content, ..first },
-            Wanted { offered: &[], ..first },
-            Wanted { tool_choice: ToolChoice::Required, ..first },
-            Wanted { parallel_tool_calls: true, ..first },
-            Wanted { reasoning_format: ReasoningFormat::None, ..first },
-            Wanted { enable_thinking: false, ..first },
-            Wanted { json_schema: &schema, ..first },
-            Wanted { leniency: Leniency { dialects: Dialects::Off, ..Leniency::default() }, ..first },
+            FormatSpec { opening: "", prefill: "", ..first },
+            FormatSpec { opening: "", ..first },
+            FormatSpec { prefill: "<|assistant|>Yes", ..first },
+            FormatSpec { continuation: Continuation::Content, ..first },
+            FormatSpec { offered: &[], ..first },
+            FormatSpec { tool_choice: ToolChoice::Required, ..first },
+            FormatSpec { parallel_tool_calls: true, ..first },
+            FormatSpec { reasoning_format: ReasoningFormat::None, ..first },
+            FormatSpec { enable_thinking: false, ..first },
+            FormatSpec { json_schema: &schema, ..first },
+            FormatSpec { leniency: Leniency { dialects: Dialects::Off, ..Leniency::default() }, ..first },
         ];
-        for wanted in different.into_iter().chain(others.iter().map(|tools| Wanted { offered: tools, ..first })) {
-            assert!(!Arc::ptr_eq(&found, &cache.get_or_make(&wanted, format).unwrap()), "{wanted:?}");
+        for spec in different.into_iter().chain(others.iter().map(|tools| FormatSpec { offered: tools, ..first })) {
+            assert!(!Arc::ptr_eq(&found, &cache.get_or_make(&spec, format).unwrap()), "{spec:?}");
         }
         assert!(Arc::ptr_eq(&found, &cache.get_or_make(&first, format).unwrap()));
     }
@@ -253,7 +253,7 @@ mod tests {
         let cache = FormatCache::default();
         let null = Value::Null;
         let sets: Vec<[Tool; 1]> = (0..=CACHED_FORMATS).map(|index| [tool(&index.to_string(), "{}")]).collect();
-        let make = |tools| cache.get_or_make(&wanted(tools, &null), format).unwrap();
+        let make = |tools| cache.get_or_make(&spec(tools, &null), format).unwrap();
         let first = make(&sets[0]);
         let second = make(&sets[1]);
         assert!(Arc::ptr_eq(&first, &make(&sets[0])));
@@ -268,7 +268,7 @@ mod tests {
         let cache = FormatCache::default();
         let null = Value::Null;
         let large = |name: &str, bytes: usize| [Tool { description: "d".repeat(bytes), ..tool(name, "{}") }];
-        let make = |tools: &[Tool]| cache.get_or_make(&wanted(tools, &null), format).unwrap();
+        let make = |tools: &[Tool]| cache.get_or_make(&spec(tools, &null), format).unwrap();
         // A description is kept twice: with the tool, and in the key.
         let thirds = ["a", "b", "c"].map(|name| large(name, CACHED_FORMATS_BYTES / 6 - 10_000));
         let [first, second, third] = thirds.each_ref().map(|tools| make(tools));
@@ -287,8 +287,8 @@ mod tests {
         let cache = FormatCache::default();
         let (null, tools) = (Value::Null, [tool("a", "{}")]);
         let leniency = Leniency { dialects: Dialects::Always, ..Leniency::default() };
-        let wanted = Wanted { leniency, ..wanted(&tools, &null) };
-        let made = cache.get_or_make(&wanted, format).unwrap();
+        let spec = FormatSpec { leniency, ..spec(&tools, &null) };
+        let made = cache.get_or_make(&spec, format).unwrap();
         let bytes = || cache.cached()[0].bytes();
         let at_first = bytes();
         let text = "x".repeat(1_000);

@@ -5,7 +5,7 @@
 //! certain, and from there on it is that call: [`Machine::committed`](crate::peg::Machine::committed) runs what is built here.
 
 use crate::format::members::{self, Member};
-use crate::format::{Parts, Tag};
+use crate::format::{FormatBuilder, Tag};
 use crate::grammar::schema;
 use crate::message::{Dialects, Leniency, Tool, UnknownTools};
 use crate::peg::{Arena, ExprId, SchemaRef, TagId};
@@ -57,7 +57,7 @@ pub(crate) enum Place {
 
 /// Text with calls in it. `format`: what the output should have looked like, whose own calls are read, too.
 pub(crate) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency, place: Place) -> Arena {
-    let p = Parts::extending(format.clone());
+    let p = FormatBuilder::extending(format.clone());
     let unknown = leniency.unknown_tools == UnknownTools::Call;
     let mut starts: Vec<String> = Vec::new();
     let mut calls = Vec::new();
@@ -90,7 +90,7 @@ pub(crate) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency
 
 /// What may be called.
 struct Offer<'a> {
-    p: &'a Parts,
+    p: &'a FormatBuilder,
     tools: &'a [Tool],
     unknown: bool,
     /// The row of the table.
@@ -141,7 +141,7 @@ impl Offer<'_> {
     /// Arguments in tags: `<open name close> value </parameter>`.
     fn tagged_call(&self, tags: &ArgumentTags) -> ExprId {
         let p = self.p;
-        let any = Tool { name: Parts::ANY.to_owned(), ..Tool::default() };
+        let any = Tool { name: FormatBuilder::ANY.to_owned(), ..Tool::default() };
         let unknown = self.unknown.then_some(&any);
         p.choice(self.tools.iter().chain(unknown).map(|tool| {
             let open = p.tool_open(p.optional(p.sequence([p.literal(tags.wrapper[0]), p.space()])));
@@ -156,7 +156,7 @@ impl Offer<'_> {
                 let value = members::value(p, member.types(), json, self.text());
                 p.sequence([p.atomic(p.sequence([name, p.optional(p.literal("\n"))])), value, stray])
             };
-            let arguments = if tool.name == Parts::ANY {
+            let arguments = if tool.name == FormatBuilder::ANY {
                 members::arguments(p, tool, one)
             } else {
                 // Rules beside those of the format and of other dialects.

@@ -57,7 +57,7 @@ pub(crate) struct FallbackParser {
 struct Prose {
     channel: Channel,
     /// It is in the message up to here.
-    told: usize,
+    shown: usize,
     /// What lies between is white space that goes with a call, if one follows.
     known: usize,
 }
@@ -65,21 +65,21 @@ struct Prose {
 impl Prose {
     /// What stands here is no part of a call.
     fn extend(&mut self, span: Range<usize>, output: &[u8], builder: &mut MessageBuilder) {
-        if self.told == self.known {
-            self.told = span.start;
+        if self.shown == self.known {
+            self.shown = span.start;
         }
         self.known = span.end;
         if let Some(last) = output[span.clone()].iter().rposition(|byte| !is_white_space(*byte)) {
-            self.tell(span.start + last + 1, output, builder);
+            self.show(span.start + last + 1, output, builder);
         }
     }
 
     /// What waits up to `to` is text.
-    fn tell(&mut self, to: usize, output: &[u8], builder: &mut MessageBuilder) {
-        if self.told < to {
-            let span = self.told..to;
+    fn show(&mut self, to: usize, output: &[u8], builder: &mut MessageBuilder) {
+        if self.shown < to {
+            let span = self.shown..to;
             builder.event(Event::Text(self.channel, Text::Raw(&output[span.clone()], span.start), span));
-            self.told = to;
+            self.shown = to;
         }
         self.known = self.known.max(to);
     }
@@ -101,7 +101,7 @@ impl Sink for Found<'_> {
         match event {
             Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
             Event::Call { name, id, arguments, flags, span } => {
-                self.prose.told = self.prose.known;
+                self.prose.shown = self.prose.known;
                 let in_reasoning = self.prose.channel == Channel::Reasoning;
                 let flags = CallFlags { recovered: true, in_reasoning, ..flags };
                 self.builder.event(Event::Call { name, id, arguments, flags, span });
@@ -124,7 +124,7 @@ impl Sink for Noted<'_> {
         let Event::Text(_, text, span) = event else { return };
         if let Some(last) = text.bytes().iter().rposition(|byte| !is_white_space(*byte)) {
             *self.candidates = None;
-            self.prose.tell(span.start + last + 1, self.output, self.builder);
+            self.prose.show(span.start + last + 1, self.output, self.builder);
         }
     }
 }
@@ -144,7 +144,7 @@ impl FallbackParser {
             machine,
             reader: CaptureReader::new(at),
             read_to: at,
-            prose: Prose { channel, told: at, known: at },
+            prose: Prose { channel, shown: at, known: at },
             candidates: None,
             gave_up: false,
             limit: None,
@@ -184,7 +184,7 @@ impl FallbackParser {
         }
         let whole = to - incomplete_tail(&output[..to]);
         if self.gave_up && self.read_to < whole {
-            self.prose.tell(whole, output, builder);
+            self.prose.show(whole, output, builder);
             self.read_to = whole;
         }
     }
@@ -192,18 +192,18 @@ impl FallbackParser {
     /// Ends the text, all of which was read.
     pub fn close(&mut self, end: End, output: &[u8], builder: &mut MessageBuilder) {
         match (self.place, end) {
-            _ if self.gave_up => self.prose.tell(output.len(), output, builder),
+            _ if self.gave_up => self.prose.show(output.len(), output, builder),
             (Place::Anywhere, End::Cut) => {}
             (Place::Anywhere, _) => self.close_anywhere(output, builder),
             (Place::AtEnd, End::Output) if self.machine.finish(output, self.reader.captures_read(), 0) => {
                 self.note_candidates(output, builder);
                 match self.candidates {
                     Some(from) => self.read_candidates(from, output, builder),
-                    None => self.prose.tell(output.len(), output, builder),
+                    None => self.prose.show(output.len(), output, builder),
                 }
             }
-            (Place::AtEnd, End::Cut) => self.prose.tell(output.len() - incomplete_tail(output), output, builder),
-            (Place::AtEnd, _) => self.prose.tell(output.len(), output, builder),
+            (Place::AtEnd, End::Cut) => self.prose.show(output.len() - incomplete_tail(output), output, builder),
+            (Place::AtEnd, _) => self.prose.show(output.len(), output, builder),
         }
     }
 
@@ -212,7 +212,7 @@ impl FallbackParser {
         if whole {
             self.read(output, builder);
         }
-        self.prose.tell(self.prose.known, output, builder);
+        self.prose.show(self.prose.known, output, builder);
         let rest = self.reader.covered();
         if self.machine.state() == State::Limit {
             self.limit = Some(rest);
@@ -220,8 +220,8 @@ impl FallbackParser {
         // Behind arguments that are not whole, white space is nothing.
         let nothing = self.reader.in_call() && output[rest..].trim_ascii().is_empty();
         if !(whole || nothing) {
-            self.prose.told = rest;
-            self.prose.tell(output.len(), output, builder);
+            self.prose.shown = rest;
+            self.prose.show(output.len(), output, builder);
         }
     }
 
@@ -261,8 +261,8 @@ impl FallbackParser {
         if limit || covered <= self.start {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
-            self.prose.tell(self.prose.known, output, builder);
-            self.prose.told = covered.max(self.prose.told);
+            self.prose.show(self.prose.known, output, builder);
+            self.prose.shown = covered.max(self.prose.shown);
             return;
         }
         let spent = self.machine.overdraft();

@@ -1,24 +1,24 @@
 //! Formats from a learnt layout: a turn is reasoning, then content, then calls, each by the markers that the analysis found.
 
+use super::builder::FormatBuilder;
 use super::calls::{json, tagged};
-use super::parts::Parts;
-use super::{Constraint, Delimiter, Format, Thinking, Wanted};
+use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::{ContentMode, Layout, ReasoningLayout, ReasoningMode, ToolFormat};
 use crate::grammar::Trigger;
 use crate::message::Continuation;
 use crate::peg::{Arena, ExprId};
 
 /// The format of a template with this layout, for one request. `calls`: whether the template writes tool calls at all.
-pub fn build(layout: &Layout, wanted: &Wanted, calls: bool) -> Format {
-    let callable = layout.tools.format != ToolFormat::None && !wanted.tools().is_empty();
+pub fn build(layout: &Layout, spec: &FormatSpec, calls: bool) -> Format {
+    let callable = layout.tools.format != ToolFormat::None && !spec.tools().is_empty();
     let delimiters = [("assistant", layout.assistant_start.as_str()), ("user", layout.user_start.as_str())];
     let thinking = (layout.reasoning.mode != ReasoningMode::None).then(|| Thinking {
         start: layout.reasoning.start.trim_ascii().to_owned(),
         ends: Some(layout.reasoning.end.trim_ascii().to_owned()).filter(|end| !end.is_empty()).into_iter().collect(),
     });
     Format {
-        output: output(layout, wanted, callable && calls),
-        constraint: constraint(layout, wanted, callable),
+        output: output(layout, spec, callable && calls),
+        constraint: constraint(layout, spec, callable),
         preserved_tokens: layout.preserved_tokens.clone(),
         additional_stops: layout.additional_stops.clone(),
         thinking,
@@ -29,7 +29,7 @@ pub fn build(layout: &Layout, wanted: &Wanted, calls: bool) -> Format {
 
 /// A format that takes everything after the generation prompt as content.
 pub fn pure_content(generation_prompt: &str) -> Format {
-    let p = Parts::default();
+    let p = FormatBuilder::default();
     let root = p.spaced([p.literal(generation_prompt), p.content(p.rest())]);
     Format { output: p.finish(root), ..Format::default() }
 }
@@ -53,32 +53,32 @@ pub fn continued_prompt(layout: &Layout, generation_prompt: &str, reasoning: &st
     prompt
 }
 
-fn output(layout: &Layout, wanted: &Wanted, callable: bool) -> Arena {
-    let p = Parts::default();
-    let reasoning = reasoning(&p, layout, wanted);
+fn output(layout: &Layout, spec: &FormatSpec, callable: bool) -> Arena {
+    let p = FormatBuilder::default();
+    let reasoning = reasoning(&p, layout, spec);
     let mut plain = layout.reasoning.mode == ReasoningMode::None;
-    let body = if let Some(schema) = wanted.response_schema() {
+    let body = if let Some(schema) = spec.response_schema() {
         plain = false;
         p.sequence([reasoning, p.response(schema), p.end()])
     } else if callable {
         plain = false;
         let calls = match layout.tools.format {
-            ToolFormat::JsonNative => json::calls(&p, &layout.tools, wanted),
-            _ => tagged::calls(&p, layout, wanted),
+            ToolFormat::JsonNative => json::calls(&p, &layout.tools, spec),
+            _ => tagged::calls(&p, layout, spec),
         };
-        p.sequence([reasoning, before_calls(&p, layout, wanted), calls, turn_end(&p, layout), p.end()])
+        p.sequence([reasoning, before_calls(&p, layout, spec), calls, turn_end(&p, layout), p.end()])
     } else {
-        content(&p, layout, wanted, reasoning)
+        content(&p, layout, spec, reasoning)
     };
-    let prefix = p.prefix(wanted.opening, layout.reasoning.start.trim_ascii());
+    let prefix = p.prefix(spec.opening, layout.reasoning.start.trim_ascii());
     let root = if plain { p.sequence([prefix, body]) } else { p.spaced([prefix, body]) };
     p.finish(root)
 }
 
 /// A grammar is worth having where a response schema, or calls that can be recognised, constrain the output.
-fn constraint(layout: &Layout, wanted: &Wanted, callable: bool) -> Constraint {
+fn constraint(layout: &Layout, spec: &FormatSpec, callable: bool) -> Constraint {
     let marker = calls_marker(layout);
-    if wanted.response_schema().is_some() || callable && wanted.call_required() {
+    if spec.response_schema().is_some() || callable && spec.call_required() {
         return Constraint::Strict(Vec::new());
     }
     if !callable || marker.is_empty() {
@@ -96,22 +96,22 @@ fn calls_marker(layout: &Layout) -> &str {
     }
 }
 
-fn reasoning(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
+fn reasoning(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
     let markers = &layout.reasoning;
-    if !wanted.extract_reasoning() || markers.mode == ReasoningMode::None || markers.end.is_empty() {
+    if !spec.extract_reasoning() || markers.mode == ReasoningMode::None || markers.end.is_empty() {
         return p.empty();
     }
     let text = p.reasoning(p.until(markers.end.trim_ascii()));
     p.optional(p.sequence([p.loose(&markers.start), text, p.loose(&markers.end)]))
 }
 
-fn content(p: &Parts, layout: &Layout, wanted: &Wanted, reasoning: ExprId) -> ExprId {
+fn content(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec, reasoning: ExprId) -> ExprId {
     if !is_wrapped(layout) {
         return p.sequence([reasoning, p.content(p.rest()), p.end()]);
     }
-    let extracts = wanted.extract_reasoning() && layout.reasoning.mode != ReasoningMode::None;
+    let extracts = spec.extract_reasoning() && layout.reasoning.mode != ReasoningMode::None;
     let before = if extracts { reasoning } else { p.content(p.until(&*layout.content.start)) };
-    p.sequence([before, wrapped_content(p, layout, wanted), p.end()])
+    p.sequence([before, wrapped_content(p, layout, spec), p.end()])
 }
 
 fn is_wrapped(layout: &Layout) -> bool {
@@ -120,24 +120,24 @@ fn is_wrapped(layout: &Layout) -> bool {
 }
 
 /// A message that is continued may have begun its content without the marker.
-fn wrapped_content(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
+fn wrapped_content(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
     let start = p.literal(&*layout.content.start);
-    let start = if wanted.continuation == Continuation::Content { p.optional(start) } else { start };
+    let start = if spec.continuation == Continuation::Content { p.optional(start) } else { start };
     p.sequence([start, p.content(p.until(&*layout.content.end)), p.literal(&*layout.content.end)])
 }
 
 /// The end of a turn of calls where the model spells it out, as far as it does. A grammar leaves that to the token.
-fn turn_end(p: &Parts, layout: &Layout) -> ExprId {
+fn turn_end(p: &FormatBuilder, layout: &Layout) -> ExprId {
     let pieces = layout.tools.turn_end.iter().rev();
     let spelled = pieces.fold(p.space(), |rest, piece| p.optional(p.sequence([p.space(), p.literal(piece), rest])));
     p.tolerated(spelled)
 }
 
 /// Content in front of calls: up to what marks them.
-fn before_calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
+fn before_calls(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
     if layout.tools.format == ToolFormat::JsonNative {
         if is_wrapped(layout) {
-            return p.optional(wrapped_content(p, layout, wanted));
+            return p.optional(wrapped_content(p, layout, spec));
         }
         let marker = match calls_marker(layout) {
             "" => "{",

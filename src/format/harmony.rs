@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::parts::Parts;
+use super::builder::FormatBuilder;
 use super::prompt::{Prompt, PromptInput, render_messages, with_thinking};
 use super::tag::Tag;
-use super::{Delimiter, Format, Thinking, Wanted};
+use super::{Delimiter, Format, FormatSpec, Thinking};
 use crate::error::Result;
 use crate::grammar::Trigger;
 use crate::message::Tool;
@@ -50,7 +50,7 @@ pub(crate) fn prompt(input: &PromptInput) -> Result<Prompt> {
 }
 
 /// The format of a dialect, for one request.
-pub(crate) fn build(wanted: &Wanted, dialect: Dialect) -> Format {
+pub(crate) fn build(spec: &FormatSpec, dialect: Dialect) -> Format {
     let turns = [
         ("assistant", "<|start|>assistant"),
         ("user", "<|start|>user"),
@@ -59,8 +59,8 @@ pub(crate) fn build(wanted: &Wanted, dialect: Dialect) -> Format {
         ("tool", "<|start|>functions"),
     ];
     Format {
-        output: Harmony { p: &Parts::default(), wanted, dialect }.output(),
-        constraint: wanted.constraint(wanted.response_object().is_some(), triggers(dialect)),
+        output: Harmony { p: &FormatBuilder::default(), spec, dialect }.output(),
+        constraint: spec.constraint(spec.response_object().is_some(), triggers(dialect)),
         preserved_tokens: [CHANNEL, CONSTRAIN, MESSAGE, START, END].map(str::to_owned).into(),
         thinking: Some(Thinking::new(&format!("{CHANNEL}analysis{MESSAGE}"), [END])),
         delimiters: Delimiter::list(turns),
@@ -78,30 +78,30 @@ fn triggers(dialect: Dialect) -> [Trigger; 4] {
 }
 
 struct Harmony<'a> {
-    p: &'a Parts,
-    wanted: &'a Wanted<'a>,
+    p: &'a FormatBuilder,
+    spec: &'a FormatSpec<'a>,
     dialect: Dialect,
 }
 
 impl Harmony<'_> {
     fn output(&self) -> Arena {
-        let (p, wanted) = (self.p, self.wanted);
+        let (p, spec) = (self.p, self.spec);
         let start = p.rule("start", p.sequence([self.token(START), p.literal("assistant")]));
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.literal("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END)]));
         let any = [preamble, analysis];
 
-        let (first, last, must) = if let Some(schema) = wanted.response_object() {
+        let (first, last, must) = if let Some(schema) = spec.response_object() {
             let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
             let response = p.rule("response-format", p.sequence([self.final_header(), value]));
             (analysis, self.ended(response, &[END]), true)
-        } else if wanted.tools().is_empty() {
+        } else if spec.tools().is_empty() {
             let unsolicited = (self.dialect == Dialect::GptOss).then(|| self.unsolicited());
             (p.rule("any", p.choice(any.into_iter().chain(unsolicited))), self.final_message(), false)
         } else {
             let calls = self.ended(self.calls(start), &[CALL, END]);
-            let must = wanted.call_required();
+            let must = spec.call_required();
             let last = if must { calls } else { p.choice([calls, self.final_message()]) };
             (p.rule("any", p.choice(any)), last, must)
         };
@@ -162,7 +162,7 @@ impl Harmony<'_> {
     fn analysis(&self) -> ExprId {
         let p = self.p;
         let header = p.sequence([self.stray_header(), self.token(CHANNEL), p.literal("analysis"), self.message()]);
-        if self.wanted.extract_reasoning() {
+        if self.spec.extract_reasoning() {
             return p.sequence([header, p.closed(Tag::Reasoning, END)]);
         }
         // The header shows once it is certain that it is not a call's.
@@ -209,14 +209,14 @@ impl Harmony<'_> {
     /// One call, or several that are messages of their own.
     fn calls(&self, start: ExprId) -> ExprId {
         let p = self.p;
-        let call = p.any_tool(self.wanted, |tool| self.call(tool));
+        let call = p.any_tool(self.spec, |tool| self.call(tool));
         let end = p.choice([p.literal(END), p.literal(CALL)]);
         let next = p.sequence([p.space(), end, start, call]);
         let more = match self.dialect {
             Dialect::LlmJp => p.many(next),
             _ => p.tolerated(p.many(next)),
         };
-        p.trigger_rule("tool-call", if self.wanted.parallel() { p.sequence([call, more]) } else { call })
+        p.trigger_rule("tool-call", if self.spec.parallel() { p.sequence([call, more]) } else { call })
     }
 
     /// The recipient stands before the channel or after it.

@@ -1,21 +1,30 @@
-//! How a model writes: formats, as expressions with tags, and the way from captured regions to a message.
+//! How a model writes: descriptions of outputs, as expressions with tags.
 //!
-//! [`auto`] turns a learnt [`crate::analysis::Layout`] into a [`Format`].
+//! ```text
+//! FormatSpec (request, prompt's end) ──┐
+//! Layout (learnt) ──▶ auto ────────────┼─▶ Format { output: Arena with Tags, constraint, stops, ... } ──▶ parser, grammar
+//! template's source ─▶ model (family) ─┘
+//! ```
+//!
+//! [`auto`] describes what was learnt of a template ([`crate::analysis::Layout`]); [`model`] has a file for each family of templates
+//! that cannot be learnt. Both are written with [`FormatBuilder`] and share ways to write calls (`calls`). One description gives the
+//! parser and the grammar. A format depends on its [`FormatSpec`] and the template, on nothing else, so equal ones are made once.
+//! What a tag means for the message is said in [`crate::output`].
 
 pub mod auto;
+mod builder;
 mod calls;
 mod harmony;
 pub mod model;
-mod parts;
 pub mod prompt;
 mod tag;
 
 use serde_json::Value;
 
+pub(crate) use builder::FormatBuilder;
 pub use calls::described as described_calls;
 pub(crate) use calls::members;
 pub use model::{Family, family_of};
-pub(crate) use parts::Parts;
 pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
 
@@ -25,7 +34,7 @@ use crate::peg::Arena;
 
 /// What a format may know of a request: all that it may depend on, so that equal ones give equal formats.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct FormatSpec<'a> {
     /// The template's text.
     pub source: &'a str,
     /// The end of the prompt that opens the assistant's turn, as the template renders it.
@@ -34,7 +43,7 @@ pub struct Wanted<'a> {
     pub prefill: &'a str,
     /// Where the model continues a message; never [`Continuation::Auto`], and `None` where there is nothing to continue.
     pub continuation: Continuation,
-    /// The tools that the template shows, whether they may be called or not: see [`Wanted::tools`].
+    /// The tools that the template shows, whether they may be called or not: see [`FormatSpec::tools`].
     pub offered: &'a [Tool],
     /// Whether calls may, must or must not be.
     pub tool_choice: ToolChoice,
@@ -50,10 +59,10 @@ pub struct Wanted<'a> {
     pub leniency: Leniency,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> FormatSpec<'a> {
     /// What a request wants of a format, by itself: of no template, with nothing in front of the output.
     pub fn of(request: &'a Request) -> Self {
-        Wanted {
+        FormatSpec {
             source: "",
             opening: "",
             prefill: "",

@@ -27,7 +27,7 @@ pub struct Stream {
     /// The prefill and the output.
     output: Vec<u8>,
     written: Written,
-    at: Place,
+    at: Progress,
     checkpoint: Option<Box<Checkpoint>>,
     /// Nothing was fed yet: what the prompt has begun is still to be told.
     fresh: bool,
@@ -35,7 +35,7 @@ pub struct Stream {
 
 /// How far the output was read.
 #[derive(Clone)]
-struct Place {
+struct Progress {
     format: FormatParser,
     /// The output left the format here.
     left: Option<usize>,
@@ -50,7 +50,7 @@ struct Place {
 struct Checkpoint {
     /// The length of the prefill and the output.
     length: usize,
-    at: Place,
+    at: Progress,
     fallback: Option<Box<FallbackParser>>,
     limit: Option<usize>,
 }
@@ -106,7 +106,7 @@ impl Stream {
             parser: parser.clone(),
             output,
             written: Written::new(prefill, Arc::clone(parser.fallback())),
-            at: Place { format, left: None, limit: false, covered: prefill },
+            at: Progress { format, left: None, limit: false, covered: prefill },
             checkpoint: None,
             fresh: true,
         };
@@ -178,7 +178,7 @@ impl Stream {
         }
         if self.at.left.is_some() {
             status = Status::Recovered;
-            self.at.spill(output.len(), &mut self.written, output);
+            self.at.feed_fallback(output.len(), &mut self.written, output);
         }
         let end = if cut_off { End::Cut } else { End::Output };
         self.written.close_fallback(end, output);
@@ -308,12 +308,12 @@ impl Stream {
             }
         }
         if at.left.is_some() {
-            at.spill(output.len() - incomplete_tail(output), written, output);
+            at.feed_fallback(output.len() - incomplete_tail(output), written, output);
         }
     }
 }
 
-impl Place {
+impl Progress {
     /// The format's parser has failed.
     fn leave(&mut self, written: &mut Written, output: &[u8]) {
         self.format.leave(written, output);
@@ -336,8 +336,8 @@ impl Place {
         }
     }
 
-    /// The output behind the format, up to `to`.
-    fn spill(&mut self, to: usize, written: &mut Written, output: &[u8]) {
+    /// The output behind the format, up to `to`: for the fallback parser, or content.
+    fn feed_fallback(&mut self, to: usize, written: &mut Written, output: &[u8]) {
         if self.covered < to {
             let span = self.covered..to;
             match &mut written.fallback {

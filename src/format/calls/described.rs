@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::Wanted;
-use super::super::parts::Parts;
+use super::super::FormatSpec;
+use super::super::builder::FormatBuilder;
 use super::{json, pythonic, tagged};
 use crate::analysis::{ArgumentsLayout, CallIdLayout, FunctionLayout, Layout, ToolFormat, ToolsLayout};
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ struct Described {
 pub fn described(builder: &mut Builder, request: &Request, layout: &str) -> Result<ExprId> {
     let wrong = |error: serde_json::Error| Error::invalid(format!("layout: {error}"));
     let layout: Value = serde_json::from_str(layout).map_err(wrong)?;
-    let wanted = Wanted::of(request);
+    let spec = FormatSpec::of(request);
     let pythonic = layout.pointer("/tools/format").is_some_and(|format| format == "pythonic");
     let layout = match pythonic {
         true => Layout::default(),
@@ -39,12 +39,12 @@ pub fn described(builder: &mut Builder, request: &Request, layout: &str) -> Resu
             Layout { tools, function, arguments, call_id, ..Layout::default() }
         }
     };
-    let p = Parts::from(std::mem::take(builder));
+    let p = FormatBuilder::from(std::mem::take(builder));
     let calls = match layout.tools.format {
-        _ if wanted.tools().is_empty() => Ok(p.empty()),
-        _ if pythonic => Ok(p.calls(&wanted, pythonic::calls(&p, &wanted, ""))),
-        ToolFormat::JsonNative => Ok(json::calls(&p, &layout.tools, &wanted)),
-        ToolFormat::TagWithJson | ToolFormat::TagWithTagged => Ok(tagged::calls(&p, &layout, &wanted)),
+        _ if spec.tools().is_empty() => Ok(p.empty()),
+        _ if pythonic => Ok(p.calls(&spec, pythonic::calls(&p, &spec, ""))),
+        ToolFormat::JsonNative => Ok(json::calls(&p, &layout.tools, &spec)),
+        ToolFormat::TagWithJson | ToolFormat::TagWithTagged => Ok(tagged::calls(&p, &layout, &spec)),
         ToolFormat::None => Err(Error::invalid("layout.tools.format: missing, or none")),
     };
     *builder = p.into();

@@ -1,23 +1,23 @@
 //! Calls that are JSON throughout: `{"name": "f", "arguments": {...}}`, with the fields and wrappers that a layout names.
 
-use super::super::Wanted;
-use super::super::parts::Parts;
+use super::super::FormatSpec;
+use super::super::builder::FormatBuilder;
 use crate::analysis::ToolsLayout;
 use crate::json_string::quoted;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
 /// All calls of a message, with the markers around them.
-pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) -> ExprId {
+pub(in crate::format) fn calls(p: &FormatBuilder, tools: &ToolsLayout, spec: &FormatSpec) -> ExprId {
     let marked = !tools.section_start.is_empty() || !tools.per_call_start.is_empty();
-    let each = any(p, tools, wanted, marked);
+    let each = any(p, tools, spec, marked);
     let per_call = tools.section_start.is_empty() && !tools.per_call_start.is_empty();
     let (start, end) = match per_call {
         true => (&tools.per_call_start, &tools.per_call_end),
         false => (&tools.section_start, &tools.section_end),
     };
     let mut list = each;
-    if wanted.parallel() {
+    if spec.parallel() {
         let comma = p.literal(",");
         let comma = if tools.side_by_side { p.optional(comma) } else { comma };
         let next = p.sequence([p.space(), comma, p.space(), each]);
@@ -29,21 +29,21 @@ pub(in crate::format) fn calls(p: &Parts, tools: &ToolsLayout, wanted: &Wanted) 
     let section = p.trigger_rule("tool-call", p.spaced([p.literal(&**start), list, p.markup(end)]));
     if per_call {
         let sections = p.trigger_rule("tool-calls", p.some(p.sequence([section, p.space()])));
-        return p.calls(wanted, sections);
+        return p.calls(spec, sections);
     }
-    p.calls(wanted, section)
+    p.calls(spec, section)
 }
 
 /// One call of any tool, without the markers. `marked`: they tell a call, even of a tool that nobody knows. Where the name is a
 /// key, it shows before its closing quote, so it must be known.
-pub(in crate::format) fn any(p: &Parts, tools: &ToolsLayout, wanted: &Wanted, marked: bool) -> ExprId {
-    let call = |tool: &Tool| Call { p, tools, tool, others: wanted.tools() }.expr();
-    if marked && !tools.name_is_key { p.any_tool(wanted, call) } else { p.known_tool(wanted.tools(), call) }
+pub(in crate::format) fn any(p: &FormatBuilder, tools: &ToolsLayout, spec: &FormatSpec, marked: bool) -> ExprId {
+    let call = |tool: &Tool| Call { p, tools, tool, others: spec.tools() }.expr();
+    if marked && !tools.name_is_key { p.any_tool(spec, call) } else { p.known_tool(spec.tools(), call) }
 }
 
 /// One tool's call.
 struct Call<'a> {
-    p: &'a Parts,
+    p: &'a FormatBuilder,
     tools: &'a ToolsLayout,
     tool: &'a Tool,
     others: &'a [Tool],

@@ -1,6 +1,6 @@
 //! Members of an object that are written one by one: a call's arguments, and objects inside them.
 
-use super::super::parts::Parts;
+use super::super::builder::FormatBuilder;
 use serde_json::Value;
 
 use crate::grammar::schema::{self, Types};
@@ -20,7 +20,7 @@ impl Member<'_> {
     /// An argument of any name and type.
     pub fn any() -> Member<'static> {
         let schema = SchemaRef::from(Value::Bool(true));
-        Member { name: Parts::ANY, schema, required: false, rule: "unknown-arg".to_owned() }
+        Member { name: FormatBuilder::ANY, schema, required: false, rule: "unknown-arg".to_owned() }
     }
 
     /// The types its value may have.
@@ -29,7 +29,7 @@ impl Member<'_> {
     }
 
     /// Its value as JSON or a Python literal.
-    pub fn python(&self, p: &Parts) -> ExprId {
+    pub fn python(&self, p: &FormatBuilder) -> ExprId {
         p.arg_json(p.schema(p.python(), format!("{}-schema", self.rule), self.schema.clone(), false))
     }
 }
@@ -45,8 +45,8 @@ pub(crate) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<
 }
 
 /// All arguments of a call in any order, with white space before each. A tool that nobody knows takes any.
-pub(crate) fn arguments(p: &Parts, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
-    if tool.name == Parts::ANY {
+pub(crate) fn arguments(p: &FormatBuilder, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
+    if tool.name == FormatBuilder::ANY {
         return p.many(p.sequence([p.space(), one(&Member::any())]));
     }
     let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
@@ -55,7 +55,7 @@ pub(crate) fn arguments(p: &Parts, tool: &Tool, one: impl Fn(&Member) -> ExprId)
 
 /// Members in any order, with white space before each.
 pub(crate) fn in_any_order<'a>(
-    p: &Parts,
+    p: &FormatBuilder,
     members: impl Iterator<Item = Member<'a>>,
     one: impl Fn(&Member) -> ExprId,
 ) -> ExprId {
@@ -69,7 +69,7 @@ pub(crate) fn in_any_order<'a>(
 
 /// A value that `types` allow, each way to write it with what closes it: `json` for everything but strings, `text` for
 /// strings. What may be either is text only if it is nothing else.
-pub(crate) fn value(p: &Parts, types: Types, json: ExprId, text: ExprId) -> ExprId {
+pub(crate) fn value(p: &FormatBuilder, types: Types, json: ExprId, text: ExprId) -> ExprId {
     if !types.has(Types::STRING) {
         json
     } else if types == Types::STRING {
@@ -80,7 +80,7 @@ pub(crate) fn value(p: &Parts, types: Types, json: ExprId, text: ExprId) -> Expr
 }
 
 /// Looks ahead to what a value of these types begins with, JSON or Python. Strings are left out.
-pub(crate) fn sign(p: &Parts, types: Types) -> ExprId {
+pub(crate) fn sign(p: &FormatBuilder, types: Types) -> ExprId {
     let kinds: [(Types, &[char]); 5] = [
         (Types::OBJECT, &['{']),
         (Types::ARRAY, &['[']),

@@ -4,22 +4,22 @@
 //! it. So a line break says that the text was printed: from there on a backslash is a backslash, and a quote is the
 //! closing one if what follows it is what follows an argument.
 
-use super::super::Wanted;
-use super::super::parts::Parts;
+use super::super::FormatSpec;
+use super::super::builder::FormatBuilder;
 use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
 /// The list of calls, brackets included. `end`: what stands behind it.
-pub(in crate::format) fn calls(p: &Parts, wanted: &Wanted, end: &str) -> ExprId {
-    let heads = wanted.tools().iter().map(|tool| p.spaced([p.literal(&*tool.name), p.literal("(")]));
+pub(in crate::format) fn calls(p: &FormatBuilder, spec: &FormatSpec, end: &str) -> ExprId {
+    let heads = spec.tools().iter().map(|tool| p.spaced([p.literal(&*tool.name), p.literal("(")]));
     let next_call = p.spaced([p.literal(","), p.choice(heads)]);
     let end = p.spaced([p.literal("]"), p.literal(end)]);
     // What every argument looks ahead to is a rule: its names would stand in the program as often as there are arguments.
     let after = p.rule("after-arguments", p.spaced([p.literal(")"), p.choice([next_call, end])]));
-    let each = p.known_tool(wanted.tools(), |tool| call(p, tool, after));
+    let each = p.known_tool(spec.tools(), |tool| call(p, tool, after));
     let mut list = each;
-    if wanted.parallel() {
+    if spec.parallel() {
         list = p.sequence([each, p.many(p.sequence([comma(p), each]))]);
     }
     p.spaced([p.literal("["), list, p.literal("]")])
@@ -27,7 +27,7 @@ pub(in crate::format) fn calls(p: &Parts, wanted: &Wanted, end: &str) -> ExprId 
 
 /// `f(x=1, s='text')`, the arguments in any order. A name is certain once its bracket or equals sign is there. `after`:
 /// the closing bracket and what follows a call.
-fn call(p: &Parts, tool: &Tool, after: ExprId) -> ExprId {
+fn call(p: &FormatBuilder, tool: &Tool, after: ExprId) -> ExprId {
     let root = schema::parameters(&tool.parameters);
     let equals = |name: ExprId| p.sequence([name, p.literal("=")]);
     let names = p.choice(schema::members(&root).map(|(name, ..)| equals(p.literal(name))));
@@ -50,7 +50,7 @@ fn call(p: &Parts, tool: &Tool, after: ExprId) -> ExprId {
 }
 
 /// A text between quotes, in Python's way or printed; `after` is what follows an argument.
-fn text(p: &Parts, after: ExprId) -> ExprId {
+fn text(p: &FormatBuilder, after: ExprId) -> ExprId {
     const QUOTE: &str = "'";
     let quote = p.literal(QUOTE);
     let close = p.arg_close(quote);
@@ -63,6 +63,6 @@ fn text(p: &Parts, after: ExprId) -> ExprId {
     p.choice([double, single])
 }
 
-fn comma(p: &Parts) -> ExprId {
+fn comma(p: &FormatBuilder) -> ExprId {
     p.spaced([p.empty(), p.literal(","), p.empty()])
 }

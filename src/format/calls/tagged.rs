@@ -1,7 +1,7 @@
 //! Calls with the name in a tag: arguments as one JSON object, or one by one in tags of their own.
 
-use super::super::Wanted;
-use super::super::parts::Parts;
+use super::super::FormatSpec;
+use super::super::builder::FormatBuilder;
 use super::members;
 use crate::analysis::{ArgumentsLayout, CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema;
@@ -12,10 +12,10 @@ use crate::peg::{ExprId, SchemaRef};
 const SEPARATOR: &str = ", ";
 
 /// All calls of a message, with the markers around them.
-pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> ExprId {
+pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
     let tools = &layout.tools;
     let by_tag = tools.format == ToolFormat::TagWithTagged;
-    let each = p.any_tool(wanted, |tool| {
+    let each = p.any_tool(spec, |tool| {
         let call = Call { p, layout, tool };
         if by_tag { call.with_tagged_arguments() } else { call.with_json_arguments() }
     });
@@ -23,7 +23,7 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
     let gap = || if by_tag { p.space() } else { p.empty() };
     let calls = if tools.per_call_start.is_empty() {
         let mut list = vec![p.literal(&*tools.section_start), gap(), each];
-        if wanted.parallel() {
+        if spec.parallel() {
             let separator = if tools.side_by_side { p.space() } else { p.literal(SEPARATOR) };
             list.push(p.many(p.sequence([separator, each])));
         }
@@ -33,7 +33,7 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
         let start = p.literal(&*tools.per_call_start);
         let one = p.sequence([start, gap(), each, gap(), p.markup(&tools.per_call_end)]);
         let mut list = vec![one];
-        if wanted.parallel() {
+        if spec.parallel() {
             list.push(p.many(p.sequence([p.space(), one])));
         }
         list.push(gap());
@@ -46,13 +46,13 @@ pub(in crate::format) fn calls(p: &Parts, layout: &Layout, wanted: &Wanted) -> E
             p.trigger_rule("tool-calls", p.spaced([p.literal(&*tools.section_start), calls, end]))
         }
     };
-    p.calls(wanted, calls)
+    p.calls(spec, calls)
 }
 
 /// A tool's arguments, each in tags of its own, in any order, with white space before each; and whether one of them must be
 /// there. A tool that nobody knows takes any.
-pub(in crate::format) fn arguments(p: &Parts, layout: &ArgumentsLayout, tool: &Tool) -> (ExprId, bool) {
-    if tool.name == Parts::ANY {
+pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &ArgumentsLayout, tool: &Tool) -> (ExprId, bool) {
+    if tool.name == FormatBuilder::ANY {
         let any = members::arguments(p, tool, |member| {
             let end = || p.arg_close(p.literal(&*layout.value_suffix));
             let json = p.sequence([member.python(p), end()]);
@@ -80,12 +80,12 @@ pub(in crate::format) fn arguments(p: &Parts, layout: &ArgumentsLayout, tool: &T
 }
 
 /// What opens an argument.
-fn open(p: &Parts, layout: &ArgumentsLayout, name: &str) -> ExprId {
+fn open(p: &FormatBuilder, layout: &ArgumentsLayout, name: &str) -> ExprId {
     p.sequence([p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)])
 }
 
 /// A value that is raw text, and its end.
-fn text_value(p: &Parts, layout: &ArgumentsLayout) -> ExprId {
+fn text_value(p: &FormatBuilder, layout: &ArgumentsLayout) -> ExprId {
     let text = p.arg_text(p.until(&*layout.value_suffix));
     let close = p.arg_close(p.literal(&*layout.value_suffix));
     p.excluding(p.sequence([text, close]), [&*layout.value_suffix])
@@ -93,14 +93,14 @@ fn text_value(p: &Parts, layout: &ArgumentsLayout) -> ExprId {
 
 /// A value that is no text, and its end. Templates print Python's literals where they do not ask for JSON, and their
 /// models write what they have seen.
-fn json_value(p: &Parts, layout: &ArgumentsLayout, rule: &str, schema: SchemaRef) -> ExprId {
+fn json_value(p: &FormatBuilder, layout: &ArgumentsLayout, rule: &str, schema: SchemaRef) -> ExprId {
     let value = p.arg_json(p.schema(p.python(), format!("{rule}-schema"), schema, false));
     p.sequence([value, p.arg_close(p.literal(&*layout.value_suffix))])
 }
 
 /// One tool's call.
 struct Call<'a> {
-    p: &'a Parts,
+    p: &'a FormatBuilder,
     layout: &'a Layout,
     tool: &'a Tool,
 }

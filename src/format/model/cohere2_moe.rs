@@ -13,9 +13,9 @@ use super::has_all;
 use crate::analysis::ToolsLayout;
 use crate::error::Result;
 use crate::format::calls::json;
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::peg::{Arena, ExprId};
 
@@ -40,7 +40,7 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 }
 
 /// The format for one request.
-pub fn build(wanted: &Wanted) -> Format {
+pub fn build(spec: &FormatSpec) -> Format {
     let roles = ["<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<|USER_TOKEN|>", "<|SYSTEM_TOKEN|>"];
     let parts = [TURN_END, THINK_START, THINK_END, TEXT_START, TEXT_END, CALLS_START, CALLS_END];
     let results = ["<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>"];
@@ -52,8 +52,8 @@ pub fn build(wanted: &Wanted) -> Format {
         ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
     ];
     Format {
-        output: output(wanted),
-        constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALLS_START)]),
+        output: output(spec),
+        constraint: spec.constraint(spec.response_schema().is_some(), [Trigger::word(CALLS_START)]),
         preserved_tokens: roles.into_iter().chain(parts).chain(results).map(str::to_owned).collect(),
         thinking: Some(Thinking::new(THINK_START, [THINK_END])),
         delimiters: Delimiter::list(delimiters),
@@ -61,17 +61,17 @@ pub fn build(wanted: &Wanted) -> Format {
     }
 }
 
-fn output(wanted: &Wanted) -> Arena {
-    let p = Parts::default();
-    let mut turn = vec![p.literal(OPENING), p.optional(reasoning(&p, wanted)), p.space()];
-    let text = text(&p, wanted);
-    if wanted.tools().is_empty() {
+fn output(spec: &FormatSpec) -> Arena {
+    let p = FormatBuilder::default();
+    let mut turn = vec![p.literal(OPENING), p.optional(reasoning(&p, spec)), p.space()];
+    let text = text(&p, spec);
+    if spec.tools().is_empty() {
         turn.push(text);
     } else {
-        if !wanted.call_required() {
+        if !spec.call_required() {
             turn.extend([p.optional(text), p.space()]);
         }
-        turn.push(json::calls(&p, &layout(), wanted));
+        turn.push(json::calls(&p, &layout(), spec));
     }
     turn.extend([p.space(), p.optional(p.literal(TURN_END)), p.end()]);
     p.finish(p.sequence(turn))
@@ -79,19 +79,19 @@ fn output(wanted: &Wanted) -> Arena {
 
 /// Reasoning up to its end, or to whatever the model goes on with instead. Where it is not told from the content it stays
 /// there, markers and all.
-fn reasoning(p: &Parts, wanted: &Wanted) -> ExprId {
+fn reasoning(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let start = p.literal(THINK_START);
     let thought = p.until_any([THINK_END, TEXT_START, CALLS_START]);
     let end = p.optional(p.literal(THINK_END));
-    if wanted.extract_reasoning() {
+    if spec.extract_reasoning() {
         p.sequence([start, p.reasoning(thought), end])
     } else {
         p.content(p.sequence([start, thought, end]))
     }
 }
 
-fn text(p: &Parts, wanted: &Wanted) -> ExprId {
-    let text = match wanted.response_schema() {
+fn text(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
+    let text = match spec.response_schema() {
         Some(schema) => p.schema(p.json(), "response-format-schema", schema.clone(), false),
         None => p.until(TEXT_END),
     };

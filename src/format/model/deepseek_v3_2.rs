@@ -19,9 +19,9 @@ use serde_json::Value;
 use super::has_all;
 use crate::error::Result;
 use crate::format::calls::members::{Member, arguments};
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render};
-use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::format::{Constraint, Delimiter, Format, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::grammar::schema::Types;
 use crate::message::Tool;
@@ -99,10 +99,10 @@ fn block(source: &str) -> [String; 2] {
 }
 
 /// The format for one request.
-pub fn build(wanted: &Wanted) -> Format {
-    let calls = block(wanted.source);
-    let constraint = if wanted.response_object().is_some() || !wanted.tools().is_empty() {
-        let lazy = !wanted.offered.is_empty() && !wanted.call_required();
+pub fn build(spec: &FormatSpec) -> Format {
+    let calls = block(spec.source);
+    let constraint = if spec.response_object().is_some() || !spec.tools().is_empty() {
+        let lazy = !spec.offered.is_empty() && !spec.call_required();
         Constraint::grammar(lazy, vec![Trigger::word(&*calls[0])])
     } else {
         Constraint::Free
@@ -112,26 +112,26 @@ pub fn build(wanted: &Wanted) -> Format {
         preserved_tokens: ["｜DSML｜", THINK[0], THINK[1]].map(str::to_owned).to_vec(),
         thinking: Some(Thinking::new(THINK[0], [THINK[1], &calls[0]])),
         delimiters: Delimiter::list([("assistant", TURN), ("user", "<｜User｜>")]),
-        output: output(wanted, &calls),
+        output: output(spec, &calls),
         ..Format::default()
     }
 }
 
-fn output(wanted: &Wanted, block: &[String; 2]) -> Arena {
-    let p = Parts::default();
-    let turn = p.turn(wanted.prefill, TURN);
+fn output(spec: &FormatSpec, block: &[String; 2]) -> Arena {
+    let p = FormatBuilder::default();
+    let turn = p.turn(spec.prefill, TURN);
     let [think, thought] = THINK.map(|tag| p.literal(tag));
     let until_thought = || p.reasoning(p.until(THINK[1]));
-    let callable = wanted.response_object().is_none() && !wanted.tools().is_empty();
-    let extract = wanted.extract_reasoning();
+    let callable = spec.response_object().is_none() && !spec.tools().is_empty();
+    let extract = spec.extract_reasoning();
 
-    let answer = if let Some(schema) = wanted.response_object() {
+    let answer = if let Some(schema) = spec.response_object() {
         p.response(schema)
     } else if callable {
         // Reasoning that does not end is no content.
         let guard = if extract { p.not(think) } else { p.empty() };
-        let calls = calls(&p, wanted, block);
-        let calls = p.calls(wanted, calls);
+        let calls = calls(&p, spec, block);
+        let calls = p.calls(spec, calls);
         p.sequence([guard, p.content(before_calls(&p, block, &[])), p.space(), calls])
     } else {
         p.content(p.rest())
@@ -141,13 +141,13 @@ fn output(wanted: &Wanted, block: &[String; 2]) -> Arena {
         return p.finish(p.sequence([turn, answer]));
     }
     let plain = p.sequence([until_thought(), thought, answer]);
-    let reasoned = if callable && wanted.enable_thinking {
+    let reasoned = if callable && spec.enable_thinking {
         // The calls may come where the reasoning has not been closed. Reasoning may speak of them, too: they are calls once
         // one of the tools is named.
-        let names = wanted.tools().iter().map(|tool| p.literal(format!("{}{}\">", INVOKE[0], tool.name)));
+        let names = spec.tools().iter().map(|tool| p.literal(format!("{}{}\">", INVOKE[0], tool.name)));
         let calling = p.spaced([p.empty(), p.literal(&*block[0]), p.choice(names)]);
         let closed = p.sequence([thought, answer]);
-        let called = p.sequence([p.and(calling), p.space(), calls(&p, wanted, block), p.end()]);
+        let called = p.sequence([p.and(calling), p.space(), calls(&p, spec, block), p.end()]);
         let text = p.reasoning(before_calls(&p, block, &[THINK[1]]));
         p.sequence([text, p.choice([closed, called, p.sequence([p.not(calling), plain])])])
     } else {
@@ -158,27 +158,27 @@ fn output(wanted: &Wanted, block: &[String; 2]) -> Arena {
 }
 
 /// Text up to the calls, less the line breaks in front of them, or up to any of `others`.
-fn before_calls(p: &Parts, block: &[String; 2], others: &[&str]) -> ExprId {
+fn before_calls(p: &FormatBuilder, block: &[String; 2], others: &[&str]) -> ExprId {
     let calls = [format!("\n\n{}", block[0]), block[0].clone()];
     p.until_any(calls.into_iter().chain(others.iter().map(|&other| other.to_owned())))
 }
 
-fn calls(p: &Parts, wanted: &Wanted, block: &[String; 2]) -> ExprId {
-    let each = p.any_tool(wanted, |tool| call(p, tool));
-    let more = if wanted.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
+fn calls(p: &FormatBuilder, spec: &FormatSpec, block: &[String; 2]) -> ExprId {
+    let each = p.any_tool(spec, |tool| call(p, tool));
+    let more = if spec.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let end = p.choice([p.literal(&*block[1]), p.end()]);
     let end = p.sequence([end, p.markup_ends()]);
     p.trigger_rule("tool-call", p.spaced([p.literal(&*block[0]), p.sequence([each, more]), end]))
 }
 
-fn call(p: &Parts, tool: &Tool) -> ExprId {
+fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let open = [p.literal(INVOKE[0]), p.tool_name(&tool.name), p.literal("\">"), p.optional(p.literal("\n"))];
     let close = p.tool_close(p.literal(INVOKE[1]));
     p.sequence([p.tool_open(p.sequence(open)), arguments(p, tool, |member| argument(p, member)), p.space(), close])
 }
 
 /// The attribute says how the value is written, whatever the schema would have it be.
-fn argument(p: &Parts, member: &Member) -> ExprId {
+fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     let schema =
         |value, kind: &str, raw| p.schema(value, format!("{}-{kind}", member.rule), member.schema.clone(), raw);
     let open = |is_text: bool| {

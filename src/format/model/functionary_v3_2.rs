@@ -11,9 +11,9 @@
 
 use super::has_all;
 use crate::error::Result;
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Format, Wanted};
+use crate::format::{Format, FormatSpec};
 use crate::grammar::Trigger;
 use crate::peg::ExprId;
 
@@ -33,18 +33,18 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 }
 
 /// See the picture above.
-pub fn build(wanted: &Wanted) -> Format {
-    let p = Parts::default();
+pub fn build(spec: &FormatSpec) -> Format {
+    let p = FormatBuilder::default();
     let begin = p.literal(format!("{TURN}{TO}"));
     let to_all = p.literal("all\n");
-    let body = if wanted.tools().is_empty() {
+    let body = if spec.tools().is_empty() {
         p.sequence([to_all, p.content(p.rest())])
     } else {
-        let recipients = wanted.tools().iter().map(|tool| format!("{TO}{}\n", tool.name));
+        let recipients = spec.tools().iter().map(|tool| format!("{TO}{}\n", tool.name));
         let text = p.sequence([to_all, p.content(p.until_any(recipients))]);
-        let calls = calls(&p, wanted);
+        let calls = calls(&p, spec);
         let marked = p.sequence([p.literal(TO), calls]);
-        let after_text = p.calls(wanted, marked);
+        let after_text = p.calls(spec, marked);
         // The prompt may have the first call's `>>>`.
         let first = p.trigger_rule("tools", p.sequence([p.optional(p.literal(TO)), calls]));
         p.sequence([p.choice([p.sequence([text, after_text]), first]), p.space()])
@@ -52,18 +52,18 @@ pub fn build(wanted: &Wanted) -> Format {
     let root = p.sequence([begin, body, p.end()]);
     Format {
         output: p.finish(root),
-        constraint: wanted.constraint(false, [Trigger::pattern(">>>(?!all)")]),
+        constraint: spec.constraint(false, [Trigger::pattern(">>>(?!all)")]),
         preserved_tokens: vec![format!("{TO}all")],
         ..Format::default()
     }
 }
 
 /// Calls, the first without its `>>>`.
-fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let call = p.known_tool(wanted.tools(), |tool| {
+fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
+    let call = p.known_tool(spec.tools(), |tool| {
         let name = p.tool_open(p.sequence([p.tool_name(&tool.name), p.literal("\n")]));
         p.sequence([name, p.json_args(tool), p.tool_close(p.empty())])
     });
     let next = p.sequence([p.space(), p.literal(TO), call]);
-    if wanted.parallel() { p.sequence([call, p.many(next)]) } else { call }
+    if spec.parallel() { p.sequence([call, p.many(next)]) } else { call }
 }

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render};
-use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
@@ -109,26 +109,26 @@ const RESPONSE: &str = "<|tool_response>";
 const QUOTE: &str = "<|\"|>";
 
 /// The format for one request.
-pub fn build(wanted: &Wanted) -> Format {
+pub fn build(spec: &FormatSpec) -> Format {
     let tokens = [CHANNEL[0], CHANNEL[1], CALL[0], CALL[1], "<|turn>"];
     Format {
         name: "peg-gemma4",
-        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(CALL[0])]),
+        constraint: spec.constraint(spec.response_object().is_some(), [Trigger::word(CALL[0])]),
         preserved_tokens: tokens.map(str::to_owned).to_vec(),
         thinking: Some(Thinking::new(THOUGHT, [CHANNEL[1]])),
         delimiters: Delimiter::list([("user", "<|turn>user"), ("assistant", "<|turn>model")]),
-        output: output(wanted),
+        output: output(spec),
         ..Format::default()
     }
 }
 
-fn output(wanted: &Wanted) -> Arena {
-    let p = Parts::default();
+fn output(spec: &FormatSpec) -> Arena {
+    let p = FormatBuilder::default();
     let turn = p.optional(p.literal("<|turn>model\n"));
     let open = p.sequence([p.literal(THOUGHT), p.space()]);
     let close = p.literal(CHANNEL[1]);
     let text = p.until(CHANNEL[1]);
-    let thought = match wanted.extract_reasoning() {
+    let thought = match spec.extract_reasoning() {
         true => p.sequence([open, p.reasoning(text), close, p.markup_ends()]),
         false => p.sequence([p.and(p.literal(THOUGHT)), p.content(p.sequence([open, text, close]))]),
     };
@@ -137,24 +137,24 @@ fn output(wanted: &Wanted) -> Arena {
         let said = p.content(p.until_any(markers.iter().copied()));
         p.many(p.choice([thought, stray[0], stray[1], said]))
     };
-    let body = if let Some(schema) = wanted.response_object() {
+    let body = if let Some(schema) = spec.response_object() {
         p.sequence([p.many(p.choice([thought, stray[0], stray[1]])), p.response(schema)])
-    } else if wanted.tools().is_empty() {
+    } else if spec.tools().is_empty() {
         before(&CHANNEL)
     } else {
-        let calls = calls(&p, wanted);
-        let calls = p.calls(wanted, calls);
+        let calls = calls(&p, spec);
+        let calls = p.calls(spec, calls);
         p.sequence([before(&[CHANNEL[0], CHANNEL[1], CALL[0]]), calls])
     };
     p.finish(p.sequence([turn, body, p.end()]))
 }
 
-fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
+fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     notation(p);
-    let each = p.any_tool(wanted, |tool| call(p, tool));
+    let each = p.any_tool(spec, |tool| call(p, tool));
     let end = p.choice([p.literal(CALL[1]), p.end()]);
     let one = p.sequence([p.literal(format!("{}call:", CALL[0])), each, end, p.markup_ends()]);
-    let most = if wanted.parallel() { None } else { Some(1) };
+    let most = if spec.parallel() { None } else { Some(1) };
     let calls = p.trigger_rule("tool-call", p.repeat(one, 1, most));
     // Some of the templates put the content behind the calls, and a response to the calls ends the turn.
     let after = p.content(p.until_any([CALL[0], RESPONSE]));
@@ -163,14 +163,14 @@ fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
 }
 
 /// The braces around the arguments show with the name and with the end of the call.
-fn call(p: &Parts, tool: &Tool) -> ExprId {
+fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let open = p.tool_open(p.sequence([p.tool_name(&tool.name), p.and(p.literal("{"))]));
     let close = p.tool_close(p.literal("}"));
     p.sequence([open, p.literal("{"), listed(p, p.reference("gemma4-member"), close)])
 }
 
 /// Rules for members and values. Keys have no quotes, texts have the token for one at either end.
-fn notation(p: &Parts) {
+fn notation(p: &FormatBuilder) {
     let key = p.key(p.until_any([":", "}"]));
     p.rule("gemma4-member", p.sequence([key, p.literal(":"), p.space(), p.reference("gemma4-value")]));
     // Its first character tells a text from other values.
@@ -187,7 +187,7 @@ fn notation(p: &Parts) {
 }
 
 /// The inside of brackets up to and with the closing one.
-fn listed(p: &Parts, item: ExprId, close: ExprId) -> ExprId {
+fn listed(p: &FormatBuilder, item: ExprId, close: ExprId) -> ExprId {
     let more = p.many(p.sequence([p.separator(p.literal(",")), p.space(), item]));
     p.sequence([p.space(), p.choice([close, p.sequence([item, more, p.space(), close])])])
 }

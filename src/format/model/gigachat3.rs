@@ -12,9 +12,9 @@ use super::has_all;
 use crate::analysis::ToolsLayout;
 use crate::error::Result;
 use crate::format::calls::json;
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Format, Wanted};
+use crate::format::{Format, FormatSpec};
 use crate::grammar::Trigger;
 use crate::peg::Arena;
 
@@ -33,25 +33,25 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 }
 
 /// The format for one request.
-pub fn build(wanted: &Wanted) -> Format {
+pub fn build(spec: &FormatSpec) -> Format {
     Format {
-        output: output(wanted),
-        constraint: wanted.constraint(false, [Trigger::word(CALL_START)]),
+        output: output(spec),
+        constraint: spec.constraint(false, [Trigger::word(CALL_START)]),
         preserved_tokens: [MESSAGE_END, "<|role_sep|>\n"].map(str::to_owned).into(),
         ..Format::default()
     }
 }
 
 /// There is one call at most.
-fn output(wanted: &Wanted) -> Arena {
-    let p = Parts::default();
+fn output(spec: &FormatSpec) -> Arena {
+    let p = FormatBuilder::default();
     let mut turn = vec![p.literal(OPENING)];
-    if wanted.tools().is_empty() {
+    if spec.tools().is_empty() {
         turn.push(p.content(p.rest()));
     } else {
-        let call = json::any(&p, &ToolsLayout::default(), wanted, true);
+        let call = json::any(&p, &ToolsLayout::default(), spec, true);
         let call = p.trigger_rule("tool-call", p.sequence([p.literal(CALL_START), p.space(), call]));
-        let calls = p.calls(wanted, call);
+        let calls = p.calls(spec, call);
         // The separator ends the call's message, too.
         let ending = p.optional(p.literal(MESSAGE_END));
         turn.extend([p.content(p.until(MESSAGE_END)), calls, p.space(), ending]);

@@ -10,7 +10,7 @@
 use crate::error::Result;
 use crate::format::harmony::{self, Dialect};
 use crate::format::prompt::{Prompt, PromptInput};
-use crate::format::{Format, Wanted};
+use crate::format::{Format, FormatSpec};
 
 /// The channels.
 pub fn detect(source: &str) -> bool {
@@ -23,6 +23,6 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 }
 
 /// See [`harmony::build`].
-pub fn build(wanted: &Wanted) -> Format {
-    harmony::build(wanted, Dialect::GptOss)
+pub fn build(spec: &FormatSpec) -> Format {
+    harmony::build(spec, Dialect::GptOss)
 }

@@ -9,9 +9,9 @@
 
 use super::has_all;
 use crate::error::Result;
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Format, Thinking, Wanted};
+use crate::format::{Format, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
@@ -37,46 +37,46 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 }
 
 /// The format for one request.
-pub fn build(wanted: &Wanted) -> Format {
+pub fn build(spec: &FormatSpec) -> Format {
     let markers = [SECTION_START, SECTION_END, CALL_START, ARGUMENTS, CALL_END, THINK_START, THINK_END];
     Format {
-        output: output(wanted),
-        constraint: wanted.constraint(false, [Trigger::word(CALL_START)]),
+        output: output(spec),
+        constraint: spec.constraint(false, [Trigger::word(CALL_START)]),
         preserved_tokens: markers.map(str::to_owned).into(),
         thinking: Some(Thinking::new(THINK_START, [THINK_END])),
         ..Format::default()
     }
 }
 
-fn output(wanted: &Wanted) -> Arena {
-    let p = Parts::default();
+fn output(spec: &FormatSpec) -> Arena {
+    let p = FormatBuilder::default();
     let mut turn = vec![p.literal(OPENING)];
-    if wanted.extract_reasoning() {
+    if spec.extract_reasoning() {
         let thought = p.reasoning(p.until_any([THINK_END, SECTION_START, CALL_START]));
         turn.push(p.optional(p.sequence([p.literal(THINK_START), thought, p.optional(p.literal(THINK_END))])));
     }
-    if wanted.tools().is_empty() {
+    if spec.tools().is_empty() {
         turn.push(p.content(p.rest()));
     } else {
-        turn.extend([p.content(p.until_any([SECTION_START, CALL_START])), calls(&p, wanted)]);
+        turn.extend([p.content(p.until_any([SECTION_START, CALL_START])), calls(&p, spec)]);
     }
     turn.push(p.end());
     p.finish(p.sequence(turn))
 }
 
 /// The section of the calls. The model may leave its markers out.
-fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let each = p.any_tool(wanted, |tool| call(p, tool));
+fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
+    let each = p.any_tool(spec, |tool| call(p, tool));
     let one = p.sequence([p.literal(CALL_START), each, p.space()]);
-    let many = p.repeat(one, 1, (!wanted.parallel()).then_some(1));
+    let many = p.repeat(one, 1, (!spec.parallel()).then_some(1));
     let to_end = p.sequence([many, p.optional(p.sequence([p.literal(SECTION_END), p.space()]))]);
     let start = p.optional(p.sequence([p.literal(SECTION_START), p.space()]));
     let calls = p.trigger_rule("tool-call", to_end);
-    p.sequence([start, p.calls(wanted, calls)])
+    p.sequence([start, p.calls(spec, calls)])
 }
 
 /// The id holds the name. Where a call ends is seen without its marker, too.
-fn call(p: &Parts, tool: &Tool) -> ExprId {
+fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let number = p.some(p.one_of(&[('0', '9')]));
     let id = p.sequence([p.literal("functions."), p.tool_name(&tool.name), p.literal(":"), number]);
     let open = p.tool_open(p.sequence([p.tool_id(id), p.literal(ARGUMENTS)]));

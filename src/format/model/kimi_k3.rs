@@ -18,9 +18,9 @@ use serde_json::Value;
 
 use super::has_all;
 use crate::error::Result;
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, FormatSpec};
 use crate::grammar::{Trigger, schema};
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId, SchemaRef};
@@ -49,7 +49,7 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 }
 
 /// The format for one request.
-pub fn build(wanted: &Wanted) -> Format {
+pub fn build(spec: &FormatSpec) -> Format {
     // Names of tags are no tokens of their own: preserving them would break them up in prose.
     let preserved = ["<|open|>", "<|close|>", SEPARATOR, END_OF_MESSAGE];
     let delimiters = [
@@ -60,8 +60,8 @@ pub fn build(wanted: &Wanted) -> Format {
         ("system", "<|open|>message role=\"system\""),
     ];
     Format {
-        output: output(wanted),
-        constraint: wanted.constraint(false, [Trigger::word(TOOLS_START)]),
+        output: output(spec),
+        constraint: spec.constraint(false, [Trigger::word(TOOLS_START)]),
         preserved_tokens: preserved.map(str::to_owned).into(),
         thinking: Some(Thinking::new(THINK_START, [THINK_END])),
         delimiters: Delimiter::list(delimiters),
@@ -69,33 +69,33 @@ pub fn build(wanted: &Wanted) -> Format {
     }
 }
 
-fn output(wanted: &Wanted) -> Arena {
-    let p = Parts::default();
+fn output(spec: &FormatSpec) -> Arena {
+    let p = FormatBuilder::default();
     let may = |marker: &str| p.optional(p.literal(marker));
     // Calls may come before the thought is closed.
-    let ends: &[&str] = if wanted.tools().is_empty() { &[] } else { &[TOOLS_START] };
+    let ends: &[&str] = if spec.tools().is_empty() { &[] } else { &[TOOLS_START] };
     let thought = p.until_any([THINK_END, RESPONSE_START].iter().chain(ends).copied());
-    let thought = if wanted.extract_reasoning() { p.reasoning(thought) } else { p.content(thought) };
+    let thought = if spec.extract_reasoning() { p.reasoning(thought) } else { p.content(thought) };
     let text = p.content(p.until_any([RESPONSE_END, TOOLS_START, MESSAGE_END]));
     let mut turn = vec![may(OPENING), may(THINK_START), thought, may(THINK_END)];
     turn.extend([may(RESPONSE_START), text, may(RESPONSE_END)]);
     let ending = p.sequence([may(MESSAGE_END), may(END_OF_MESSAGE)]);
-    if !wanted.tools().is_empty() {
-        let calls = calls(&p, wanted, ending);
-        turn.push(p.calls(wanted, calls));
+    if !spec.tools().is_empty() {
+        let calls = calls(&p, spec, ending);
+        turn.push(p.calls(spec, calls));
     }
     turn.extend([ending, p.end()]);
     p.finish(p.sequence(turn))
 }
 
 /// The section of the calls. A grammar that begins here must let the message end.
-fn calls(p: &Parts, wanted: &Wanted, ending: ExprId) -> ExprId {
-    let each = p.any_tool(wanted, |tool| call(p, tool));
+fn calls(p: &FormatBuilder, spec: &FormatSpec, ending: ExprId) -> ExprId {
+    let each = p.any_tool(spec, |tool| call(p, tool));
     let all = p.some(p.sequence([each, p.space()]));
     p.trigger_rule("tool-call", p.sequence([p.literal(TOOLS_START), p.space(), all, p.literal(TOOLS_END), ending]))
 }
 
-fn call(p: &Parts, tool: &Tool) -> ExprId {
+fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let name = p.sequence([p.literal("<|open|>call tool=\""), p.tool_name(&tool.name), p.literal("\"")]);
     let open = p.tool_open(p.sequence([name, attributes(p)]));
     let key = |name: ExprId| p.sequence([p.literal("<|open|>argument key=\""), name]);
@@ -111,8 +111,8 @@ fn call(p: &Parts, tool: &Tool) -> ExprId {
         let argument = p.rule(rule.as_str(), argument);
         if must { required.push(argument) } else { optional.push(argument) }
     }
-    if tool.name == Parts::ANY {
-        let any = p.atomic(p.sequence([p.arg_name(Parts::ANY), p.literal("\"")]));
+    if tool.name == FormatBuilder::ANY {
+        let any = p.atomic(p.sequence([p.arg_name(FormatBuilder::ANY), p.literal("\"")]));
         optional.push(p.sequence([key(any), typed_value(p, &Value::Null, |value| value), p.space()]));
     }
     let one_by_one = p.unordered(required, optional);
@@ -123,13 +123,13 @@ fn call(p: &Parts, tool: &Tool) -> ExprId {
 
 /// The other attributes of a tag, up to its end. What they say is known or does not matter; what holds another marker is text
 /// that must not be lost.
-fn attributes(p: &Parts) -> ExprId {
+fn attributes(p: &FormatBuilder) -> ExprId {
     p.sequence([p.until("<"), p.literal(SEPARATOR)])
 }
 
 /// The `type` attribute and the value. The schema says how the value is written; where it names no single type, the attribute
 /// does.
-fn typed_value(p: &Parts, schema: &Value, annotated: impl Fn(ExprId) -> ExprId) -> ExprId {
+fn typed_value(p: &FormatBuilder, schema: &Value, annotated: impl Fn(ExprId) -> ExprId) -> ExprId {
     let close = p.arg_close(p.literal(ARGUMENT_END));
     let text = p.sequence([p.arg_text(p.until(ARGUMENT_END)), close]);
     match schema.get("type").and_then(Value::as_str) {

@@ -7,9 +7,9 @@
 use super::has_all;
 use crate::error::Result;
 use crate::format::calls::pythonic;
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, render_messages, with_thinking};
-use crate::format::{Format, Thinking, Wanted};
+use crate::format::{Format, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::peg::Arena;
 
@@ -37,33 +37,33 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 }
 
 /// See the picture above.
-pub fn build(wanted: &Wanted) -> Format {
-    let list: &[&str] = if marks_list(wanted.source) { &[LIST_START, LIST_END] } else { &[] };
+pub fn build(spec: &FormatSpec) -> Format {
+    let list: &[&str] = if marks_list(spec.source) { &[LIST_START, LIST_END] } else { &[] };
     let preserved = [CALLS_START, CALLS_END, THINK_START, THINK_END].iter().chain(list);
     Format {
-        output: output(wanted),
-        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(CALLS_START)]),
+        output: output(spec),
+        constraint: spec.constraint(spec.response_object().is_some(), [Trigger::word(CALLS_START)]),
         preserved_tokens: preserved.map(|&token| token.to_owned()).collect(),
         thinking: Some(Thinking::new(THINK_START, [THINK_END])),
         ..Format::default()
     }
 }
 
-fn output(wanted: &Wanted) -> Arena {
-    let p = Parts::default();
+fn output(spec: &FormatSpec) -> Arena {
+    let p = FormatBuilder::default();
     let mut turn = vec![p.literal(OPENING)];
     // Templates of models that do not think have no marker for it.
-    if wanted.extract_reasoning() && wanted.source.contains(THINK_START) {
+    if spec.extract_reasoning() && spec.source.contains(THINK_START) {
         let thought = p.reasoning(p.until(THINK_END));
         turn.push(p.optional(p.sequence([p.literal(THINK_START), thought, p.literal(THINK_END)])));
     }
-    if !wanted.tools().is_empty() {
-        let list = pythonic::calls(&p, wanted, CALLS_END);
+    if !spec.tools().is_empty() {
+        let list = pythonic::calls(&p, spec, CALLS_END);
         let calls = p.trigger_rule("tool-call", p.sequence([p.literal(CALLS_START), list, p.literal(CALLS_END)]));
         let calls = p.sequence([calls, p.space()]);
         turn.push(p.content(p.until(CALLS_START)));
-        turn.push(p.calls(wanted, calls));
-    } else if let Some(schema) = wanted.response_object() {
+        turn.push(p.calls(spec, calls));
+    } else if let Some(schema) = spec.response_object() {
         turn.push(p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false)));
     } else {
         turn.push(p.content(p.rest()));

@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use super::has_all;
 use crate::error::Result;
-use crate::format::parts::{Parts, is_ambiguous};
+use crate::format::builder::{FormatBuilder, is_ambiguous};
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::grammar::schema::{self, Types};
 use crate::message::{Continuation, Tool};
@@ -44,7 +44,7 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 }
 
 /// The format for one request.
-pub fn build(wanted: &Wanted) -> Format {
+pub fn build(spec: &FormatSpec) -> Format {
     let preserved =
         [THINK_START, THINK_END, CALL_START, CALL_END, KEY_START, KEY_END, VALUE_START, VALUE_END, TURN_END];
     let delimiters = [
@@ -54,8 +54,8 @@ pub fn build(wanted: &Wanted) -> Format {
         ("system", "<role>SYSTEM</role>"),
     ];
     Format {
-        output: output(wanted),
-        constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALL_START)]),
+        output: output(spec),
+        constraint: spec.constraint(spec.response_schema().is_some(), [Trigger::word(CALL_START)]),
         preserved_tokens: preserved.map(str::to_owned).into(),
         // The model may spell the end of the turn in plain text, which ends nothing by itself.
         additional_stops: vec![TURN_END.to_owned()],
@@ -66,30 +66,30 @@ pub fn build(wanted: &Wanted) -> Format {
 }
 
 /// Whether the output begins inside the reasoning.
-fn begins_in_reasoning(wanted: &Wanted) -> bool {
-    match wanted.continuation {
-        Continuation::None => wanted.prefill.rfind(THINK_START) > wanted.prefill.rfind(THINK_END),
+fn begins_in_reasoning(spec: &FormatSpec) -> bool {
+    match spec.continuation {
+        Continuation::None => spec.prefill.rfind(THINK_START) > spec.prefill.rfind(THINK_END),
         continuation => continuation != Continuation::Content,
     }
 }
 
-fn output(wanted: &Wanted) -> Arena {
-    let p = Parts::default();
+fn output(spec: &FormatSpec) -> Arena {
+    let p = FormatBuilder::default();
     let opening = p.optional(p.sequence([p.literal(OPENING), p.space()]));
-    let in_reasoning = begins_in_reasoning(wanted);
+    let in_reasoning = begins_in_reasoning(spec);
     let thought = p.until_any([THINK_END].into_iter().chain(in_reasoning.then_some(CALL_START)));
-    let thought = if wanted.extract_reasoning() { p.reasoning(thought) } else { p.content(thought) };
+    let thought = if spec.extract_reasoning() { p.reasoning(thought) } else { p.content(thought) };
     let (start, end) = (p.literal(THINK_START), p.literal(THINK_END));
     let mut turn = vec![opening];
-    if let Some(schema) = wanted.response_schema() {
+    if let Some(schema) = spec.response_schema() {
         let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
         turn.extend([start, thought, end, p.space(), value, p.space(), p.optional(p.literal(TURN_END))]);
     } else {
         turn.extend([p.optional(start), thought, p.optional(end)]);
-        if wanted.tools().is_empty() {
+        if spec.tools().is_empty() {
             turn.push(last_text(&p));
         } else {
-            turn.extend([p.content(p.until(CALL_START)), calls(&p, wanted)]);
+            turn.extend([p.content(p.until(CALL_START)), calls(&p, spec)]);
         }
     }
     turn.push(p.end());
@@ -97,26 +97,26 @@ fn output(wanted: &Wanted) -> Arena {
 }
 
 /// Text up to the end of the turn.
-fn last_text(p: &Parts) -> ExprId {
+fn last_text(p: &FormatBuilder) -> ExprId {
     p.sequence([p.content(p.until(TURN_END)), p.optional(p.literal(TURN_END))])
 }
 
 /// Calls, and text behind them. What begins like a call but is of no known tool is text.
-fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let tools = wanted.tools();
+fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
+    let tools = spec.tools();
     let each = p.known_tool(tools, |tool| {
         let close = p.tool_close(p.literal(CALL_END));
         p.sequence([head(p, tool, tools), arguments(p, tool), p.space(), close, p.space()])
     });
     // Once a name was shown, the call is not read as text instead.
     let no_call = p.not(p.choice(tools.iter().map(|tool| head(p, tool, tools))));
-    let (count, gap) = if wanted.parallel() { (None, no_call) } else { (Some(1), p.empty()) };
+    let (count, gap) = if spec.parallel() { (None, no_call) } else { (Some(1), p.empty()) };
     let calls = p.trigger_rule("tool-call", p.sequence([p.repeat(each, 1, count), gap, last_text(p)]));
-    if wanted.call_required() { calls } else { p.choice([calls, p.sequence([no_call, last_text(p)])]) }
+    if spec.call_required() { calls } else { p.choice([calls, p.sequence([no_call, last_text(p)])]) }
 }
 
 /// The beginning of a call. The name is certain where no longer one may follow, else with the tag behind it.
-fn head(p: &Parts, tool: &Tool, tools: &[Tool]) -> ExprId {
+fn head(p: &FormatBuilder, tool: &Tool, tools: &[Tool]) -> ExprId {
     let open = p.tool_open(p.sequence([p.literal(CALL_START), p.tool_name(&tool.name)]));
     if is_ambiguous(&tool.name, tools.iter().map(|tool| tool.name.as_str())) {
         p.atomic(p.sequence([open, p.space(), p.and(p.literal("<"))]))
@@ -125,7 +125,7 @@ fn head(p: &Parts, tool: &Tool, tools: &[Tool]) -> ExprId {
     }
 }
 
-fn arguments(p: &Parts, tool: &Tool) -> ExprId {
+fn arguments(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let root = schema::parameters(&tool.parameters);
     let mut required = Vec::new();
     let mut optional = Vec::new();
@@ -141,7 +141,7 @@ fn arguments(p: &Parts, tool: &Tool) -> ExprId {
 }
 
 /// A value up to its end: strings as raw text, everything else as JSON.
-fn value(p: &Parts, rule: &str, schema: &Value, root: &Value) -> ExprId {
+fn value(p: &FormatBuilder, rule: &str, schema: &Value, root: &Value) -> ExprId {
     let close = p.arg_close(p.literal(VALUE_END));
     let text = p.excluding(p.sequence([p.arg_text(p.until(VALUE_END)), close]), [VALUE_END]);
     let json = p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false);

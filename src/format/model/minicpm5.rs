@@ -13,9 +13,9 @@
 use super::has_all;
 use crate::error::Result;
 use crate::format::calls::members::{self, Member};
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
@@ -36,10 +36,10 @@ const END: &str = "</param>";
 const CDATA: &str = "<![CDATA[";
 
 /// The format for one request.
-pub fn build(wanted: &Wanted) -> Format {
+pub fn build(spec: &FormatSpec) -> Format {
     let tokens = [CALL, "<param", "</function>", END, "<think>", "</think>"];
     Format {
-        constraint: wanted.constraint(wanted.response_schema().is_some(), [Trigger::word(CALL)]),
+        constraint: spec.constraint(spec.response_schema().is_some(), [Trigger::word(CALL)]),
         preserved_tokens: tokens.map(str::to_owned).to_vec(),
         thinking: Some(Thinking::new("<think>", ["</think>"])),
         delimiters: Delimiter::list([
@@ -48,45 +48,45 @@ pub fn build(wanted: &Wanted) -> Format {
             ("user", "<|im_start|>user"),
             ("system", "<|im_start|>system"),
         ]),
-        output: output(wanted),
+        output: output(spec),
         ..Format::default()
     }
 }
 
-fn output(wanted: &Wanted) -> Arena {
-    let p = Parts::default();
-    let turn = p.turn(wanted.prefill, TURN);
-    let reasoning = if wanted.extract_reasoning() {
+fn output(spec: &FormatSpec) -> Arena {
+    let p = FormatBuilder::default();
+    let turn = p.turn(spec.prefill, TURN);
+    let reasoning = if spec.extract_reasoning() {
         let text = p.reasoning(p.until("</think>"));
         p.optional(p.sequence([p.literal("<think>"), p.space(), text, p.literal("</think>"), p.space()]))
     } else {
         p.empty()
     };
-    let answer = if let Some(schema) = wanted.response_schema() {
+    let answer = if let Some(schema) = spec.response_schema() {
         p.response(schema)
-    } else if wanted.tools().is_empty() {
+    } else if spec.tools().is_empty() {
         p.content(p.rest())
     } else {
-        p.sequence([p.content(p.until(format!("{CALL} name=\""))), calls(&p, wanted)])
+        p.sequence([p.content(p.until(format!("{CALL} name=\""))), calls(&p, spec)])
     };
     p.finish(p.sequence([turn, reasoning, answer, p.end()]))
 }
 
-fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let each = p.any_tool(wanted, |tool| call(p, tool));
-    let most = if wanted.parallel() { None } else { Some(1) };
+fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
+    let each = p.any_tool(spec, |tool| call(p, tool));
+    let most = if spec.parallel() { None } else { Some(1) };
     let calls = p.trigger_rule("tool-call", p.repeat(p.sequence([each, p.space()]), 1, most));
-    p.calls(wanted, calls)
+    p.calls(spec, calls)
 }
 
-fn call(p: &Parts, tool: &Tool) -> ExprId {
+fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let open = [p.literal(format!("{CALL} name=\"")), p.tool_name(&tool.name), p.literal("\">")];
     let arguments = members::arguments(p, tool, |member| argument(p, member));
     let close = p.choice([p.literal("</function>"), p.end()]);
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), p.tool_close(close)])
 }
 
-fn argument(p: &Parts, member: &Member) -> ExprId {
+fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     let open = p.atomic(p.sequence([p.literal("<param name=\""), p.arg_name(member.name), p.literal("\">")]));
     let close = p.arg_close(p.literal(END));
     let json = p.sequence([member.python(p), p.space(), close]);

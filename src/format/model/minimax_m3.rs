@@ -12,9 +12,9 @@ use serde_json::Value;
 use super::has_all;
 use crate::error::Result;
 use crate::format::calls::members::{self, Member};
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Delimiter, Format, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Thinking, FormatSpec};
 use crate::grammar::schema::{self, Types};
 use crate::grammar::{Trigger, pointer};
 use crate::limits::{NESTED_REFERENCES, REFERRING_PARTS};
@@ -39,11 +39,11 @@ const ANY_MEMBER: &str = "any-member";
 const ANY_ITEM: &str = "any-item";
 
 /// The format for one request.
-pub fn build(wanted: &Wanted) -> Format {
+pub fn build(spec: &FormatSpec) -> Format {
     let tokens = [NS, "<tool_call>", "</tool_call>", THINK[0], THINK[1]];
     Format {
         name: "peg-minimax-m3",
-        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::word(tag("tool_call"))]),
+        constraint: spec.constraint(spec.response_object().is_some(), [Trigger::word(tag("tool_call"))]),
         preserved_tokens: tokens.map(str::to_owned).to_vec(),
         thinking: Some(Thinking::new(THINK[0], [THINK[1]])),
         delimiters: Delimiter::list([
@@ -53,7 +53,7 @@ pub fn build(wanted: &Wanted) -> Format {
             ("system", "]~b]developer"),
             ("system", "]~b]system"),
         ]),
-        output: output(wanted),
+        output: output(spec),
         ..Format::default()
     }
 }
@@ -62,10 +62,10 @@ fn tag(inside: &str) -> String {
     format!("{NS}<{inside}>")
 }
 
-fn output(wanted: &Wanted) -> Arena {
-    let p = Parts::default();
-    let turn = p.prefix(wanted.opening, THINK[0]);
-    let reasoning = if wanted.extract_reasoning() {
+fn output(spec: &FormatSpec) -> Arena {
+    let p = FormatBuilder::default();
+    let turn = p.prefix(spec.opening, THINK[0]);
+    let reasoning = if spec.extract_reasoning() {
         let [open, close] = THINK.map(|tag| p.literal(tag));
         // A model that does not reason may close what it has not opened.
         let block = p.sequence([open, p.space(), p.reasoning(p.until(THINK[1])), close]);
@@ -73,45 +73,45 @@ fn output(wanted: &Wanted) -> Arena {
     } else {
         p.empty()
     };
-    let answer = if let Some(schema) = wanted.response_object() {
+    let answer = if let Some(schema) = spec.response_object() {
         p.response(schema)
-    } else if wanted.tools().is_empty() {
+    } else if spec.tools().is_empty() {
         p.content(p.rest())
     } else {
-        let calls = calls(&p, wanted);
-        let calls = p.calls(wanted, calls);
+        let calls = calls(&p, spec);
+        let calls = p.calls(spec, calls);
         p.sequence([p.content(p.until(tag("tool_call"))), calls])
     };
     p.finish(p.sequence([turn, reasoning, answer, p.end()]))
 }
 
-fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
+fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     undescribed(p);
-    let each = p.any_tool(wanted, |tool| call(p, tool));
-    let more = if wanted.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
+    let each = p.any_tool(spec, |tool| call(p, tool));
+    let more = if spec.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let end = p.choice([p.literal(tag("/tool_call")), p.end()]);
     let end = p.sequence([end, p.markup_ends()]);
     p.trigger_rule("tool-call", p.spaced([p.literal(tag("tool_call")), p.sequence([each, more]), end]))
 }
 
-fn call(p: &Parts, tool: &Tool) -> ExprId {
+fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let open = [p.literal(format!("{NS}<invoke name=\"")), p.tool_name(&tool.name), p.literal("\">")];
     let arguments = match &*tool.name {
-        Parts::ANY => p.many(p.sequence([p.space(), p.reference(ANY_MEMBER)])),
+        FormatBuilder::ANY => p.many(p.sequence([p.space(), p.reference(ANY_MEMBER)])),
         _ => members::arguments(p, tool, |member| element(p, member, 0)),
     };
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), p.tool_close(p.literal(tag("/invoke")))])
 }
 
 /// A member: its name in a tag, its value, and the closing tag. `refs`: how many references have led here.
-fn element(p: &Parts, member: &Member, refs: usize) -> ExprId {
+fn element(p: &FormatBuilder, member: &Member, refs: usize) -> ExprId {
     let open = p.sequence([p.literal(format!("{NS}<")), p.arg_name(member.name), p.literal(">")]);
     let close = tag(&format!("/{}", member.name));
     p.sequence([p.atomic(open), value(p, &member.schema, &member.rule, &close, refs)])
 }
 
 /// A value and its closing tag.
-fn value(p: &Parts, schema: &SchemaRef, rule: &str, close: &str, refs: usize) -> ExprId {
+fn value(p: &FormatBuilder, schema: &SchemaRef, rule: &str, close: &str, refs: usize) -> ExprId {
     let mut ways = Ways { p, close, plain: Types::NONE, described: Types::NONE, nested: Vec::new(), text: false };
     ways.add(schema, rule, refs);
     if ways.is_empty() {
@@ -122,7 +122,7 @@ fn value(p: &Parts, schema: &SchemaRef, rule: &str, close: &str, refs: usize) ->
 
 /// The ways in which a value may be written.
 struct Ways<'a> {
-    p: &'a Parts,
+    p: &'a FormatBuilder,
     close: &'a str,
     /// Types that are written as JSON.
     plain: Types,
@@ -246,7 +246,7 @@ impl Ways<'_> {
 
 /// Rules for members and items that no schema describes: JSON where it is JSON, elements, or else text. What is shown before
 /// it is whole is told by its beginning.
-fn undescribed(p: &Parts) {
+fn undescribed(p: &FormatBuilder) {
     let end = || p.literal(format!("{NS}</"));
     let json = p.atomic(p.sequence([members::sign(p, Types::ALL), p.arg_json(p.json()), p.and(end())]));
     let item = p.literal(tag("item"));

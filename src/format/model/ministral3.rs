@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::has_all;
 use crate::error::Result;
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, render_messages};
-use crate::format::{Format, Tag, Thinking, Wanted};
+use crate::format::{Format, Tag, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::peg::ExprId;
 
@@ -31,41 +31,41 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 }
 
 /// See the picture above.
-pub fn build(wanted: &Wanted) -> Format {
-    let p = Parts::default();
-    let schema = wanted.response_schema();
-    let reasoning = match wanted.extract_reasoning() {
+pub fn build(spec: &FormatSpec) -> Format {
+    let p = FormatBuilder::default();
+    let schema = spec.response_schema();
+    let reasoning = match spec.extract_reasoning() {
         true => p.optional(p.sequence([p.literal(THINK), p.closed(Tag::Reasoning, THINK_END)])),
         false => p.empty(),
     };
     let parts = if let Some(schema) = schema {
         let value = p.content(p.schema(p.json(), "response-format", schema.clone(), false));
         vec![reasoning, p.literal("```json"), value, p.literal("```"), p.end()]
-    } else if wanted.tools().is_empty() {
+    } else if spec.tools().is_empty() {
         vec![reasoning, p.content(p.rest()), p.end()]
     } else {
-        vec![reasoning, p.content(p.until(CALL)), calls(&p, wanted), p.end()]
+        vec![reasoning, p.content(p.until(CALL)), calls(&p, spec), p.end()]
     };
     let root = p.spaced(parts);
     Format {
         output: p.finish(root),
-        constraint: wanted.constraint(schema.is_some(), [Trigger::word(CALL)]),
+        constraint: spec.constraint(schema.is_some(), [Trigger::word(CALL)]),
         preserved_tokens: [THINK, THINK_END, CALL, ARGUMENTS].map(str::to_owned).into(),
         thinking: Some(Thinking::new(THINK, [THINK_END])),
         ..Format::default()
     }
 }
 
-fn calls(p: &Parts, wanted: &Wanted) -> ExprId {
-    let call = p.any_tool(wanted, |tool| {
+fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
+    let call = p.any_tool(spec, |tool| {
         let name = p.tool_open(p.sequence([p.tool_name(&tool.name), p.literal(ARGUMENTS)]));
         p.sequence([name, p.json_args(tool), p.tool_close(p.empty())])
     });
     let each = p.sequence([p.literal(CALL), call]);
     let next = p.sequence([p.space(), each]);
-    let calls = if wanted.parallel() { p.sequence([each, p.many(next)]) } else { each };
+    let calls = if spec.parallel() { p.sequence([each, p.many(next)]) } else { each };
     let calls = p.trigger_rule("tool-call", calls);
-    p.calls(wanted, calls)
+    p.calls(spec, calls)
 }
 
 fn typed(message: &Value) -> Value {

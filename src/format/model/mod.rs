@@ -1,7 +1,7 @@
 //! The families of templates whose format no analysis could learn: one file each, one row each.
 
 use super::prompt::{Prompt, PromptInput};
-use super::{Format, Wanted};
+use super::{Format, FormatSpec};
 use crate::error::Result;
 
 /// A family of templates.
@@ -14,7 +14,7 @@ pub struct Family {
     /// The prompt of a request.
     pub prompt: fn(&PromptInput) -> Result<Prompt>,
     /// The format of the output.
-    pub build: fn(&Wanted) -> Format,
+    pub build: fn(&FormatSpec) -> Format,
 }
 
 macro_rules! families {

@@ -15,9 +15,9 @@ use super::has_all;
 use crate::analysis::ArgumentsLayout;
 use crate::error::Result;
 use crate::format::calls::tagged;
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput};
-use crate::format::{Delimiter, Format, Tag, Thinking, Wanted};
+use crate::format::{Delimiter, Format, Tag, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
@@ -46,14 +46,14 @@ const MESSAGE: &str = "<|message|>";
 const TO_TOOL: &str = r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)";
 
 /// See the picture above.
-pub fn build(wanted: &Wanted) -> Format {
+pub fn build(spec: &FormatSpec) -> Format {
     let tokens = ["<|start|>", MESSAGE, NEXT, LAST, "<atem:function_calls>", "<atem:invoke", "<atem:parameter"];
     let closing = ["</atem:parameter>", "</atem:invoke>", "</atem:function_calls>"];
     let turns = [("assistant", OPENING), ("user", "<|start|>user"), ("system", "<|start|>system")];
     let turns = turns.into_iter().chain([("tool", "<|start|>tool")]);
     Format {
-        output: output(wanted),
-        constraint: wanted.constraint(wanted.response_object().is_some(), [Trigger::pattern(TO_TOOL)]),
+        output: output(spec),
+        constraint: spec.constraint(spec.response_object().is_some(), [Trigger::pattern(TO_TOOL)]),
         preserved_tokens: tokens.into_iter().chain(closing).map(str::to_owned).collect(),
         thinking: Some(Thinking::default()),
         delimiters: Delimiter::list(turns),
@@ -61,15 +61,15 @@ pub fn build(wanted: &Wanted) -> Format {
     }
 }
 
-fn output(wanted: &Wanted) -> Arena {
-    let p = Parts::default();
+fn output(spec: &FormatSpec) -> Arena {
+    let p = FormatBuilder::default();
     let start = p.rule("start", p.literal(OPENING));
-    let schema = wanted.response_object();
-    if !wanted.extract_reasoning() && schema.is_none() && wanted.tools().is_empty() {
+    let schema = spec.response_object();
+    if !spec.extract_reasoning() && schema.is_none() && spec.tools().is_empty() {
         let root = p.sequence([start, p.content(p.rest()), p.end()]);
         return p.finish(root);
     }
-    let thought = if wanted.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
+    let thought = if spec.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
     let analysis = p.sequence([p.literal(" to=self"), p.literal(MESSAGE), p.closed(thought, NEXT)]);
     let analysis = p.rule("analysis", analysis);
     let to_user = p.sequence([p.optional(p.literal(" to=user")), p.literal(MESSAGE)]);
@@ -80,12 +80,12 @@ fn output(wanted: &Wanted) -> Arena {
         let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
         let block = p.spaced([p.literal("```json"), value, p.literal("```")]);
         p.rule("response-format", p.sequence([to_user, p.choice([block, value])]))
-    } else if wanted.tools().is_empty() {
+    } else if spec.tools().is_empty() {
         may_end = true;
         text
     } else {
-        let calls = calls(&p, wanted, start);
-        may_end = !wanted.call_required();
+        let calls = calls(&p, spec, start);
+        may_end = !spec.call_required();
         let then_calls = p.optional(p.sequence([p.literal(NEXT), start, calls]));
         if may_end { p.choice([calls, p.sequence([text, then_calls])]) } else { calls }
     };
@@ -96,15 +96,15 @@ fn output(wanted: &Wanted) -> Arena {
     p.finish(root)
 }
 
-fn calls(p: &Parts, wanted: &Wanted, start: ExprId) -> ExprId {
-    let call = p.any_tool(wanted, |tool| call(p, tool));
+fn calls(p: &FormatBuilder, spec: &FormatSpec, start: ExprId) -> ExprId {
+    let call = p.any_tool(spec, |tool| call(p, tool));
     let next = p.sequence([p.literal(NEXT), start, call]);
-    p.trigger_rule("tool-call", if wanted.parallel() { p.sequence([call, p.many(next)]) } else { call })
+    p.trigger_rule("tool-call", if spec.parallel() { p.sequence([call, p.many(next)]) } else { call })
 }
 
 /// The name of the recipient is not looked at: the one of the invocation counts. It holds no marker, though; what does is text
 /// that must not be lost.
-fn call(p: &Parts, tool: &Tool) -> ExprId {
+fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let layout = ArgumentsLayout {
         name_prefix: "<atem:parameter name=\"".to_owned(),
         name_suffix: "\">".to_owned(),

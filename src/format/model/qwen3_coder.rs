@@ -22,9 +22,9 @@
 use super::has_all;
 use crate::error::Result;
 use crate::format::calls::members::{self, Member};
-use crate::format::parts::Parts;
+use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Constraint, Delimiter, Format, Thinking, Wanted};
+use crate::format::{Constraint, Delimiter, Format, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::message::{Tool, ToolChoice};
 use crate::peg::{Arena, ExprId};
@@ -61,11 +61,11 @@ const PARAMETER_END: &str = "</parameter>";
 const FUNCTION_END: &str = "</function>";
 
 /// The format for one request.
-pub fn build(wanted: &Wanted) -> Format {
-    let reasons = reasons(wanted.source);
-    let constraint = if wanted.response_schema().is_some() || !wanted.tools().is_empty() {
-        let lazy = !wanted.offered.is_empty() && wanted.tool_choice == ToolChoice::Auto;
-        let starts = if lazy { call_starts(wanted) } else { Vec::new() };
+pub fn build(spec: &FormatSpec) -> Format {
+    let reasons = reasons(spec.source);
+    let constraint = if spec.response_schema().is_some() || !spec.tools().is_empty() {
+        let lazy = !spec.offered.is_empty() && spec.tool_choice == ToolChoice::Auto;
+        let starts = if lazy { call_starts(spec) } else { Vec::new() };
         Constraint::grammar(lazy, starts.into_iter().map(Trigger::word).collect())
     } else {
         Constraint::Free
@@ -83,49 +83,49 @@ pub fn build(wanted: &Wanted) -> Format {
             ("user", "<|im_start|>user"),
             ("system", "<|im_start|>system"),
         ]),
-        output: output(wanted, reasons),
+        output: output(spec, reasons),
         ..Format::default()
     }
 }
 
 /// What a message's first call may begin with. Only a whole opening counts: `<function` alone may be content.
-fn call_starts(wanted: &Wanted) -> Vec<String> {
-    let bare = wanted.offered.iter().filter(|_| !reasons(wanted.source));
+fn call_starts(spec: &FormatSpec) -> Vec<String> {
+    let bare = spec.offered.iter().filter(|_| !reasons(spec.source));
     [CALL[0].to_owned()].into_iter().chain(bare.map(|tool| format!("<function={}>", tool.name))).collect()
 }
 
-fn output(wanted: &Wanted, reasons: bool) -> Arena {
-    let p = Parts::default();
-    let turn = p.turn(wanted.prefill, TURN);
-    let reasoning = if reasons && wanted.extract_reasoning() {
+fn output(spec: &FormatSpec, reasons: bool) -> Arena {
+    let p = FormatBuilder::default();
+    let turn = p.turn(spec.prefill, TURN);
+    let reasoning = if reasons && spec.extract_reasoning() {
         let text = p.reasoning(p.until_any([THINK[1], CALL[0]]));
         let end = p.choice([p.literal(THINK[1]), p.tolerated(p.and(p.literal(CALL[0])))]);
         p.optional(p.sequence([p.literal(THINK[0]), p.space(), text, end]))
     } else {
         p.empty()
     };
-    let answer = if let Some(schema) = wanted.response_schema() {
+    let answer = if let Some(schema) = spec.response_schema() {
         p.response(schema)
-    } else if wanted.tools().is_empty() {
+    } else if spec.tools().is_empty() {
         p.content(p.rest())
     } else {
-        p.spaced([p.content(p.until_any(call_starts(wanted))), calls(&p, wanted, reasons)])
+        p.spaced([p.content(p.until_any(call_starts(spec))), calls(&p, spec, reasons)])
     };
     p.finish(p.sequence([turn, p.spaced([reasoning, answer, p.end()])]))
 }
 
-fn calls(p: &Parts, wanted: &Wanted, reasons: bool) -> ExprId {
-    let each = p.any_tool(wanted, |tool| call(p, tool));
+fn calls(p: &FormatBuilder, spec: &FormatSpec, reasons: bool) -> ExprId {
+    let each = p.any_tool(spec, |tool| call(p, tool));
     let start = p.sequence([p.literal(CALL[0]), p.space()]);
     let end = p.choice([p.literal(CALL[1]), p.end()]);
     let body = p.sequence([each, p.space(), end, p.markup_ends(), p.space()]);
     let first = p.sequence([if reasons { start } else { p.optional(start) }, body]);
-    let more = if wanted.parallel() { p.many(p.sequence([start, body])) } else { p.empty() };
+    let more = if spec.parallel() { p.many(p.sequence([start, body])) } else { p.empty() };
     let calls = p.trigger_rule("tool-call", p.sequence([first, more]));
-    p.calls(wanted, calls)
+    p.calls(spec, calls)
 }
 
-fn call(p: &Parts, tool: &Tool) -> ExprId {
+fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let line_end = line_end(p);
     let open = [p.literal("<function="), p.tool_name(&tool.name), p.literal(">"), line_end];
     let arguments = members::arguments(p, tool, |member| argument(p, member));
@@ -134,18 +134,18 @@ fn call(p: &Parts, tool: &Tool) -> ExprId {
 }
 
 /// The line break after a tag. Without it an empty text and its end would be read as a text.
-fn line_end(p: &Parts) -> ExprId {
+fn line_end(p: &FormatBuilder) -> ExprId {
     p.choice([p.literal("\n"), p.tolerated(p.empty())])
 }
 
-fn argument(p: &Parts, member: &Member) -> ExprId {
+fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     let open = [p.literal("<parameter="), p.arg_name(member.name), p.literal(">"), line_end(p)];
     let json = p.sequence([member.python(p), p.space(), p.arg_close(p.literal(PARAMETER_END))]);
     p.sequence([p.atomic(p.sequence(open)), members::value(p, member.types(), json, text(p))])
 }
 
 /// Text up to a closing tag on a line of its own, or to one whose line goes on with another tag of the call.
-fn text(p: &Parts) -> ExprId {
+fn text(p: &FormatBuilder) -> ExprId {
     let tag = format!("\n{PARAMETER_END}");
     let line = format!("{tag}\n");
     let follows = p.choice([p.literal("<parameter="), p.literal(FUNCTION_END)]);

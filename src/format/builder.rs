@@ -9,28 +9,28 @@ use serde_json::Value;
 
 use crate::peg::{Arena, Builder, ExprId};
 
-use super::Wanted;
+use super::FormatSpec;
 use super::tag::Tag;
 
 /// A [`Builder`] with chat words.
 #[derive(Default)]
-pub(crate) struct Parts {
+pub(crate) struct FormatBuilder {
     builder: Builder,
 }
 
-impl From<Builder> for Parts {
-    fn from(builder: Builder) -> Parts {
-        Parts { builder }
+impl From<Builder> for FormatBuilder {
+    fn from(builder: Builder) -> FormatBuilder {
+        FormatBuilder { builder }
     }
 }
 
-impl From<Parts> for Builder {
-    fn from(parts: Parts) -> Builder {
+impl From<FormatBuilder> for Builder {
+    fn from(parts: FormatBuilder) -> Builder {
         parts.builder
     }
 }
 
-impl Deref for Parts {
+impl Deref for FormatBuilder {
     type Target = Builder;
 
     fn deref(&self) -> &Builder {
@@ -38,13 +38,13 @@ impl Deref for Parts {
     }
 }
 
-impl Parts {
+impl FormatBuilder {
     /// In place of a name: any name. No request has it, as it ends with what is no character.
     pub const ANY: &str = "any\u{10FFFF}";
 
-    /// Parts that go on where a format's expressions end.
+    /// A builder that goes on where a format's expressions end.
     pub fn extending(arena: Arena) -> Self {
-        Parts { builder: Builder::extending(arena) }
+        FormatBuilder { builder: Builder::extending(arena) }
     }
 
     /// As the child, which may show something before its first byte is there: a choice waits for that byte unless an alternative
@@ -79,14 +79,14 @@ impl Parts {
         self.whole(Tag::ToolClose, child)
     }
 
-    /// A call's name; for [`Parts::ANY`] the name of any tool that the format does not know.
+    /// A call's name; for [`FormatBuilder::ANY`] the name of any tool that the format does not know.
     pub fn tool_name(&self, name: &str) -> ExprId {
         match name {
-            Parts::ANY if self.is_defined(UNKNOWN_NAME) => {
+            FormatBuilder::ANY if self.is_defined(UNKNOWN_NAME) => {
                 let name = self.whole(Tag::ToolName, self.reference(UNKNOWN_NAME));
                 self.sequence([self.tag(Tag::Unknown, self.empty()), name])
             }
-            Parts::ANY => self.any_tool_name(),
+            FormatBuilder::ANY => self.any_tool_name(),
             _ => self.whole(Tag::ToolName, self.literal(name)),
         }
     }
@@ -111,9 +111,9 @@ impl Parts {
         self.tag(Tag::ToolArgs, child)
     }
 
-    /// An argument's name; any for [`Parts::ANY`].
+    /// An argument's name; any for [`FormatBuilder::ANY`].
     pub fn arg_name(&self, name: &str) -> ExprId {
-        let name = if name == Parts::ANY { self.any_name() } else { self.literal(name) };
+        let name = if name == FormatBuilder::ANY { self.any_name() } else { self.literal(name) };
         self.whole(Tag::ArgName, name)
     }
 
@@ -184,23 +184,23 @@ impl Parts {
     }
 
     /// The same, or, unless it is to be content, a call of a tool that nobody offers. For formats that mark their calls.
-    pub fn any_tool(&self, wanted: &Wanted, call: impl Fn(&Tool) -> ExprId) -> ExprId {
-        let tools = wanted.tools();
+    pub fn any_tool(&self, spec: &FormatSpec, call: impl Fn(&Tool) -> ExprId) -> ExprId {
+        let tools = spec.tools();
         let known = self.known_tool(tools, &call);
-        if wanted.leniency.unknown_tools == UnknownTools::Content {
+        if spec.leniency.unknown_tools == UnknownTools::Content {
             return known;
         }
         let longer = self.none_of(NOT_IN_NAMES);
         let names = tools.iter().map(|tool| self.literal(&*tool.name));
         let known_name = self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_name()]));
-        let any = Tool { name: Parts::ANY.to_owned(), ..Tool::default() };
+        let any = Tool { name: FormatBuilder::ANY.to_owned(), ..Tool::default() };
         self.choice([known, self.tolerated(call(&any))])
     }
 
     /// Calls, which the model may leave out unless it must call.
-    pub fn calls(&self, wanted: &Wanted, calls: ExprId) -> ExprId {
-        if wanted.call_required() { calls } else { self.optional(calls) }
+    pub fn calls(&self, spec: &FormatSpec, calls: ExprId) -> ExprId {
+        if spec.call_required() { calls } else { self.optional(calls) }
     }
 
     /// What stands between two members or items.
