@@ -7,9 +7,9 @@
 //! ```
 //!
 //! [`auto`] describes what was learnt of a template ([`crate::analysis::Layout`]); [`model`] has a file for each family of templates
-//! that cannot be learnt. Both are written with [`FormatBuilder`] and share ways to write calls (`calls`). One description gives the
+//! that cannot be learnt. Both are written with `FormatBuilder` and share ways to write calls (`calls`). One description gives the
 //! parser and the grammar. A format depends on its [`FormatSpec`] and the template, on nothing else, so equal ones are made once.
-//! What a tag means for the message is said in [`crate::output`].
+//! What a tag means for the message is said in `output`.
 
 pub mod auto;
 mod builder;

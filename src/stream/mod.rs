@@ -61,7 +61,7 @@ impl Parser {
     /// `partial`: more of it is still to come, or it was cut off. Otherwise the model ended it.
     ///
     /// # Errors
-    /// None, unless `strict`: then [`ErrorKind::Parse`] for an output that does not fit the format.
+    /// None, unless `strict`: then [`crate::ErrorKind::Parse`] for an output that does not fit the format.
     pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
         self.read(text, partial, strict).map(|ended| (ended.message, ended.status))
     }

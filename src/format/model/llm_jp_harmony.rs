@@ -22,7 +22,7 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     harmony::prompt(input)
 }
 
-/// See [`harmony::build`].
+/// See `harmony::build`.
 pub fn build(spec: &FormatSpec) -> Format {
     harmony::build(spec, Dialect::LlmJp)
 }
