@@ -235,11 +235,9 @@ fn text_that_never_came_to_show_is_content_where_the_model_ended() {
     let value = "</arg_key>\n<arg_value>{\"l }</arg_value>\n<arg_val<arg_value>0E6</arg_value>\n</tool_call>";
     let output = format!("Text<tool_call>\nfoo\n<arg_key>a{value}");
     check(&params, &output, &format!("Text{value}"), &[("foo", json!("{\"a\":"))]);
-    let name = "Text<tool_call>\nli";
-    check(&params, name, name, &[]);
-    for cut_off in [false, true] {
-        let half_a_marker = params.parser.read(b"Text<tool_call>\nread\n<arg_k", cut_off, false).unwrap();
-        assert_eq!(half_a_marker.message.content, "Text");
-        assert_eq!(half_a_marker.status, Status::Partial);
+    // The head of a call is markup.
+    for (half, cut_off) in [("li", false), ("read\n<arg_k", false), ("read\n<arg_k", true)] {
+        let ended = params.parser.read(format!("Text<tool_call>\n{half}").as_bytes(), cut_off, false).unwrap();
+        assert_eq!((ended.message.content.as_str(), ended.status), ("Text", Status::Partial));
     }
 }

@@ -175,12 +175,11 @@ impl FormatParser {
         self.machine.cut(output)
     }
 
-    /// Whether a text or a call has begun, with a byte or more of it, that does not show.
+    /// Whether a text has begun, with a byte or more of it, that does not show.
     pub fn hides_text(&self, output: &[u8]) -> bool {
-        let holds_text = |tag: Tag| tag.streams() || tag == Tag::ToolOpen;
         let begins = |capture: &Capture| capture.opens && capture.pos < output.len();
         let mut hidden = self.machine.visible().hidden().iter().filter(|capture| begins(capture));
-        hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(holds_text))
+        hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::streams))
     }
 
     /// Reads what the machine shows. `false`: it contradicts what the message says already.
