@@ -46,7 +46,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("chatparse: %s: %s", e.Status, e.Message) }
 
-// DeltaKind is the part of the message that a delta adds to. Later versions may have more: pass over what you do not know.
+// DeltaKind is the part of the message that a delta adds to or takes from. Later versions may have more: pass over what you do not know.
 type DeltaKind uint32
 
 const (
@@ -58,7 +58,18 @@ const (
 	ToolEnd       DeltaKind = C.CHAT_DELTA_KIND_TOOL_END       // The call is whole; the text is empty.
 )
 
-// Delta is a text to append to the message. All deltas of a stream, appended in order, are its message.
+// After [Stream.Rollback] only.
+const (
+	ReasoningWithdrawn     DeltaKind = C.CHAT_DELTA_KIND_REASONING_WITHDRAWN // The text is to be taken from the end.
+	ContentWithdrawn       DeltaKind = C.CHAT_DELTA_KIND_CONTENT_WITHDRAWN
+	CallWithdrawn          DeltaKind = C.CHAT_DELTA_KIND_CALL_WITHDRAWN // All of the last call; the text is its name.
+	ToolIDWithdrawn        DeltaKind = C.CHAT_DELTA_KIND_TOOL_ID_WITHDRAWN
+	ToolArgumentsWithdrawn DeltaKind = C.CHAT_DELTA_KIND_TOOL_ARGUMENTS_WITHDRAWN
+	ToolEndWithdrawn       DeltaKind = C.CHAT_DELTA_KIND_TOOL_END_WITHDRAWN // The call is not whole any more.
+)
+
+// Delta is a text to append to the message or, after [Stream.Rollback], to take from it. All deltas of a stream, applied in order,
+// are its message.
 type Delta struct {
 	Kind       DeltaKind
 	Call       int // Which tool call, from 0.
@@ -268,6 +279,42 @@ func (s *Stream) Finish(flags Flags) ([]Delta, error) {
 		return nil, failure(failed)
 	}
 	return s.deltas()
+}
+
+// Checkpoint notes how the parse stands; [Stream.Rollback] goes back to here, or to any later byte. There is one at a time.
+func (s *Stream) Checkpoint() error {
+	defer runtime.KeepAlive(s)
+	var failed *C.chat_error
+	if status := C.chat_stream_checkpoint(s.handle, &failed); status != C.CHAT_STATUS_OK {
+		return failure(failed)
+	}
+	return nil
+}
+
+// Rollback takes back all output behind its first length bytes, and tells what that withdraws from the message.
+func (s *Stream) Rollback(length int) ([]Delta, error) {
+	defer runtime.KeepAlive(s)
+	var failed *C.chat_error
+	if status := C.chat_stream_rollback(s.handle, C.size_t(length), &failed); status != C.CHAT_STATUS_OK {
+		return nil, failure(failed)
+	}
+	return s.deltas()
+}
+
+// SetBudget bounds the work of the parse: base, and perByte for each byte of output. What comes behind it is content.
+func (s *Stream) SetBudget(base, perByte uint64) error {
+	defer runtime.KeepAlive(s)
+	var failed *C.chat_error
+	if status := C.chat_stream_set_budget(s.handle, C.uint64_t(base), C.uint64_t(perByte), &failed); status != C.CHAT_STATUS_OK {
+		return failure(failed)
+	}
+	return nil
+}
+
+// Work is what the parse has taken so far of its budget.
+func (s *Stream) Work() uint64 {
+	defer runtime.KeepAlive(s)
+	return uint64(C.chat_stream_work(s.handle))
 }
 
 // Chunk is the last deltas as the "delta" object of an OpenAI chunk, JSON text; {} where they add nothing.

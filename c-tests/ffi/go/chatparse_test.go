@@ -113,6 +113,51 @@ func TestChunksAndTheEndOfACall(t *testing.T) {
 	}
 }
 
+func TestADraftIsTakenBack(t *testing.T) {
+	_, params := prepare(t)
+	stream, err := params.Stream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed *Error
+	if _, err := stream.Rollback(0); !errors.As(err, &failed) || failed.Status != StatusInvalidArgument {
+		t.Error(err)
+	}
+	feed := func(piece string) {
+		t.Helper()
+		if _, err := stream.Feed([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	feed("I will")
+	if err := stream.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	const call = `<tool_call>{"name": "weather", "arguments": {}}</tool_call>`
+	feed(" look." + call)
+	deltas, err := stream.Rollback(len("I will look"))
+	if err != nil || len(deltas) != 2 || deltas[0].Kind != CallWithdrawn || deltas[0].Text != "weather" ||
+		deltas[1].Kind != ContentWithdrawn || deltas[1].Text != "." {
+		t.Errorf("%+v, %v", deltas, err)
+	}
+	before := stream.Work()
+	feed(" up.")
+	if before == 0 || stream.Work() <= before {
+		t.Errorf("work of %d, then of %d", before, stream.Work())
+	}
+	if err := stream.SetBudget(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	feed(call)
+	if _, err := stream.Finish(0); err != nil {
+		t.Fatal(err)
+	}
+	message, err := stream.Message()
+	if err != nil || message.Outcome != Recovered || message.Content != "I will look up."+call || len(message.ToolCalls) != 0 {
+		t.Errorf("%+v, %v", message, err)
+	}
+}
+
 func TestParserAsText(t *testing.T) {
 	_, params := prepare(t)
 	parser, err := params.Parser()

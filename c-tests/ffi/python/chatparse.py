@@ -19,7 +19,7 @@ import json
 import os
 import sys
 import weakref
-from ctypes import CDLL, POINTER, Structure, byref, c_char_p, c_size_t, c_uint32, c_void_p, string_at
+from ctypes import CDLL, POINTER, Structure, byref, c_char_p, c_size_t, c_uint32, c_uint64, c_void_p, string_at
 from dataclasses import dataclass
 from typing import Iterable, Iterator, List, Mapping, NamedTuple, Tuple, Union
 
@@ -51,7 +51,7 @@ class Error(Exception):
 
 
 class DeltaKind(enum.IntEnum):
-    """Which part of the message a delta adds to. Pass over those whose name is OTHER: they are of a later version."""
+    """Which part of the message a delta adds to or takes from. Pass over those whose name is OTHER: they are of a later version."""
 
     OTHER = 0
     REASONING = 1
@@ -61,6 +61,15 @@ class DeltaKind(enum.IntEnum):
     TOOL_ARGUMENTS = 5
     TOOL_END = 6
     """The call is whole; the text is empty."""
+    REASONING_WITHDRAWN = 101
+    """After `Stream.rollback` only, as all that follow: the text is to be taken from the end."""
+    CONTENT_WITHDRAWN = 102
+    CALL_WITHDRAWN = 103
+    """All of the last call; the text is its name."""
+    TOOL_ID_WITHDRAWN = 104
+    TOOL_ARGUMENTS_WITHDRAWN = 105
+    TOOL_END_WITHDRAWN = 106
+    """The call is not whole any more; the text is empty."""
 
     @classmethod
     def _missing_(cls, value):
@@ -76,7 +85,8 @@ class Outcome(enum.IntEnum):
 
 
 class Delta(NamedTuple):
-    """A text to append to the message. All deltas of a stream, appended in order, are its message."""
+    """A text to append to the message or, after `Stream.rollback`, to take from it. All deltas of a stream, applied in order, are
+    its message."""
 
     kind: DeltaKind
     call: int
@@ -258,6 +268,24 @@ class Stream(_Object):
         """Back to the start of the output."""
         _call(_reset, self._handle)
 
+    def checkpoint(self) -> None:
+        """Notes how the parse stands; `rollback` goes back to here, or to any later byte. There is one at a time."""
+        _call(_checkpoint, self._handle)
+
+    def rollback(self, length: int) -> List[Delta]:
+        """Takes back all output behind its first `length` bytes, and tells what that withdraws from the message."""
+        _call(_rollback, self._handle, length)
+        return self._last()
+
+    def set_budget(self, base: int, per_byte: int) -> None:
+        """Bounds the work of the parse: `base`, and `per_byte` for each byte of output. What comes behind it is content."""
+        _call(_set_budget, self._handle, base, per_byte)
+
+    @property
+    def work(self) -> int:
+        """What the parse has taken so far of its budget."""
+        return _work(self._handle)
+
     def _last(self) -> List[Delta]:
         deltas = []
         raw = _Delta()
@@ -339,6 +367,10 @@ _new_stream = _fallible("stream_new", c_void_p, _OUT)
 _feed = _fallible("stream_feed", c_void_p, *_TEXT)
 _finish = _fallible("stream_finish", c_void_p, c_uint32)
 _reset = _fallible("stream_reset", c_void_p)
+_checkpoint = _fallible("stream_checkpoint", c_void_p)
+_rollback = _fallible("stream_rollback", c_void_p, c_size_t)
+_set_budget = _fallible("stream_set_budget", c_void_p, c_uint64, c_uint64)
+_work = _function("stream_work", c_void_p, returns=c_uint64)
 _delta_count = _function("stream_delta_count", c_void_p, returns=c_size_t)
 _delta = _fallible("stream_delta", c_void_p, c_size_t, POINTER(_Delta))
 _stream_message = _fallible("stream_message", c_void_p, _OUT)

@@ -49,6 +49,26 @@ class Chatparse(unittest.TestCase):
         self.assertEqual(stream.chunk(), {})
         self.assertEqual(DeltaKind(99), DeltaKind.OTHER)
 
+    def test_a_draft_is_taken_back(self):
+        stream = self.params.stream()
+        with self.assertRaises(chatparse.Error):
+            stream.rollback(0)
+        stream.feed("I will")
+        stream.checkpoint()
+        call = '<tool_call>{"name": "weather", "arguments": {}}</tool_call>'
+        stream.feed(" look." + call)
+        withdrawn = [(delta.kind, delta.text) for delta in stream.rollback(len("I will look"))]
+        self.assertEqual(withdrawn, [(DeltaKind.CALL_WITHDRAWN, "weather"), (DeltaKind.CONTENT_WITHDRAWN, ".")])
+        before = stream.work
+        self.assertGreater(before, 0)
+        stream.feed(" up.")
+        self.assertGreater(stream.work, before)
+        stream.set_budget(0, 0)
+        list(stream.deltas([call]))
+        message = stream.message()
+        self.assertEqual((message.outcome, message.tool_calls), (Outcome.RECOVERED, ()))
+        self.assertEqual(message.content, "I will look up." + call)
+
     def test_a_parser_as_text(self):
         with self.params.parser() as parser:
             text = parser.text

@@ -8,7 +8,7 @@ public struct ChatparseError: Error {
   public let message: String
 }
 
-/// A text to append to the message; `kind` is a `chat_delta_kind`.
+/// A text to append to the message or, after `rollback`, to take from it; `kind` is a `chat_delta_kind`.
 public struct Delta {
   public let kind: UInt32
   public let call: Int
@@ -75,6 +75,23 @@ public final class Stream {
     try check { chat_stream_finish(handle, flags, &$0) }
     return try deltas()
   }
+
+  /// Notes how the parse stands; `rollback` goes back to here, or to any later byte. There is one at a time.
+  public func checkpoint() throws { try check { chat_stream_checkpoint(handle, &$0) } }
+
+  /// Takes back all output behind its first `length` bytes, and tells what that withdraws from the message.
+  public func rollback(to length: Int) throws -> [Delta] {
+    try check { chat_stream_rollback(handle, length, &$0) }
+    return try deltas()
+  }
+
+  /// Bounds the work of the parse: `base`, and `perByte` for each byte of output. What comes behind it is content.
+  public func setBudget(base: UInt64, perByte: UInt64) throws {
+    try check { chat_stream_set_budget(handle, base, perByte, &$0) }
+  }
+
+  /// What the parse has taken so far of its budget.
+  public var work: UInt64 { chat_stream_work(handle) }
 
   /// The last deltas as the `delta` object of an OpenAI chunk.
   public func chunkJSON() throws -> String {

@@ -24,7 +24,7 @@ pub const Diagnostic = struct {
     }
 };
 
-/// Which part of the message a delta adds to.
+/// Which part of the message a delta adds to or takes from.
 pub const DeltaKind = enum(u32) {
     reasoning = c.CHAT_DELTA_KIND_REASONING,
     content = c.CHAT_DELTA_KIND_CONTENT,
@@ -33,10 +33,20 @@ pub const DeltaKind = enum(u32) {
     tool_arguments = c.CHAT_DELTA_KIND_TOOL_ARGUMENTS,
     /// The call is whole; the text is empty.
     tool_end = c.CHAT_DELTA_KIND_TOOL_END,
+    /// After `Stream.rollback` only, as all that follow: the text is to be taken from the end.
+    reasoning_withdrawn = c.CHAT_DELTA_KIND_REASONING_WITHDRAWN,
+    content_withdrawn = c.CHAT_DELTA_KIND_CONTENT_WITHDRAWN,
+    /// All of the last call; the text is its name.
+    call_withdrawn = c.CHAT_DELTA_KIND_CALL_WITHDRAWN,
+    tool_id_withdrawn = c.CHAT_DELTA_KIND_TOOL_ID_WITHDRAWN,
+    tool_arguments_withdrawn = c.CHAT_DELTA_KIND_TOOL_ARGUMENTS_WITHDRAWN,
+    /// The call is not whole any more; the text is empty.
+    tool_end_withdrawn = c.CHAT_DELTA_KIND_TOOL_END_WITHDRAWN,
     _,
 };
 
-/// A text to append to the message. All deltas of a stream, appended in order, are its message.
+/// A text to append to the message or, after `Stream.rollback`, to take from it. All deltas of a stream, applied in order, are its
+/// message.
 pub const Delta = struct {
     kind: DeltaKind,
     /// Which tool call, from 0.
@@ -201,6 +211,27 @@ pub const Stream = struct {
         return .{ .handle = self.handle };
     }
 
+    /// Notes how the parse stands; `rollback` goes back to here, or to any later byte. There is one at a time.
+    pub fn checkpoint(self: Stream) Error!void {
+        try check(c.chat_stream_checkpoint(self.handle, null));
+    }
+
+    /// Takes back all output behind its first `length` bytes; what that withdraws from the message is in the deltas.
+    pub fn rollback(self: Stream, length: usize, fail: ?*Diagnostic) Error!Deltas {
+        try check(c.chat_stream_rollback(self.handle, length, place(fail)));
+        return .{ .handle = self.handle };
+    }
+
+    /// Bounds the work of the parse: `base`, and `per_byte` for each byte of output. What comes behind it is content.
+    pub fn setBudget(self: Stream, base: u64, per_byte: u64) Error!void {
+        try check(c.chat_stream_set_budget(self.handle, base, per_byte, null));
+    }
+
+    /// What the parse has taken so far of its budget.
+    pub fn work(self: Stream) u64 {
+        return c.chat_stream_work(self.handle);
+    }
+
     /// The last deltas as the `delta` object of an OpenAI chunk; `{}` where they add nothing. Good as long as they are, and ends
     /// the texts of deltas that were read before.
     pub fn chunk(self: Stream) Error![]const u8 {
@@ -352,4 +383,44 @@ test "a parser as text, chunks, and the end of a call" {
     while (deltas.next()) |delta| last = delta.kind;
     try std.testing.expectEqual(DeltaKind.tool_end, last);
     try std.testing.expectError(error.InvalidArgument, Parser.init("{}", null));
+}
+
+test "a draft is taken back" {
+    const template = try Template.builtin("json-call", null);
+    defer template.deinit();
+    const params = try template.params(
+        \\{"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]}
+    , null);
+    defer params.deinit();
+    const stream = try params.stream();
+    defer stream.deinit();
+    var fail: Diagnostic = .{};
+    defer fail.deinit();
+    try std.testing.expectError(error.InvalidArgument, stream.rollback(0, &fail));
+    try std.testing.expect(std.mem.find(u8, fail.message(), "checkpoint") != null);
+
+    const call = "\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
+    _ = try stream.feed("Let me");
+    try stream.checkpoint();
+    _ = try stream.feed(" look." ++ call);
+    var deltas = try stream.rollback("Let me look".len, null);
+    const first = deltas.next().?;
+    try std.testing.expectEqual(DeltaKind.call_withdrawn, first.kind);
+    try std.testing.expectEqualStrings("f", first.text);
+    const second = deltas.next().?;
+    try std.testing.expectEqual(DeltaKind.content_withdrawn, second.kind);
+    try std.testing.expectEqual("Let me look".len, second.begin);
+    try std.testing.expect(deltas.next() == null);
+
+    const before = stream.work();
+    try std.testing.expect(before > 0);
+    _ = try stream.feed(" up.");
+    try std.testing.expect(stream.work() > before);
+    try stream.setBudget(0, 0);
+    _ = try stream.feed(call);
+    _ = try stream.finish(.{}, null);
+    const message = try stream.message();
+    defer message.deinit();
+    try std.testing.expectEqualStrings("Let me look up." ++ call, message.content());
+    try std.testing.expectEqual(Outcome.recovered, message.outcome());
 }
