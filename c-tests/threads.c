@@ -1,19 +1,56 @@
-// `const` means concurrent: threads with small stacks share a template that nobody has used yet,
-// params and a parser; grammars and messages go from one to another.
+// `const` means concurrent: threads with small stacks share a template that nobody has used yet, params, a parser and messages;
+// grammars and messages go from one to another. What several of them make first, all of them make at once.
 #include <pthread.h>
 
 #include "support.h"
 
-enum { THREADS = 4, ROUNDS = 8, STACK_BYTES = 1 << 20 };
+// Under a checker of threads, each round counts.
+#ifndef ROUNDS
+#define ROUNDS 8
+#endif
+enum { THREADS = 4, STACK_BYTES = 1 << 20, REQUESTS = 3 };
 
-static const char REQUEST[] = TOOL_REQUEST("");
+// The second finds its format where the first left it, the third does not.
+static const char *const requests[REQUESTS] = {
+    TOOL_REQUEST(""),
+    "{\"messages\": [{\"role\": \"user\", \"content\": \"Again\"}], \"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"f\","
+    " \"parameters\": {\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"integer\"}}}}}]}",
+    TOOL_REQUEST(", \"parallel_tool_calls\": true, \"dialects\": \"always\", \"calls_in_reasoning\": \"always\""),
+};
 
 static const char OUTPUT[] = "One call. <tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call>";
 
+// Leaves the format, and has a call in another dialect behind that.
+static const char LEAVES[] =
+    "Two. <tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call> So.\n<function=f>\n<parameter=a>\n22\n</parameter>\n</function>";
+
+// Lets all threads through once all have come.
 typedef struct {
-  const chat_template *template;
-  const chat_params *params;
-  const chat_parser *parser;
+  pthread_mutex_t mutex;
+  pthread_cond_t all;
+  int waiting, opened;
+} gate;
+
+static void come_together(gate *gate) {
+  CHECK(pthread_mutex_lock(&gate->mutex) == 0);
+  const int opened = gate->opened;
+  if (++gate->waiting == THREADS) {
+    gate->waiting = 0;
+    gate->opened++;
+    CHECK(pthread_cond_broadcast(&gate->all) == 0);
+  }
+  while (gate->opened == opened) CHECK(pthread_cond_wait(&gate->all, &gate->mutex) == 0);
+  CHECK(pthread_mutex_unlock(&gate->mutex) == 0);
+}
+
+typedef struct {
+  gate *gate;
+  // Of each round, and used by nobody before.
+  chat_template *const *templates;
+  chat_params *const *params;
+  chat_parser *const *parsers;
+  chat_message *const *messages;
+  int number;
   // Whatever a thread has made another may free.
   chat_message *message;
 } shared;
@@ -30,10 +67,27 @@ static void parse(const chat_params *params) {
   chat_stream_free(stream);
 }
 
+// What is read where the format has ended is compiled when the first output gets there.
+static void leave_format(const chat_parser *parser) {
+  chat_stream *stream = NULL;
+  chat_message *message = NULL;
+  OK(chat_stream_from_parser(parser, &stream, &error));
+  OK(chat_stream_feed(stream, LEAVES, 20, &error));
+  OK(chat_stream_checkpoint(stream, &error));
+  OK(chat_stream_feed(stream, LEAVES + 20, sizeof LEAVES - 21, &error));
+  OK(chat_stream_rollback(stream, 30, &error));
+  OK(chat_stream_feed(stream, LEAVES + 30, sizeof LEAVES - 31, &error));
+  OK(chat_stream_finish(stream, 0, &error));
+  OK(chat_stream_message(stream, &message, &error));
+  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_RECOVERED && chat_message_tool_call_count(message) == 2);
+  CHECK(chat_message_tool_call_valid(message, 1));
+  chat_message_free(message);
+  chat_stream_free(stream);
+}
+
 // What several make at once for the first time is the same for all.
 static void read_shared(const chat_params *params, const chat_parser *parser) {
   chat_grammar *grammar = NULL, *other = NULL;
-  chat_stream *stream = NULL;
   chat_parser *again = NULL;
   chat_str text;
   OK(chat_params_grammar(params, &grammar, &error));
@@ -41,58 +95,93 @@ static void read_shared(const chat_params *params, const chat_parser *parser) {
   CHECK(same_text(chat_grammar_text(grammar), chat_grammar_text(other)));
   chat_grammar_free(grammar);
   chat_grammar_free(other);
+  OK(chat_params_json(params, &text, &error));
   OK(chat_parser_text(parser, &text, &error));
   OK(chat_parser_from_text(text.data, text.len, &again, &error));
-  OK(chat_stream_from_parser(parser, &stream, &error));
-  OK(chat_stream_feed(stream, TEXT(OUTPUT), &error));
-  chat_stream_free(stream);
   chat_parser_free(again);
+}
+
+// The first question about a call judges the message.
+static void judge(const chat_message *message) {
+  chat_diagnostic diagnostic;
+  chat_str report;
+  CHECK(chat_message_tool_call_count(message) == 2 && chat_message_tool_call_valid(message, 0));
+  CHECK(chat_message_diagnostic_count(message) > 0);
+  OK(chat_message_diagnostic(message, 0, &diagnostic, &error));
+  CHECK(diagnostic.message.len > 0);
+  OK(chat_message_report_json(message, &report, &error));
+  CHECK(contains(report, "\"status\":\"recovered\""));
 }
 
 static void *work(void *data) {
   shared *shared = data;
   for (int i = 0; i < ROUNDS; i++) {
-    chat_params *own = NULL;
-    chat_str caps, json;
-    OK(chat_template_caps_json(shared->template, &caps, &error));
-    OK(chat_params_json(shared->params, &json, &error));
-    OK(chat_params_from_template(shared->template, TEXT(REQUEST), &own, &error));
-    parse(own);
-    chat_params_free(own);
-    parse(shared->params);
-    read_shared(shared->params, shared->parser);
+    chat_str caps;
+    come_together(shared->gate);
+    judge(shared->messages[i]);
+    come_together(shared->gate);
+    leave_format(shared->parsers[i]);
+    come_together(shared->gate);
+    read_shared(shared->params[i], shared->parsers[i]);
+    parse(shared->params[i]);
+    come_together(shared->gate);
+    for (int request = 0; request < REQUESTS; request++) {
+      const char *text = requests[(request + shared->number) % REQUESTS];
+      chat_params *own = NULL;
+      OK(chat_params_from_template(shared->templates[i], text, strlen(text), &own, &error));
+      parse(own);
+      chat_params_free(own);
+    }
+    OK(chat_template_caps_json(shared->templates[i], &caps, &error));
   }
-  OK(chat_parser_parse(shared->parser, TEXT(OUTPUT), CHAT_PARSE_STRICT, &shared->message, &error));
+  OK(chat_parser_parse(shared->parsers[0], TEXT(OUTPUT), CHAT_PARSE_STRICT, &shared->message, &error));
   return NULL;
 }
 
 int main(void) {
-  chat_template *template = NULL, *first = NULL;
-  chat_params *params = NULL;
-  chat_parser *parser = NULL;
+  chat_template *templates[ROUNDS], *first = NULL;
+  chat_params *params[ROUNDS];
+  chat_parser *parsers[ROUNDS];
+  chat_message *messages[ROUNDS];
+  for (int i = 0; i < ROUNDS; i++) {
+    chat_parser *parser = NULL;
+    chat_str text;
+    OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &templates[i], &error));
+    OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &first, &error));
+    OK(chat_params_from_template(first, requests[0], strlen(requests[0]), &params[i], &error));
+    chat_template_free(first);
+    OK(chat_parse_partial(params[i], TEXT(LEAVES), 0, &messages[i], &error));
+    // One that has compiled nothing.
+    OK(chat_params_parser(params[i], &parser, &error));
+    OK(chat_parser_text(parser, &text, &error));
+    OK(chat_parser_from_text(text.data, text.len, &parsers[i], &error));
+    chat_parser_free(parser);
+  }
+
+  gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+  shared shared[THREADS];
   pthread_t threads[THREADS];
   pthread_attr_t small;
-  OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &template, &error));
-  OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &first, &error));
-  OK(chat_params_from_template(first, TEXT(REQUEST), &params, &error));
-  chat_template_free(first);
-  OK(chat_params_parser(params, &parser, &error));
-
-  shared shared[THREADS];
-  for (int i = 0; i < THREADS; i++) {
-    shared[i].template = template;
-    shared[i].params = params;
-    shared[i].parser = parser;
-    shared[i].message = NULL;
-  }
   CHECK(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, STACK_BYTES) == 0);
-  for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], &small, work, &shared[i]) == 0);
+  for (int i = 0; i < THREADS; i++) {
+    shared[i].gate = &gate;
+    shared[i].templates = templates;
+    shared[i].params = params;
+    shared[i].parsers = parsers;
+    shared[i].messages = messages;
+    shared[i].number = i;
+    shared[i].message = NULL;
+    CHECK(pthread_create(&threads[i], &small, work, &shared[i]) == 0);
+  }
   for (int i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
   pthread_attr_destroy(&small);
 
-  chat_parser_free(parser);
-  chat_params_free(params);
-  chat_template_free(template);
+  for (int i = 0; i < ROUNDS; i++) {
+    chat_message_free(messages[i]);
+    chat_parser_free(parsers[i]);
+    chat_params_free(params[i]);
+    chat_template_free(templates[i]);
+  }
   for (int i = 0; i < THREADS; i++) {
     CHECK(is(chat_message_tool_call_name(shared[i].message, 0), "f"));
     chat_message_free(shared[i].message);
