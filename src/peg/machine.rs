@@ -13,6 +13,7 @@ use super::capture::{Capture, CaptureLog};
 use super::program::{Op, Program};
 use super::utf8::Decoded;
 use crate::limits;
+use scan::Searches;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +91,7 @@ pub struct Machine {
     kept: usize,
     work: u64,
     budget: Budget,
+    searches: Searches,
 }
 
 impl Clone for Machine {
@@ -133,6 +135,7 @@ impl Machine {
             kept: 0,
             work: 0,
             budget: Budget::default(),
+            searches: Searches::default(),
         }
     }
 
@@ -171,8 +174,11 @@ impl Machine {
                 let matched = trial.state == State::Accepted(output.len()) && trial.kept >= read && in_place();
                 if matched {
                     *self = trial;
-                } else if trial.state == State::Limit {
-                    self.state = State::Limit;
+                } else {
+                    self.work = trial.work;
+                    if trial.state == State::Limit {
+                        self.state = State::Limit;
+                    }
                 }
                 matched
             }

@@ -71,6 +71,13 @@ impl Machine {
     pub(super) fn until(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
         let len = output.len();
         let from = self.pos;
+        if let Some(to) = self.searches.known(index, from) {
+            self.pos = to;
+            // Nothing is looked at again.
+            self.work -= (to - from) as u64;
+            self.ip += 1;
+            return Flow::Go;
+        }
         match self.program.markers[index as usize].find(output, from) {
             Found::Whole(start, end) => {
                 self.pos = start;
@@ -90,7 +97,32 @@ impl Machine {
                 return Flow::Wait(self.pos);
             }
         }
+        self.searches.note(index, from, self.pos);
         self.ip += 1;
         Flow::Go
+    }
+}
+
+/// Where the last long searches for markers ended: calls that begin and do not go on would search the same text each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Searches {
+    /// Which markers, from where, and up to where there is none of them.
+    last: [(u32, usize, usize); 8],
+    next: usize,
+}
+
+impl Searches {
+    fn known(&self, index: u32, from: usize) -> Option<usize> {
+        let covers = |search: &&(u32, usize, usize)| search.0 == index && (search.1..search.2).contains(&from);
+        self.last.iter().find(covers).map(|search| search.2)
+    }
+
+    fn note(&mut self, index: u32, from: usize, to: usize) {
+        const LONG: usize = 64;
+        if to - from >= LONG {
+            let same = self.last.iter().position(|search| search.0 == index);
+            self.last[same.unwrap_or(self.next)] = (index, from, to);
+            self.next = if same.is_some() { self.next } else { (self.next + 1) % self.last.len() };
+        }
     }
 }
