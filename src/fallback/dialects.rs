@@ -36,6 +36,9 @@ const DIALECTS: &[Dialect] = &[
     Dialect { name: "bare-json", starts: &["{"], call: bare_json },
 ];
 
+/// Levels of arguments that stand before the name of their call.
+const SHALLOW: usize = 16;
+
 const TOOL_CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
 
 /// In a text whose calls count at its end only: a call begins here.
@@ -134,8 +137,29 @@ impl Offer<'_> {
         let brace = p.literal("}");
         let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.literal(after))]) });
         let name_first = p.sequence([p.atomic(p.sequence([open, name, comma()])), arguments, close]);
-        let name_last = p.atomic(p.sequence([open, arguments, p.literal(","), p.space(), name, p.space(), close]));
+        let shallow =
+            p.sequence([key, p.space(), p.literal(":"), p.space(), p.tool_args(self.shallow_object()), p.space()]);
+        let name_last = p.atomic(p.sequence([open, shallow, p.literal(","), p.space(), name, p.space(), close]));
         p.choice([name_first, name_last])
+    }
+
+    /// Arguments whose name is still to come. Where it does not, all of them is text in which calls may begin, and is read again
+    /// from each on: as often as they nest.
+    fn shallow_object(&self) -> ExprId {
+        let p = self.p;
+        let container = |open: &str, close: &str, item: ExprId| {
+            let next = p.sequence([p.space(), p.literal(","), p.space(), item]);
+            let items = p.sequence([item, p.many(next), p.space()]);
+            p.sequence([p.literal(open), p.space(), p.optional(items), p.literal(close)])
+        };
+        let words = ["true", "false", "null"].map(|word| p.literal(word));
+        let plain = p.choice([p.json_string(), p.json_number()].into_iter().chain(words));
+        let member = |value| p.sequence([p.json_string(), p.space(), p.literal(":"), p.space(), value]);
+        let value = (1..SHALLOW).fold(plain, |inner, depth| {
+            let containers = [container("{", "}", member(inner)), container("[", "]", inner), plain];
+            p.rule(format!("shallow-{depth}"), p.choice(containers))
+        });
+        container("{", "}", member(value))
     }
 
     /// Arguments in tags: `<open name close> value </parameter>`.
