@@ -1,0 +1,189 @@
+//! Twice the output costs twice the work: counted, whole and byte by byte, for what templates write, for the same with small
+//! mistakes, and for what somebody would write who wants it to cost more.
+//!
+//! Time is measured in `benches/adversarial.rs`.
+
+mod rendered;
+mod shapes;
+
+use std::sync::LazyLock;
+
+use chatparse::message::DiagnosticKind;
+use chatparse::peg::Budget;
+use chatparse::stream::Ended;
+use chatparse::{ChatTemplate, Parser, Stream};
+use rendered::{Asked, FAMILIES, Family};
+use shapes::SHAPES;
+
+/// Debug builds are slow.
+const DEBUG: bool = cfg!(debug_assertions);
+
+static TEMPLATES: LazyLock<Vec<(String, ChatTemplate)>> = LazyLock::new(rendered::templates);
+
+fn parse(parser: &Parser, output: &[u8], piece: usize) -> (u64, Ended) {
+    let mut stream = Stream::new(parser);
+    output.chunks(piece).for_each(|chunk| drop(stream.feed(chunk)));
+    let ended = stream.finish(false);
+    (stream.work(), ended)
+}
+
+/// The work for a byte of the longer one of two outputs. The error says what grows too fast.
+fn growth(parser: &Parser, once: &str, twice: &str) -> Result<f64, String> {
+    growth_below(2.3, parser, once, twice)
+}
+
+fn growth_below(most: f64, parser: &Parser, once: &str, twice: &str) -> Result<f64, String> {
+    let work = |output: &str| [output.len(), 1].map(|piece| parse(parser, output.as_bytes(), piece).0 as f64);
+    let (of_once, of_twice) = (work(once), work(twice));
+    let mut wrong = Vec::new();
+    for (index, way) in ["whole", "byte by byte"].into_iter().enumerate() {
+        let ratio = of_twice[index] / of_once[index];
+        if ratio >= most {
+            wrong.push(format!("{way} from {} to {}, × {ratio:.2}", of_once[index], of_twice[index]));
+        }
+    }
+    let apart = of_twice[1] / of_twice[0];
+    if apart >= 3.0 {
+        wrong.push(format!("whole {}, byte by byte {}, × {apart:.2}", of_twice[0], of_twice[1]));
+    }
+    if reaches_budget(parser, twice) {
+        wrong.push("the budget is used up".to_owned());
+    }
+    if wrong.is_empty() { Ok(of_twice[1] / twice.len() as f64) } else { Err(wrong.join("; ")) }
+}
+
+fn reaches_budget(parser: &Parser, output: &str) -> bool {
+    let (_, ended) = parse(parser, output.as_bytes(), output.len());
+    ended.diagnostics().iter().any(|found| found.kind == DiagnosticKind::Limit)
+}
+
+/// How much there is in the shorter output.
+fn size(family: Family) -> usize {
+    match family {
+        Family::Arguments => rendered::PROPERTIES / 2,
+        _ if DEBUG => 50,
+        _ => 500,
+    }
+}
+
+#[test]
+fn what_templates_write() {
+    let mut wrong = Vec::new();
+    // In debug builds, tools by the hundred for a few templates only.
+    let numbers: &[usize] = if DEBUG { &[1, 100] } else { &[1, 10, 100] };
+    for &tools in numbers {
+        let (mut run, mut skipped, mut most) = (0, 0, (0.0, String::new()));
+        let mut of_family = [0.0_f64; FAMILIES.len()];
+        let templates = if DEBUG && tools > 1 { &TEMPLATES[..12] } else { &TEMPLATES[..] };
+        for (name, template) in templates {
+            for (index, family) in FAMILIES.into_iter().enumerate() {
+                let n = size(family);
+                let asked = Asked::new(template, family, tools);
+                let outputs = asked.and_then(|asked| Some((asked.output(n)?, asked.output(2 * n)?, asked.parser)));
+                let Some((once, twice, parser)) = outputs else {
+                    skipped += 1;
+                    continue;
+                };
+                run += 1;
+                let case = format!("{name}, {family:?}, {tools} tools");
+                match growth(&parser, &once, &twice) {
+                    Ok(each) => {
+                        of_family[index] = of_family[index].max(each);
+                        if each > most.0 {
+                            most = (each, case);
+                        }
+                    }
+                    Err(error) => wrong.push(format!("{case}: {error}")),
+                }
+            }
+        }
+        let each: Vec<_> =
+            FAMILIES.iter().zip(of_family).map(|(family, most)| format!("{family:?} {most:.1}")).collect();
+        println!("{tools} tools, most for a byte: {}", each.join(", "));
+        println!(
+            "{tools} tools: {run} outputs, {skipped} that templates do not write; {:.1} a byte in {}",
+            most.0, most.1
+        );
+        assert!(run > 2 * skipped, "{run} outputs, {skipped} that templates do not write");
+        // An order of magnitude above what is needed, and no more.
+        let bound = Budget::default().per_byte as f64;
+        assert!(most.0 * 5.0 < bound, "{most:?} of {bound}");
+        assert!(tools < 100 || most.0 * 20.0 > bound, "{most:?} of {bound}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Spoils one of seven places where `at` is found.
+fn spoil(output: &str, at: &str, instead: &str) -> String {
+    let mut spoilt = String::new();
+    for (index, part) in output.split(at).enumerate() {
+        match index {
+            0 => {}
+            _ if index % 7 == 3 => spoilt.push_str(instead),
+            _ => spoilt.push_str(at),
+        }
+        spoilt.push_str(part);
+    }
+    spoilt
+}
+
+/// A mark that is missing, quotes of another kind, line breaks at the edges of marks.
+const SPOILT: &[(&str, &str)] =
+    &[("<", ""), ("\"", "'"), (">", ">\n"), ("<", "\n<"), ("\n", ""), ("{", "{ \n"), ("]", "")];
+
+#[test]
+fn what_templates_write_with_mistakes() {
+    let mut wrong = Vec::new();
+    let templates = if DEBUG { &TEMPLATES[..chatparse::builtin::BUILTINS.len()] } else { &TEMPLATES[..] };
+    for (name, template) in templates {
+        for family in [Family::Calls, Family::Items] {
+            let n = if DEBUG { 15 } else { 60 };
+            let asked = Asked::new(template, family, 2);
+            let outputs = asked.and_then(|asked| Some((asked.output(n)?, asked.output(4 * n)?, asked.parser)));
+            let Some((once, four_times, parser)) = outputs else { continue };
+            for (at, instead) in SPOILT {
+                let [once, four_times] = [&once, &four_times].map(|output| spoil(output, at, instead));
+                // Where it leaves the format decides whether an output is read once or twice.
+                if let Err(error) = growth_below(2.0 * 4.0, &parser, &once, &four_times) {
+                    wrong.push(format!("{name}, {family:?}, {at:?} is {instead:?}: {error}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_written_to_cost_much() {
+    let mut wrong = Vec::new();
+    for shape in SHAPES {
+        let n = if DEBUG { 100 } else { 1_000 };
+        let (parser, once, twice) = (shape.parser(), (shape.output)(n), (shape.output)(2 * n));
+        match growth(&parser, &once, &twice) {
+            Ok(each) => println!("{}: {each:.1} a byte", shape.name),
+            Err(error) => wrong.push(format!("{}: {error}", shape.name)),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The beginnings of a call, over and over.
+#[test]
+fn calls_that_begin_and_do_not_go_on() {
+    let mut wrong = Vec::new();
+    let templates = if DEBUG { &TEMPLATES[..chatparse::builtin::BUILTINS.len()] } else { &TEMPLATES[..] };
+    for (name, template) in templates {
+        for family in [Family::Calls, Family::Items] {
+            let Some(asked) = Asked::new(template, family, 2) else { continue };
+            let Some(call) = asked.output(1) else { continue };
+            for part in (1..8).map(|eighths| call.len() * eighths / 8) {
+                let Some(part) = call.get(..part) else { continue };
+                let n = if DEBUG { 30 } else { 300 };
+                if let Err(error) = growth(&asked.parser, &part.repeat(n), &part.repeat(2 * n)) {
+                    wrong.push(format!("{name}, {part:?}: {error}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,207 @@
+//! Outputs that somebody would write who wants their parse to cost more than it should. The first ones were quadratic once.
+
+use chatparse::{ChatTemplate, Parser, Request};
+use serde_json::{Value, json};
+
+/// An output of any length.
+pub struct Shape {
+    pub name: &'static str,
+    /// What it is an output of.
+    pub template: &'static str,
+    /// What its request has besides tools.
+    pub asks: fn() -> Value,
+    pub tools: usize,
+    pub output: fn(usize) -> String,
+}
+
+/// Qwen3-Coder's way to write calls, by a model that does not reason: where its calls begin there is a marker for each tool.
+pub const WITHOUT_REASONING: &str = "Qwen3-Coder without reasoning";
+const SOURCE: &str = "{%- for tool in tools or [] -%}{{- '\\n' + tool.function | tojson -}}{%- endfor -%}\
+    {%- for message in messages -%}{{- '<|im_start|>' + message.role + '\\n' -}}{{- message.content or '' -}}\
+    {%- for call in message.tool_calls or [] -%}{{- '<tool_call>\\n<function=' + call.function.name + '>\\n' -}}\
+    {%- for name, value in call.function.arguments.items() -%}\
+    {{- '<parameter=' + name + '>\\n' + value | string + '\\n</parameter>\\n' -}}{%- endfor -%}\
+    {{- '</function>\\n</tool_call>' -}}{%- endfor -%}{{- '<|im_end|>\\n' -}}{%- endfor -%}\
+    {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
+
+impl Shape {
+    /// The parser of its request.
+    pub fn parser(&self) -> Parser {
+        let tool = |name: String, properties: Value| {
+            let parameters = json!({"type": "object", "properties": properties});
+            json!({"type": "function", "function": {"name": name, "parameters": parameters}})
+        };
+        let item = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+        let first = tool(
+            "f".to_owned(),
+            json!({"s": {"type": "string"}, "n": {"type": "integer"}, "items": {"type": "array", "items": item}}),
+        );
+        let others = (1..self.tools).map(|i| tool(format!("f{i}"), json!({"path": {"type": "string"}})));
+        let tools: Vec<Value> = [first].into_iter().chain(others).collect();
+        let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "now": 0, "tools": tools,
+            "reasoning_format": "auto", "parallel_tool_calls": true});
+        for (key, value) in (self.asks)().as_object().expect("an object") {
+            body[key] = value.clone();
+        }
+        let template = match self.template {
+            WITHOUT_REASONING => ChatTemplate::new(SOURCE, "", "<|im_end|>").ok(),
+            name => ChatTemplate::builtin(name),
+        };
+        let request = Request::from_json(&body).expect("a request");
+        template.expect("a template").params(&request).expect("the request fits").parser
+    }
+}
+
+fn nothing() -> Value {
+    json!({})
+}
+
+/// What makes an output of `tag-json-id` leave its format.
+const STRAY: &str = "[TOOL_CALLS]no ";
+const CALL: &str = "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"text\", \"n\": 2}}</tool_call>\n";
+
+const fn left(name: &'static str, output: fn(usize) -> String) -> Shape {
+    Shape { name, template: "tag-json-id", asks: nothing, tools: 2, output }
+}
+
+pub const SHAPES: &[Shape] = &[
+    left("calls behind the format", |n| STRAY.to_owned() + &CALL.repeat(n)),
+    Shape {
+        name: "LFM2, texts in single quotes",
+        template: "lfm2",
+        asks: nothing,
+        tools: 2,
+        output: |n| {
+            let calls: Vec<_> = (0..n).map(|i| format!("f(s='text {i}')")).collect();
+            format!("<|tool_call_start|>[{}]<|tool_call_end|>", calls.join(", "))
+        },
+    },
+    Shape {
+        name: "MiniMax-M3, items as JSON",
+        template: "minimax-m3",
+        asks: nothing,
+        tools: 2,
+        output: |n| {
+            let tag = |name: &str| format!("]<]minimax[>[<{name}>");
+            let items = format!("{}{{\"a\":1}}{}", tag("item"), tag("/item")).repeat(n);
+            let open = [tag("tool_call"), tag("invoke name=\"f\""), tag("items")].concat();
+            [open, items, tag("/items"), tag("/invoke"), tag("/tool_call")].concat()
+        },
+    },
+    Shape {
+        name: "calls at the end of reasoning that has no end",
+        template: "json-call",
+        asks: || json!({"calls_in_reasoning": "at_end"}),
+        tools: 2,
+        output: |n| format!("<think>\n{}and a word</think>\n\nDone.", CALL.repeat(n)),
+    },
+    left("text behind a broken call", |n| {
+        format!("{STRAY}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": oops {}", "a b ".repeat(16 * n))
+    }),
+    Shape {
+        name: "<f<f<f of 100 tools",
+        template: WITHOUT_REASONING,
+        asks: nothing,
+        tools: 100,
+        output: |n| "<f".repeat(16 * n),
+    },
+    left("heads of calls", |n| STRAY.to_owned() + &"<tool_call>{\"name\": \"f\", \"argum".repeat(n)),
+    left("calls that break off", |n| {
+        STRAY.to_owned() + &"<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": oops".repeat(n)
+    }),
+    left("calls of tags that break off", |n| STRAY.to_owned() + &"<function=f><parameter=s>x<parameter=n>?".repeat(n)),
+    left("openings of calls", |n| STRAY.to_owned() + &"<tool_call>".repeat(n)),
+    left("braces", |n| STRAY.to_owned() + &"{".repeat(16 * n)),
+    left("objects that are no calls", |n| STRAY.to_owned() + &"{\"name\": \"g\", \"arguments\": {}} ".repeat(n)),
+    left("halves of markers", |n| STRAY.to_owned() + &"<tool_ca<|channel<｜tool▁ca".repeat(n)),
+    left("arguments in arguments", |n| STRAY.to_owned() + &"{\"arguments\": ".repeat(n)),
+    left("arguments in arguments, closed", |n| format!("{STRAY}{}{{}}{}", "{\"arguments\": ".repeat(n), "}".repeat(n))),
+    left("arguments before a name that is none", |n| {
+        format!("{STRAY}{}{{}}{}", "{\"arguments\": ".repeat(n), ", \"name\": 1}".repeat(n))
+    }),
+    left("a string without an end", |n| {
+        format!("{STRAY}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": \"{}", "words \\n".repeat(4 * n))
+    }),
+    left("strings without an end", |n| {
+        STRAY.to_owned() + &"<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"x\n".repeat(n)
+    }),
+    left("arguments first, with a string without an end", |n| {
+        format!("{STRAY}{}", "{\"arguments\": {\"s\": \"".repeat(n))
+    }),
+    left("white space behind the format", |n| format!("{STRAY}{}.", " \n".repeat(16 * n))),
+    left("white space between calls", |n| STRAY.to_owned() + &format!("{CALL}{}", " ".repeat(40)).repeat(n)),
+    left("white space in calls", |n| {
+        STRAY.to_owned() + &format!("<tool_call>{}{{\"name\"{}x", " ".repeat(40), " ".repeat(40)).repeat(n)
+    }),
+    left("arrays in arrays", |n| {
+        format!("{STRAY}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": {}", "[".repeat(8 * n))
+    }),
+    left("blocks of R1 without an end", |n| STRAY.to_owned() + &"function<f>\n```json\n{\"s\": ".repeat(n)),
+    left("headers of harmony", |n| {
+        STRAY.to_owned() + &"<|start|>assistant<|channel|>analysis??? to=functions.".repeat(n)
+    }),
+    Shape {
+        name: "a call in the format, JSON arrays in arrays",
+        template: "json-call",
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"s\": {}", "[".repeat(8 * n)),
+    },
+    Shape {
+        name: "the same, closed",
+        template: "json-call",
+        asks: nothing,
+        tools: 2,
+        output: |n| {
+            let value = "[".repeat(4 * n) + &"]".repeat(4 * n);
+            format!("<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"s\": {value}}}}}\n</tool_call>")
+        },
+    },
+    Shape {
+        name: "dialects everywhere, heads of calls in content",
+        template: "tag-json-id",
+        asks: || json!({"dialects": "always", "calls_in_reasoning": "always"}),
+        tools: 2,
+        output: |n| format!("Text {}{}", "<tool_call> ".repeat(n), CALL.repeat(n)),
+    },
+    Shape {
+        name: "calls in reasoning, each with a word",
+        template: "json-call",
+        asks: || json!({"calls_in_reasoning": "at_end"}),
+        tools: 2,
+        output: |n| format!("<think>\n{}</think>\n\nDone.", format!("{CALL}and ").repeat(n)),
+    },
+    Shape {
+        name: "heads of calls in reasoning",
+        template: "json-call",
+        asks: || json!({"calls_in_reasoning": "at_end"}),
+        tools: 2,
+        output: |n| format!("<think>\n{}", "<tool_call>{\"name\": \"f\", \"arguments\": ".repeat(n)),
+    },
+    Shape {
+        name: "white space around everything",
+        template: "json-call",
+        asks: nothing,
+        tools: 2,
+        output: |n| {
+            let gap = " \n".repeat(8 * n);
+            format!("<think>{gap}x{gap}</think>{gap}y{gap}<tool_call>{gap}{{\"name\": \"f\"{gap},")
+        },
+    },
+    Shape {
+        name: "LFM2, printed texts",
+        template: "lfm2",
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("<|tool_call_start|>[f(s='a\n{}", "', n= '), f( ']".repeat(n)),
+    },
+    Shape {
+        name: "ends of arguments",
+        template: "qwen3-coder",
+        asks: nothing,
+        tools: 2,
+        output: |n| {
+            format!("</think>\n<tool_call>\n<function=f>\n<parameter=s>\n{}", "\n</parameter> \n </parameter".repeat(n))
+        },
+    },
+];
