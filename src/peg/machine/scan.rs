@@ -71,37 +71,45 @@ impl Machine {
     pub(super) fn until(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
         let len = output.len();
         let from = self.pos;
-        if let Some(to) = self.searches.known(index, from) {
+        // Text that was looked at before was perhaps searched for the same markers.
+        if from + LONG_SEARCH < self.examined
+            && let Some(to) = self.searches.known(index, from)
+        {
             self.pos = to;
             // Nothing is looked at again.
             self.work -= (to - from) as u64;
             self.ip += 1;
             return Flow::Go;
         }
-        match self.program.markers[index as usize].find(output, from) {
+        let found = self.program.markers[index as usize].find(output, from);
+        let to = match found {
             Found::Whole(start, end) => {
-                self.pos = start;
                 self.examine(end);
+                start
             }
-            Found::Half(start) => match edge {
-                Edge::Open => {
-                    self.pos = start;
-                    return Flow::Wait(start);
-                }
-                Edge::Cut => self.pos = start,
-                Edge::Final => self.pos = len,
-            },
-            Found::Nothing if edge == Edge::Final => self.pos = len,
-            Found::Nothing => {
-                self.pos = len - incomplete_tail(&output[from..]);
-                return Flow::Wait(self.pos);
-            }
+            Found::Half(start) if edge != Edge::Final => start,
+            Found::Nothing if edge != Edge::Final => len - incomplete_tail(&output[from..]),
+            Found::Half(_) | Found::Nothing => len,
+        };
+        self.pos = to;
+        let waits = match found {
+            Found::Half(_) => edge == Edge::Open,
+            Found::Nothing => edge != Edge::Final,
+            Found::Whole(..) => false,
+        };
+        let begun = self.searches.begun.take().unwrap_or(from);
+        if waits {
+            self.searches.begun = Some(begun);
+            return Flow::Wait(to);
         }
-        self.searches.note(index, from, self.pos);
+        self.searches.note(index, begun, to);
         self.ip += 1;
         Flow::Go
     }
 }
+
+/// A search of so many bytes is worth remembering.
+const LONG_SEARCH: usize = 64;
 
 /// Where the last long searches for markers ended: calls that begin and do not go on would search the same text each.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,6 +117,8 @@ pub(super) struct Searches {
     /// Which markers, from where, and up to where there is none of them.
     last: [(u32, usize, usize); 8],
     next: usize,
+    /// Where the search began that waits for more output.
+    begun: Option<usize>,
 }
 
 impl Searches {
@@ -118,8 +128,7 @@ impl Searches {
     }
 
     fn note(&mut self, index: u32, from: usize, to: usize) {
-        const LONG: usize = 64;
-        if to - from >= LONG {
+        if to - from >= LONG_SEARCH {
             let same = self.last.iter().position(|search| search.0 == index);
             self.last[same.unwrap_or(self.next)] = (index, from, to);
             self.next = if same.is_some() { self.next } else { (self.next + 1) % self.last.len() };
