@@ -48,9 +48,9 @@ fn main() {
     println!("| output | size | time | target | a byte | peak memory | target |");
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
     let this = env::current_exe().expect("the path of this program");
-    for index in 0..CASES.len() {
+    for (index, case) in CASES.iter().enumerate() {
         let status = Command::new(&this).env(CASE, index.to_string()).status().expect("a process");
-        assert!(status.success(), "{}", CASES[index].shape);
+        assert!(status.success(), "{}", case.shape);
     }
 }
 
