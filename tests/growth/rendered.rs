@@ -54,7 +54,7 @@ fn tool(name: &str, properties: &Value) -> Value {
 
 fn argument(index: usize) -> (String, Value, Value) {
     let name = format!("argument_{index}");
-    if index % 2 == 0 {
+    if index.is_multiple_of(2) {
         (name, json!({"type": "string"}), json!("some text"))
     } else {
         (name, json!({"type": "integer"}), json!(index))
