@@ -4,12 +4,17 @@ use chatparse::message::DiagnosticKind;
 use chatparse::peg::Budget;
 use chatparse::stream::Ended;
 use chatparse::{ChatTemplate, Parser, Request, Status, Stream};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn parser(template: &str) -> Parser {
+    parser_with(template, &json!({}))
+}
+
+fn parser_with(template: &str, more: &Value) -> Parser {
     let parameters = json!({"type": "object", "properties": {"path": {"type": "string"}, "line": {"type": "integer"}}});
-    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "auto", "parallel_tool_calls": true,
+    let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "auto", "parallel_tool_calls": true,
         "tools": [{"type": "function", "function": {"name": "read", "parameters": parameters}}]});
+    body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     let template = ChatTemplate::builtin(template).expect("a built-in template");
     template.params(&Request::from_json(&body).expect("a request")).expect("the request fits").parser
 }
@@ -70,6 +75,21 @@ fn a_budget_that_is_used_up_in_the_format() {
 #[test]
 fn a_budget_that_is_used_up_behind_the_format() {
     check("tag-json-id", &format!("[TOOL_CALLS]no {}", CALL.repeat(16)));
+}
+
+#[test]
+fn what_may_be_a_call_at_the_end_of_reasoning_is_not_lost() {
+    let parser = parser_with("json-call", &json!({"calls_in_reasoning": "at_end"}));
+    let output = format!("<think>\nWhy? {}", CALL.repeat(4));
+    for base in (0..1_500).step_by(17) {
+        let ended = parsed(&parser, Budget { base, per_byte: 0 }, &output);
+        if ended.message.tool_calls.is_empty() {
+            let text = ended.message.reasoning_content + &ended.message.content;
+            assert!(text.contains("Why?") && text.matches("path").count() == 4, "{base}: {text:?}");
+        } else {
+            assert_eq!(ended.message.tool_calls.len() + ended.message.content.matches("path").count(), 4, "{base}");
+        }
+    }
 }
 
 #[test]

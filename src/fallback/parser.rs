@@ -261,8 +261,11 @@ impl FallbackParser {
         if limit || covered <= self.start {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
-            self.prose.show(self.prose.known, output, builder);
-            self.prose.shown = covered.max(self.prose.shown);
+            // What seemed to be calls at the end is text, too.
+            if self.place == Place::Anywhere {
+                self.prose.show(self.prose.known, output, builder);
+                self.prose.shown = covered.max(self.prose.shown);
+            }
             return;
         }
         let spent = self.machine.overdraft();
