@@ -143,6 +143,59 @@ fn a_stream_takes_no_more_than_twice_the_output() {
     }
 }
 
+/// A stream that has read an output in small pieces, and the bytes that it takes.
+fn streamed(parser: &Parser, output: &str) -> (Stream, usize) {
+    live(|| {
+        let mut stream = Stream::new(parser);
+        output.as_bytes().chunks(4).for_each(|chunk| drop(stream.feed(chunk)));
+        stream
+    })
+}
+
+fn parser_of(name: &str) -> Parser {
+    let body = json!({"messages": [{"role": "user", "content": "Write it."}], "reasoning_format": "auto", "now": 0,
+        "parallel_tool_calls": true, "tools": [{"type": "function", "function": {"name": "write", "parameters":
+            {"type": "object", "properties": {"text": {"type": "string"}}}}}]});
+    let template = ChatTemplate::builtin(name).expect("a built-in template");
+    template.params(&Request::from_json(&body).expect("a request")).expect("the request fits").parser
+}
+
+const STRAY: &str = "[TOOL_CALLS]no ";
+const SHORT_CALL: &str = "<tool_call>\n{\"name\": \"write\", \"arguments\": {\"text\": \"a\"}}\n</tool_call>\n";
+
+/// What no parse comes back to is forgotten, whatever the text is behind the format.
+#[test]
+fn text_that_left_the_format_takes_no_more_than_four_times_the_output() {
+    let parser = parser_of("tag-json-id");
+    let broken = "<tool_call>{\"name\": \"write\", \"arguments\": {\"text\": oops ";
+    for text in
+        [prose(1 << 20), "a b ".repeat(1 << 18), format!("{broken}{}", "a b ".repeat(1 << 18)), "< ".repeat(1 << 19)]
+    {
+        let output = format!("{STRAY}{text}");
+        let (stream, bytes) = streamed(&parser, &output);
+        let most = 4 * output.len() + (64 << 10);
+        assert!(bytes <= most, "{bytes} bytes for {} of output, more than {most}", output.len());
+        assert!(stream.message().content.len() > output.len() / 2);
+    }
+}
+
+/// A call needs its record and its texts.
+#[test]
+fn a_call_takes_a_bounded_amount() {
+    const CALLS: usize = 4_096;
+    const EACH: usize = 400;
+    let left = (parser_of("tag-json-id"), format!("{STRAY}{}", SHORT_CALL.repeat(CALLS)));
+    let json = (parser_of("json-call"), SHORT_CALL.repeat(CALLS));
+    for (parser, output) in [left, json] {
+        let (stream, bytes) = streamed(&parser, &output);
+        assert_eq!(stream.message().tool_calls.len(), CALLS);
+        // The list of calls doubles, as the output does.
+        let each = bytes.saturating_sub(2 * output.len() + (64 << 10)) / CALLS;
+        println!("{each} bytes for a call");
+        assert!(each <= EACH, "{each} bytes for a call");
+    }
+}
+
 #[test]
 fn a_learnt_template_takes_little_memory() {
     const MOST: usize = 2 << 20;

@@ -35,7 +35,7 @@ pub(super) struct PieceTable {
     /// Text that was shown and taken back, and how much of it has been written again.
     pending: String,
     confirmed: usize,
-    checkpoint: Option<Checkpoint>,
+    checkpoint: Option<Box<Checkpoint>>,
 }
 
 /// How a table stood, less what of it still stands.
@@ -214,7 +214,8 @@ impl PieceTable {
     /// Notes how the text stands for [`PieceTable::rollback`].
     pub fn set_checkpoint(&mut self) {
         let pending = self.pending.len() - self.confirmed;
-        self.checkpoint = Some(Checkpoint { pending, low: self.length, slices: Vec::new(), owned: Vec::new() });
+        self.checkpoint =
+            Some(Box::new(Checkpoint { pending, low: self.length, slices: Vec::new(), owned: Vec::new() }));
     }
 
     pub fn has_checkpoint(&self) -> bool {

@@ -56,9 +56,11 @@ impl CaptureLog {
         self.entries.push(capture);
     }
 
-    /// Takes back all from this number on.
+    /// Takes back all from this number on, also those that are forgotten.
     pub(super) fn truncate(&mut self, number: usize) {
         self.entries.truncate(number.saturating_sub(self.base));
+        self.base = self.base.min(number);
+        self.forgotten = self.forgotten.min(number);
     }
 
     /// Forgets those in front of this number. Entries move once for each that is dropped.

@@ -35,17 +35,9 @@ impl Machine {
         size_of_val(self.stack.as_slice()) + size_of_val(self.captures.from(0))
     }
 
-    /// Forgets captures in front of number `read` that nothing can take back.
+    /// Forgets captures in front of number `read`, which were read: where the run goes back behind them, others come in their
+    /// place.
     pub fn forget(&mut self, read: usize) {
-        /// Frames to look at: the outermost alternative is among the first ones, or the captures stay.
-        const OUTERMOST: usize = 32;
-        let mut outermost = self.stack.iter().take(OUTERMOST);
-        let settled = match outermost.find(|frame| !matches!(frame.kind, Kind::Return | Kind::Atomic)) {
-            Some(frame) => frame.captures as usize,
-            None if self.stack.len() > OUTERMOST => 0,
-            None => read,
-        };
-        let settled = if self.committed { settled.max(self.shown) } else { settled };
-        self.captures.forget(settled.min(read).min(self.visible_count()));
+        self.captures.forget(read.min(self.visible_count()));
     }
 }
