@@ -115,9 +115,12 @@ pub const PROGRAM_SIZE: usize = 8 << 20;
 pub const PARSE_STACK: usize = 1 << 16;
 
 /// Work that the parser may take for one byte of output, averaged over the output: instructions, bytes moved over and captures
-/// taken back. What templates write takes up to 4 with one tool and 11 with ten; many short calls of one of 100 tools, or a call
-/// of a tool with 200 arguments, some 100 (`tests/growth`). A host may set another bound.
-pub const PARSE_WORK_PER_BYTE: u64 = 1_000;
+/// taken back. What templates write takes 5 to 20 with few tools (`tests/growth`). A host may set another bound.
+pub const PARSE_WORK_PER_BYTE: u64 = 200;
+
+/// The same for each alternative of a format's widest choice, about as many as there are tools, or arguments of a tool. Many short
+/// calls of one of 100 tools take 100 a byte, a call of a tool with 200 arguments as many.
+pub const PARSE_WORK_PER_ALTERNATIVE: u64 = 8;
 
 /// Work that the parser may take on top of that, once.
 pub const PARSE_WORK_BASE: u64 = 1_000_000;

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::fallback::FallbackConfig;
 use crate::grammar::{self, Grammar};
 use crate::message::{Leniency, Tool};
-use crate::peg::{self, Arena, Program, TagId, Tree, TreeParser};
+use crate::peg::{self, Arena, Budget, Program, TagId, Tree, TreeParser};
 
 /// A compiled format, and the text that the prompt has already put in the model's mouth. Immutable and cheap to clone; shared
 /// by threads.
@@ -62,6 +62,11 @@ impl Parser {
     /// The compiled format. It reads the prefill, too.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
+    }
+
+    /// What a parse may take unless the host sets another budget for its stream.
+    pub fn budget(&self) -> Budget {
+        self.program.budget()
     }
 
     /// What reads calls outside the format.

@@ -42,7 +42,7 @@ const CALL: &str =
 /// content.
 fn check(template: &str, output: &str) {
     let parser = parser(template);
-    let free = parsed(&parser, Budget::default(), output);
+    let free = parsed(&parser, parser.budget(), output);
     let (mut limited, mut calls) = (0, 0);
     for base in (0..3_000).step_by(23) {
         let ended = parsed(&parser, Budget { base, per_byte: 0 }, output);
@@ -99,8 +99,8 @@ fn nesting_that_is_too_deep_is_a_limit() {
         let open = format!("{head}<tool_call>\n{{\"name\": \"read\", \"arguments\": {{\"path\": ");
         let deep = "[".repeat(70_000);
         let output = format!("{open}{deep}");
-        let ended = parse(&parser, Budget::default(), &output, output.len());
-        let in_pieces = parse(&parser, Budget::default(), &output, 1_009);
+        let ended = parse(&parser, parser.budget(), &output, output.len());
+        let in_pieces = parse(&parser, parser.budget(), &output, 1_009);
         assert_eq!(ended, in_pieces);
         let found = ended.diagnostics().iter().find(|found| found.kind == DiagnosticKind::Limit).expect("a limit");
         assert_eq!((found.span.end, ended.status), (output.len(), Status::Recovered));

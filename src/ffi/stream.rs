@@ -365,7 +365,7 @@ pub extern "C" fn chat_stream_rollback(
 /// Sets how much work the parse may take: `base`, and `per_byte` for each byte of output; what it has taken by now counts. The
 /// units are instructions of the parser, bytes it moves over and attempts it takes back. Formats take 1 to 10 a byte, with 100
 /// tools up to 100. Where the budget is used up, the rest of the output is content, and a diagnostic of the kind
-/// `CHAT_DIAGNOSTIC_KIND_LIMIT` says so. The default is 1,000,000 and 1,000.
+/// `CHAT_DIAGNOSTIC_KIND_LIMIT` says so. The default is 1,000,000 and 200, and 8 more for each tool or, if those are more, each argument of a tool.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
 #[unsafe(no_mangle)]

@@ -190,6 +190,7 @@ impl Compiler<'_> {
             self.emit(Op::Fail);
             return;
         };
+        self.out.widest = self.out.widest.max(children.len() as u32);
         // How each of the others begins, and with what those behind it must be tried; the last of them first.
         let mut firsts: SmallVec<[(First, Bytes); 4]> = SmallVec::new();
         let mut later = self.firsts.of(last).tries();

@@ -117,6 +117,7 @@ impl Machine {
     /// A run from position `start` of an output on. It runs when it is first fed.
     pub fn new(program: Arc<Program>, start: usize) -> Self {
         Machine {
+            budget: program.budget(),
             program,
             start,
             origin: start,
@@ -134,7 +135,6 @@ impl Machine {
             shown: 0,
             kept: 0,
             work: 0,
-            budget: Budget::default(),
             searches: Searches::default(),
         }
     }

@@ -33,7 +33,7 @@
 //!
 //! **Going back.** A failure restores the last alternative, as in every PEG. The log is cut back to where it was then;
 //! [`Machine::take_kept`] tells a reader how much of what it has read still stands, and [`Machine::restore_points`] to which
-//! captures the machine may still come back, so that the reader can note how it stood there. What nothing can take back is
+//! captures the machine may still come back, so that the reader can note how it stood there. What was read is
 //! forgotten ([`Machine::forget`]). If no alternative is left the output does
 //! not match, and [`Machine::examined`] is the length of the shortest prefix that does not: a property of the bytes, not of
 //! their chunks, on which a caller can build a fallback that is the same for every chunking.

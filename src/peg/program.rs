@@ -114,6 +114,8 @@ pub struct Program {
     pub(super) sets: Vec<CharSet>,
     pub(super) markers: Vec<Markers>,
     pub(super) repeats: Vec<Bounds>,
+    /// The most alternatives that a choice has.
+    pub(super) widest: u32,
     pub(super) tests: Vec<Test>,
     pub(super) begins: Vec<Begin>,
 }
@@ -121,7 +123,7 @@ pub struct Program {
 impl Program {
     /// About what it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        let Program { ops, literals, sets, markers, repeats, tests, begins } = self;
+        let Program { ops, literals, sets, markers, repeats, tests, begins, widest: _ } = self;
         size_of_val(ops.as_slice())
             + size_of_val(repeats.as_slice())
             + size_of_val(tests.as_slice())

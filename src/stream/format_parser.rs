@@ -19,7 +19,8 @@ pub(super) struct Written {
     pub fallback: Option<Box<FallbackParser>>,
     /// The length of the output, once it is whole.
     pub whole: Option<usize>,
-    pub budget: Budget,
+    /// The host's, if it has set one.
+    pub budget: Option<Budget>,
     /// Work of fallback parsers that are gone, and where the first of them gave up.
     pub work: u64,
     pub limit: Option<usize>,
@@ -28,12 +29,16 @@ pub(super) struct Written {
 impl Written {
     pub fn new(prefill: usize, config: Arc<FallbackConfig>) -> Self {
         let builder = MessageBuilder::new(prefill);
-        Written { builder, config, fallback: None, whole: None, budget: Budget::default(), work: 0, limit: None }
+        Written { builder, config, fallback: None, whole: None, budget: None, work: 0, limit: None }
     }
 
     /// Text goes to this fallback parser from now on.
     pub fn set_fallback(&mut self, parser: Option<FallbackParser>) {
-        self.fallback = parser.map(|parser| Box::new(parser.with_budget(self.budget)));
+        let budgeted = |parser: FallbackParser| match self.budget {
+            Some(budget) => parser.with_budget(budget),
+            None => parser,
+        };
+        self.fallback = parser.map(|parser| Box::new(budgeted(parser)));
     }
 
     /// Ends the fallback parser at hand, if there is one.

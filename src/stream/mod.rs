@@ -117,7 +117,7 @@ impl Stream {
     /// Sets how much work the parse may take, by now and from here on: see [`Budget`]. Where that is used up, the rest of the
     /// output is content, and a diagnostic says so ([`crate::message::DiagnosticKind::Limit`]).
     pub fn set_budget(&mut self, budget: Budget) {
-        self.written.budget = budget;
+        self.written.budget = Some(budget);
         self.at.format.set_budget(budget);
         if let Some(parser) = self.written.fallback.take() {
             self.written.set_fallback(Some(*parser));
@@ -223,7 +223,7 @@ impl Stream {
     pub fn reset(&mut self) {
         let budget = self.written.budget;
         *self = Stream::new(&self.parser.clone());
-        self.set_budget(budget);
+        budget.into_iter().for_each(|budget| self.set_budget(budget));
     }
 
     /// Notes how the parse stands: [`Stream::rollback`] goes back to this byte of the output, or to any later one. There is one
@@ -264,7 +264,7 @@ impl Stream {
         let shown = self.written.builder.rollback(&self.output);
         (self.at, self.written.fallback, self.written.limit, self.written.whole) = (at, fallback, limit, None);
         // It may have been set since the checkpoint.
-        self.set_budget(self.written.budget);
+        self.written.budget.into_iter().for_each(|budget| self.set_budget(budget));
         let again = self.output[noted..prefill + length].to_vec();
         self.output.truncate(noted);
         self.extend(&again);

@@ -2,6 +2,7 @@
 
 use super::Machine;
 use crate::limits;
+use crate::peg::program::Program;
 
 /// How much work a run may take: a fixed amount, and some for each byte that it has looked at. The units are instructions,
 /// bytes moved over and captures taken back.
@@ -19,9 +20,11 @@ impl Budget {
     }
 }
 
-impl Default for Budget {
-    fn default() -> Self {
-        Budget { base: limits::PARSE_WORK_BASE, per_byte: limits::PARSE_WORK_PER_BYTE }
+impl Program {
+    /// What a run may take unless somebody says otherwise: more where a choice has more alternatives, as each may be tried.
+    pub fn budget(&self) -> Budget {
+        let per_byte = limits::PARSE_WORK_PER_BYTE + limits::PARSE_WORK_PER_ALTERNATIVE * u64::from(self.widest);
+        Budget { base: limits::PARSE_WORK_BASE, per_byte }
     }
 }
 
