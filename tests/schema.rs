@@ -207,6 +207,8 @@ fn what_is_not_followed_is_reported() {
     let closed = json!({"properties": {"a": {}}, "additionalProperties": {"type": "null"}});
     reported(json!({"allOf": [closed, {"properties": {"b": {}}}]}), &[("#/allOf/0/additionalProperties", WIDENED)]);
     reported(json!({"allOf": [closed, {"properties": {"a": {"type": "null"}}}]}), &[]);
+    let twice = json!([{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"type": "null"}}}]);
+    reported(json!({"allOf": twice}), &[("#/allOf", WIDENED)]);
     let shut = json!({"properties": {"a": {}}, "additionalProperties": false});
     reported(json!({"allOf": [shut, {"properties": {"b": {}}}]}), &[("#/allOf", WIDENED)]);
     reported(json!({"allOf": [shut, shut]}), &[]);

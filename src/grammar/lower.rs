@@ -253,8 +253,13 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             return Ok(Rule::Choice(common).group());
         }
         if had_enums {
-            let message = "the enums in allOf have no value in common and are left out";
-            self.note(id, "", FidelityKind::Refused, message.to_owned());
+            let message = "the enums in allOf have no value in common and are left out".to_owned();
+            self.note(id, "", FidelityKind::Refused, message);
+        }
+        let last: HashMap<_, _> = properties.iter().copied().collect();
+        let free = |schema: &NodeId| matches!(graph.node(*schema), Node::Any);
+        if !properties.iter().all(|(name, schema)| last[name] == *schema || free(schema)) {
+            self.note(id, "allOf", FidelityKind::Widened, "of a property's parts the last one is followed".to_owned());
         }
         self.object(id, &properties, &required, None, name, depth)
     }
