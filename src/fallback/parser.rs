@@ -166,6 +166,11 @@ impl FallbackParser {
         self.prose.channel
     }
 
+    /// How far the text was read.
+    pub fn read_to(&self) -> usize {
+        self.read_to
+    }
+
     /// Where the budget ended the search for calls.
     pub fn limit(&self) -> Option<usize> {
         self.limit

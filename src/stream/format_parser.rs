@@ -41,13 +41,14 @@ impl Written {
         self.fallback = parser.map(|parser| Box::new(budgeted(parser)));
     }
 
-    /// Ends the fallback parser at hand, if there is one.
-    pub fn close_fallback(&mut self, end: End, output: &[u8]) {
-        if let Some(mut parser) = self.fallback.take() {
-            parser.close(end, output, &mut self.builder);
-            self.work += parser.work();
-            self.limit = self.limit.or(parser.limit());
-        }
+    /// Ends the fallback parser at hand, if there is one, where its text ends: at `to`, or where it has read to. Gives that position.
+    pub fn close_fallback(&mut self, end: End, to: usize, output: &[u8]) -> usize {
+        let Some(mut parser) = self.fallback.take() else { return to };
+        let to = to.max(parser.read_to());
+        parser.close(end, &output[..to], &mut self.builder);
+        self.work += parser.work();
+        self.limit = self.limit.or(parser.limit());
+        to
     }
 }
 
@@ -74,7 +75,7 @@ impl Sink for Routed<'_> {
             }
             Event::End(at) => {
                 let end = if written.whole == Some(at) { End::Output } else { End::Region };
-                written.close_fallback(end, &output[..at]);
+                written.close_fallback(end, at, output);
             }
             other => written.builder.event(other),
         }

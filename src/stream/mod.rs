@@ -181,7 +181,7 @@ impl Stream {
             self.at.feed_fallback(output.len(), &mut self.written, output);
         }
         let end = if cut_off { End::Cut } else { End::Output };
-        self.written.close_fallback(end, output);
+        self.written.close_fallback(end, output.len(), output);
         self.ended(status)
     }
 
@@ -329,7 +329,7 @@ impl Progress {
         if !self.limit && written.fallback.as_ref().is_some_and(|parser| parser.channel() == Channel::Content) {
             return;
         }
-        written.close_fallback(End::Region, &output[..self.covered]);
+        self.covered = written.close_fallback(End::Region, self.covered, output);
         if !self.limit {
             let parser = written.config.behind_format(self.covered);
             written.set_fallback(parser);
