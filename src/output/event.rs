@@ -92,10 +92,11 @@ impl<'a> Text<'a> {
     /// Writes it behind what `out` has.
     pub fn write(self, out: &mut String) {
         match self {
-            Text::Raw(bytes, _) => match std::str::from_utf8(bytes) {
-                Ok(text) => out.push_str(text),
-                Err(_) => out.push_str(&lossy(bytes)),
-            },
+            // As long as a token: quicker than to have a look at all of it first.
+            Text::Raw(bytes, _) if bytes.len() <= 8 && bytes.is_ascii() => {
+                out.extend(bytes.iter().map(|byte| char::from(*byte)))
+            }
+            Text::Raw(bytes, _) => out.push_str(&lossy(bytes)),
             Text::Escaped(bytes, _) => push_quoted(&lossy(bytes), out),
             Text::Owned(text) => out.push_str(text),
         }
