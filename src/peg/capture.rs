@@ -15,12 +15,10 @@ pub struct Capture {
 
 /// Captures by number, of which the first ones may be forgotten.
 #[derive(Debug, Default)]
-pub struct CaptureLog {
+pub(super) struct CaptureLog {
     entries: Vec<Capture>,
     /// The number of the first entry.
     base: usize,
-    /// How many captures are forgotten; some of them may still be entries.
-    forgotten: usize,
 }
 
 impl Clone for CaptureLog {
@@ -31,7 +29,7 @@ impl Clone for CaptureLog {
     /// Takes the memory that is there.
     fn clone_from(&mut self, other: &Self) {
         self.entries.clone_from(&other.entries);
-        (self.base, self.forgotten) = (other.base, other.forgotten);
+        self.base = other.base;
     }
 }
 
@@ -39,11 +37,6 @@ impl CaptureLog {
     /// One more than the highest number.
     pub fn len(&self) -> usize {
         self.base + self.entries.len()
-    }
-
-    /// Whether there never was one, or all were taken back.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Those from this number on.
@@ -60,17 +53,15 @@ impl CaptureLog {
     pub(super) fn truncate(&mut self, number: usize) {
         self.entries.truncate(number.saturating_sub(self.base));
         self.base = self.base.min(number);
-        self.forgotten = self.forgotten.min(number);
     }
 
-    /// Forgets those in front of this number. Entries move once for each that is dropped.
+    /// Forgets those in front of this number, once there are enough of them: entries move once for each that is dropped.
     pub(super) fn forget(&mut self, number: usize) {
         const WORTH_MOVING: usize = 32;
-        self.forgotten = self.forgotten.max(number);
-        let gone = self.forgotten - self.base;
+        let gone = number.saturating_sub(self.base);
         if gone >= WORTH_MOVING && gone >= self.entries.len() / 2 {
             self.entries.drain(..gone);
-            self.base = self.forgotten;
+            self.base = number;
         }
     }
 }

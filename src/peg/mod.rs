@@ -64,7 +64,7 @@ mod utf8;
 use crate::find;
 
 pub use builder::Builder;
-pub use capture::{Capture, CaptureLog, Visible};
+pub use capture::{Capture, Visible};
 pub use compile::{Region, compile};
 pub use expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Ranges, SchemaRef, TagId};
 pub(crate) use find::find;

@@ -1,6 +1,5 @@
 //! Reads an output as its format says, and takes back what the machine takes back.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -68,11 +67,10 @@ impl Sink for Routed<'_> {
                 let parser = written.config.in_region(channel, at);
                 written.set_fallback(parser);
             }
-            Event::Text(_, _, Range { end, .. }) if written.fallback.is_some() => {
-                if let Some(parser) = &mut written.fallback {
-                    parser.feed(end, output, &mut written.builder);
-                }
-            }
+            Event::Text(channel, text, span) => match &mut written.fallback {
+                Some(parser) => parser.feed(span.end, output, &mut written.builder),
+                None => written.builder.event(Event::Text(channel, text, span)),
+            },
             Event::End(at) => {
                 let end = if written.whole == Some(at) { End::Output } else { End::Region };
                 written.close_fallback(end, at, output);

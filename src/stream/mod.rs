@@ -223,7 +223,9 @@ impl Stream {
     pub fn reset(&mut self) {
         let budget = self.written.budget;
         *self = Stream::new(&self.parser.clone());
-        budget.into_iter().for_each(|budget| self.set_budget(budget));
+        if let Some(budget) = budget {
+            self.set_budget(budget);
+        }
     }
 
     /// Notes how the parse stands: [`Stream::rollback`] goes back to this byte of the output, or to any later one. There is one
@@ -264,7 +266,9 @@ impl Stream {
         let shown = self.written.builder.rollback(&self.output);
         (self.at, self.written.fallback, self.written.limit, self.written.whole) = (at, fallback, limit, None);
         // It may have been set since the checkpoint.
-        self.written.budget.into_iter().for_each(|budget| self.set_budget(budget));
+        if let Some(budget) = self.written.budget {
+            self.set_budget(budget);
+        }
         let again = self.output[noted..prefill + length].to_vec();
         self.output.truncate(noted);
         self.extend(&again);
@@ -289,9 +293,8 @@ impl Stream {
         let output = &output[..to];
         if at.left.is_none() {
             match at.format.feed(output) {
-                State::Failed => at.leave(written, output),
-                State::Limit => {
-                    at.limit = true;
+                state @ (State::Failed | State::Limit) => {
+                    at.limit = state == State::Limit;
                     at.leave(written, output);
                 }
                 State::Waiting => {
