@@ -32,28 +32,37 @@ pub(crate) fn push_quoted(text: &str, out: &mut String) {
     escape(text, out, find_to_escape);
 }
 
+/// The same for one character.
+pub(crate) fn push_quoted_char(c: char, out: &mut String) {
+    if matches!(c, '\0'..' ' | '"' | '\\') { push_escape(c, out) } else { out.push(c) }
+}
+
 fn escape(text: &str, out: &mut String, find: impl Fn(&[u8]) -> Option<usize>) {
     let mut rest = text;
     while let Some(at) = find(rest.as_bytes()) {
         out.push_str(&rest[..at]);
         let mut chars = rest[at..].chars();
-        match chars.next().unwrap_or_default() {
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    write!(out, "\\u{unit:04x}").expect("a String takes all that is written to it");
-                }
-            }
-        }
+        push_escape(chars.next().unwrap_or_default(), out);
         rest = chars.as_str();
     }
     out.push_str(rest);
+}
+
+fn push_escape(c: char, out: &mut String) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\t' => out.push_str("\\t"),
+        '\r' => out.push_str("\\r"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        c => {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}").expect("a String takes all that is written to it");
+            }
+        }
+    }
 }
 
 #[cfg(test)]

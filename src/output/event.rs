@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::json_string::push_quoted;
+use crate::json_string::{push_quoted, push_quoted_char};
 use crate::peg::lossy;
 
 /// The two texts of a message.
@@ -92,13 +92,31 @@ impl<'a> Text<'a> {
     /// Writes it behind what `out` has.
     pub fn write(self, out: &mut String) {
         match self {
-            // As long as a token: quicker than to have a look at all of it first.
-            Text::Raw(bytes, _) if bytes.len() <= 8 && bytes.is_ascii() => {
-                out.extend(bytes.iter().map(|byte| char::from(*byte)))
+            Text::Raw(bytes, _) => {
+                let rest = write_token(bytes, |c| out.push(c));
+                if !rest.is_empty() {
+                    out.push_str(&lossy(rest));
+                }
             }
-            Text::Raw(bytes, _) => out.push_str(&lossy(bytes)),
-            Text::Escaped(bytes, _) => push_quoted(&lossy(bytes), out),
+            Text::Escaped(bytes, _) => {
+                let rest = write_token(bytes, |c| push_quoted_char(c, out));
+                if !rest.is_empty() {
+                    push_quoted(&lossy(rest), out);
+                }
+            }
             Text::Owned(text) => out.push_str(text),
         }
     }
+}
+
+/// Writes the ASCII that a text begins with, if it is as short as a token: byte by byte that is quicker than to look at all of
+/// it first. Gives the rest.
+fn write_token(bytes: &[u8], mut write: impl FnMut(char)) -> &[u8] {
+    let mut rest = bytes;
+    while let Some((byte, behind)) = rest.split_first().filter(|(byte, _)| byte.is_ascii() && bytes.len() <= 8) {
+        // The mask changes nothing and tells the compiler so.
+        write(char::from(byte & 0x7F));
+        rest = behind;
+    }
+    rest
 }
