@@ -155,7 +155,7 @@ impl Machine {
     /// Runs as far as `output` decides: all of the output so far, which begins with what was passed before.
     pub fn feed(&mut self, output: &[u8]) -> State {
         if self.state == State::Waiting {
-            self.run(output, Edge::Open);
+            self.resume(output);
         }
         self.state
     }
@@ -274,26 +274,35 @@ impl Machine {
     fn run(&mut self, output: &[u8], edge: Edge) {
         loop {
             let from = self.pos;
-            let mut flow = self.step(output, edge);
-            // An instruction that waits is counted when it goes on, so that the count does not depend on the pieces.
-            self.work += self.pos.saturating_sub(from) as u64 + u64::from(!matches!(flow, Flow::Wait(_)));
-            if matches!(flow, Flow::Fail) {
-                flow = self.fail(output, edge);
-            }
-            match flow {
-                Flow::Go => {}
-                Flow::Wait(reach) => {
-                    self.reach = reach;
-                    self.examine(output.len());
-                    return;
-                }
-                Flow::Fail | Flow::Stop => return,
-            }
-            if self.stack.len() > limits::PARSE_STACK || self.overdraft() > self.budget.base {
-                self.state = State::Limit;
+            let flow = self.step(output, edge);
+            if !self.follow(flow, from, output, edge) {
                 return;
             }
         }
+    }
+
+    /// Goes where an instruction leads that began at `from`. Whether the run goes on.
+    #[inline(always)]
+    fn follow(&mut self, mut flow: Flow, from: usize, output: &[u8], edge: Edge) -> bool {
+        // An instruction that waits is counted when it goes on, so that the count does not depend on the pieces.
+        self.work += self.pos.saturating_sub(from) as u64 + u64::from(!matches!(flow, Flow::Wait(_)));
+        if matches!(flow, Flow::Fail) {
+            flow = self.fail(output, edge);
+        }
+        match flow {
+            Flow::Go => {}
+            Flow::Wait(reach) => {
+                self.reach = reach;
+                self.examine(output.len());
+                return false;
+            }
+            Flow::Fail | Flow::Stop => return false,
+        }
+        if self.stack.len() > limits::PARSE_STACK || self.overdraft() > self.budget.base {
+            self.state = State::Limit;
+            return false;
+        }
+        true
     }
 
     /// One instruction. Where it needs a byte that is not there: `Wait` if the edge is open or cut, a decision if final.

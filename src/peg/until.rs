@@ -72,21 +72,26 @@ impl Markers {
 
     /// The first marker, or half marker, in `text` at or after `from`.
     pub fn find(&self, text: &[u8], from: usize) -> Found {
-        let mut at = from;
-        while let Some(step) = text.get(at..).and_then(|rest| self.next_head(rest)) {
-            at += step;
+        self.next_head(&text[from..]).map_or(Found::Nothing, |step| self.find_behind(text, from + step))
+    }
+
+    /// The same where a marker's first byte is at `at`.
+    #[inline(never)]
+    fn find_behind(&self, text: &[u8], mut at: usize) -> Found {
+        loop {
             // Most heads are nobody's: a look at the byte behind tells.
-            if text.get(at + 1).is_some_and(|&next| !self.seconds.contains(next)) {
-                at += 1;
-                continue;
+            if text.get(at + 1).is_none_or(|&next| self.seconds.contains(next)) {
+                match self.at(&text[at..]) {
+                    Begun::Whole(length) => return Found::Whole(at, at + length),
+                    Begun::Half => return Found::Half(at),
+                    Begun::Not => {}
+                }
             }
-            match self.at(&text[at..]) {
-                Begun::Whole(length) => return Found::Whole(at, at + length),
-                Begun::Half => return Found::Half(at),
-                Begun::Not => at += 1,
+            match self.next_head(&text[at + 1..]) {
+                Some(step) => at += 1 + step,
+                None => return Found::Nothing,
             }
         }
-        Found::Nothing
     }
 
     /// What of a marker is at the start of a text that begins as one does. Byte by byte it leaves fewer markers, which stand next

@@ -2,6 +2,7 @@
 
 use super::{Edge, Flow, Machine};
 use crate::peg::find::{find2, find3};
+use crate::peg::program::Op;
 use crate::peg::until::Found;
 use crate::peg::utf8::{Decoded, decode, incomplete_tail};
 
@@ -18,6 +19,20 @@ const ESCAPED: [bool; 256] = {
 };
 
 impl Machine {
+    /// Most pieces of an output are text, and the instruction at hand moves over it: that needs nothing of what a run of many
+    /// instructions sets up.
+    pub(super) fn resume(&mut self, output: &[u8]) {
+        let from = self.pos;
+        let flow = match self.program.ops[self.ip as usize] {
+            Op::StringBody(delimiter, other) => self.string_body(output, [delimiter, other], Edge::Open),
+            Op::Until(index) => self.until(output, index, Edge::Open),
+            _ => return self.run(output, Edge::Open),
+        };
+        if self.follow(flow, from, output, Edge::Open) {
+            self.run(output, Edge::Open);
+        }
+    }
+
     pub(super) fn character(&mut self, output: &[u8]) -> Decoded {
         let decoded = decode(&output[self.pos..]);
         if let Decoded::Char(_, length) | Decoded::Broken(length) = decoded {
