@@ -23,17 +23,17 @@ impl<T> Default for PersistentStack<T> {
     }
 }
 
-impl<T: Clone> PersistentStack<T> {
+impl<T: Copy> PersistentStack<T> {
     pub fn push(&mut self, value: T) {
         self.entries.push((value, self.top));
         self.top = self.entries.len();
     }
 
-    pub fn pop(&mut self) {
-        if let Some(&(_, below)) = self.top.checked_sub(1).and_then(|at| self.entries.get(at)) {
-            self.top = below;
-            self.entries.truncate(below.max(self.kept));
-        }
+    pub fn pop(&mut self) -> Option<T> {
+        let &(value, below) = self.entries.get(self.top.checked_sub(1)?)?;
+        self.top = below;
+        self.entries.truncate(below.max(self.kept));
+        Some(value)
     }
 
     pub fn clear(&mut self) {

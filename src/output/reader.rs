@@ -21,7 +21,7 @@ use crate::peg::{Capture, Machine, incomplete_tail, lossy};
 #[derive(Clone, Default)]
 pub(crate) struct CaptureReader {
     state: State,
-    /// The regions being read, outermost first, each from where on it is still to be read.
+    /// The regions around the one being read, outermost first.
     regions: PersistentStack<(Tag, usize)>,
     /// The objects and arrays of arguments that are open, outermost first, and whether they have a member; the first is the
     /// object of all arguments.
@@ -39,6 +39,8 @@ struct State {
     read: usize,
     /// Everything before this position is in the message, or is markup of something that is.
     covered: usize,
+    /// The region being read, and from where on it is still to be read.
+    region: Option<(Tag, usize)>,
     call: CallState,
     flags: CallFlags,
     /// Where the id stands that came before the name of its call.
@@ -79,9 +81,7 @@ impl CaptureReader {
 
     /// Reads the text of the region that is open, up to a position.
     pub fn read_text(&mut self, reach: usize, output: &[u8], sink: &mut impl Sink) {
-        if let Some(&(tag, _)) = self.regions.last().filter(|(tag, _)| tag.streams()) {
-            self.text(tag, reach, output, false, sink);
-        }
+        self.text(reach, output, false, sink);
     }
 
     /// Reads all that a machine shows which goes back behind nothing that was read.
@@ -165,27 +165,29 @@ impl CaptureReader {
             Tag::Reasoning => sink.event(Event::Begin(Channel::Reasoning, pos)),
             _ => {}
         }
-        self.regions.push((tag, pos));
+        if let Some(outer) = self.state.region.replace((tag, pos)) {
+            self.regions.push(outer);
+        }
     }
 
     fn close(&mut self, tag: Tag, pos: usize, output: &[u8], sink: &mut impl Sink) {
-        let Some(&(_, from)) = self.regions.last().filter(|(open, _)| *open == tag) else { return };
+        let Some((_, from)) = self.state.region.filter(|(open, _)| *open == tag) else { return };
         match tag {
             Tag::Object => self.end_container("}", pos, sink),
             Tag::Array => self.end_container("]", pos, sink),
             Tag::Key => {
-                self.text(tag, pos, output, true, sink);
+                self.text(pos, output, true, sink);
                 self.close_text(pos, sink);
                 self.markup(":", pos, sink);
             }
             Tag::Content | Tag::Reasoning => {
-                self.text(tag, pos, output, true, sink);
+                self.text(pos, output, true, sink);
                 sink.event(Event::End(pos));
             }
-            _ if tag.streams() => self.text(tag, pos, output, true, sink),
+            _ if tag.streams() => self.text(pos, output, true, sink),
             _ => self.word(tag, from..pos, output, sink),
         }
-        self.regions.pop();
+        self.state.region = self.regions.pop();
         self.cover(pos);
     }
 
@@ -277,9 +279,9 @@ impl CaptureReader {
         }
     }
 
-    /// More of a streaming region, up to `to`.
-    fn text(&mut self, tag: Tag, to: usize, output: &[u8], whole: bool, sink: &mut impl Sink) {
-        let Some(&(_, from)) = self.regions.last() else { return };
+    /// More of the region being read, if its text streams, up to `to`.
+    fn text(&mut self, to: usize, output: &[u8], whole: bool, sink: &mut impl Sink) {
+        let Some((tag, from)) = self.state.region else { return };
         if to <= from {
             return;
         }
@@ -310,10 +312,10 @@ impl CaptureReader {
                 self.scratch = json;
             }
             Tag::ArgText | Tag::Key => self.arguments(Text::Escaped(bytes, from), from..to, sink),
-            _ => {}
+            _ => return,
         }
-        if to > from {
-            self.regions.set_last((tag, to));
+        if let Some((_, from)) = &mut self.state.region {
+            *from = to;
         }
         self.cover(to);
     }
