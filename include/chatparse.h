@@ -1852,7 +1852,8 @@ chat_status chat_stream_set_budget(chat_stream *stream,
                                    chat_error **error);
 
 /**
- * The work that the parse has taken so far, in the units of `chat_stream_set_budget`. 0 for NULL.
+ * The work that the parse has taken so far, in the units of `chat_stream_set_budget`. It never falls before `chat_stream_reset`:
+ * what `chat_stream_rollback` takes back was done and counts, here, while the budget is for the output as it stands. 0 for NULL.
  */
 uint64_t chat_stream_work(const chat_stream *stream);
 

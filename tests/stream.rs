@@ -187,7 +187,9 @@ fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
     let feed = |stream: &mut Stream, sum: &mut Sum, pieces: &[u8], fed: &mut usize| {
         for piece in pieces.chunks(1 + cuts.len()) {
             *fed += piece.len();
+            let work = stream.work();
             sum.add(stream.feed(piece), *fed);
+            assert!(stream.work() >= work, "{name}: {work} before {piece:?}");
         }
     };
     for [at, stays, other] in rounds {
@@ -202,7 +204,9 @@ fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
                 stream.finish(cut_off);
                 sum.add(stream.deltas(), fed);
             }
+            let work = stream.work();
             sum.withdraw(stream.rollback(stays).unwrap());
+            assert!(stream.work() >= work, "{name}: what is taken back was done");
             fed = stays;
             if stays > 0 && stays > at {
                 let text = String::from_utf8_lossy(output);

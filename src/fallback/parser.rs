@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::FallbackConfig;
 use super::dialects::{CANDIDATE, Place};
 use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Sink, Text};
-use crate::peg::{Budget, Machine, Program, State, incomplete_tail};
+use crate::peg::{Budget, Machine, Program, Rewindable, State, incomplete_tail};
 
 /// What ends a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,21 +35,14 @@ pub(crate) struct FallbackParser {
     place: Place,
     /// Where its machine began.
     start: usize,
-    machine: Machine,
-    /// The machine as it was some time ago, to run it again up to where a call broke off.
-    earlier: Machine,
-    earlier_at: usize,
+    run: Rewindable,
     reader: CaptureReader,
-    /// How far the text was read.
-    read_to: usize,
     prose: Prose,
     /// Where the calls begin that end the text so far, if calls count there only.
     candidates: Option<usize>,
     /// From here on everything is text.
     gave_up: bool,
     limit: Option<usize>,
-    /// Work of machines that are gone.
-    work: u64,
 }
 
 /// Text that is no call.
@@ -133,31 +126,24 @@ impl FallbackParser {
     /// `None` where there are no calls to look for.
     pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, place: Place, at: usize) -> Option<Self> {
         let program = config.program(place)?;
-        let machine = Machine::committed(Arc::clone(&program), at);
+        let run = Rewindable::new(Machine::committed(Arc::clone(&program), at));
         Some(FallbackParser {
             config,
             program,
             place,
             start: at,
-            earlier: machine.clone(),
-            earlier_at: at,
-            machine,
+            run,
             reader: CaptureReader::new(at),
-            read_to: at,
             prose: Prose { channel, shown: at, known: at },
             candidates: None,
             gave_up: false,
             limit: None,
-            work: 0,
         })
     }
 
-    /// The same with another budget from here on. The machine is run again from here at the earliest: from further back, a
-    /// smaller budget would end the run before it is here.
+    /// The same with another budget from here on.
     pub fn with_budget(mut self, budget: Budget) -> Self {
-        self.machine.set_budget(budget);
-        self.earlier.clone_from(&self.machine);
-        self.earlier_at = self.read_to;
+        self.run.set_budget(budget);
         self
     }
 
@@ -168,7 +154,7 @@ impl FallbackParser {
 
     /// How far the text was read.
     pub fn read_to(&self) -> usize {
-        self.read_to
+        self.run.read_to()
     }
 
     /// Where the budget ended the search for calls.
@@ -178,19 +164,19 @@ impl FallbackParser {
 
     /// Work so far.
     pub fn work(&self) -> u64 {
-        self.work + self.machine.work()
+        self.run.work()
     }
 
     /// Reads on, up to `to`.
     pub fn feed(&mut self, to: usize, output: &[u8], builder: &mut MessageBuilder) {
-        while self.read_to < to && !self.gave_up {
-            let end = to.min(self.read_to + PIECE);
+        while self.read_to() < to && !self.gave_up {
+            let end = to.min(self.read_to() + PIECE);
             self.advance(&output[..end], builder);
         }
         let whole = to - incomplete_tail(&output[..to]);
-        if self.gave_up && self.read_to < whole {
+        if self.gave_up && self.read_to() < whole {
             self.prose.show(whole, output, builder);
-            self.read_to = whole;
+            self.run.set_read_to(whole);
         }
     }
 
@@ -200,7 +186,7 @@ impl FallbackParser {
             _ if self.gave_up => self.prose.show(output.len(), output, builder),
             (Place::Anywhere, End::Cut) => {}
             (Place::Anywhere, _) => self.close_anywhere(output, builder),
-            (Place::AtEnd, End::Output) if self.machine.finish(output, self.reader.captures_read(), 0) => {
+            (Place::AtEnd, End::Output) if self.run.machine.finish(output, self.reader.captures_read(), 0) => {
                 self.note_candidates(output, builder);
                 match self.candidates {
                     Some(from) => self.read_candidates(from, output, builder),
@@ -213,13 +199,13 @@ impl FallbackParser {
     }
 
     fn close_anywhere(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        let whole = self.machine.finish(output, self.reader.captures_read(), 0);
+        let whole = self.run.machine.finish(output, self.reader.captures_read(), 0);
         if whole {
             self.read(output, builder);
         }
         self.prose.show(self.prose.known, output, builder);
         let rest = self.reader.covered();
-        if self.machine.state() == State::Limit {
+        if self.run.machine.state() == State::Limit {
             self.limit = Some(rest);
         }
         // Behind arguments that are not whole, white space is nothing.
@@ -231,17 +217,13 @@ impl FallbackParser {
     }
 
     fn advance(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        self.machine.feed(output);
-        while matches!(self.machine.state(), State::Failed | State::Limit) && !self.gave_up {
+        self.run.machine.feed(output);
+        while matches!(self.run.machine.state(), State::Failed | State::Limit) && !self.gave_up {
             self.start_anew(output, builder);
         }
         if !self.gave_up {
             self.read(output, builder);
-            self.read_to = output.len();
-            if self.read_to - self.earlier_at >= PIECE {
-                self.earlier.clone_from(&self.machine);
-                self.earlier_at = self.read_to;
-            }
+            self.run.set_read_to(output.len());
         }
     }
 
@@ -250,18 +232,14 @@ impl FallbackParser {
             return self.note_candidates(output, builder);
         }
         let mut found = Found { prose: &mut self.prose, output, builder };
-        self.reader.read_all(&mut self.machine, output, &mut found);
+        self.reader.read_all(&mut self.run.machine, output, &mut found);
     }
 
     /// A call broke off. What could be seen of it before the byte that did not fit stands.
     fn start_anew(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        let limit = self.machine.state() == State::Limit;
-        let fits = self.machine.examined().saturating_sub(1).clamp(self.read_to, output.len());
-        self.work += self.machine.work();
-        self.machine = self.earlier.clone();
-        self.machine.feed(&output[..fits]);
+        let limit = self.run.machine.state() == State::Limit;
+        let fits = self.run.rewind(output);
         self.read(&output[..fits], builder);
-        self.read_to = fits;
         let covered = self.reader.covered();
         if limit || covered <= self.start {
             self.gave_up = true;
@@ -273,19 +251,16 @@ impl FallbackParser {
             }
             return;
         }
-        let spent = self.machine.overdraft();
-        self.work += self.machine.work() - spent;
-        let budget = self.machine.budget();
-        self.machine = Machine::committed(Arc::clone(&self.program), covered).with_budget(budget, spent);
-        (self.earlier, self.earlier_at) = (self.machine.clone(), covered);
+        let (budget, spent) = (self.run.machine.budget(), self.run.machine.overdraft());
+        self.run.replace(Machine::committed(Arc::clone(&self.program), covered).with_budget(budget, spent));
         (self.start, self.reader) = (covered, CaptureReader::new(covered));
-        self.machine.feed(output);
+        self.run.machine.feed(output);
     }
 
     /// Notes where the calls begin that no text follows.
     fn note_candidates(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        self.machine.take_kept();
-        let visible = self.machine.visible();
+        self.run.machine.take_kept();
+        let visible = self.run.machine.visible();
         for capture in visible.from(self.reader.captures_read()) {
             if capture.tag == CANDIDATE {
                 self.candidates = self.candidates.or(Some(capture.pos));
@@ -295,16 +270,16 @@ impl FallbackParser {
         }
         let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, output, builder };
         self.reader.read_text(visible.reach, output, &mut noted);
-        self.machine.forget(self.reader.captures_read());
+        self.run.machine.forget(self.reader.captures_read());
     }
 
     fn read_candidates(&mut self, from: usize, output: &[u8], builder: &mut MessageBuilder) {
         let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, Place::Anywhere, from);
         if let Some(parser) = parser {
-            let mut parser = parser.with_budget(self.machine.budget());
+            let mut parser = parser.with_budget(self.run.machine.budget());
             parser.feed(output.len(), output, builder);
             parser.close(End::Output, output, builder);
-            self.work += parser.work();
+            self.run.add_work(parser.work());
         }
     }
 }

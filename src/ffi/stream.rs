@@ -383,7 +383,8 @@ pub extern "C" fn chat_stream_set_budget(
     })
 }
 
-/// The work that the parse has taken so far, in the units of `chat_stream_set_budget`. 0 for NULL.
+/// The work that the parse has taken so far, in the units of `chat_stream_set_budget`. It never falls before `chat_stream_reset`:
+/// what `chat_stream_rollback` takes back was done and counts, here, while the budget is for the output as it stands. 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_work(stream: Option<&chat_stream>) -> u64 {
     chat_stream::usable(stream).map_or(0, |parse| parse.stream.work())

@@ -2,12 +2,14 @@
 
 mod budget;
 mod captured;
+mod rewind;
 mod scan;
 mod test;
 
 use std::sync::Arc;
 
 pub use budget::Budget;
+pub use rewind::Rewindable;
 
 use super::capture::{Capture, CaptureLog};
 use super::program::{Op, Program};

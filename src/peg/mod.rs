@@ -36,7 +36,8 @@
 //! captures the machine may still come back, so that the reader can note how it stood there. What was read is
 //! forgotten ([`Machine::forget`]). If no alternative is left the output does
 //! not match, and [`Machine::examined`] is the length of the shortest prefix that does not: a property of the bytes, not of
-//! their chunks, on which a caller can build a fallback that is the same for every chunking.
+//! their chunks, on which a caller can build a fallback that is the same for every chunking. What showed just before it,
+//! [`Rewindable`] tells.
 //!
 //! **The end.** [`Machine::finish`] tries the rest of the program with "no more bytes" as a fact: half a marker is text
 //! then, half a literal is a mismatch. Where that fails, [`Machine::cut`] takes what is there as it stands.
@@ -68,7 +69,7 @@ pub use capture::{Capture, Visible};
 pub use compile::{Region, compile};
 pub use expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Ranges, SchemaRef, TagId};
 pub(crate) use find::find;
-pub use machine::{Budget, Machine, State};
+pub use machine::{Budget, Machine, Rewindable, State};
 pub use program::Program;
 pub use tree::{Node, Outcome, Tree, TreeParser};
 pub use utf8::{incomplete_tail, lossy};

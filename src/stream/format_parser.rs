@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::fallback::{End, FallbackConfig, FallbackParser};
 use crate::format::Tag;
 use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, ReaderMark, Sink};
-use crate::peg::{Budget, Capture, Machine, Program, State};
+use crate::peg::{Budget, Capture, Machine, Program, Rewindable, State, Visible};
 
 /// What both parsers write to.
 #[derive(Clone)]
@@ -20,18 +20,18 @@ pub(super) struct Written {
     pub whole: Option<usize>,
     /// The host's, if it has set one.
     pub budget: Option<Budget>,
-    /// Work of fallback parsers that are gone, and where the first of them gave up.
-    pub work: u64,
+    /// Work of parsers that are gone, and where the first fallback parser of them gave up.
+    pub gone: u64,
     pub limit: Option<usize>,
 }
 
 impl Written {
     pub fn new(prefill: usize, config: Arc<FallbackConfig>) -> Self {
         let builder = MessageBuilder::new(prefill);
-        Written { builder, config, fallback: None, whole: None, budget: None, work: 0, limit: None }
+        Written { builder, config, fallback: None, whole: None, budget: None, gone: 0, limit: None }
     }
 
-    /// Text goes to this fallback parser from now on.
+    /// Text goes to this fallback parser from now on. The budget that was set last is its own, too.
     pub fn set_fallback(&mut self, parser: Option<FallbackParser>) {
         let budgeted = |parser: FallbackParser| match self.budget {
             Some(budget) => parser.with_budget(budget),
@@ -40,12 +40,25 @@ impl Written {
         self.fallback = parser.map(|parser| Box::new(budgeted(parser)));
     }
 
+    /// Sets the fallback parser back to how it was. What it has done since counts as work.
+    pub fn restore_fallback(&mut self, earlier: Option<&FallbackParser>) {
+        let work = self.work();
+        self.set_fallback(earlier.cloned());
+        self.gone = 0;
+        self.gone = work - self.work();
+    }
+
+    /// Work so far, also what was taken back, but for the format's parser.
+    pub fn work(&self) -> u64 {
+        self.gone + self.fallback.as_ref().map_or(0, |parser| parser.work())
+    }
+
     /// Ends the fallback parser at hand, if there is one, where its text ends: at `to`, or where it has read to. Gives that position.
     pub fn close_fallback(&mut self, end: End, to: usize, output: &[u8]) -> usize {
         let Some(mut parser) = self.fallback.take() else { return to };
         let to = to.max(parser.read_to());
         parser.close(end, &output[..to], &mut self.builder);
-        self.work += parser.work();
+        self.gone += parser.work();
         self.limit = self.limit.or(parser.limit());
         to
     }
@@ -108,50 +121,29 @@ fn restore_points(machine: &Machine, from: usize, to: usize) -> RestorePoints {
     points
 }
 
-/// Bytes between two states of the machine that are kept to run it again from: as many as were read, within bounds.
-const FIRST_STRIDE: usize = 1 << 10;
-const STRIDE: usize = 64 << 10;
-
 #[derive(Clone)]
 pub(super) struct FormatParser {
-    machine: Machine,
-    /// The machine as it was some time ago, and how far it had read.
-    earlier: Machine,
-    earlier_at: usize,
+    run: Rewindable,
     reader: CaptureReader,
-    read_to: usize,
     /// The outermost first. Some may be of no use any more.
     snapshots: Vec<Snapshot>,
-    /// Work of machines that are gone.
-    work: u64,
 }
 
 impl FormatParser {
     /// A parser of a text whose first `prefill` bytes are not output.
     pub fn new(program: &Arc<Program>, prefill: usize) -> Self {
-        let machine = Machine::new(Arc::clone(program), 0);
-        FormatParser {
-            earlier: machine.clone(),
-            earlier_at: 0,
-            machine,
-            reader: CaptureReader::new(prefill),
-            read_to: 0,
-            snapshots: Vec::new(),
-            work: 0,
-        }
+        let run = Rewindable::new(Machine::new(Arc::clone(program), 0));
+        FormatParser { run, reader: CaptureReader::new(prefill), snapshots: Vec::new() }
     }
 
-    /// Another budget from here on. The machine is run again from here at the earliest: from further back, a smaller budget would
-    /// end the run before it is here.
+    /// Another budget from here on.
     pub fn set_budget(&mut self, budget: Budget) {
-        self.machine.set_budget(budget);
-        self.earlier.clone_from(&self.machine);
-        self.earlier_at = self.read_to;
+        self.run.set_budget(budget);
     }
 
     /// Work so far.
     pub fn work(&self) -> u64 {
-        self.work + self.machine.work()
+        self.run.work()
     }
 
     /// Everything before this position is in the message or is its markup.
@@ -161,53 +153,52 @@ impl FormatParser {
 
     /// Whether the budget ended the run.
     pub fn is_over_budget(&self) -> bool {
-        self.machine.state() == State::Limit
+        self.run.machine.state() == State::Limit
     }
 
     /// Runs the machine over more of the output.
     pub fn feed(&mut self, output: &[u8]) -> State {
-        self.machine.feed(output)
+        self.run.machine.feed(output)
     }
 
     /// The model has ended the output. Whether all of it matches.
     pub fn finish(&mut self, output: &[u8], prefill: usize) -> bool {
-        self.machine.finish(output, self.reader.captures_read(), prefill)
+        self.run.machine.finish(output, self.reader.captures_read(), prefill)
     }
 
     /// The output was cut off. Whether it is the beginning of a match.
     pub fn cut(&mut self, output: &[u8]) -> bool {
-        self.machine.cut(output)
+        self.run.machine.cut(output)
     }
 
     /// Whether a text has begun, with a byte or more of it, that does not show.
     pub fn hides_text(&self, output: &[u8]) -> bool {
         let begins = |capture: &Capture| capture.opens && capture.pos < output.len();
-        let mut hidden = self.machine.visible().hidden().iter().filter(|capture| begins(capture));
+        let mut hidden = self.run.machine.visible().hidden().iter().filter(|capture| begins(capture));
         hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::streams))
     }
 
-    /// Reads what the machine shows. `false`: it contradicts what the message says already.
+    /// Reads what the machine shows. `false`: it contradicts what the message says already. In place, as for most pieces there is
+    /// little to it.
+    #[inline(always)]
     pub fn read(&mut self, written: &mut Written, output: &[u8]) -> bool {
-        let kept = self.machine.take_kept();
+        let kept = self.run.machine.take_kept();
         if kept < self.reader.captures_read() && !self.undo(kept, written, output) {
             return false;
         }
-        if self.reader.captures_read() < self.machine.visible().count {
+        let Visible { count, reach, .. } = self.run.machine.visible();
+        if self.reader.captures_read() < count {
             self.read_captures(written, output);
         }
-        self.reader.read_text(self.machine.visible().reach, output, &mut Routed { written, output });
-        self.read_to = output.len();
-        let stride = self.earlier_at.clamp(FIRST_STRIDE, STRIDE);
-        if self.read_to - self.earlier_at >= stride && self.read_to - self.earlier_at >= self.machine.held() {
-            self.earlier.clone_from(&self.machine);
-            self.earlier_at = self.read_to;
-        }
+        self.reader.read_text(reach, output, &mut Routed { written, output });
+        self.run.set_read_to(output.len());
         !written.builder.contradicted()
     }
 
+    #[inline(never)]
     fn read_captures(&mut self, written: &mut Written, output: &[u8]) {
-        let (read, visible) = (self.reader.captures_read(), self.machine.visible());
-        let mut points = restore_points(&self.machine, read, visible.count);
+        let (read, visible) = (self.reader.captures_read(), self.run.machine.visible());
+        let mut points = restore_points(&self.run.machine, read, visible.count);
         let needed = |snapshot: &Snapshot| points.below.is_some_and(|below| snapshot.reader.captures_read() <= below);
         while self.snapshots.pop_if(|snapshot| !needed(snapshot)).is_some() {}
         self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
@@ -223,10 +214,11 @@ impl FormatParser {
             }
             self.reader.read(capture, output, &mut Routed { written, output });
         }
-        self.machine.forget(self.reader.captures_read());
+        self.run.machine.forget(self.reader.captures_read());
     }
 
     /// Takes back what was read behind the first `kept` captures.
+    #[cold]
     fn undo(&mut self, kept: usize, written: &mut Written, output: &[u8]) -> bool {
         while self.snapshots.pop_if(|snapshot| snapshot.reader.captures_read() > kept).is_some() {}
         let snapshot = self.snapshots.last().filter(|snapshot| snapshot.reader.captures_read() == kept);
@@ -234,21 +226,14 @@ impl FormatParser {
         let Some(snapshot) = snapshot else { return false };
         self.reader.restore(&snapshot.reader);
         written.builder.undo(snapshot.builder, output);
-        written.fallback.clone_from(&snapshot.fallback);
+        written.restore_fallback(snapshot.fallback.as_deref());
         true
     }
 
     /// The output does not match any more. What could be seen just before the first byte that does not fit stands, so nothing
     /// depends on how the output was cut; to see it, the machine runs once more over the last bytes.
     pub fn leave(&mut self, written: &mut Written, output: &[u8]) {
-        let fits = self.machine.examined().saturating_sub(1).clamp(self.read_to, output.len());
-        if fits > self.read_to {
-            self.work += self.machine.work();
-            self.machine = self.earlier.clone();
-            self.machine.feed(&output[..self.read_to]);
-            self.machine.take_kept();
-            self.machine.feed(&output[..fits]);
-            self.read(written, &output[..fits]);
-        }
+        let fits = self.run.rewind(output);
+        self.read(written, &output[..fits]);
     }
 }

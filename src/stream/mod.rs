@@ -99,18 +99,17 @@ const PIECE: usize = 64 << 10;
 impl Stream {
     /// A parse at the start of the output. What the prompt has begun (a prefilled message) shows with the first feed.
     pub fn new(parser: &Parser) -> Self {
-        let output = parser.prefill().as_bytes().to_vec();
-        let prefill = output.len();
+        let prefill = parser.prefill().len();
         let format = FormatParser::new(parser.program(), prefill);
         let mut stream = Stream {
             parser: parser.clone(),
-            output,
+            output: Vec::new(),
             written: Written::new(prefill, Arc::clone(parser.fallback())),
             at: Progress { format, left: None, limit: false, covered: prefill },
             checkpoint: None,
             fresh: true,
         };
-        stream.advance(prefill);
+        stream.extend(parser.prefill().as_bytes());
         stream
     }
 
@@ -125,10 +124,10 @@ impl Stream {
     }
 
     /// The work so far: instructions, bytes moved over and captures taken back by the parsing machines, and text that was taken
-    /// back.
+    /// back. It never falls before [`Stream::reset`]: what a rollback takes back was done, though the budget is for the output as
+    /// it stands.
     pub fn work(&self) -> u64 {
-        let fallback = self.written.fallback.as_ref().map_or(0, |parser| parser.work());
-        self.at.format.work() + self.written.work + fallback + self.written.builder.undone()
+        self.at.format.work() + self.written.work() + self.written.builder.undone()
     }
 
     /// Appends output and says what it adds to the message. Costs as much as the new bytes. Bytes may be cut anywhere, also
@@ -142,11 +141,13 @@ impl Stream {
     fn extend(&mut self, bytes: &[u8]) {
         let mut to = self.output.len();
         self.output.extend_from_slice(bytes);
-        while self.output.len() - to > PIECE {
-            to += PIECE;
+        loop {
+            to = self.output.len().min(to + PIECE);
             self.advance(to);
+            if to == self.output.len() {
+                return;
+            }
         }
-        self.advance(self.output.len());
     }
 
     /// Ends the output: `cut_off` where a limit ended it and not the model. What that still adds is in
@@ -154,34 +155,14 @@ impl Stream {
     pub fn finish(&mut self, cut_off: bool) -> Ended {
         self.begin();
         let prefill = self.prefill();
-        let output = &self.output[..];
-        let mut status = Status::Recovered;
-        if !cut_off {
-            self.written.whole = Some(output.len());
-        }
-        if self.at.left.is_none() {
-            if !cut_off && self.at.format.finish(output, prefill) {
-                status = Status::Complete;
-            } else if self.at.format.cut(output) {
-                status = Status::Partial;
-            } else {
-                self.at.limit = self.at.format.is_over_budget();
-                self.at.leave_at(self.at.format.covered(), &mut self.written, output);
-            }
-        }
-        if self.at.left.is_none() {
-            let agrees = self.at.format.read(&mut self.written, output);
-            // The model ended in the middle of what does not show yet and never will. Half a marker says nothing; text does.
-            if !agrees || !cut_off && status == Status::Partial && self.at.format.hides_text(output) {
-                self.at.leave_at(self.at.format.covered(), &mut self.written, output);
-            }
-        }
-        if self.at.left.is_some() {
-            status = Status::Recovered;
-            self.at.feed_fallback(output.len(), &mut self.written, output);
-        }
+        let Stream { at, written, output, .. } = self;
         let end = if cut_off { End::Cut } else { End::Output };
-        self.written.close_fallback(end, output.len(), output);
+        written.whole = Some(output.len()).filter(|_| !cut_off);
+        let status = at.finish_format(end, prefill, written, output).unwrap_or_else(|| {
+            at.feed_fallback(output.len(), written, output);
+            Status::Recovered
+        });
+        written.close_fallback(end, output.len(), output);
         self.ended(status)
     }
 
@@ -264,10 +245,12 @@ impl Stream {
         }
         let Checkpoint { length: noted, at, fallback, limit } = Checkpoint::clone(checkpoint);
         let shown = self.written.builder.rollback(&self.output);
-        (self.at, self.written.fallback, self.written.limit, self.written.whole) = (at, fallback, limit, None);
-        // It may have been set since the checkpoint.
+        // Work and budget are not taken back.
+        self.written.gone += self.at.format.work() - at.format.work();
+        self.written.restore_fallback(fallback.as_deref());
+        (self.at, self.written.limit, self.written.whole) = (at, limit, None);
         if let Some(budget) = self.written.budget {
-            self.set_budget(budget);
+            self.at.format.set_budget(budget);
         }
         let again = self.output[noted..prefill + length].to_vec();
         self.output.truncate(noted);
@@ -291,36 +274,48 @@ impl Stream {
     fn advance(&mut self, to: usize) {
         let Stream { at, written, output, .. } = self;
         let output = &output[..to];
-        if at.left.is_none() {
-            match at.format.feed(output) {
-                state @ (State::Failed | State::Limit) => {
-                    at.limit = state == State::Limit;
-                    at.leave(written, output);
-                }
-                State::Waiting => {
-                    if !at.format.read(written, output) {
-                        at.leave_at(at.format.covered(), written, output);
-                    }
-                }
-                State::Accepted(end) => {
-                    let agrees = at.format.read(written, output);
-                    if !agrees || end < output.len() {
-                        at.leave_at(if agrees { end } else { at.format.covered() }, written, output);
-                    }
-                }
-            }
-        }
-        if at.left.is_some() {
+        if !at.feed_format(written, output) {
             at.feed_fallback(output.len() - incomplete_tail(output), written, output);
         }
     }
 }
 
 impl Progress {
-    /// The format's parser has failed.
-    fn leave(&mut self, written: &mut Written, output: &[u8]) {
-        self.format.leave(written, output);
+    /// Reads on as the format says. `false`: the output has left it.
+    fn feed_format(&mut self, written: &mut Written, output: &[u8]) -> bool {
+        if self.left.is_some() {
+            return false;
+        }
+        let state = self.format.feed(output);
+        let at = match state {
+            State::Failed | State::Limit => {
+                self.limit = state == State::Limit;
+                self.format.leave(written, output);
+                self.format.covered()
+            }
+            _ if !self.format.read(written, output) => self.format.covered(),
+            State::Accepted(end) if end < output.len() => end,
+            _ => return true,
+        };
+        self.leave_at(at, written, output);
+        false
+    }
+
+    /// Ends the output as the format says: how it relates to the format, unless it has left it.
+    fn finish_format(&mut self, end: End, prefill: usize, written: &mut Written, output: &[u8]) -> Option<Status> {
+        if self.left.is_some() {
+            return None;
+        }
+        let whole = end == End::Output;
+        let complete = whole && self.format.finish(output, prefill);
+        let matches = complete || self.format.cut(output);
+        self.limit = self.format.is_over_budget();
+        // The model may end in the middle of what does not show yet and never will. Half a marker says nothing; text does.
+        if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output)) {
+            return Some(if complete { Status::Complete } else { Status::Partial });
+        }
         self.leave_at(self.format.covered(), written, output);
+        None
     }
 
     /// From here on the output is text that has left the format.

@@ -31,7 +31,7 @@ impl Machine {
     }
 
     /// About how many bytes a clone takes.
-    pub fn held(&self) -> usize {
+    pub(super) fn held(&self) -> usize {
         size_of_val(self.stack.as_slice()) + size_of_val(self.captures.from(0))
     }
 
