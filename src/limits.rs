@@ -110,6 +110,10 @@ pub const EXPR_DEPTH: usize = 512;
 /// time. 100 tools of ten arguments take some 100,000.
 pub const PROGRAM_SIZE: usize = 8 << 20;
 
+/// Expressions and bytes at the beginning of an alternative that a choice looks for before it enters it. A tool's name has at most 64
+/// bytes as a rule.
+pub const LEAD_STEPS: usize = 256;
+
 /// Open alternatives, rounds and calls while parsing; a JSON value needs up to five a level. Where an output nests deeper, the rest
 /// of it is content.
 pub const PARSE_STACK: usize = 1 << 16;

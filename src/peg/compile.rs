@@ -1,28 +1,35 @@
 //! Arena to program. Rules become subroutines; everything else is laid out in place.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::check::{self, Checked};
 use super::expr::{Arena, CharSet, Children, Expr, ExprId, TagId};
 use super::first::{Bytes, First, Firsts};
+use super::lead::Leads;
 use super::program::{Begin, Bounds, Op, Program, Test};
+use super::select::{Rest, Table};
 use super::until::Markers;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
+
+/// Of so many alternatives side by side, a choice looks for all at once. To try fewer of them one after the other is as quick.
+const MANY: usize = 8;
 
 /// Compiles what the arena's root reaches.
 ///
 /// # Errors
 /// A missing root, a reference to no rule, left recursion, or nesting beyond [`crate::limits::EXPR_DEPTH`].
 pub fn compile(arena: &Arena) -> Result<Program> {
-    compile_with(arena, None)
+    compile_with(arena, None, MANY)
 }
 
 /// The same with regions for rules, too. Tags stand for the regions of the list that is returned, by their place in it.
 pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
     let mut regions = Regions::default();
-    let program = compile_with(arena, Some(&mut regions))?;
+    let program = compile_with(arena, Some(&mut regions), MANY)?;
     if regions.list.len() > usize::from(u16::MAX) {
         let text = format!("the format has more than {} rules and tags", u16::MAX);
         return Err(Error::new(ErrorKind::Limit, text));
@@ -30,15 +37,26 @@ pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
     Ok((program, regions.list))
 }
 
-fn compile_with(arena: &Arena, regions: Option<&mut Regions>) -> Result<Program> {
+/// `many`: see [`MANY`].
+pub(super) fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: usize) -> Result<Program> {
     let checked = check::check(arena)?;
     let mut out = Program { ops: Vec::with_capacity(2 * arena.len()), ..Program::default() };
     out.tests.reserve(arena.len() / 16);
     out.begins.reserve(64);
     let rules = vec![None; arena.len()];
     let firsts = Firsts::new(arena, &checked);
-    let mut compiler =
-        Compiler { arena, checked: &checked, out, rules, calls: Vec::new(), firsts, begins: [0; 64], regions };
+    let mut compiler = Compiler {
+        arena,
+        checked: &checked,
+        out,
+        rules,
+        calls: Vec::new(),
+        firsts,
+        begins: [0; 64],
+        regions,
+        many,
+        room: limits::PROGRAM_SIZE,
+    };
     compiler.expr(checked.root);
     compiler.emit(Op::Accept);
     let mut next = 0;
@@ -68,7 +86,7 @@ pub enum Region {
 
 /// Regions, each once.
 #[derive(Default)]
-struct Regions {
+pub(super) struct Regions {
     list: Vec<Region>,
     known: HashMap<Region, u16>,
 }
@@ -98,6 +116,10 @@ struct Compiler<'a> {
     firsts: Firsts<'a>,
     /// By their hashes: the places of some of the program's sets of bytes, to use them again.
     begins: [u32; 64],
+    /// Of how many alternatives side by side a choice looks for all at once.
+    many: usize,
+    /// How much more text such choices may have, counted for each alternative.
+    room: usize,
 }
 
 impl Compiler<'_> {
@@ -199,10 +221,24 @@ impl Compiler<'_> {
             firsts.push((first, later));
             later = later.or(first.tries());
         }
+        firsts.reverse();
+        let mut tables = self.tables(children).into_iter().peekable();
         let mut commits: SmallVec<[usize; 8]> = SmallVec::new();
         // Whether only what this alternative or one behind it must be tried with comes here.
         let mut tested = false;
-        for (&child, (first, later)) in others.iter().zip(firsts.into_iter().rev()) {
+        let mut next = 0;
+        while let Some(&child) = children.get(next) {
+            if let Some((run, table)) = tables.next_if(|(run, _)| run.start == next) {
+                let later = firsts.get(run.end - 1).map(|&(_, later)| later);
+                self.select(&children[run.clone()], table, later, &mut commits);
+                (next, tested) = (run.end, true);
+                continue;
+            }
+            let Some(&(first, later)) = firsts.get(next) else {
+                self.expr(child);
+                break;
+            };
+            next += 1;
             let begin = Begin { bytes: first.enters(), wide: first.wide & !first.passes };
             // A test would always remember the others.
             let always = begin.bytes == later && if tested { !begin.wide } else { later == Bytes::ALL };
@@ -214,10 +250,40 @@ impl Compiler<'_> {
             let other = self.here();
             self.out.ops[at] = if needed { self.test(begin, later, other) } else { Op::Choice(other) };
         }
-        self.expr(last);
         for commit in commits {
             self.out.ops[commit] = Op::Commit(self.here());
         }
+    }
+
+    /// The alternatives that are looked for together, and by what.
+    fn tables(&mut self, children: &[ExprId]) -> Vec<(Range<usize>, Table)> {
+        if children.len() < self.many {
+            return Vec::new();
+        }
+        let leads = Leads::new(self.arena, self.checked, self.regions.is_some(), children, &mut self.room);
+        leads.runs(self.many).map(|run| (run.clone(), Table::new(&leads, run))).collect()
+    }
+
+    /// `later`: with what the alternatives behind these must be tried, if there are any.
+    fn select(
+        &mut self,
+        children: &[ExprId],
+        table: Table,
+        later: Option<Bytes>,
+        commits: &mut SmallVec<[usize; 8]>,
+    ) {
+        let begin = later.map(|bytes| self.begin(Begin { bytes, wide: false }));
+        let index = self.out.selects.len();
+        self.out.selects.push(table);
+        for (place, &child) in children.iter().enumerate() {
+            let head = self.emit(Op::Select(index as u32)) as u32;
+            self.out.selects[index].heads.push(head);
+            self.expr(child);
+            if place + 1 < children.len() || begin.is_some() {
+                commits.push(self.emit(Op::Commit(0)));
+            }
+        }
+        self.out.selects[index].rest = begin.map(|begin| Rest { at: self.here(), begin });
     }
 
     fn test(&mut self, begin: Begin, later: Bytes, other: u32) -> Op {

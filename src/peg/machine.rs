@@ -4,6 +4,7 @@ mod budget;
 mod captured;
 mod rewind;
 mod scan;
+mod select;
 mod test;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ pub use rewind::Rewindable;
 
 use super::capture::{Capture, CaptureLog};
 use super::program::{Op, Program};
+use super::select::Walk;
 use super::utf8::Decoded;
 use crate::limits;
 use scan::Searches;
@@ -78,6 +80,8 @@ pub struct Machine {
     state: State,
     /// How much of the literal that waits has matched.
     matched: usize,
+    /// How far the choice has looked that waits.
+    walk: Option<Walk>,
     /// The lowest stack entry that hides the captures above it, or `NONE`.
     hiding: u32,
     /// The lowest stack entry that is a look ahead, or `NONE`.
@@ -129,6 +133,7 @@ impl Machine {
             captures: CaptureLog::default(),
             state: State::Waiting,
             matched: 0,
+            walk: None,
             hiding: NONE,
             looking: NONE,
             reach: start,
@@ -377,6 +382,7 @@ impl Machine {
             }
             Op::Choice(other) => self.push(Kind::Choice, other),
             Op::Test(index) => return self.test(output, index, edge),
+            Op::Select(index) => return self.select(output, index, edge),
             Op::Commit(to) => {
                 self.pop();
                 self.ip = to;

@@ -6,6 +6,7 @@ use smol_str::SmolStr;
 
 use super::expr::{CharSet, TagId};
 use super::first::Bytes;
+use super::select::Table;
 use super::until::Markers;
 
 /// One instruction. `u32` operands are addresses or indices into the program's constants.
@@ -33,6 +34,8 @@ pub(super) enum Op {
     Choice(u32),
     /// The same where the next byte allows; without entering what it rules out, or remembering what need not be tried.
     Test(u32),
+    /// Enter the first alternative of this table, from the one that follows on, that the output does not rule out.
+    Select(u32),
     /// Forget the last alternative, and go there.
     Commit(u32),
     /// Enter a repetition.
@@ -118,12 +121,13 @@ pub struct Program {
     pub(super) widest: u32,
     pub(super) tests: Vec<Test>,
     pub(super) begins: Vec<Begin>,
+    pub(super) selects: Vec<Table>,
 }
 
 impl Program {
     /// About what it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        let Program { ops, literals, sets, markers, repeats, tests, begins, widest: _ } = self;
+        let Program { ops, literals, sets, markers, repeats, tests, begins, selects, widest: _ } = self;
         size_of_val(ops.as_slice())
             + size_of_val(repeats.as_slice())
             + size_of_val(tests.as_slice())
@@ -131,6 +135,7 @@ impl Program {
             + literals.iter().map(|text| size_of::<SmolStr>() + text.len()).sum::<usize>()
             + sets.iter().map(|set| size_of::<CharSet>() + size_of_val(set.ranges.as_slice())).sum::<usize>()
             + markers.iter().map(Markers::bytes).sum::<usize>()
+            + selects.iter().map(Table::bytes).sum::<usize>()
     }
 }
 
@@ -153,6 +158,10 @@ impl fmt::Display for Program {
                     let Test { begin, later, other } = self.tests[i as usize];
                     let [begin, later] = [begin, later].map(|at| self.begins[at as usize].bytes);
                     writeln!(f, "Test {begin} other {other} {later}")?;
+                }
+                Op::Select(i) => {
+                    let heads = &self.selects[i as usize].heads;
+                    writeln!(f, "Select {:?} of {}", heads.binary_search(&(at as u32)).unwrap_or_default(), heads.len())?;
                 }
                 Op::StringBody(delimiter, other) => {
                     writeln!(f, "StringBody {:?} {:?}", char::from(delimiter), char::from(other))?;

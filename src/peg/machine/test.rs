@@ -13,13 +13,15 @@ impl Machine {
         if may || !wide || byte.is_ascii() || self.character(output) != Decoded::Incomplete { Some(may) } else { None }
     }
 
+    /// Whether what is behind an alternative must be tried where that has failed.
+    pub(super) fn may_be_later(&self, output: &[u8], later: u32) -> bool {
+        output.get(self.pos).is_none_or(|&byte| self.program.begins[later as usize].bytes.contains(byte))
+    }
+
     /// Enters an alternative or passes it over. One that is the last that is left gets a frame that a failure does not stop at.
     pub(super) fn test(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
         let test = self.program.tests[index as usize];
-        let others = |machine: &Machine| {
-            let next = output.get(machine.pos);
-            next.is_none_or(|&byte| machine.program.begins[test.later as usize].bytes.contains(byte))
-        };
+        let others = |machine: &Machine| machine.may_be_later(output, test.later);
         match self.may_begin(output, test.begin) {
             None if edge == Edge::Open => return Flow::Wait(self.pos),
             Some(false) if !others(self) => return Flow::Fail,

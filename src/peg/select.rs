@@ -1,0 +1,387 @@
+//! A choice between many texts: a tree of their beginnings, by which an output is read once for all of them.
+//!
+//! ```text
+//! <parameter=  ─┬─ path>     0
+//!               └─ line ─┬─ >     2
+//!                        └─ s>    1
+//! ```
+//! The first alternative is looked for that the output does not rule out. No byte is looked at that the alternatives, tried one
+//! after the other, would not look at: the way down ends where the first one is certain, though a later one may be longer.
+
+use std::ops::Range;
+
+use super::lead::{Leads, SPACE};
+
+/// In place of an alternative: none.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A part of one or more leads, and what goes on from its end.
+#[derive(Clone, Debug, PartialEq)]
+struct Node {
+    /// In the table's text.
+    label: Range<u32>,
+    /// In the table's lists: the alternatives that begin so, in their order, and behind these the ones whose lead ends here.
+    all: Range<u32>,
+    here: Range<u32>,
+    /// Nodes, by the first byte of their label. White space is the only one where it is among them.
+    children: Range<u32>,
+}
+
+/// The tree of one choice, and where the alternatives' instructions stand.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Table {
+    text: Vec<u8>,
+    lists: Vec<u32>,
+    nodes: Vec<Node>,
+    /// By alternative: the address of the instruction that looks for it or a later one. What it does follows.
+    pub heads: Vec<u32>,
+    /// Where the choice has more alternatives, behind these.
+    pub rest: Option<Rest>,
+}
+
+/// Alternatives without leads, behind those with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rest {
+    pub at: u32,
+    /// With what they may begin.
+    pub begin: u32,
+}
+
+/// How far the way down has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walk {
+    node: u32,
+    /// How much of its label, and of the output, has matched.
+    label: u32,
+    pub matched: usize,
+    /// The first two alternatives whose leads were read.
+    whole: [u32; 2],
+}
+
+impl Default for Walk {
+    fn default() -> Self {
+        Walk { node: 0, label: 0, matched: 0, whole: [NONE; 2] }
+    }
+}
+
+impl Walk {
+    /// Notes an alternative, perhaps once more.
+    fn note(&mut self, alternative: u32) {
+        let [first, second] = self.whole;
+        if alternative < first {
+            self.whole = [alternative, first];
+        } else if first < alternative && alternative < second {
+            self.whole[1] = alternative;
+        }
+    }
+}
+
+/// What the output says of the alternatives.
+pub(super) enum Found {
+    /// This one is to be tried first, or `NONE`; whether there are others; and how many bytes were looked at.
+    Choice { first: u32, others: bool, looked: usize },
+    /// A byte is missing. So far this is the first.
+    Missing { first: u32, others: bool },
+}
+
+impl Table {
+    /// Of some of the alternatives.
+    pub fn new(leads: &Leads, run: Range<usize>) -> Self {
+        let lead = |alternative: u32| leads.of(run.start + alternative as usize);
+        let mut order: Vec<u32> = (0..run.len() as u32).collect();
+        order.sort_by_key(|&alternative| lead(alternative));
+        let mut table = Table {
+            text: Vec::new(),
+            lists: Vec::with_capacity(4 * run.len()),
+            nodes: Vec::new(),
+            heads: Vec::with_capacity(run.len()),
+            rest: None,
+        };
+        // The leads in `order` that each node is for, and how much of them is above it.
+        let mut groups = vec![(0..order.len(), 0)];
+        let mut at = 0;
+        while at < groups.len() {
+            let (group, above) = groups[at].clone();
+            let (low, high) = (lead(order[group.start]), lead(order[group.end - 1]));
+            let common = low[above..].iter().zip(&high[above..]).take_while(|(low, high)| low == high).count();
+            let label = table.label(&low[above..above + common]);
+            let depth = above + common;
+            let next = |place: usize| lead(order[place]).get(depth).copied();
+            let ended = group.clone().take_while(|&place| next(place).is_none()).count();
+            let mut longer = group.start + ended..group.end;
+            // White space and other things at one place: it comes last, and what it begins is not looked at.
+            if longer.clone().next().is_some_and(|place| next(place) != Some(SPACE)) {
+                while longer.clone().next_back().is_some_and(|place| next(place) == Some(SPACE)) {
+                    longer.end -= 1;
+                }
+            }
+            let all = table.list(order[group.clone()].iter().copied());
+            let outside = (group.start..longer.start).chain(longer.end..group.end);
+            let here = table.list(outside.map(|place| order[place]));
+            let first = groups.len() as u32;
+            let mut from = longer.start;
+            for place in longer.clone() {
+                if place + 1 == longer.end || next(place + 1) != next(place) {
+                    groups.push((from..place + 1, depth));
+                    from = place + 1;
+                }
+            }
+            table.nodes.push(Node { label, all, here, children: first..groups.len() as u32 });
+            at += 1;
+        }
+        table.text.shrink_to_fit();
+        table.lists.shrink_to_fit();
+        table.nodes.shrink_to_fit();
+        table
+    }
+
+    fn label(&mut self, text: &[u8]) -> Range<u32> {
+        let start = self.text.len() as u32;
+        self.text.extend_from_slice(text);
+        start..self.text.len() as u32
+    }
+
+    fn list(&mut self, alternatives: impl Iterator<Item = u32>) -> Range<u32> {
+        let start = self.lists.len();
+        self.lists.extend(alternatives);
+        self.lists[start..].sort_unstable();
+        start as u32..self.lists.len() as u32
+    }
+
+    /// Those of a list that come from this one on.
+    fn from(&self, list: &Range<u32>, alternative: u32) -> &[u32] {
+        let list = &self.lists[list.start as usize..list.end as usize];
+        if alternative == 0 { list } else { &list[list.partition_point(|other| *other < alternative)..] }
+    }
+
+    fn first(&self, list: &Range<u32>, alternative: u32) -> u32 {
+        self.from(list, alternative).first().copied().unwrap_or(NONE)
+    }
+
+    /// How a node's label begins.
+    fn head(&self, node: u32) -> u8 {
+        self.text[self.nodes[node as usize].label.start as usize]
+    }
+
+    /// Looks for the first alternative from `from` on that `output` does not rule out. A walk that a byte was missing for goes on
+    /// when there are more.
+    pub fn find(&self, output: &[u8], from: u32, walk: &mut Walk) -> Found {
+        let mut looked = walk.matched;
+        loop {
+            let node = &self.nodes[walk.node as usize];
+            let first = self.first(&node.all, from);
+            if walk.whole[0] <= first {
+                return self.choice(walk, Some(node), looked);
+            }
+            let label = &self.text[node.label.start as usize..node.label.end as usize];
+            while let Some(&symbol) = label.get(walk.label as usize) {
+                let Some(&byte) = output.get(walk.matched) else { return self.missing(walk, node, first) };
+                looked = walk.matched + 1;
+                if symbol == SPACE {
+                    if is_space(byte) {
+                        walk.matched += 1;
+                        continue;
+                    }
+                } else if symbol == byte {
+                    walk.matched += 1;
+                } else {
+                    return self.choice(walk, None, looked);
+                }
+                walk.label += 1;
+            }
+            self.from(&node.here, from).iter().take(2).for_each(|&alternative| walk.note(alternative));
+            if walk.whole[0] == first {
+                return self.choice(walk, Some(node), looked);
+            }
+            let mut child = node.children.start;
+            if self.head(child) != SPACE {
+                let Some(&byte) = output.get(walk.matched) else { return self.missing(walk, node, first) };
+                looked = walk.matched + 1;
+                let Some(found) = self.child(&node.children, byte) else { return self.choice(walk, None, looked) };
+                child = found;
+            }
+            (walk.node, walk.label) = (child, 0);
+        }
+    }
+
+    fn child(&self, children: &Range<u32>, byte: u8) -> Option<u32> {
+        let (mut low, mut high) = (children.start, children.end);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.head(middle).cmp(&byte) {
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// `node`: what is not ruled out below the leads that were read.
+    fn choice(&self, walk: &Walk, node: Option<&Node>, looked: usize) -> Found {
+        let first = walk.whole[0];
+        Found::Choice { first, others: self.others(walk, node, first), looked }
+    }
+
+    fn missing(&self, walk: &Walk, node: &Node, first: u32) -> Found {
+        Found::Missing { first, others: self.others(walk, Some(node), first) }
+    }
+
+    /// Whether an alternative behind this one is not ruled out.
+    fn others(&self, walk: &Walk, node: Option<&Node>, first: u32) -> bool {
+        let read = walk.whole.iter().any(|&other| other != NONE && other > first);
+        read || node.is_some_and(|node| first != NONE && !self.from(&node.all, first + 1).is_empty())
+    }
+
+    /// About what it takes in memory.
+    pub fn bytes(&self) -> usize {
+        let Table { text, lists, nodes, heads, rest: _ } = self;
+        size_of::<Table>()
+            + text.len()
+            + size_of_val(lists.as_slice())
+            + size_of_val(nodes.as_slice())
+            + size_of_val(heads.as_slice())
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::super::compile::compile_with;
+    use super::super::{Arena, Builder, Capture, ExprId, Machine, Program, State, TagId};
+
+    #[derive(Clone, Debug)]
+    enum Tree {
+        Literal(&'static str),
+        Space,
+        Until(&'static str),
+        Letters,
+        Sequence(Vec<Tree>),
+        Choice(Vec<Tree>),
+        Unordered(Vec<Tree>),
+        Many(Box<Tree>),
+        Not(Box<Tree>),
+        Tag(u16, Box<Tree>),
+        Atomic(Box<Tree>),
+        Rule(Box<Tree>),
+    }
+
+    const TEXTS: &[&str] = &["a", "b", "ab", "aa", "aab", "<a", "<a>", "<ab>", "<b>", "é", "è", "", " ", "a b"];
+
+    fn tree() -> impl Strategy<Value = Tree> {
+        let text = || prop::sample::select(TEXTS.to_vec());
+        let leaf = prop_oneof![
+            10 => text().prop_map(Tree::Literal),
+            3 => Just(Tree::Space),
+            1 => prop::sample::select(vec!["<", "b", "<b>"]).prop_map(Tree::Until),
+            1 => Just(Tree::Letters),
+        ];
+        leaf.prop_recursive(6, 60, 8, |inner| {
+            let boxed = inner.clone().prop_map(Box::new);
+            let some = |range| prop::collection::vec(inner.clone(), range);
+            prop_oneof![
+                6 => some(1..4).prop_map(Tree::Sequence),
+                6 => some(2..9).prop_map(Tree::Choice),
+                1 => some(1..5).prop_map(Tree::Unordered),
+                1 => boxed.clone().prop_map(Tree::Many),
+                1 => boxed.clone().prop_map(Tree::Not),
+                2 => (0u16..4, boxed.clone()).prop_map(|(tag, tree)| Tree::Tag(tag, tree)),
+                3 => boxed.clone().prop_map(Tree::Atomic),
+                1 => boxed.prop_map(Tree::Rule),
+            ]
+        })
+    }
+
+    fn build(p: &Builder, tree: &Tree) -> ExprId {
+        let all = |trees: &[Tree]| trees.iter().map(|tree| build(p, tree)).collect::<Vec<_>>();
+        match tree {
+            Tree::Literal(text) => p.literal(*text),
+            Tree::Space => p.space(),
+            Tree::Until(marker) => p.until(*marker),
+            Tree::Letters => p.some(p.one_of(&[('a', 'b'), ('è', 'é')])),
+            Tree::Sequence(trees) => p.sequence(all(trees)),
+            Tree::Choice(trees) => p.choice(all(trees)),
+            Tree::Unordered(trees) => p.unordered(all(trees), vec![]),
+            Tree::Many(tree) => p.many(build(p, tree)),
+            Tree::Not(tree) => p.not(build(p, tree)),
+            Tree::Tag(tag, tree) => p.tag(TagId(*tag), build(p, tree)),
+            Tree::Atomic(tree) => p.atomic(build(p, tree)),
+            Tree::Rule(tree) => {
+                let child = build(p, tree);
+                p.rule(format!("rule{}", child.index()), child)
+            }
+        }
+    }
+
+    fn arena(tree: &Tree, ends: bool) -> Arena {
+        let p = Builder::new();
+        let root = build(&p, tree);
+        let root = p.tag(TagId(9), root);
+        p.finish(if ends { p.sequence([root, p.end()]) } else { p.many(root) })
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop::collection::vec(prop::sample::select([TEXTS, &["<", ">", "  ", "\n", "c"]].concat()), 0..10)
+            .prop_map(|all| all.concat())
+    }
+
+    fn captures(machine: &Machine) -> (Vec<Capture>, usize) {
+        let visible = machine.visible();
+        (visible.from(0).to_vec(), visible.reach)
+    }
+
+    fn programs(arena: &Arena) -> [Arc<Program>; 2] {
+        [2, usize::MAX].map(|many| Arc::new(compile_with(arena, None, many).unwrap()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn looking_for_all_at_once_changes_nothing(tree in tree(), ends: bool, text in text(), committed: bool) {
+            let programs = programs(&arena(&tree, ends));
+            let bytes = text.as_bytes();
+            let begin = if committed { Machine::committed } else { Machine::new };
+            let mut machines = programs.clone().map(|program| begin(program, 0));
+            for end in 0..=bytes.len() {
+                let output = &bytes[..end];
+                let [one, other] = machines.each_mut().map(|machine| machine.feed(output));
+                prop_assert_eq!(one, other);
+                let [one, other] = &machines;
+                prop_assert_eq!(one.examined(), other.examined());
+                let mut fresh = begin(Arc::clone(&programs[0]), 0);
+                fresh.feed(output);
+                prop_assert_eq!((fresh.state(), fresh.examined(), fresh.work()), (one.state(), one.examined(), one.work()));
+                if one.state() == State::Failed {
+                    break;
+                }
+                prop_assert_eq!(captures(one), captures(other));
+                prop_assert_eq!(captures(one), captures(&fresh));
+                for cut in [false, true] {
+                    let [one, other] = machines.each_ref().map(|machine| {
+                        let mut machine = machine.clone();
+                        let matched = if cut { machine.cut(output) } else { machine.finish(output, 0, 0) };
+                        let hidden = machine.visible().hidden().to_vec();
+                        (matched, machine.state(), machine.examined(), captures(&machine), (cut || matched).then_some(hidden))
+                    });
+                    prop_assert_eq!(one, other);
+                }
+            }
+            for cut in [false, true] {
+                let [one, other] = programs.clone().map(|program| {
+                    let machine = Machine::whole(program, bytes, 0, cut);
+                    let shown = (machine.state() != State::Failed).then(|| captures(&machine));
+                    (machine.state(), machine.examined(), shown)
+                });
+                prop_assert_eq!(one, other);
+            }
+        }
+    }
+}
