@@ -265,13 +265,7 @@ impl Compiler<'_> {
     }
 
     /// `later`: with what the alternatives behind these must be tried, if there are any.
-    fn select(
-        &mut self,
-        children: &[ExprId],
-        table: Table,
-        later: Option<Bytes>,
-        commits: &mut SmallVec<[usize; 8]>,
-    ) {
+    fn select(&mut self, children: &[ExprId], table: Table, later: Option<Bytes>, commits: &mut SmallVec<[usize; 8]>) {
         let begin = later.map(|bytes| self.begin(Begin { bytes, wide: false }));
         let index = self.out.selects.len();
         self.out.selects.push(table);

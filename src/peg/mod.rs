@@ -30,6 +30,7 @@
 //! **Looking ahead of a choice.** A choice of which the next byte decides waits for that byte before it enters an alternative, passes
 //! over those that cannot begin with it, and remembers nothing to go back to where only one is left. So nothing shows of an
 //! alternative that the next byte rules out. What an expression begins with is worked out when the program is compiled (`first`).
+//! A choice between many texts goes further: it reads as many bytes as it takes to know the first that fits (`lead`, `select`).
 //!
 //! **Going back.** A failure restores the last alternative, as in every PEG. The log is cut back to where it was then;
 //! [`Machine::take_kept`] tells a reader how much of what it has read still stands, and [`Machine::restore_points`] to which

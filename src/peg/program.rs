@@ -161,7 +161,12 @@ impl fmt::Display for Program {
                 }
                 Op::Select(i) => {
                     let heads = &self.selects[i as usize].heads;
-                    writeln!(f, "Select {:?} of {}", heads.binary_search(&(at as u32)).unwrap_or_default(), heads.len())?;
+                    writeln!(
+                        f,
+                        "Select {:?} of {}",
+                        heads.binary_search(&(at as u32)).unwrap_or_default(),
+                        heads.len()
+                    )?;
                 }
                 Op::StringBody(delimiter, other) => {
                     writeln!(f, "StringBody {:?} {:?}", char::from(delimiter), char::from(other))?;

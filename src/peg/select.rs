@@ -87,12 +87,13 @@ pub(super) enum Found {
 impl Table {
     /// Of some of the alternatives.
     pub fn new(leads: &Leads, run: Range<usize>) -> Self {
-        let lead = |alternative: u32| leads.of(run.start + alternative as usize);
-        let mut order: Vec<u32> = (0..run.len() as u32).collect();
-        order.sort_by_key(|&alternative| lead(alternative));
+        let lead = |number: usize| leads.get(number).0;
+        let alternative = |number: usize| (leads.get(number).1 - run.start) as u32;
+        let mut order: Vec<usize> = leads.of(&run).collect();
+        order.sort_by_key(|&number| lead(number));
         let mut table = Table {
             text: Vec::new(),
-            lists: Vec::with_capacity(4 * run.len()),
+            lists: Vec::with_capacity(4 * order.len()),
             nodes: Vec::new(),
             heads: Vec::with_capacity(run.len()),
             rest: None,
@@ -115,9 +116,9 @@ impl Table {
                     longer.end -= 1;
                 }
             }
-            let all = table.list(order[group.clone()].iter().copied());
+            let all = table.list(group.clone().map(|place| alternative(order[place])));
             let outside = (group.start..longer.start).chain(longer.end..group.end);
-            let here = table.list(outside.map(|place| order[place]));
+            let here = table.list(outside.map(|place| alternative(order[place])));
             let first = groups.len() as u32;
             let mut from = longer.start;
             for place in longer.clone() {
@@ -145,7 +146,15 @@ impl Table {
         let start = self.lists.len();
         self.lists.extend(alternatives);
         self.lists[start..].sort_unstable();
-        start as u32..self.lists.len() as u32
+        let mut end = start;
+        for at in start..self.lists.len() {
+            if at == start || self.lists[at] != self.lists[end - 1] {
+                self.lists[end] = self.lists[at];
+                end += 1;
+            }
+        }
+        self.lists.truncate(end);
+        start as u32..end as u32
     }
 
     /// Those of a list that come from this one on.
@@ -267,6 +276,7 @@ mod tests {
         Choice(Vec<Tree>),
         Unordered(Vec<Tree>),
         Many(Box<Tree>),
+        Repeat(Box<Tree>, u32, Option<u32>),
         Not(Box<Tree>),
         Tag(u16, Box<Tree>),
         Atomic(Box<Tree>),
@@ -291,6 +301,8 @@ mod tests {
                 6 => some(2..9).prop_map(Tree::Choice),
                 1 => some(1..5).prop_map(Tree::Unordered),
                 1 => boxed.clone().prop_map(Tree::Many),
+                1 => boxed.clone().prop_map(|tree| Tree::Repeat(tree, 0, Some(1))),
+                1 => (boxed.clone(), 0u32..3, 2u32..4).prop_map(|(tree, min, max)| Tree::Repeat(tree, min, Some(max))),
                 1 => boxed.clone().prop_map(Tree::Not),
                 2 => (0u16..4, boxed.clone()).prop_map(|(tag, tree)| Tree::Tag(tag, tree)),
                 3 => boxed.clone().prop_map(Tree::Atomic),
@@ -310,6 +322,7 @@ mod tests {
             Tree::Choice(trees) => p.choice(all(trees)),
             Tree::Unordered(trees) => p.unordered(all(trees), vec![]),
             Tree::Many(tree) => p.many(build(p, tree)),
+            Tree::Repeat(tree, min, max) => p.repeat(build(p, tree), *min, *max),
             Tree::Not(tree) => p.not(build(p, tree)),
             Tree::Tag(tag, tree) => p.tag(TagId(*tag), build(p, tree)),
             Tree::Atomic(tree) => p.atomic(build(p, tree)),
@@ -339,6 +352,21 @@ mod tests {
 
     fn programs(arena: &Arena) -> [Arc<Program>; 2] {
         [2, usize::MAX].map(|many| Arc::new(compile_with(arena, None, many).unwrap()))
+    }
+
+    #[test]
+    fn each_byte_is_read_once_for_all() {
+        let p = Builder::new();
+        let names = (1..200).map(|length| p.sequence([p.space(), p.literal("a".repeat(length)), p.literal("!")]));
+        let round = p.choice(names.collect::<Vec<_>>());
+        let [program, _] = programs(&p.finish(p.many(round)));
+        let output = format!("{}{}!", " ".repeat(200), "a".repeat(199)).repeat(2);
+        let mut machine = Machine::new(program, 0);
+        for end in 1..=output.len() {
+            machine.feed(&output.as_bytes()[..end]);
+        }
+        assert_eq!((machine.state(), machine.examined()), (State::Waiting, output.len()));
+        assert!(machine.work() < 3 * output.len() as u64, "{}", machine.work());
     }
 
     proptest! {
