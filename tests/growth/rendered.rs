@@ -38,8 +38,11 @@ pub enum Family {
     Arguments,
     Content,
     Reasoning,
+    /// Calls of one tool after the other.
+    Tools,
 }
 
+/// Those with the same request for messages of every length.
 pub const FAMILIES: [Family; 5] = [Family::Calls, Family::Items, Family::Arguments, Family::Content, Family::Reasoning];
 
 /// Words with what formats quote or look at.
@@ -54,7 +57,8 @@ fn tool(name: &str, properties: &Value) -> Value {
 
 fn argument(index: usize) -> (String, Value, Value) {
     let name = format!("argument_{index}");
-    if index.is_multiple_of(2) {
+    // Of each second one, too, half are texts.
+    if (index / 2).is_multiple_of(2) {
         (name, json!({"type": "string"}), json!("some text"))
     } else {
         (name, json!({"type": "integer"}), json!(index))
@@ -64,8 +68,8 @@ fn argument(index: usize) -> (String, Value, Value) {
 /// Arguments that a tool with many of them has.
 pub const PROPERTIES: usize = 200;
 
-/// The tool that is called.
-fn called(family: Family) -> Value {
+/// The tool that is called, with so many arguments.
+fn called(family: Family, properties: usize) -> Value {
     match family {
         Family::Calls => tool("look_up", &json!({"key": {"type": "string"}, "line": {"type": "integer"}})),
         Family::Items => {
@@ -73,28 +77,34 @@ fn called(family: Family) -> Value {
             tool("look_up", &json!({"items": {"type": "array", "items": item}}))
         }
         Family::Arguments => {
-            let properties = (0..PROPERTIES).map(argument).map(|(name, schema, _)| (name, schema));
+            let properties = (0..properties).map(argument).map(|(name, schema, _)| (name, schema));
             tool("look_up", &Value::Object(properties.collect::<Map<_, _>>()))
         }
-        Family::Content | Family::Reasoning => tool("look_up", &json!({})),
+        Family::Content | Family::Reasoning | Family::Tools => tool("look_up", &json!({})),
     }
 }
 
-fn message(family: Family, thought: &str, n: usize) -> Value {
-    let call = |index: usize, arguments: Value| {
-        let function = json!({"name": "look_up", "arguments": arguments.to_string()});
+/// `declared`: how many tools or arguments there are to choose from.
+fn message(family: Family, thought: &str, n: usize, declared: usize) -> Value {
+    let call_of = |name: &str, index: usize, arguments: Value| {
+        let function = json!({"name": name, "arguments": arguments.to_string()});
         json!({"id": format!("call{index:05}"), "type": "function", "function": function})
     };
+    let call = |index: usize, arguments: Value| call_of("look_up", index, arguments);
     let calls: Vec<Value> = match family {
         Family::Calls => (0..n).map(|i| call(i, json!({"key": format!("key {i}"), "line": i}))).collect(),
         Family::Items => {
             let items: Vec<_> = (0..n).map(|i| json!({"id": i, "name": format!("name {i}")})).collect();
             vec![call(0, json!({"items": items}))]
         }
-        // Evenly among those of the tool: alternatives are tried one after the other.
+        // Evenly among those of the tool: where they stand may count.
         Family::Arguments => {
-            let arguments = (0..n).map(|i| argument(i * PROPERTIES / n)).map(|(name, _, value)| (name, value));
+            let arguments = (0..n).map(|i| argument(i * declared / n)).map(|(name, _, value)| (name, value));
             vec![call(0, Value::Object(arguments.collect()))]
+        }
+        Family::Tools => {
+            let name = |i: usize| format!("look_at_{}", i * declared / n);
+            (0..n).map(|i| call_of(&name(i), i, json!({"path": format!("path {i}")}))).collect()
         }
         Family::Content => return json!({"role": "assistant", "reasoning_content": thought, "content": prose(n)}),
         Family::Reasoning => {
@@ -108,6 +118,7 @@ fn message(family: Family, thought: &str, n: usize) -> Value {
 pub struct Asked<'a> {
     template: &'a ChatTemplate,
     family: Family,
+    declared: usize,
     thought: &'static str,
     body: Value,
     prompt: String,
@@ -119,12 +130,17 @@ pub struct Asked<'a> {
 impl<'a> Asked<'a> {
     /// `None` where the template cannot render such messages behind its prompt.
     pub fn new(template: &'a ChatTemplate, family: Family, tools: usize) -> Option<Self> {
-        let others = (1..tools).map(|index| {
+        Asked::declaring(template, family, tools, PROPERTIES)
+    }
+
+    /// With so many arguments to choose from, or tools that are called.
+    pub fn declaring(template: &'a ChatTemplate, family: Family, tools: usize, declared: usize) -> Option<Self> {
+        let others = (0..if family == Family::Tools { declared } else { tools - 1 }).map(|index| {
             let properties =
                 json!({"path": {"type": "string"}, "depth": {"type": "integer"}, "all": {"type": "boolean"}});
             tool(&format!("look_at_{index}"), &properties)
         });
-        let tools: Vec<Value> = others.chain([called(family)]).collect();
+        let tools: Vec<Value> = others.chain([called(family, declared)]).collect();
         // Some open the reasoning with the prompt.
         [(false, ""), (true, ""), (true, "Well.")].into_iter().find_map(|(thinking, thought)| {
             let body = json!({"messages": [{"role": "user", "content": "Look it up."}], "now": 0, "tools": tools,
@@ -133,6 +149,7 @@ impl<'a> Asked<'a> {
             let mut asked = Asked {
                 template,
                 family,
+                declared,
                 thought,
                 body,
                 prompt: params.prompt,
@@ -145,7 +162,7 @@ impl<'a> Asked<'a> {
                 let said = match family {
                     Family::Content => message.content.trim() == prose(2).trim(),
                     Family::Reasoning => message.reasoning_content.trim() == prose(2).trim(),
-                    Family::Calls => message.tool_calls.len() == 2,
+                    Family::Calls | Family::Tools => message.tool_calls.len() == 2,
                     Family::Items | Family::Arguments => message.tool_calls.len() == 1,
                 };
                 said && status == Status::Complete
@@ -160,7 +177,7 @@ impl<'a> Asked<'a> {
     /// The output for a message with `n` of what the family has many of.
     pub fn output(&self, n: usize) -> Option<String> {
         let mut body = self.body.clone();
-        body["messages"].as_array_mut().expect("a list").push(message(self.family, self.thought, n));
+        body["messages"].as_array_mut().expect("a list").push(message(self.family, self.thought, n, self.declared));
         body["add_generation_prompt"] = json!(false);
         let whole = self.template.prompt(&Request::from_json(&body).expect("a request")).ok()?;
         let output = whole.strip_prefix(&self.prompt)?;
