@@ -42,6 +42,7 @@ mod reasoning;
 mod tagged;
 mod tokens;
 mod tools;
+pub mod turn;
 mod turns;
 mod workarounds;
 

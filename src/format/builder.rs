@@ -98,7 +98,17 @@ impl FormatBuilder {
 
     /// What can be a name: no white space, quotes, brackets or signs of markup, of which one must follow, or it may go on.
     fn any_name(&self) -> ExprId {
-        self.sequence([self.some(self.none_of(NOT_IN_NAMES)), self.and(self.one_of(NOT_IN_NAMES))])
+        self.sequence([self.other_name(), self.name_ends()])
+    }
+
+    /// What can be a name, of which nothing is known.
+    pub fn other_name(&self) -> ExprId {
+        self.some(self.none_of(NOT_IN_NAMES))
+    }
+
+    /// Looks ahead to what cannot be in a name.
+    pub fn name_ends(&self) -> ExprId {
+        self.and(self.one_of(NOT_IN_NAMES))
     }
 
     /// A call's id.

@@ -14,7 +14,9 @@
 pub mod auto;
 mod builder;
 mod calls;
+mod glue;
 mod harmony;
+pub mod learnt;
 pub mod model;
 pub mod prompt;
 mod tag;

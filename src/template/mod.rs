@@ -11,6 +11,7 @@ mod filters;
 mod functions;
 mod json;
 mod map;
+mod marks;
 mod methods;
 mod opening;
 mod ops;
@@ -32,6 +33,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::TEMPLATE_BYTES;
 
+pub use marks::Marks;
 use opening::Opening;
 pub use prepare::{Prepared, prepare};
 

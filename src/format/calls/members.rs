@@ -11,7 +11,7 @@ use crate::peg::{ExprId, SchemaRef};
 pub(crate) struct Member<'a> {
     pub name: &'a str,
     pub schema: SchemaRef,
-    required: bool,
+    pub required: bool,
     /// Names the rules of its value.
     pub rule: String,
 }

@@ -2,6 +2,7 @@
 
 mod described;
 pub(super) mod json;
+pub(super) mod learnt;
 pub(crate) mod members;
 pub(super) mod pythonic;
 pub(super) mod tagged;

@@ -1,0 +1,192 @@
+//! The inside of a call: which parts it has in which order, and where it ends.
+//!
+//! What follows the last part of a call closes the call and then opens what comes next; a render shows the two in one piece. They
+//! are told apart by what all of them begin with: `}]` behind the last call and `}, {` between two give `}`. The same way the
+//! end of a value is told from what separates it from the next key.
+
+use std::collections::BTreeSet;
+
+use super::glue::{Glue, common_start};
+use super::parts::{Found, Token, Walk};
+use super::{CallForm, CallPiece, Encoding, Members, Slot, ValueKind};
+
+/// More ways than any template has to write a call.
+const MOST_FORMS: usize = 6;
+
+/// One walk with its glue.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    pub parts: Vec<Found>,
+    pub glue: Vec<Glue>,
+}
+
+impl Path {
+    pub fn of(walk: Walk, counter: Option<usize>) -> Option<Path> {
+        let glue = walk.gaps.iter().map(|gap| gap.glue(counter)).collect::<Option<Vec<_>>>()?;
+        Some(Path { parts: walk.parts, glue })
+    }
+
+    /// The parts of each call.
+    fn calls(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        let mut at = 0;
+        self.parts.chunk_by(|a, b| a.call == b.call).filter_map(move |parts| {
+            let from = at;
+            at += parts.len();
+            parts[0].call.map(|_| from..at)
+        })
+    }
+}
+
+/// How the template numbers calls: the number of the first one, where what is around two calls differs in that only.
+pub(super) fn counter(walk: &Walk) -> Option<Option<usize>> {
+    [None, Some(0), Some(1)].into_iter().find(|counter| {
+        let Some(path) = Path::of(walk.clone(), *counter) else { return false };
+        let calls: Vec<_> = path.calls().collect();
+        // The first call has no other in front of it.
+        let inner = |call: &std::ops::Range<usize>| path.glue[call.start + 1..call.end].to_vec();
+        let tokens = |call: &std::ops::Range<usize>| path.parts[call.clone()].iter().map(|p| p.token).collect::<Vec<_>>();
+        let outer: BTreeSet<&Glue> = calls.iter().skip(1).map(|call| &path.glue[call.start]).collect();
+        let same = calls.windows(2).all(|two| tokens(&two[0]) != tokens(&two[1]) || inner(&two[0]) == inner(&two[1]));
+        same && outer.len() <= 1
+    })
+}
+
+/// What was learnt of calls.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    pub forms: Vec<CallForm>,
+    slots: Vec<(ValueKind, Slot)>,
+    next: Glue,
+}
+
+impl Calls {
+    /// `None` where what stands between two parts depends on more than the parts.
+    pub fn learn(paths: &[Path], encoding: Encoding) -> Option<Calls> {
+        let mut calls = Calls::default();
+        calls.learn_values(paths, encoding)?;
+        // Each way to write a call, with what follows it.
+        let mut forms: Vec<(CallForm, BTreeSet<Glue>)> = Vec::new();
+        for path in paths {
+            for call in path.calls() {
+                let form = calls.form(path, call.clone())?;
+                let behind = calls.behind_value(&path.parts[call.end - 1], &path.glue[call.end])?;
+                match forms.iter_mut().find(|(known, _)| *known == form) {
+                    Some((_, all)) => drop(all.insert(behind)),
+                    None => forms.push((form, BTreeSet::from([behind]))),
+                }
+            }
+        }
+        if forms.len() > MOST_FORMS {
+            return None;
+        }
+        calls.forms = forms.into_iter().map(|(form, all)| CallForm { close: common_start(&all), ..form }).collect();
+        calls.forms.sort_by_key(|form| std::cmp::Reverse(form.pieces.len()));
+        Some(calls)
+    }
+
+    /// What stands around values.
+    fn learn_values(&mut self, paths: &[Path], encoding: Encoding) -> Option<()> {
+        let mut next: Option<Glue> = None;
+        let mut lone = Vec::new();
+        for kind in ValueKind::ALL {
+            let (mut open, mut keys, mut others) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+            for path in paths {
+                for (at, part) in path.parts.iter().enumerate() {
+                    if part.token != Token::Value(kind) {
+                        continue;
+                    }
+                    open.insert(&path.glue[at]);
+                    let behind = path.parts.get(at + 1).filter(|behind| behind.call == part.call);
+                    let set = if behind.is_some_and(|behind| behind.token == Token::Key) { &mut keys } else { &mut others };
+                    set.insert(&path.glue[at + 1]);
+                }
+            }
+            let Some(first) = open.first() else { continue };
+            if open.len() > 1 {
+                return None;
+            }
+            let encoding = if kind == ValueKind::Text { encoding } else { Encoding::default() };
+            let mut slot = Slot { open: (*first).clone(), close: Glue::default(), encoding };
+            if keys.is_empty() || others.is_empty() {
+                lone.push((kind, slot, keys.into_iter().chain(others).next()?.clone()));
+                continue;
+            }
+            slot.close = common_start(keys.iter().chain(&others).copied());
+            for key in keys {
+                let separator = key.strip_prefix(&slot.close)?;
+                if next.get_or_insert_with(|| separator.clone()) != &separator {
+                    return None;
+                }
+            }
+            self.slots.push((kind, slot));
+        }
+        self.next = next.unwrap_or_default();
+        // What was seen in one place only ends as what was seen in more.
+        for (kind, slot, behind) in lone {
+            let ends = self.slots.iter().map(|(_, known)| &known.close);
+            let close = ends.filter(|end| behind.strip_prefix(end).is_some()).max_by_key(|end| end.chars().count());
+            self.slots.push((kind, Slot { close: close?.clone(), ..slot }));
+        }
+        Some(())
+    }
+
+    fn slot(&self, kind: ValueKind) -> Option<&Slot> {
+        self.slots.iter().find(|(known, _)| *known == kind).map(|(_, slot)| slot)
+    }
+
+    /// What stands behind a part of a call, less the end of a value.
+    fn behind_value(&self, part: &Found, glue: &Glue) -> Option<Glue> {
+        match part.token {
+            Token::Value(kind) => glue.strip_prefix(&self.slot(kind)?.close),
+            _ => Some(glue.clone()),
+        }
+    }
+
+    /// The parts of one call with what is between them.
+    fn form(&self, path: &Path, call: std::ops::Range<usize>) -> Option<CallForm> {
+        let mut pieces = Vec::new();
+        let mut members = false;
+        for at in call.clone() {
+            let part = &path.parts[at];
+            let before = at > call.start;
+            let glue = match before {
+                true => self.behind_value(&path.parts[at - 1], &path.glue[at])?,
+                false => Glue::default(),
+            };
+            let between = |pieces: &mut Vec<CallPiece>| if !glue.is_empty() { pieces.push(CallPiece::Glue(glue.clone())) };
+            match part.token {
+                Token::Value(_) => {}
+                Token::Key if members => {
+                    // Between two members, nothing else.
+                    let Some(CallPiece::Members(_)) = pieces.last() else { return None };
+                }
+                Token::Key => {
+                    members = true;
+                    let slots = self.slots.clone();
+                    pieces.push(CallPiece::Members(Members { first: glue.clone(), next: self.next.clone(), slots }));
+                }
+                Token::Name => {
+                    between(&mut pieces);
+                    pieces.push(CallPiece::Name);
+                }
+                Token::Id => {
+                    between(&mut pieces);
+                    pieces.push(CallPiece::Id);
+                }
+                Token::Arguments { quoted } => {
+                    between(&mut pieces);
+                    pieces.push(CallPiece::Arguments { quoted });
+                }
+                Token::Reasoning | Token::Content => return None,
+            }
+        }
+        Some(CallForm { pieces, close: Glue::default() })
+    }
+
+    /// What follows a call behind its end.
+    pub fn behind(&self, path: &Path, call: std::ops::Range<usize>, glue: &Glue) -> Option<Glue> {
+        let form = self.form(path, call.clone())?;
+        let form = self.forms.iter().find(|known| known.pieces == form.pieces)?;
+        self.behind_value(&path.parts[call.end - 1], glue)?.strip_prefix(&form.close)
+    }
+}

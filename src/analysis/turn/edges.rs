@@ -1,0 +1,79 @@
+//! From turns that were seen to the edges between their parts.
+
+use super::calls::{Calls, Path};
+use super::glue::{Glue, common_end, common_start};
+use super::parts::Token;
+use super::{Edge, Place, Reasoning};
+
+/// The end of all turns is cut off their last glue.
+pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
+    let end = common_end(paths.iter().filter_map(|path| path.glue.last()));
+    for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
+        *last = last.strip_suffix(&end)?;
+    }
+    Some(end)
+}
+
+/// All edges that were seen, the longest glue first, and how reasoning is closed.
+pub(super) fn learn(paths: &[Path], calls: &Calls) -> Option<(Vec<Edge>, Option<Reasoning>)> {
+    let mut edges: Vec<Edge> = Vec::new();
+    for path in paths {
+        for edge in steps(path, calls)? {
+            if !edges.contains(&edge) {
+                edges.push(edge);
+            }
+        }
+    }
+    let reasoning = split_reasoning(&mut edges);
+    edges.sort_by_key(|edge| std::cmp::Reverse(edge.glue.chars().count()));
+    edges.dedup();
+    Some((edges, reasoning))
+}
+
+/// The turn as edges. Behind a call, its own end is left out.
+fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
+    let mut edges = Vec::new();
+    let (mut from, mut at) = (Place::Prompt, 0);
+    let mut call: Option<std::ops::Range<usize>> = None;
+    let between = |call: Option<std::ops::Range<usize>>, at: usize| match call {
+        Some(call) => calls.behind(path, call, &path.glue[at]),
+        None => Some(path.glue[at].clone()),
+    };
+    for parts in path.parts.chunk_by(|a, b| a.call == b.call && a.call.is_some()) {
+        let to = match (parts[0].call, parts[0].token) {
+            (Some(_), _) => Place::Call,
+            (None, Token::Reasoning) => Place::Reasoning,
+            (None, _) => Place::Content,
+        };
+        edges.push(Edge { from, glue: between(call.take(), at)?, to });
+        call = (to == Place::Call).then(|| at..at + parts.len());
+        at += parts.len();
+        from = to;
+    }
+    edges.push(Edge { from, glue: between(call, at)?, to: Place::End });
+    Some(edges)
+}
+
+/// What all ways out of the reasoning begin with closes it; the rest stays on the edges. Reasoning that nothing closes cannot be
+/// told from what follows, and is none.
+fn split_reasoning(edges: &mut Vec<Edge>) -> Option<Reasoning> {
+    let leaves = |edge: &&Edge| edge.from == Place::Reasoning;
+    let enters = |edge: &&Edge| edge.to == Place::Reasoning;
+    let open = edges.iter().find(enters)?.glue.clone();
+    let mut close = common_start(edges.iter().filter(leaves).map(|edge| &edge.glue));
+    if close.is_blank() {
+        let to_content = |edge: &Edge| edge.from == Place::Reasoning && edge.to == Place::Content;
+        close = edges.iter().find(|edge| to_content(edge)).map(|edge| edge.glue.clone()).unwrap_or_default();
+    }
+    edges.retain(|edge| edge.to != Place::Reasoning);
+    if close.is_blank() {
+        edges.retain(|edge| edge.from != Place::Reasoning);
+        return None;
+    }
+    for edge in edges.iter_mut().filter(|edge| edge.from == Place::Reasoning) {
+        if let Some(rest) = edge.glue.strip_prefix(&close) {
+            edge.glue = rest;
+        }
+    }
+    Some(Reasoning { open, close })
+}

@@ -1,0 +1,200 @@
+//! Glue: the text between two parts, and what is said about several of them at once.
+
+use super::super::markup::{Markup, Segment};
+
+/// Literal text between two parts. Three characters of it stand for what differs from call to call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Glue(String);
+
+/// A stretch of glue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GluePiece<'g> {
+    /// This text.
+    Text(&'g str),
+    /// The name of the call at hand, once more.
+    Name,
+    /// The name of the argument at hand, once more.
+    Key,
+    /// The number of the call.
+    Counter,
+}
+
+const NAME: char = '\u{e000}';
+const KEY: char = '\u{e001}';
+const COUNTER: char = '\u{e002}';
+const SIGNS: [char; 3] = [NAME, KEY, COUNTER];
+
+/// What of a call may come again in the glue around its parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Echoes<'a> {
+    pub name: &'a str,
+    pub key: &'a str,
+    /// The call's number as the template counts.
+    pub counter: Option<usize>,
+}
+
+impl Glue {
+    /// The glue that a render shows as `text`; `None` for what cannot be told from the signs.
+    pub(super) fn new(text: &str, echoes: Echoes) -> Option<Glue> {
+        if text.contains(SIGNS) {
+            return None;
+        }
+        let mut glue = text.to_owned();
+        for (echo, sign) in [(echoes.name, NAME), (echoes.key, KEY)] {
+            if !echo.is_empty() {
+                glue = glue.replace(echo, sign.encode_utf8(&mut [0; 4]));
+            }
+        }
+        Some(Glue(match echoes.counter {
+            Some(number) => with_counter(&glue, number),
+            None => glue,
+        }))
+    }
+
+    /// Its stretches, in order.
+    pub fn pieces(&self) -> impl Iterator<Item = GluePiece<'_>> {
+        self.0.split_inclusive(SIGNS).flat_map(|piece| {
+            let sign = piece.chars().next_back().filter(|c| SIGNS.contains(c));
+            let text = sign.map_or(piece, |sign| &piece[..piece.len() - sign.len_utf8()]);
+            let sign = sign.map(|sign| match sign {
+                NAME => GluePiece::Name,
+                KEY => GluePiece::Key,
+                _ => GluePiece::Counter,
+            });
+            Some(GluePiece::Text(text)).filter(|_| !text.is_empty()).into_iter().chain(sign)
+        })
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it has nothing but white space.
+    pub fn is_blank(&self) -> bool {
+        self.0.trim().is_empty()
+    }
+
+    /// As people read it: `{name}`, `{key}` and `{number}` for what differs from call to call.
+    pub fn shown(&self) -> String {
+        self.0.replace(NAME, "{name}").replace(KEY, "{key}").replace(COUNTER, "{number}")
+    }
+
+    /// The text up to the first stretch that differs from call to call.
+    pub fn head(&self) -> &str {
+        self.0.split(SIGNS).next().unwrap_or_default()
+    }
+
+    /// The markers in it, as [`Markup`] sees them, each without what differs from call to call.
+    pub(crate) fn markers(&self) -> impl Iterator<Item = &str> {
+        let segments = self.0.split(SIGNS).flat_map(|text| Markup::new(text).segments());
+        segments.filter_map(|segment| match segment {
+            Segment::Marker(marker) if marker.contains(char::is_alphabetic) => Some(marker),
+            _ => None,
+        })
+    }
+
+    /// What is left behind this start.
+    pub fn strip_prefix(&self, prefix: &Glue) -> Option<Glue> {
+        self.0.strip_prefix(&prefix.0).map(|rest| Glue(rest.to_owned()))
+    }
+
+    /// What is left in front of this end.
+    pub fn strip_suffix(&self, suffix: &Glue) -> Option<Glue> {
+        self.0.strip_suffix(&suffix.0).map(|rest| Glue(rest.to_owned()))
+    }
+
+    /// Without its first bytes, which are text.
+    pub(crate) fn without_start(&self, bytes: usize) -> Glue {
+        Glue(self.0[bytes..].to_owned())
+    }
+
+    /// What all begin with, up to the border of a marker.
+    pub fn common_start<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
+        common_start(glues)
+    }
+
+    pub(super) fn chars(&self) -> std::str::Chars<'_> {
+        self.0.chars()
+    }
+}
+
+impl From<&str> for Glue {
+    fn from(text: &str) -> Glue {
+        Glue(text.to_owned())
+    }
+}
+
+/// `text` with each number that stands alone and equals `number` as the counter.
+fn with_counter(text: &str, number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(&digits) {
+        let inside = |c: char| c.is_alphanumeric() || c == '_';
+        let alone = !before.ends_with(inside) && !after.starts_with(inside);
+        out.push_str(before);
+        match alone {
+            true => out.push(COUNTER),
+            false => out.push_str(&digits),
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+/// What all begin with, up to the border of a marker.
+pub(super) fn common_start<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
+    let mut glues = glues.into_iter();
+    let Some(first) = glues.next() else { return Glue::default() };
+    let (mut end, mut shortest) = (first.0.len(), first.0.len());
+    for glue in glues {
+        let same = first.0.char_indices().zip(glue.chars()).find(|((_, a), b)| a != b);
+        end = end.min(same.map_or(glue.0.len(), |((at, _), _)| at));
+        shortest = shortest.min(glue.0.len());
+    }
+    let end = end.min(shortest);
+    let start = &first.0[..end];
+    // No marker is cut in two.
+    let open = start.rfind('<').filter(|at| end < shortest && !start[*at..].contains('>'));
+    Glue(start[..open.unwrap_or(end)].to_owned())
+}
+
+/// What all end with, from the border of a marker or a line on.
+pub(super) fn common_end<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
+    let mut glues = glues.into_iter();
+    let Some(first) = glues.next() else { return Glue::default() };
+    let mut same = first.0.as_str();
+    for glue in glues {
+        let pairs = same.chars().rev().zip(glue.chars().rev());
+        let length: usize = pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+        same = &same[same.len() - length..];
+    }
+    let border = same.char_indices().find(|(_, c)| matches!(c, '<' | '[' | '\n'));
+    Glue(border.map_or("", |(at, _)| &same[at..]).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn echoes_and_counters_are_signs() {
+        let echoes = Echoes { name: "f", key: "", counter: Some(1) };
+        let glue = Glue::new("</f> 1 f1 x1:1", echoes).unwrap();
+        assert_eq!(glue.shown(), "</{name}> {number} {name}1 x1:{number}");
+        let pieces: Vec<GluePiece> = glue.pieces().collect();
+        assert_eq!(pieces[..3], [GluePiece::Text("</"), GluePiece::Name, GluePiece::Text("> ")]);
+        assert_eq!(Glue::new("\u{e000}", echoes), None);
+    }
+
+    #[test]
+    fn starts_and_ends_keep_markers_whole() {
+        let glues = |texts: &[&str]| texts.iter().map(|text| Glue::from(*text)).collect::<Vec<_>>();
+        assert_eq!(common_start(&glues(&["</p>\n<p>", "</p>\n</f>"])), "</p>\n".into());
+        assert_eq!(common_start(&glues(&["\", \"", "\"}"])), "\"".into());
+        assert_eq!(common_start(&glues(&["<a>", "<a>"])), "<a>".into());
+        assert_eq!(common_end(&glues(&["</x><eot>\n", "<eot>\n"])), "<eot>\n".into());
+        assert_eq!(common_end(&glues(&["</x>", "</s>"])), "".into());
+    }
+}

@@ -1,0 +1,311 @@
+//! How a template writes an assistant's turn, whatever it looks like.
+//!
+//! A turn is a walk over parts: reasoning, content, calls, the end. Between two parts stands *glue*, text of the template's
+//! own. The sampler asks for turns with and without each part, with up to three calls, with values of all kinds; `parts` takes
+//! each apart, `calls` and `edges` put what was seen together:
+//!
+//! ```text
+//! <think>why</think>\nanswer <call>f{"x": 1}</call> <call>g{}</call><end>
+//! ```
+//! | from | glue | to |
+//! | --- | --- | --- |
+//! | the prompt | `<think>` | reasoning |
+//! | reasoning | `</think>\n` | content |
+//! | content | ` <call>` | a call: its name, its arguments, `</call>` |
+//! | a call | ` <call>` | a call |
+//! | a call | `<end>` | the end |
+//!
+//! So nothing has to be looked for: a section's opening, a separator, the header of a message block all are glue on an edge. To know which text of a render is glue, the texts of a conversation are marked ([`Marks`]).
+//!
+//! [`Marks`]: crate::template::Marks
+
+mod calls;
+mod edges;
+mod glue;
+mod literal;
+mod parts;
+mod sample;
+
+use serde_json::Value;
+
+use crate::template::Template;
+use calls::{Calls, Path};
+pub use glue::{Glue, GluePiece};
+use parts::{Texts, walk};
+use sample::{Sample, Sampler, Words};
+
+/// How a template writes a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnFormat {
+    /// What the prompt ends with where the model begins.
+    pub opening: String,
+    /// How reasoning is opened and closed; `None` where no turn shows any.
+    pub reasoning: Option<Reasoning>,
+    /// What stands between two parts, the longest glue first. Reasoning is closed by [`TurnFormat::reasoning`], a call by its form;
+    /// no edge leads to reasoning.
+    pub edges: Vec<Edge>,
+    /// The ways to write a call, those with more parts first; empty where the template writes none.
+    pub calls: Vec<CallForm>,
+    /// What ends a turn, where a model may spell it out.
+    pub end: Glue,
+}
+
+/// What is around reasoning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reasoning {
+    /// What opens it, behind the prompt; empty where the prompt opens it.
+    pub open: Glue,
+    /// What closes it.
+    pub close: Glue,
+}
+
+/// A step of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// What comes before.
+    pub from: Place,
+    /// What the template writes.
+    pub glue: Glue,
+    /// What comes behind.
+    pub to: Place,
+}
+
+/// A part of a turn, or an end of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// The end of the prompt, where the model begins.
+    Prompt,
+    /// Text of the reasoning.
+    Reasoning,
+    /// Text of the content.
+    Content,
+    /// One call.
+    Call,
+    /// The end of the turn.
+    End,
+}
+
+/// A way to write a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallForm {
+    /// Its pieces, from the first part on.
+    pub pieces: Vec<CallPiece>,
+    /// What closes it.
+    pub close: Glue,
+}
+
+/// A piece of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallPiece {
+    /// Text of the template.
+    Glue(Glue),
+    /// The tool's name.
+    Name,
+    /// The call's id.
+    Id,
+    /// All arguments as one object, JSON or Python; `quoted`: as JSON in a string.
+    Arguments {
+        /// Whether the object stands in a string.
+        quoted: bool,
+    },
+    /// The arguments one by one.
+    Members(Members),
+}
+
+/// Arguments that are written one by one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    /// What stands before the first name.
+    pub first: Glue,
+    /// What stands between a value's end and the next name.
+    pub next: Glue,
+    /// How values are written, by their kinds.
+    pub slots: Vec<(ValueKind, Slot)>,
+}
+
+/// How a value is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// What stands between its name and the value.
+    pub open: Glue,
+    /// What ends it.
+    pub close: Glue,
+    /// How its text is written.
+    pub encoding: Encoding,
+}
+
+/// How a text is written among arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// As it is.
+    #[default]
+    Raw,
+    /// In quotes, with the escapes of JSON or Python.
+    Quoted,
+}
+
+/// Kinds of values that may be written differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ValueKind {
+    /// A string.
+    Text,
+    /// A number without a fraction.
+    Integer,
+    /// A number with one.
+    Number,
+    /// True or false.
+    Boolean,
+    /// Null.
+    Null,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl ValueKind {
+    /// All of them.
+    pub const ALL: [ValueKind; 7] = [
+        ValueKind::Text,
+        ValueKind::Integer,
+        ValueKind::Number,
+        ValueKind::Boolean,
+        ValueKind::Null,
+        ValueKind::Array,
+        ValueKind::Object,
+    ];
+
+    fn of(value: &Value) -> ValueKind {
+        match value {
+            Value::String(_) => ValueKind::Text,
+            Value::Number(number) if number.is_f64() => ValueKind::Number,
+            Value::Number(_) => ValueKind::Integer,
+            Value::Bool(_) => ValueKind::Boolean,
+            Value::Null => ValueKind::Null,
+            Value::Array(_) => ValueKind::Array,
+            Value::Object(_) => ValueKind::Object,
+        }
+    }
+}
+
+impl Reasoning {
+    /// Whether the prompt opens it.
+    pub fn is_open(&self) -> bool {
+        self.open.is_empty()
+    }
+}
+
+impl TurnFormat {
+    /// Calls `each` with all glue, in the order in which it is usually met.
+    pub fn each_glue<'t>(&'t self, mut each: impl FnMut(&'t Glue)) {
+        if let Some(reasoning) = &self.reasoning {
+            each(&reasoning.open);
+            each(&reasoning.close);
+        }
+        self.edges.iter().filter(|edge| edge.from != Place::Call && edge.to != Place::End).for_each(|edge| each(&edge.glue));
+        for form in &self.calls {
+            for piece in &form.pieces {
+                match piece {
+                    CallPiece::Glue(glue) => each(glue),
+                    CallPiece::Members(members) => {
+                        each(&members.first);
+                        each(&members.next);
+                        members.slots.iter().for_each(|(_, slot)| {
+                            each(&slot.open);
+                            each(&slot.close);
+                        });
+                    }
+                    _ => {}
+                }
+            }
+            each(&form.close);
+        }
+        self.edges.iter().filter(|edge| edge.from == Place::Call && edge.to != Place::End).for_each(|edge| each(&edge.glue));
+        self.edges.iter().filter(|edge| edge.to == Place::End && !self.is_stop(&edge.glue)).for_each(|edge| each(&edge.glue));
+    }
+
+    /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.
+    pub fn is_stop(&self, glue: &Glue) -> bool {
+        let token = |glue: &Glue| {
+            let text = glue.head().trim();
+            glue.markers().next() == Some(text) && text[1..text.len() - 1].starts_with(['|', '｜'])
+        };
+        let content = || self.edges.iter().filter(|edge| edge.from == Place::Content && edge.to == Place::End);
+        token(glue) && (token(&self.end) || content().any(|edge| token(&edge.glue)))
+    }
+}
+
+/// Learns how `template` writes turns in one way to think; `None` where that cannot be told.
+pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
+    let sampler = Sampler::new(template, thinking)?;
+    let encoding = text_encoding(&sampler);
+    let texts = Texts { encoding };
+    let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, &sampler.marks, texts));
+    let shapes = shapes();
+    let values = values(template.caps().parallel_tool_calls);
+    let seen: Vec<_> = shapes.iter().chain(&values).filter_map(|sample| Some((sample, see(sample)?))).collect();
+    let whole = |sample: &Sample, walk: &parts::Walk| {
+        (0..sample.calls.len()).all(|index| walk.parts.iter().any(|part| part.call == Some(index)))
+    };
+    let most_calls = seen.iter().map(|(sample, walk)| if whole(sample, walk) { sample.calls.len() } else { 0 }).max()?;
+    let longest = seen.iter().find(|(sample, _)| sample.calls.len() == most_calls);
+    let counter = longest.and_then(|(_, walk)| calls::counter(walk)).flatten();
+    let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;
+    let end = edges::cut_end(&mut paths)?;
+    let calls = Calls::learn(&paths, encoding)?;
+    let (edges, reasoning) = edges::learn(&paths, &calls)?;
+    Some(TurnFormat { opening: sampler.opening, reasoning, edges, calls: calls.forms, end })
+}
+
+/// Turns with and without reasoning and content, with none to three calls.
+fn shapes() -> Vec<Sample> {
+    let mut shapes = Vec::new();
+    for (thinks, speaks) in [(false, false), (false, true), (true, false), (true, true)] {
+        for count in 0..=3 {
+            if count == 0 && !speaks {
+                continue;
+            }
+            let mut words = Words::default();
+            let kinds: [&[ValueKind]; 3] =
+                [&[ValueKind::Text, ValueKind::Text], &[ValueKind::Text], &[ValueKind::Text, ValueKind::Text]];
+            let calls = kinds[..count].iter().map(|kinds| words.call(kinds)).collect();
+            shapes.push(Sample { thinks, speaks, calls });
+        }
+        // Without arguments.
+        shapes.push(Sample { thinks, speaks, calls: vec![sample::SampleCall::default()] });
+    }
+    let mut words = Words::default();
+    let mixed = vec![words.call(&[ValueKind::Text]), sample::SampleCall::default(), words.call(&[ValueKind::Text])];
+    shapes.push(Sample { calls: mixed, ..Sample::default() });
+    shapes
+}
+
+/// Values of each kind: in front of another one, and as the last one of a call.
+fn values(parallel: bool) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for kind in ValueKind::ALL.into_iter().skip(1) {
+        let mut words = Words::default();
+        let calls = vec![words.call(&[kind, ValueKind::Text]), words.call(&[kind])];
+        let sample = |calls| Sample { calls, ..Sample::default() };
+        match parallel {
+            true => samples.push(sample(calls)),
+            false => samples.extend(calls.into_iter().map(|call| sample(vec![call]))),
+        }
+    }
+    samples
+}
+
+/// How texts are written among arguments: a text with quotes, a backslash and a line break tells.
+fn text_encoding(sampler: &Sampler) -> Encoding {
+    const SPECIAL: &str = "pebb\"l'u\\g\nend";
+    let (key, _) = Words::default().argument(ValueKind::Text);
+    let call = sample::SampleCall { arguments: vec![(key, SPECIAL.into())] };
+    let Some(turn) = sampler.turn(&Sample { calls: vec![call], ..Sample::default() }) else { return Encoding::Raw };
+    let Some(span) = sampler.marks.next(&turn, 0) else { return Encoding::Raw };
+    let marked = sampler.marks.mark(SPECIAL);
+    let quoted = span.start.checked_sub(1).and_then(|at| literal::read(turn.get(at..)?));
+    match quoted {
+        Some((Value::String(text), _)) if text == marked && turn[span] != marked => Encoding::Quoted,
+        _ => Encoding::Raw,
+    }
+}

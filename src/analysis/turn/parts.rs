@@ -1,0 +1,234 @@
+//! Seeing through a render: which part of a turn stands where, and what stands between two of them.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::glue::{Echoes, Glue};
+use super::literal;
+use super::sample::{IDS, REPLY, Sample, SampleCall, THOUGHT};
+use super::{Encoding, ValueKind};
+use crate::template::Marks;
+
+/// A part of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Token {
+    Reasoning,
+    Content,
+    Id,
+    Name,
+    /// All arguments of a call as one value: an object, or the text of one in quotes.
+    Arguments { quoted: bool },
+    Key,
+    Value(ValueKind),
+}
+
+/// Where a part stands.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub token: Token,
+    /// The call that it is of.
+    pub call: Option<usize>,
+    span: Range<usize>,
+}
+
+/// A turn, taken apart: the parts in their order, and what is in front of each and behind the last one.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    pub parts: Vec<Found>,
+    pub gaps: Vec<Gap>,
+}
+
+/// What stands between two parts.
+#[derive(Clone, Debug)]
+pub(super) struct Gap {
+    text: String,
+    /// The names of the call and of the argument in front of it.
+    name: String,
+    key: String,
+    /// The number of the call behind it, or else in front of it, from 0.
+    number: usize,
+}
+
+impl Gap {
+    /// `counter`: the number of the first call, where the template counts them.
+    pub fn glue(&self, counter: Option<usize>) -> Option<Glue> {
+        let counter = counter.map(|first| first + self.number);
+        Glue::new(&self.text, Echoes { name: &self.name, key: &self.key, counter })
+    }
+}
+
+/// How texts among the arguments are written, as far as it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Texts {
+    pub encoding: Encoding,
+}
+
+/// Takes a turn apart. `None` where a part that stands there cannot be told from what is around it.
+pub(super) fn walk(turn: &str, sample: &Sample, marks: &Marks, texts: Texts) -> Option<Walk> {
+    let mut finder = Finder { turn, marks, texts, parts: Vec::new() };
+    if sample.thinks {
+        finder.text(Token::Reasoning, THOUGHT);
+    }
+    if sample.speaks {
+        finder.text(Token::Content, REPLY);
+    }
+    let mut from = 0;
+    for (index, call) in sample.calls.iter().enumerate() {
+        let next = (index + 1 < sample.calls.len()).then(|| turn.find(SampleCall::name(index + 1))).flatten();
+        from = finder.call(index, call, from, next.unwrap_or(turn.len()))?;
+    }
+    finder.finish()
+}
+
+struct Finder<'a> {
+    turn: &'a str,
+    marks: &'a Marks,
+    texts: Texts,
+    parts: Vec<Found>,
+}
+
+impl Finder<'_> {
+    fn add(&mut self, token: Token, call: Option<usize>, span: Range<usize>) -> usize {
+        let end = span.end;
+        self.parts.push(Found { token, call, span });
+        end
+    }
+
+    /// Reasoning or content, where the template shows it.
+    fn text(&mut self, token: Token, text: &str) {
+        let marked = self.marks.mark(text);
+        if let Some(at) = self.turn.find(&marked) {
+            self.add(token, None, at..at + marked.len());
+        }
+    }
+
+    /// The parts of a call that begins at `from` or later, the next one's name being at `next`. Gives the end of its last part.
+    fn call(&mut self, index: usize, call: &SampleCall, from: usize, next: usize) -> Option<usize> {
+        let name = SampleCall::name(index);
+        let at = from + self.turn[from..].find(name)?;
+        let mut end = self.add(Token::Name, Some(index), at..at + name.len());
+        if let Some(at) = self.turn[from..].find(IDS[index]) {
+            let at = from + at;
+            end = end.max(self.add(Token::Id, Some(index), at..at + IDS[index].len()));
+        }
+        let arguments: Map<String, Value> =
+            call.arguments.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        let from = if arguments.is_empty() { at + name.len() } else { from };
+        if let Some((span, quoted)) = self.object(&arguments.into(), from, next) {
+            return Some(end.max(self.add(Token::Arguments { quoted }, Some(index), span)));
+        }
+        let mut keys: Vec<(usize, &str, &Value)> = Vec::new();
+        for (key, value) in &call.arguments {
+            match self.turn[from..].find(key) {
+                Some(at) => keys.push((from + at, key, value)),
+                // A template may leave a null out.
+                None if value.is_null() => {}
+                None => return None,
+            }
+        }
+        keys.sort_unstable_by_key(|(at, ..)| *at);
+        for (nth, &(at, key, value)) in keys.iter().enumerate() {
+            let behind = self.add(Token::Key, Some(index), at..at + key.len());
+            let limit = keys.get(nth + 1).map_or(next.max(behind), |(at, ..)| *at);
+            let kind = ValueKind::of(value);
+            let span = self.value(value, behind, limit)?;
+            end = end.max(self.add(Token::Value(kind), Some(index), span));
+        }
+        Some(end)
+    }
+
+    /// All arguments as one value.
+    fn object(&self, arguments: &Value, from: usize, next: usize) -> Option<(Range<usize>, bool)> {
+        let marked = self.marks.mark_all(arguments);
+        let starts = self.turn[from..].match_indices(['{', '"', '\'']).map(|(at, _)| from + at);
+        // What belongs to a later call has other words; what is empty may belong to any.
+        let starts = starts.take_while(|at| *at < next || marked.as_object().is_some_and(|members| !members.is_empty()));
+        for at in starts {
+            let Some((value, length)) = literal::read(&self.turn[at..]) else { continue };
+            if value == marked {
+                return Some((at..at + length, false));
+            }
+            let quoted = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+            if quoted.is_some_and(|value| value == marked) {
+                return Some((at..at + length, true));
+            }
+        }
+        None
+    }
+
+    /// The value of an argument between the end of its name and `limit`.
+    fn value(&self, value: &Value, from: usize, limit: usize) -> Option<Range<usize>> {
+        let region = &self.turn[from..limit];
+        let within = |at: usize, length: usize| from + at..from + at + length;
+        if value.is_string() {
+            let marked = self.marks.next(self.turn, from).filter(|span| span.end <= limit)?;
+            return match self.texts.encoding {
+                Encoding::Raw => Some(marked),
+                Encoding::Quoted => Some(marked.start.checked_sub(1)?..marked.end + 1),
+            };
+        }
+        let marked = self.marks.mark_all(value);
+        if value.is_array() || value.is_object() {
+            let starts = region.match_indices(['[', '{']).map(|(at, _)| at);
+            return starts.into_iter().find_map(|at| {
+                let (read, length) = literal::read(&region[at..])?;
+                (read == marked).then(|| within(at, length))
+            });
+        }
+        let json = value.to_string();
+        let python = match value {
+            Value::Bool(true) => "True",
+            Value::Bool(false) => "False",
+            Value::Null => "None",
+            _ => &json,
+        };
+        // An attribute in front of the value may have the same text.
+        let found = [&*json, python].map(|text| region.rfind(text).map(|at| within(at, text.len())));
+        found.into_iter().flatten().max_by_key(|span| span.start)
+    }
+
+    /// The parts in order with what is between them, unless two of them overlap, a value stands there twice, or the parts of a
+    /// call do not stand together.
+    fn finish(mut self) -> Option<Walk> {
+        self.parts.sort_by_key(|part| part.span.start);
+        let mut gaps = Vec::with_capacity(self.parts.len() + 1);
+        let (mut at, mut name, mut key, mut number) = (0, "", "", 0);
+        let mut seen: Option<usize> = None;
+        for part in &self.parts {
+            if let Some(index) = part.call {
+                // Calls come in their order, each in one piece.
+                if seen.is_some_and(|last| index < last || index > last + 1) || seen.is_none() && index > 0 {
+                    return None;
+                }
+                number = index;
+            }
+            gaps.push(self.gap(at..part.span.start, name, key, number)?);
+            if part.call != seen {
+                (name, key) = ("", "");
+            }
+            seen = part.call.or(seen);
+            let text = &self.turn[part.span.clone()];
+            match part.token {
+                Token::Name => name = text,
+                Token::Key => key = text,
+                _ => {}
+            }
+            at = part.span.end;
+        }
+        gaps.push(self.gap(at..self.turn.len(), name, key, number)?);
+        let apart = self.parts.windows(3).any(|three| {
+            let [a, b, c] = [0, 1, 2].map(|index| three[index].call);
+            a.is_some() && a == c && a != b
+        });
+        (!apart).then_some(Walk { parts: self.parts, gaps })
+    }
+
+    fn gap(&self, span: Range<usize>, name: &str, key: &str, number: usize) -> Option<Gap> {
+        let text = self.turn.get(span)?;
+        // A value that is shown twice is no glue.
+        let ours = self.marks.in_text(text) || IDS.iter().any(|id| text.contains(id));
+        let gap = Gap { text: text.to_owned(), name: name.to_owned(), key: key.to_owned(), number };
+        (!ours).then_some(gap)
+    }
+}

@@ -1,0 +1,197 @@
+//! Turns that a template is asked to write, and how they are cut out of its renders.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{Glue, ValueKind};
+use crate::limits::PROBE_BYTES;
+use crate::template::{Conversation, Marks, Template};
+
+/// What the user says.
+const QUESTION: &str = "Vexing jumbles, gladly solved";
+/// What the assistant thinks.
+pub(super) const THOUGHT: &str = "Quorzle the vimp";
+/// What the assistant says.
+pub(super) const REPLY: &str = "Blimzy trunfle";
+/// The names of the tools. None is part of another one, or of any other word here.
+pub(super) const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
+/// The ids of the calls. Nine letters and digits: some templates insist.
+pub(super) const IDS: [&str; 4] = ["idq000711", "idw000722", "ide000733", "idr000744"];
+
+/// The names of the arguments by their kinds, one after another in a sample, so that each comes once.
+const KEYS: [(ValueKind, [&str; 6]); 7] = [
+    (ValueKind::Text, ["qargo", "zwixo", "vumpo", "hyfto", "jolpu", "kexni"]),
+    (ValueKind::Integer, ["uintra", "wintre", "yintri", "zintro", "xintru", "qintry"]),
+    (ValueKind::Number, ["unumra", "wnumre", "ynumri", "znumro", "xnumru", "qnumry"]),
+    (ValueKind::Boolean, ["uboora", "wboore", "yboori", "zbooro", "xbooru", "qboory"]),
+    (ValueKind::Null, ["unulra", "wnulre", "ynulri", "znulro", "xnulru", "qnulry"]),
+    (ValueKind::Array, ["uarrza", "warrze", "yarrzi", "zarrzo", "xarrzu", "qarrzy"]),
+    (ValueKind::Object, ["uobjza", "wobjze", "yobjzi", "zobjzo", "xobjzu", "qobjzy"]),
+];
+
+/// An assistant's turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Sample {
+    pub thinks: bool,
+    pub speaks: bool,
+    pub calls: Vec<SampleCall>,
+}
+
+/// A call of a sample.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct SampleCall {
+    pub arguments: Vec<(&'static str, Value)>,
+}
+
+impl SampleCall {
+    /// The call of a sample's `index`th tool.
+    pub fn name(index: usize) -> &'static str {
+        TOOLS[index]
+    }
+}
+
+/// Makes calls whose names of arguments and values are each there once.
+#[derive(Default)]
+pub(super) struct Words {
+    used: [usize; KEYS.len()],
+}
+
+impl Words {
+    /// A call with one argument of each of these kinds.
+    pub fn call(&mut self, kinds: &[ValueKind]) -> SampleCall {
+        SampleCall { arguments: kinds.iter().map(|kind| self.argument(*kind)).collect() }
+    }
+
+    /// The next argument of a kind.
+    pub fn argument(&mut self, kind: ValueKind) -> (&'static str, Value) {
+        let row = KEYS.iter().position(|(known, _)| *known == kind).expect("all kinds have names");
+        let index = self.used[row];
+        self.used[row] += 1;
+        let key = KEYS[row].1[index % KEYS[row].1.len()];
+        let number = 71_303 + 1_117 * index as u64;
+        let value = match kind {
+            ValueKind::Text => json!(["pebblug", "cobaltuv", "marblop", "granitof", "violetub", "orchidav"][index % 6]),
+            ValueKind::Integer => json!(number),
+            ValueKind::Number => json!(number as f64 + 0.0625),
+            ValueKind::Boolean => json!(index % 2 == 0),
+            ValueKind::Null => Value::Null,
+            ValueKind::Array => json!([format!("peachup{index}"), format!("grapeum{index}")]),
+            ValueKind::Object => json!({"zorbel": format!("lemonar{index}"), "nerpul": number + 500}),
+        };
+        (key, value)
+    }
+}
+
+/// The tools on offer: each takes all arguments.
+fn tools() -> Value {
+    let schema = |kind: ValueKind| match kind {
+        ValueKind::Text => json!({"type": "string"}),
+        ValueKind::Integer => json!({"type": "integer"}),
+        ValueKind::Number => json!({"type": "number"}),
+        ValueKind::Boolean => json!({"type": "boolean"}),
+        ValueKind::Null => json!({"type": ["string", "null"]}),
+        ValueKind::Array => json!({"type": "array", "items": {}}),
+        ValueKind::Object => json!({"type": "object"}),
+    };
+    let properties: Map<String, Value> = KEYS
+        .iter()
+        .flat_map(|(kind, keys)| keys.iter().map(|key| ((*key).to_owned(), schema(*kind))))
+        .collect();
+    let tool = |name: &str| {
+        let parameters = json!({"type": "object", "properties": properties, "required": []});
+        json!({"type": "function", "function": {"name": name, "description": "Does", "parameters": parameters}})
+    };
+    TOOLS.map(tool).into_iter().collect()
+}
+
+/// Asks one template for turns, in one way to think.
+pub(super) struct Sampler<'t> {
+    template: &'t Template,
+    pub marks: Marks,
+    thinking: bool,
+    tools: Arc<Value>,
+    /// The prompt without the opening of the assistant's turn, and the opening.
+    bare: String,
+    pub opening: String,
+}
+
+impl<'t> Sampler<'t> {
+    /// `None` where the template refuses the question, or where nothing can be marked in it.
+    pub fn new(template: &'t Template, thinking: bool) -> Option<Sampler<'t>> {
+        let mut sampler = Sampler {
+            template,
+            marks: Marks::unused_in(template.source())?,
+            thinking,
+            tools: Arc::new(tools()),
+            bare: String::new(),
+            opening: String::new(),
+        };
+        sampler.bare = sampler.render(Vec::new(), false)?;
+        let prompt = sampler.render(Vec::new(), true)?;
+        // What opens the turn stands behind the question. Where it is no addition, it is unknown.
+        sampler.opening = prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
+        Some(sampler)
+    }
+
+    /// The turn with marked values, from where the prompt ends. `None` where the template refuses it, writes it elsewhere, or
+    /// writes it differently because of the marks.
+    pub fn turn(&self, sample: &Sample) -> Option<String> {
+        let plain = self.render(vec![self.message(sample, false)], false)?;
+        let marked = self.render(vec![self.message(sample, true)], false)?;
+        if self.marks.strip(&marked) != plain {
+            return None;
+        }
+        let marked = self.marks.unescaped(&marked).into_owned();
+        let behind = marked.strip_prefix(&*self.bare)?;
+        // A prompt may open more than the history shows.
+        let shared = Glue::common_start([&Glue::from(behind), &Glue::from(&*self.opening)]).head().len();
+        // Behind a prompt that closes the reasoning at once there is none.
+        let contradicts = sample.thinks && shared < self.opening.len();
+        (!contradicts).then(|| behind[shared..].to_owned())
+    }
+
+    fn render(&self, answer: Vec<Value>, add_generation_prompt: bool) -> Option<String> {
+        let caps = self.template.caps();
+        let question = match caps.typed_content && !caps.string_content {
+            true => json!([{"type": "text", "text": QUESTION}]),
+            false => json!(QUESTION),
+        };
+        let question = json!({"role": "user", "content": question});
+        let conversation = Conversation {
+            messages: Arc::new([question].into_iter().chain(answer).collect()),
+            tools: Arc::clone(&self.tools),
+            enable_thinking: self.thinking,
+            add_generation_prompt,
+            extra: Map::new(),
+            now: 0,
+        };
+        self.template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES)
+    }
+
+    fn message(&self, sample: &Sample, marked: bool) -> Value {
+        let caps = self.template.caps();
+        let text = |text: &str| if marked { self.marks.mark(text) } else { text.to_owned() };
+        let content = if sample.speaks { text(REPLY) } else { String::new() };
+        let content = match caps.typed_content && !caps.string_content {
+            true => json!([{"type": "text", "text": content}]),
+            false => json!(content),
+        };
+        let mut message = json!({"role": "assistant", "content": content});
+        if sample.thinks {
+            message["reasoning_content"] = text(THOUGHT).into();
+        }
+        let calls = sample.calls.iter().enumerate().map(|(index, call)| {
+            let arguments: Value =
+                call.arguments.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into();
+            let arguments = if marked { self.marks.mark_all(&arguments) } else { arguments };
+            let arguments = if caps.object_arguments { arguments } else { arguments.to_string().into() };
+            let function = json!({"name": SampleCall::name(index), "arguments": arguments});
+            json!({"id": IDS[index], "type": "function", "function": function})
+        });
+        if !sample.calls.is_empty() {
+            message["tool_calls"] = calls.collect();
+        }
+        message
+    }
+}

@@ -1,0 +1,284 @@
+//! Calls by what was learnt of them: parts in an order, and the glue between them.
+
+use super::super::FormatSpec;
+use super::super::builder::FormatBuilder;
+use super::super::glue::{self as text, glue};
+use super::members::{Member, members, sign};
+use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Glue, Members, Place, Slot, TurnFormat, ValueKind};
+use crate::grammar::schema::{self, Types};
+use crate::message::Tool;
+use crate::peg::{ExprId, SchemaRef};
+
+/// Whether this text tells by itself that something of the template follows: it has a marker, or a word that goes into a sign.
+pub(in crate::format) fn is_strong(glue: &Glue) -> bool {
+    let text = glue.head().trim_start();
+    let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|at| *at >= 3);
+    let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
+    glue.markers().next().is_some() || runs_on
+}
+
+/// The texts at which content ends in front of a call on this edge.
+pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec) -> Vec<String> {
+    if is_strong(&edge.glue) {
+        return text::heads(&edge.glue);
+    }
+    let (start, whole) = (edge.glue.head().trim_start(), edge.glue.head());
+    let texts = |end: &str| [format!("{whole}{end}"), format!("{start}{end}")];
+    match turn.calls.iter().find_map(|form| form.pieces.first()) {
+        Some(CallPiece::Name) => spec.tools().iter().flat_map(|tool| texts(&tool.name)).collect(),
+        Some(CallPiece::Arguments { .. }) => texts("{").to_vec(),
+        _ => text::heads(&edge.glue),
+    }
+}
+
+/// One call of any tool. `marked`: what is in front tells a call, even of a tool that nobody knows.
+pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
+    let behind = p.rule("behind-call", behind_call(p, turn, spec));
+    let call = |tool: &Tool| Call { p, turn, tool, behind }.expr();
+    if marked { p.any_tool(spec, call) } else { p.known_tool(spec.tools(), call) }
+}
+
+/// What may follow a call: another one, the end of all, the output's end.
+fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
+    let edges = turn.edges.iter().filter(|edge| edge.from == Place::Call);
+    let ways = edges.map(|edge| {
+        let between = glue(p, &edge.glue, None, "");
+        match edge.to {
+            Place::Call if turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name)) => {
+                let names = spec.tools().iter().map(|tool| p.literal(&*tool.name));
+                p.sequence([between, p.choice(names.collect::<Vec<_>>())])
+            }
+            _ if edge.glue.is_blank() => p.sequence([p.space(), p.choice([glue(p, &turn.end, None, ""), p.end()])]),
+            _ => between,
+        }
+    });
+    p.choice(ways.collect::<Vec<_>>())
+}
+
+/// One tool's call.
+struct Call<'a> {
+    p: &'a FormatBuilder,
+    turn: &'a TurnFormat,
+    tool: &'a Tool,
+    behind: ExprId,
+}
+
+/// What is left of a form behind the name.
+struct Tail<'a> {
+    /// The glue that it begins with.
+    first: Glue,
+    pieces: &'a [CallPiece],
+    form: &'a CallForm,
+}
+
+impl<'a> Call<'a> {
+    /// Forms that are the same up to the name go on from there.
+    fn expr(&self) -> ExprId {
+        let p = self.p;
+        let head_of = |form: &'a CallForm| {
+            let name = form.pieces.iter().position(|piece| *piece == CallPiece::Name);
+            form.pieces.split_at(name.map_or(0, |at| at + 1))
+        };
+        let mut groups: Vec<(&[CallPiece], Vec<Tail>)> = Vec::new();
+        for form in &self.turn.calls {
+            let (head, rest) = head_of(form);
+            let (first, pieces) = match rest.split_first() {
+                Some((CallPiece::Glue(first), rest)) => (first.clone(), rest),
+                Some((CallPiece::Members(Members { first, .. }), _)) => (first.clone(), rest),
+                Some(_) => (Glue::default(), rest),
+                None => (form.close.clone(), rest),
+            };
+            let tail = Tail { first, pieces, form };
+            match groups.iter_mut().find(|(known, _)| *known == head) {
+                Some((_, tails)) => tails.push(tail),
+                None => groups.push((head, vec![tail])),
+            }
+        }
+        p.choice(groups.iter().map(|(head, tails)| self.group(head, tails)).collect::<Vec<_>>())
+    }
+
+    /// Nothing of a call shows before its name is certain: all up to there, and to the glue behind it, is one group.
+    fn group(&self, head: &[CallPiece], tails: &[Tail]) -> ExprId {
+        let p = self.p;
+        let shared = Glue::common_start(tails.iter().map(|tail| &tail.first));
+        let mut parts = vec![p.tool_open(p.empty())];
+        parts.extend(head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None)));
+        parts.push(match shared.is_blank() {
+            true => p.name_ends(),
+            false => glue(p, &shared, Some(self.tool), ""),
+        });
+        let head = p.atomic(p.sequence(parts));
+        let taken = if shared.is_blank() { Glue::default() } else { shared };
+        let ways = tails.iter().map(|tail| self.tail(tail, &taken));
+        p.sequence([head, p.choice(ways.collect::<Vec<_>>())])
+    }
+
+    fn tail(&self, tail: &Tail, taken: &Glue) -> ExprId {
+        let p = self.p;
+        let first = tail.first.strip_prefix(taken).unwrap_or_default();
+        let mut parts = Vec::new();
+        let mut pieces = tail.pieces;
+        match pieces.split_first() {
+            Some((CallPiece::Members(members), rest)) => {
+                parts.push(self.members(members, &first, tail.form));
+                pieces = rest;
+            }
+            Some(_) => parts.push(glue(p, &first, Some(self.tool), "")),
+            None => return p.tool_close(glue(p, &first, Some(self.tool), "")),
+        }
+        parts.extend(pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))));
+        parts.push(p.tool_close(glue(p, &tail.form.close, Some(self.tool), "")));
+        p.sequence(parts)
+    }
+
+    /// One piece; `next` is the one behind it.
+    fn piece(&self, piece: &CallPiece, next: Option<&CallPiece>, form: Option<&CallForm>) -> ExprId {
+        let p = self.p;
+        match piece {
+            CallPiece::Glue(between) => glue(p, between, Some(self.tool), ""),
+            CallPiece::Name => p.tool_name(&self.tool.name),
+            CallPiece::Id => {
+                let close = form.map(|form| &form.close);
+                let ends = match next {
+                    Some(CallPiece::Glue(next)) => text::heads(next),
+                    Some(CallPiece::Members(members)) => text::heads(&members.first),
+                    _ => close.map(text::heads).unwrap_or_default(),
+                };
+                p.tool_id(if ends.is_empty() { p.other_name() } else { p.until_any(ends) })
+            }
+            CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
+            CallPiece::Arguments { .. } => p.json_args(self.tool),
+            CallPiece::Members(members) => self.members(members, &members.first, form.unwrap_or(&CallForm::default())),
+        }
+    }
+
+    /// Arguments one by one, `first` being what stands before them.
+    fn members(&self, members: &Members, first: &Glue, form: &CallForm) -> ExprId {
+        let p = self.p;
+        let ends = form.pieces.last().is_some_and(|last| matches!(last, CallPiece::Members(_)));
+        let close = Some(&form.close).filter(|_| ends);
+        let writer = Arguments { p, tool: self.tool, members, close, behind: self.behind };
+        let all = writer.each();
+        // Where each argument has the same in front, they need no separator.
+        if let Some(before) = members.first.strip_suffix(&members.next).filter(|_| !members.next.is_blank()) {
+            let before = first.strip_suffix(&members.next).unwrap_or(before);
+            let (required, optional): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, required)| *required);
+            let marked = |all: Vec<(ExprId, bool)>| -> Vec<ExprId> {
+                let next = |argument| p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), argument]);
+                all.into_iter().map(|(argument, _)| next(argument)).collect()
+            };
+            let before = glue(p, &before, Some(self.tool), "");
+            let all = match self.tool.name == FormatBuilder::ANY {
+                true => p.many(p.choice(marked(optional))),
+                false => p.unordered(marked(required), marked(optional)),
+            };
+            return p.sequence([before, all]);
+        }
+        let argument = p.choice(all.into_iter().map(|(argument, _)| argument).collect::<Vec<_>>());
+        let next = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space(), argument]);
+        p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()])
+    }
+}
+
+/// The arguments of one tool, written one by one.
+struct Arguments<'a> {
+    p: &'a FormatBuilder,
+    tool: &'a Tool,
+    members: &'a Members,
+    /// What closes the call behind the last of them.
+    close: Option<&'a Glue>,
+    behind: ExprId,
+}
+
+impl Arguments<'_> {
+    /// Each argument, and whether it must be there.
+    fn each(&self) -> Vec<(ExprId, bool)> {
+        let p = self.p;
+        if self.tool.name == FormatBuilder::ANY {
+            return vec![(self.argument(&Member::any()), false)];
+        }
+        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
+        let prefix = format!("tool-{}-arg-", self.tool.name);
+        let all: Vec<Member> = members(&root, &prefix).collect();
+        all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required)).collect()
+    }
+
+    fn slot(&self, kind: ValueKind) -> Option<&Slot> {
+        self.members.slots.iter().find(|(known, _)| *known == kind).map(|(_, slot)| slot)
+    }
+
+    /// A name, and the value in each way that its types allow.
+    fn argument(&self, member: &Member) -> ExprId {
+        let p = self.p;
+        let types = member.types();
+        let kinds = [
+            (Types::NUMBER, ValueKind::Integer),
+            (Types::NUMBER, ValueKind::Number),
+            (Types::BOOLEAN, ValueKind::Boolean),
+            (Types::NULL, ValueKind::Null),
+            (Types::ARRAY, ValueKind::Array),
+            (Types::OBJECT, ValueKind::Object),
+        ];
+        let text = self.slot(ValueKind::Text).filter(|_| types.has(Types::STRING));
+        let mut others: Vec<&Slot> = Vec::new();
+        for (_, kind) in kinds.into_iter().filter(|(kind, _)| types.has(*kind)) {
+            let slot = self.slot(kind).or(self.slot(ValueKind::Text));
+            others.extend(slot.filter(|slot| !others.iter().any(|known| (&known.open, &known.close) == (&slot.open, &slot.close))));
+        }
+        let opens = Glue::common_start(others.iter().copied().chain(text).map(|slot| &slot.open));
+        let rest = |slot: &Slot| glue(p, &slot.open.strip_prefix(&opens).unwrap_or_default(), Some(self.tool), member.name);
+        let close = |slot: &Slot| p.arg_close(glue(p, &slot.close, Some(self.tool), member.name));
+        let mut ways: Vec<ExprId> = others
+            .iter()
+            .map(|slot| match text {
+                Some(text) if text.open == slot.open && text.encoding == Encoding::Raw => {
+                    p.atomic(p.sequence([rest(slot), sign(p, types), member.python(p), close(slot)]))
+                }
+                _ => p.sequence([p.atomic(p.sequence([rest(slot), p.and(p.any())])), member.python(p), close(slot)]),
+            })
+            .collect();
+        ways.extend(text.map(|slot| match slot.encoding {
+            Encoding::Raw => p.sequence([rest(slot), self.raw(slot, member)]),
+            Encoding::Quoted => p.sequence([rest(slot), p.arg_json(p.python_string()), close(slot)]),
+        }));
+        let name = p.atomic(p.sequence([p.arg_name(member.name), glue(p, &opens, Some(self.tool), member.name)]));
+        p.sequence([name, p.choice(ways)])
+    }
+
+    /// A text as it is, and its end. Where no marker ends it, the end is where an argument or what is behind a call follows.
+    fn raw(&self, slot: &Slot, member: &Member) -> ExprId {
+        let p = self.p;
+        let close = glue(p, &slot.close, Some(self.tool), member.name);
+        if is_strong(&slot.close) {
+            let heads = text::heads(&slot.close);
+            let text = p.arg_text(p.until_any(heads.clone()));
+            return p.excluding(p.sequence([text, p.arg_close(close)]), heads);
+        }
+        let mut ends = text::heads(&slot.close);
+        if ends.is_empty() {
+            let behind = [Some(&self.members.next), self.close];
+            ends = behind.into_iter().flatten().flat_map(text::heads).collect();
+        }
+        let text = p.many(p.choice([
+            p.until_any(ends.clone()),
+            p.sequence([p.not(p.sequence([close, self.after()])), p.any()]),
+        ]));
+        p.excluding(p.sequence([p.arg_text(text), p.arg_close(close)]), ends)
+    }
+
+    /// What follows an argument: the name of another one, or the end of the call and what is behind it.
+    fn after(&self) -> ExprId {
+        let p = self.p;
+        let name = format!("after-{}-argument", self.tool.name);
+        if p.is_defined(&name) {
+            return p.reference(name);
+        }
+        let root = schema::parameters(&self.tool.parameters);
+        let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
+        let next = glue(p, &self.members.next, Some(self.tool), "");
+        let names = schema::members(&root).map(|(name, ..)| p.sequence([p.literal(name), glue(p, &opens, Some(self.tool), name)]));
+        let another = p.sequence([next, p.choice(names.collect::<Vec<_>>())]);
+        let end = self.close.map(|close| p.sequence([glue(p, close, Some(self.tool), ""), self.behind]));
+        p.rule(name, p.choice([another].into_iter().chain(end).collect::<Vec<_>>()))
+    }
+}

@@ -1,0 +1,66 @@
+//! Glue as expressions. A grammar has it as the template writes it; on reading, white space in it is free.
+
+use crate::analysis::turn::{Glue, GluePiece};
+use crate::grammar::spelled;
+use crate::message::Tool;
+use crate::peg::ExprId;
+
+use super::builder::FormatBuilder;
+
+/// All of it. `tool` and `key` are those that it may name again.
+pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
+    let pieces = glue.pieces().map(|piece| match piece {
+        GluePiece::Text(text) => loosely(p, text),
+        GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
+        GluePiece::Key => again(p, key),
+        GluePiece::Counter => p.some(p.one_of(&[('0', '9')])),
+    });
+    p.sequence(pieces.collect::<Vec<_>>())
+}
+
+/// A name that was there before.
+fn again(p: &FormatBuilder, name: &str) -> ExprId {
+    if name == FormatBuilder::ANY { p.other_name() } else { p.literal(name) }
+}
+
+/// A text whose white space the model may leave out.
+fn loosely(p: &FormatBuilder, text: &str) -> ExprId {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let length = rest.find(|c: char| !c.is_whitespace()).unwrap_or(rest.len());
+        if length > 0 {
+            parts.push(exactly(p, &rest[..length]));
+        }
+        rest = &rest[length..];
+        let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        if length > 0 {
+            parts.push(p.literal(&rest[..length]));
+        }
+        rest = &rest[length..];
+    }
+    p.sequence(parts)
+}
+
+/// White space, as far as the model writes it; a grammar has all of it.
+pub(super) fn exactly(p: &FormatBuilder, space: &str) -> ExprId {
+    if space.is_empty() {
+        return p.empty();
+    }
+    let each = space.chars().map(|c| p.optional(p.literal(c.encode_utf8(&mut [0; 4]) as &str)));
+    p.gbnf(p.sequence(each.collect::<Vec<_>>()), format!("\"{}\"", spelled(space)))
+}
+
+/// The white space that glue begins with, and the rest.
+pub(super) fn split_space(glue: &Glue) -> (&str, Glue) {
+    let head = glue.head();
+    let length = head.len() - head.trim_start().len();
+    (&head[..length], glue.without_start(length))
+}
+
+/// The texts at which a text ends in front of this glue: with the white space that the template writes there, and without.
+pub(super) fn heads(glue: &Glue) -> Vec<String> {
+    let whole = glue.head().trim_end();
+    let core = whole.trim_start();
+    if core.is_empty() { Vec::new() } else { vec![whole.to_owned(), core.to_owned()] }
+}

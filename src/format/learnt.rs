@@ -1,0 +1,234 @@
+//! Formats from what was learnt of a turn: parts, and the glue between them.
+//!
+//! A model writes reasoning, then content, then calls; some put content behind the calls. Each part is a step of its own that
+//! ends for good, so that nothing is read twice: a step takes any glue that was seen in front of its part, wherever it came from.
+
+use super::builder::FormatBuilder;
+use super::calls::learnt as calls;
+use super::glue::{exactly, glue, heads, split_space};
+use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
+use crate::analysis::turn::{Edge, Glue, Place, TurnFormat};
+use crate::analysis::{Layout, turn};
+use crate::grammar::Trigger;
+use crate::peg::ExprId;
+
+/// The format of a template that writes turns like this, for one request. `layout` knows how turns begin.
+pub fn build(turn: &TurnFormat, layout: &Layout, spec: &FormatSpec) -> Format {
+    let p = FormatBuilder::default();
+    let writer = Writer { p: &p, turn, spec, callable: !turn.calls.is_empty() && !spec.tools().is_empty() };
+    let root = writer.output();
+    let delimiters = [("assistant", layout.assistant_start.as_str()), ("user", layout.user_start.as_str())];
+    Format {
+        output: p.finish(root),
+        constraint: writer.constraint(),
+        preserved_tokens: markers(turn),
+        thinking: turn.reasoning.as_ref().map(|reasoning| Thinking {
+            start: reasoning.open.head().trim().to_owned(),
+            ends: vec![reasoning.close.head().trim().to_owned()],
+        }),
+        delimiters: Delimiter::list(delimiters.into_iter().filter(|(_, text)| !text.is_empty())),
+        ..Format::default()
+    }
+}
+
+/// What the prompt ends with when the model is to go on with a message.
+pub fn continued_prompt(turn: &TurnFormat, opening: &str, reasoning: &str, content: Option<&str>) -> String {
+    let mut prompt = opening.to_owned();
+    let mut from = Place::Prompt;
+    if let Some(markers) = turn.reasoning.as_ref().filter(|r| !reasoning.is_empty() || content.is_none() || r.is_open()) {
+        from = Place::Reasoning;
+        prompt.push_str(markers.open.head());
+        prompt.push_str(reasoning);
+        if content.is_some() {
+            prompt.push_str(markers.close.head());
+        }
+    }
+    if let Some(content) = content {
+        let edge = turn.edges.iter().find(|edge| edge.from == from && edge.to == Place::Content);
+        prompt.push_str(edge.map_or("", |edge| edge.glue.head()));
+        prompt.push_str(content);
+    }
+    prompt
+}
+
+/// All markers that a model writes.
+fn markers(turn: &TurnFormat) -> Vec<String> {
+    let mut markers: Vec<String> = Vec::new();
+    turn.each_glue(|glue| {
+        for marker in glue.markers() {
+            if !markers.iter().any(|known| known == marker) {
+                markers.push(marker.to_owned());
+            }
+        }
+    });
+    markers
+}
+
+struct Writer<'a> {
+    p: &'a FormatBuilder,
+    turn: &'a TurnFormat,
+    spec: &'a FormatSpec<'a>,
+    callable: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn edges(&self, from: &'static [Place], to: Place) -> impl Iterator<Item = &'a Edge> {
+        self.turn.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
+    }
+
+    /// Where the first text or call may follow on: the prompt, unless that opens the reasoning.
+    fn begin(&self) -> &'static [Place] {
+        match self.turn.reasoning.as_ref().is_some_and(turn::Reasoning::is_open) {
+            true => &[Place::Reasoning],
+            false => &[Place::Prompt, Place::Reasoning],
+        }
+    }
+
+    fn before_calls(&self) -> &'static [Place] {
+        match self.begin() {
+            [Place::Reasoning] => &[Place::Reasoning, Place::Content],
+            _ => &[Place::Prompt, Place::Reasoning, Place::Content],
+        }
+    }
+
+    fn output(&self) -> ExprId {
+        let (p, spec) = (self.p, self.spec);
+        let mut steps = vec![p.literal(spec.opening), self.reasoning()];
+        if let Some(schema) = spec.response_schema() {
+            let wrapped = self.edges(self.begin(), Place::Content).filter(|edge| !edge.glue.is_blank());
+            let open = p.choice(wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]).collect::<Vec<_>>());
+            steps.extend([open, p.response(schema)]);
+        } else {
+            steps.push(self.content());
+            if self.callable {
+                steps.push(p.calls(spec, self.calls()));
+            }
+        }
+        steps.extend([self.end(), p.end()]);
+        p.sequence(steps)
+    }
+
+    fn reasoning(&self) -> ExprId {
+        let p = self.p;
+        let Some(reasoning) = self.turn.reasoning.as_ref().filter(|_| self.spec.extract_reasoning()) else {
+            return p.empty();
+        };
+        let text = p.reasoning(p.until_any(heads(&reasoning.close)));
+        let close = p.choice([glue(p, &reasoning.close, None, ""), p.end()]);
+        let rest = p.sequence([text, close]);
+        match reasoning.is_open() {
+            true => rest,
+            false => p.optional(p.sequence([glue(p, &reasoning.open, None, ""), rest])),
+        }
+    }
+
+    /// What ends a text in front of calls.
+    fn marks_of_calls(&self, from: &'static [Place]) -> Vec<String> {
+        let glues = self.edges(from, Place::Call).filter(|_| self.callable);
+        glues.flat_map(|edge| calls::heads(self.turn, edge, self.spec)).collect()
+    }
+
+    /// What ends the last text of a turn.
+    fn marks_of_end(&self) -> Vec<String> {
+        let glues = self.edges(&[Place::Content], Place::End).filter(|edge| !edge.glue.is_blank());
+        glues.flat_map(|edge| heads(&edge.glue)).collect()
+    }
+
+    fn content(&self) -> ExprId {
+        let p = self.p;
+        if !self.spec.extract_reasoning() {
+            return p.content(p.until_any(self.marks_of_calls(self.before_calls())));
+        }
+        let marks = self.marks_of_calls(self.before_calls()).into_iter().chain(self.marks_of_end());
+        let text = p.content(p.until_any(marks));
+        let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
+            self.edges(self.begin(), Place::Content).partition(|edge| edge.glue.is_blank());
+        let mut ways: Vec<ExprId> =
+            marked.iter().map(|edge| p.sequence([glue(p, &edge.glue, None, ""), text])).collect();
+        match blank.first() {
+            Some(longest) => ways.push(p.sequence([glue(p, &longest.glue, None, ""), text])),
+            None => ways.push(p.empty()),
+        }
+        p.choice(ways)
+    }
+
+    /// All calls of a message with the glue around them, and text behind them where the template puts it there.
+    fn calls(&self) -> ExprId {
+        let (p, turn) = (self.p, self.turn);
+        let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
+        let next: Vec<ExprId> = self
+            .edges(&[Place::Call], Place::Call)
+            .filter(|_| self.spec.parallel())
+            .map(|edge| p.sequence([glue(p, &edge.glue, None, ""), p.reference("call")]))
+            .collect();
+        if !next.is_empty() {
+            rest.push(p.many(p.choice(next)));
+        }
+        rest.push(self.close(&[Place::Call]));
+        if let Some(edge) = self.edges(&[Place::Call], Place::Content).next() {
+            let text = p.content(p.until_any(self.marks_of_end()));
+            rest.push(p.optional(p.sequence([glue(p, &edge.glue, None, ""), text])));
+        }
+        let rest = p.rule("calls", p.sequence(rest));
+        let mut firsts: Vec<&Glue> = Vec::new();
+        for edge in self.edges(self.before_calls(), Place::Call) {
+            let (_, core) = split_space(&edge.glue);
+            if !firsts.iter().any(|known| split_space(known).1 == core) {
+                firsts.push(&edge.glue);
+            }
+        }
+        let ways = firsts.into_iter().enumerate().map(|(index, first)| {
+            let (space, core) = split_space(first);
+            let calls = p.sequence([glue(p, &core, None, ""), rest]);
+            let name = if index == 0 { "tool-call".to_owned() } else { format!("tool-call-{index}") };
+            p.sequence([exactly(p, space), p.trigger_rule(name, calls)])
+        });
+        p.choice(ways.collect::<Vec<_>>())
+    }
+
+    /// What stands behind the last part from one of these places, which a model may leave out.
+    fn close(&self, from: &'static [Place]) -> ExprId {
+        let p = self.p;
+        let ends: Vec<&Edge> = self.edges(from, Place::End).filter(|edge| !edge.glue.is_blank()).collect();
+        if ends.is_empty() {
+            return p.empty();
+        }
+        let must = self.edges(from, Place::End).all(|edge| !edge.glue.is_blank() && !self.turn.is_stop(&edge.glue));
+        let left_out = if must { p.tolerated(p.empty()) } else { p.empty() };
+        let ends = ends.into_iter().map(|edge| p.sequence([glue(p, &edge.glue, None, ""), p.markup_ends()]));
+        p.choice(ends.chain([left_out]).collect::<Vec<_>>())
+    }
+
+    /// The end of a text, and the end of a turn where the model spells it out. A grammar leaves that to the token.
+    fn end(&self) -> ExprId {
+        let p = self.p;
+        let spelled = match self.turn.end.is_blank() {
+            true => p.empty(),
+            false => p.optional(p.sequence([p.space(), glue(p, &self.turn.end, None, ""), p.markup_ends()])),
+        };
+        p.sequence([self.close(&[Place::Content]), p.tolerated(p.sequence([spelled, p.space()]))])
+    }
+
+    /// Whether calls are told by a marker, so that one of an unknown tool is one, too.
+    fn is_marked(&self) -> bool {
+        let mut glues = self.edges(self.before_calls(), Place::Call).chain(self.edges(&[Place::Call], Place::Call));
+        glues.all(|edge| calls::is_strong(&edge.glue))
+    }
+
+    fn constraint(&self) -> Constraint {
+        if self.spec.response_schema().is_some() || self.callable && self.spec.call_required() {
+            return Constraint::Strict(Vec::new());
+        }
+        if !self.callable || !self.is_marked() {
+            return Constraint::Free;
+        }
+        let mut words: Vec<String> = Vec::new();
+        for edge in self.edges(self.before_calls(), Place::Call) {
+            let word = split_space(&edge.glue).1.head().trim_end().to_owned();
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        Constraint::Lazy(words.into_iter().map(Trigger::word).collect())
+    }
+}
