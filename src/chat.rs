@@ -1,5 +1,7 @@
 //! The façade: a template, learnt once, turns each request into a prompt and a parser.
 
+mod options;
+
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
@@ -14,6 +16,8 @@ use crate::grammar::{self, Grammar};
 use crate::message::{Continuation, Request};
 use crate::parser::Parser;
 use crate::template::{Caps, Template, prepare};
+
+pub use options::TemplateOptions;
 
 /// A chat template: compiled, with its caps and, once somebody asks, its analysis. Immutable; share it between threads.
 ///
@@ -31,6 +35,7 @@ use crate::template::{Caps, Template, prepare};
 #[derive(Debug)]
 pub struct ChatTemplate {
     template: Template,
+    learn_only: bool,
     family: Option<&'static Family>,
     analysis: OnceLock<Analysis>,
     formats: FormatCache,
@@ -66,9 +71,25 @@ impl ChatTemplate {
     /// # Errors
     /// [`crate::ErrorKind::Template`] where the source does not parse, [`crate::ErrorKind::Limit`] where it is too long.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Self> {
+        let options = TemplateOptions { bos: bos.to_owned(), eos: eos.to_owned(), ..TemplateOptions::default() };
+        ChatTemplate::with_options(source, &options)
+    }
+
+    /// Compiles a template that is to be taken in a certain way.
+    ///
+    /// # Errors
+    /// As [`ChatTemplate::new`].
+    pub fn with_options(source: &str, options: &TemplateOptions) -> Result<Self> {
+        let TemplateOptions { bos, eos, learn_only } = options;
         let template = Template::new(source, bos, eos)?;
-        let family = family_of(template.source());
-        Ok(ChatTemplate { template, family, analysis: OnceLock::new(), formats: FormatCache::default() })
+        let family = if *learn_only { None } else { family_of(template.source()) };
+        Ok(ChatTemplate {
+            template,
+            learn_only: *learn_only,
+            family,
+            analysis: OnceLock::new(),
+            formats: FormatCache::default(),
+        })
     }
 
     /// A template of our own by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
@@ -89,7 +110,7 @@ impl ChatTemplate {
 
     /// What was learnt of the template, and how. The first call takes some thirty renders.
     pub fn analysis(&self) -> &Analysis {
-        self.analysis.get_or_init(|| analysis::analyze(&self.template))
+        self.analysis.get_or_init(|| analysis::analyze(&self.template, self.learn_only))
     }
 
     /// The prompt alone, for a caller that does not parse: no analysis is needed unless a message is continued.

@@ -34,7 +34,7 @@ pub mod peg;
 pub mod stream;
 pub mod template;
 
-pub use chat::{ChatTemplate, Params};
+pub use chat::{ChatTemplate, Params, TemplateOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use message::{Delta, DeltaKind, Message, Request, Status, ToolCall};
 pub use parser::Parser;

@@ -6,7 +6,7 @@ use chatparse::analysis::{
 use chatparse::template::Template;
 
 fn study(source: &str) -> Analysis {
-    analyze(&Template::new(source, "<s>", "</s>").expect("the template compiles"))
+    analyze(&Template::new(source, "<s>", "</s>").expect("the template compiles"), false)
 }
 
 fn learn(source: &str) -> Layout {

@@ -358,6 +358,24 @@ fn replay_answers_each_line() {
     assert!(answers[2]["id"] == 2 && answers[2]["error"].is_string());
 }
 
+/// The same template, twice in one run: each way of taking it is kept by itself.
+#[test]
+fn replay_tells_learnt_from_known() {
+    let scenario = |learn_only: bool| {
+        json!({
+            "id": learn_only,
+            "template_source": chatparse::builtin::find("gpt-oss").unwrap().source,
+            "learn_only": learn_only,
+            "request": json_of(WEATHER),
+            "outputs": ["<|channel|>final<|message|>Hello"],
+        })
+    };
+    let input = [false, true, false].map(|learn_only| scenario(learn_only).to_string()).join("\n");
+    let answers = run_with(&["replay"], input.as_bytes()).succeeded();
+    let known = answers.lines().map(|line| json_of(line)["parses"][0]["message"]["content"] == "Hello");
+    assert_eq!(known.collect::<Vec<_>>(), [true, false, true]);
+}
+
 /// What llama.cpp answered over our own templates. The C tests hold the C library to the same file, field by field; where its
 /// messages are others is listed in parity.txt.
 #[test]

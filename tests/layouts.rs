@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 fn learnt(path: &Path) -> Value {
     let source = fs::read_to_string(path).expect("the template is text");
-    let layout = analyze(&Template::new(&source, "<BOS>", "<EOS>").expect("the template compiles")).layout;
+    let layout = analyze(&Template::new(&source, "<BOS>", "<EOS>").expect("the template compiles"), false).layout;
     let set = layout.fields().into_iter().zip(Layout::default().fields()).filter(|(field, unset)| field != unset);
     Value::Object(set.map(|((name, value), _)| (name.to_string(), value)).collect::<Map<_, _>>())
 }

@@ -68,6 +68,9 @@ pub struct Analysis {
 
 type Pass = fn(&mut Study);
 
+/// The one pass that knows templates.
+const WORKAROUNDS: &str = "workarounds";
+
 /// The passes in the order in which they build on each other.
 const PASSES: &[(&str, Pass)] = &[
     ("reasoning", reasoning::run),
@@ -75,14 +78,18 @@ const PASSES: &[(&str, Pass)] = &[
     ("tools", tools::run),
     ("turns", turns::run),
     ("tokens", tokens::run),
-    ("workarounds", workarounds::run),
+    (WORKAROUNDS, workarounds::run),
     ("ending", ending::run),
 ];
 
-/// Learns how `template` writes: some twenty renders of short conversations, beside those of its caps.
-pub fn analyze(template: &Template) -> Analysis {
+/// Learns how `template` writes: some twenty renders of short conversations, beside those of its caps. `learn_only`: no single
+/// template is known, so no work-around applies.
+pub fn analyze(template: &Template, learn_only: bool) -> Analysis {
     let mut study = Study::new(template);
     for (name, pass) in PASSES {
+        if learn_only && *name == WORKAROUNDS {
+            continue;
+        }
         study.enter(name);
         pass(&mut study);
     }

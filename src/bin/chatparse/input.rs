@@ -5,13 +5,15 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use chatparse::{ChatTemplate, Request, builtin};
+use chatparse::{ChatTemplate, Request, TemplateOptions, builtin};
 
 use crate::args::Args;
 use crate::failure::{Failure, Outcome};
 
-/// The options that [`template`] looks at.
+/// The options with a value that [`template`] looks at.
 pub const TEMPLATE_OPTIONS: &[&str] = &["--bos", "--eos"];
+/// The flag that [`template`] looks at, for commands that read output.
+pub const LEARN_ONLY: &str = "--learn-only";
 
 /// Refuses to read standard input for two things.
 pub fn check_stdin(words: &[&OsStr]) -> Outcome {
@@ -33,9 +35,10 @@ pub fn template(args: &Args) -> Outcome<ChatTemplate> {
         Some(known) => (known.source.to_owned(), known.bos, known.eos),
         None => (template_file(word)?, "", ""),
     };
-    let bos = args.value("--bos").unwrap_or(bos);
-    let eos = args.value("--eos").unwrap_or(eos);
-    ChatTemplate::new(&source, bos, eos).map_err(|error| failed(word, &error))
+    let text = |name: &str, known: &str| args.value(name).unwrap_or(known).to_owned();
+    let options =
+        TemplateOptions { bos: text("--bos", bos), eos: text("--eos", eos), learn_only: args.flag(LEARN_ONLY) };
+    ChatTemplate::with_options(&source, &options).map_err(|error| failed(word, &error))
 }
 
 fn template_file(word: &OsStr) -> Outcome<String> {

@@ -15,7 +15,7 @@ use crate::{Command, input};
 pub const COMMAND: Command = Command {
     name: "inspect",
     help: "\
-chatparse inspect TEMPLATE [--json]
+chatparse inspect TEMPLATE [--json] [--learn-only]
 
 Shows what was learnt of a template: what it accepts, how it writes, and for each
 thing learnt the two renders that showed it. They have the text `before` and `after`
@@ -24,6 +24,8 @@ Line breaks are shown as \\n. TEMPLATE is a Jinja file or the name of a built-in
 
 options:
   --json        the same as one JSON object with caps, layout and evidence
+  --learn-only  only what the template shows by itself: no family of templates and no
+                work-around is looked up
   --bos TEXT    the token that begins a prompt
   --eos TEXT    the token that ends a turn
 
@@ -31,7 +33,12 @@ examples:
   chatparse inspect json-call
   chatparse inspect model.jinja --json | jq .layout.tools
 ",
-    syntax: Syntax { required: &["TEMPLATE"], optional: &[], flags: &["--json"], values: input::TEMPLATE_OPTIONS },
+    syntax: Syntax {
+        required: &["TEMPLATE"],
+        optional: &[],
+        flags: &["--json", input::LEARN_ONLY],
+        values: input::TEMPLATE_OPTIONS,
+    },
     run,
 };
 

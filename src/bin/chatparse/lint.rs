@@ -13,7 +13,7 @@ use crate::{Command, input};
 pub const COMMAND: Command = Command {
     name: "lint",
     help: "\
-chatparse lint TEMPLATE [--json]
+chatparse lint TEMPLATE [--json] [--learn-only]
 
 Renders messages of many kinds as the model would write them, parses them, and renders
 what was parsed again: with thinking (off), with thinking on but nothing thought
@@ -34,6 +34,8 @@ Places are bytes of the rendered conversation, counted from its start.
 
 options:
   --json        the report as one JSON object, with every turn
+  --learn-only  only what the template shows by itself: no family of templates and no
+                work-around is looked up
   --bos TEXT    the token that begins a prompt
   --eos TEXT    the token that ends a turn
 
@@ -43,7 +45,12 @@ examples:
   chatparse lint json-call
   chatparse lint model.jinja --json | jq '.cases[] | select(.outcome == \"lost\")'
 ",
-    syntax: Syntax { required: &["TEMPLATE"], optional: &[], flags: &["--json"], values: input::TEMPLATE_OPTIONS },
+    syntax: Syntax {
+        required: &["TEMPLATE"],
+        optional: &[],
+        flags: &["--json", input::LEARN_ONLY],
+        values: input::TEMPLATE_OPTIONS,
+    },
     run,
 };
 

@@ -33,6 +33,8 @@ options:
   --partial     the output was cut off, it did not end by itself
   --strict      fail where the output does not fit the template's format; otherwise
                 what does not fit is content
+  --learn-only  only what the template shows by itself: no family of templates and no
+                work-around is looked up
   --bos TEXT    the token that begins a prompt
   --eos TEXT    the token that ends a turn
 
@@ -44,7 +46,7 @@ examples:
     syntax: Syntax {
         required: &["TEMPLATE", "REQUEST"],
         optional: &["OUTPUT"],
-        flags: &["--json", "--events", "--partial", "--strict"],
+        flags: &["--json", "--events", "--partial", "--strict", input::LEARN_ONLY],
         values: input::TEMPLATE_OPTIONS,
     },
     run,

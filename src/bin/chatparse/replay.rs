@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
 
-use chatparse::{ChatTemplate, DeltaKind, ErrorKind, Message, Params, Request, Status, Stream, grammar};
+use chatparse::{
+    ChatTemplate, DeltaKind, ErrorKind, Message, Params, Request, Status, Stream, TemplateOptions, grammar,
+};
 use serde_json::{Map, Value, json};
 
 use crate::Command;
@@ -22,10 +24,11 @@ chatparse replay
 Reads scenarios from standard input, one JSON object a line, and answers each with a
 JSON line. A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos`
 and `request`, and may have `outputs` (texts, or objects with `text`, `partial` and
-`step`), `timeline: false`, `strict: true` and `want_caps: true`. The answer has the
-`id` and `params`, and `parses` with a message, its status and what each step of the
-output added to it; or `error`. A scenario with a JSON `schema` instead of a template is
-answered with its `grammar`.
+`step`), `timeline: false`, `strict: true`, `want_caps: true` and `learn_only: true` (no
+family of templates and no work-around is looked up). The answer has the `id` and
+`params`, and `parses` with a message, its status and what each step of the output added
+to it; or `error`. A scenario with a JSON `schema` instead of a template is answered with
+its `grammar`.
 
 example:
   chatparse replay < scenarios.jsonl > results.jsonl
@@ -49,20 +52,24 @@ fn run(_: &Args, screen: &mut Screen) -> Outcome {
 /// Templates are compiled and analysed once for all scenarios that share them.
 #[derive(Default)]
 struct Templates {
-    known: HashMap<(String, String, String), Result<ChatTemplate, String>>,
+    known: HashMap<(String, TemplateOptions), Result<ChatTemplate, String>>,
 }
 
 impl Templates {
     fn of(&mut self, scenario: &Value) -> Result<&ChatTemplate, String> {
         let text = |key: &str| scenario[key].as_str().map(str::to_owned);
-        let (bos, eos) = (text("bos").unwrap_or_default(), text("eos").unwrap_or_default());
+        let options = TemplateOptions {
+            bos: text("bos").unwrap_or_default(),
+            eos: text("eos").unwrap_or_default(),
+            learn_only: scenario["learn_only"] == true,
+        };
         let source = match (text("template_source"), text("template")) {
             (Some(source), _) => source,
             (None, Some(path)) => std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?,
             (None, None) => return Err("the scenario names no template".into()),
         };
-        let template = self.known.entry((source, bos, eos)).or_insert_with_key(|(source, bos, eos)| {
-            ChatTemplate::new(source, bos, eos).map_err(|error| error.to_string())
+        let template = self.known.entry((source, options)).or_insert_with_key(|(source, options)| {
+            ChatTemplate::with_options(source, options).map_err(|error| error.to_string())
         });
         template.as_ref().map_err(Clone::clone)
     }

@@ -1,0 +1,35 @@
+//! How a template is to be taken.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+
+/// How a template is to be taken. More fields will come: fill the ones that you need, and the rest from the default.
+///
+/// ```
+/// use chatparse::{ChatTemplate, TemplateOptions};
+/// let options = TemplateOptions { eos: "</s>".into(), learn_only: true, ..TemplateOptions::default() };
+/// let template = ChatTemplate::with_options("{{ messages[0].content ~ eos_token }}", &options)?;
+/// # Ok::<(), chatparse::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TemplateOptions {
+    /// The text of the model's token that begins a prompt; empty for none.
+    pub bos: String,
+    /// The text of the model's token that ends a turn; empty for none.
+    pub eos: String,
+    /// Only what the template shows by itself counts: no family of templates and no work-around is looked up.
+    pub learn_only: bool,
+}
+
+impl TemplateOptions {
+    /// Options from a JSON object with the names of the fields; what it leaves out is as in the default.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for a field that there is not.
+    pub fn from_json(json: Value) -> Result<Self> {
+        serde_json::from_value(json).map_err(|error| Error::invalid(format!("options: {error}")))
+    }
+}

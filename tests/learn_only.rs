@@ -1,0 +1,49 @@
+//! Templates taken by what they show alone: no family, no work-around.
+
+use chatparse::analysis::Source;
+use chatparse::{ChatTemplate, ErrorKind, Request, Stream, TemplateOptions, builtin};
+use serde_json::json;
+
+fn template(source: &str, learn_only: bool) -> ChatTemplate {
+    let options = TemplateOptions { learn_only, ..TemplateOptions::default() };
+    ChatTemplate::with_options(source, &options).expect("the template compiles")
+}
+
+#[test]
+fn no_family_reads() {
+    let source = builtin::find("gpt-oss").unwrap().source;
+    let content = |learn_only| {
+        let request = Request::from_text(r#"{"messages": [{"role": "user", "content": "Hi"}]}"#).unwrap();
+        let params = template(source, learn_only).params(&request).unwrap();
+        let mut stream = Stream::new(&params.parser);
+        let _ = stream.feed(b"<|channel|>final<|message|>Hello");
+        stream.finish(false).message.content
+    };
+    assert_eq!(content(false), "Hello");
+    assert_ne!(content(true), "Hello");
+}
+
+#[test]
+fn no_workaround_applies() {
+    // Granite 3.3 names its markers nowhere but in this sentence.
+    let source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{# Write your thoughts between \
+                  <think></think> and write your response between <response></response> #}";
+    let found = |learn_only| {
+        let template = template(source, learn_only);
+        let evidence = &template.analysis().evidence;
+        evidence.iter().any(|item| matches!(item.source, Source::Workaround { .. }))
+    };
+    assert!(found(false) && !found(true));
+}
+
+#[test]
+fn options_are_read_from_json() {
+    let options = TemplateOptions::from_json(json!({"eos": "</s>", "learn_only": true})).unwrap();
+    assert_eq!(options, TemplateOptions { eos: "</s>".into(), learn_only: true, ..TemplateOptions::default() });
+    assert_eq!(TemplateOptions::from_json(json!({})).unwrap(), TemplateOptions::default());
+    for (wrong, part) in [(json!({"learn": true}), "`learn`"), (json!({"bos": 1}), "string"), (json!("x"), "options")] {
+        let error = TemplateOptions::from_json(wrong).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
