@@ -4,7 +4,7 @@
 //! are told apart by what all of them begin with: `}]` behind the last call and `}, {` between two give `}`. The same way the
 //! end of a value is told from what separates it from the next key.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::glue::{Glue, common_start};
 use super::parts::{Found, Token, Walk};
@@ -69,7 +69,7 @@ impl Calls {
         for path in paths {
             for call in path.calls() {
                 let form = calls.form(path, call.clone())?;
-                let behind = calls.behind_value(&path.parts[call.end - 1], &path.glue[call.end])?;
+                let behind = calls.behind_value(path, call.end - 1)?;
                 match forms.iter_mut().find(|(known, _)| *known == form) {
                     Some((_, all)) => drop(all.insert(behind)),
                     None => forms.push((form, BTreeSet::from([behind]))),
@@ -84,29 +84,24 @@ impl Calls {
         Some(calls)
     }
 
-    /// What stands around values.
+    /// What stands around values. A kind may be written in several ways, each with an opening of its own.
     fn learn_values(&mut self, paths: &[Path], encoding: Encoding) -> Option<()> {
         let mut next: Option<Glue> = None;
         let mut lone = Vec::new();
-        for kind in ValueKind::ALL {
-            let (mut open, mut keys, mut others) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-            for path in paths {
-                for (at, part) in path.parts.iter().enumerate() {
-                    if part.token != Token::Value(kind) {
-                        continue;
-                    }
-                    open.insert(&path.glue[at]);
-                    let behind = path.parts.get(at + 1).filter(|behind| behind.call == part.call);
-                    let set = if behind.is_some_and(|behind| behind.token == Token::Key) { &mut keys } else { &mut others };
-                    set.insert(&path.glue[at + 1]);
-                }
+        // What follows the values behind an opening: keys, and anything else.
+        let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<&Glue>; 2]> = BTreeMap::new();
+        for path in paths {
+            for (at, part) in path.parts.iter().enumerate() {
+                let Token::Value(kind) = part.token else { continue };
+                let behind = path.parts.get(at + 1).filter(|behind| behind.call == part.call);
+                let is_key = behind.is_some_and(|behind| behind.token == Token::Key);
+                let followers = seen.entry((kind, &path.glue[at])).or_default();
+                followers[usize::from(!is_key)].insert(&path.glue[at + 1]);
             }
-            let Some(first) = open.first() else { continue };
-            if open.len() > 1 {
-                return None;
-            }
+        }
+        for ((kind, open), [keys, others]) in seen {
             let encoding = if kind == ValueKind::Text { encoding } else { Encoding::default() };
-            let mut slot = Slot { open: (*first).clone(), close: Glue::default(), encoding };
+            let mut slot = Slot { open: open.clone(), close: Glue::default(), encoding };
             if keys.is_empty() || others.is_empty() {
                 lone.push((kind, slot, keys.into_iter().chain(others).next()?.clone()));
                 continue;
@@ -127,18 +122,23 @@ impl Calls {
             let close = ends.filter(|end| behind.strip_prefix(end).is_some()).max_by_key(|end| end.chars().count());
             self.slots.push((kind, Slot { close: close?.clone(), ..slot }));
         }
+        // The longest opening first: it may begin as a shorter one does.
+        self.slots.sort_by_key(|(kind, slot)| (*kind, std::cmp::Reverse(slot.open.chars().count())));
         Some(())
     }
 
-    fn slot(&self, kind: ValueKind) -> Option<&Slot> {
-        self.slots.iter().find(|(known, _)| *known == kind).map(|(_, slot)| slot)
+    /// How the value at `at` is written.
+    fn slot(&self, path: &Path, at: usize) -> Option<&Slot> {
+        let Token::Value(kind) = path.parts[at].token else { return None };
+        let same = |(known, slot): &&(ValueKind, Slot)| *known == kind && slot.open == path.glue[at];
+        self.slots.iter().find(same).map(|(_, slot)| slot)
     }
 
-    /// What stands behind a part of a call, less the end of a value.
-    fn behind_value(&self, part: &Found, glue: &Glue) -> Option<Glue> {
-        match part.token {
-            Token::Value(kind) => glue.strip_prefix(&self.slot(kind)?.close),
-            _ => Some(glue.clone()),
+    /// What stands behind the part at `at`, less the end of a value.
+    fn behind_value(&self, path: &Path, at: usize) -> Option<Glue> {
+        match path.parts[at].token {
+            Token::Value(_) => path.glue[at + 1].strip_prefix(&self.slot(path, at)?.close),
+            _ => Some(path.glue[at + 1].clone()),
         }
     }
 
@@ -150,7 +150,7 @@ impl Calls {
             let part = &path.parts[at];
             let before = at > call.start;
             let glue = match before {
-                true => self.behind_value(&path.parts[at - 1], &path.glue[at])?,
+                true => self.behind_value(path, at - 1)?,
                 false => Glue::default(),
             };
             let between = |pieces: &mut Vec<CallPiece>| if !glue.is_empty() { pieces.push(CallPiece::Glue(glue.clone())) };
@@ -184,9 +184,9 @@ impl Calls {
     }
 
     /// What follows a call behind its end.
-    pub fn behind(&self, path: &Path, call: std::ops::Range<usize>, glue: &Glue) -> Option<Glue> {
+    pub fn behind(&self, path: &Path, call: std::ops::Range<usize>) -> Option<Glue> {
         let form = self.form(path, call.clone())?;
         let form = self.forms.iter().find(|known| known.pieces == form.pieces)?;
-        self.behind_value(&path.parts[call.end - 1], glue)?.strip_prefix(&form.close)
+        self.behind_value(path, call.end - 1)?.strip_prefix(&form.close)
     }
 }

@@ -36,7 +36,7 @@ fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
     let (mut from, mut at) = (Place::Prompt, 0);
     let mut call: Option<std::ops::Range<usize>> = None;
     let between = |call: Option<std::ops::Range<usize>>, at: usize| match call {
-        Some(call) => calls.behind(path, call, &path.glue[at]),
+        Some(call) => calls.behind(path, call),
         None => Some(path.glue[at].clone()),
     };
     for parts in path.parts.chunk_by(|a, b| a.call == b.call && a.call.is_some()) {

@@ -26,13 +26,13 @@ mod literal;
 mod parts;
 mod sample;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::template::Template;
 use calls::{Calls, Path};
 pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
-use sample::{Sample, Sampler, Words};
+use sample::{Sample, SampleCall, Sampler, Words};
 
 /// How a template writes a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -272,34 +272,43 @@ fn shapes() -> Vec<Sample> {
             shapes.push(Sample { thinks, speaks, calls });
         }
         // Without arguments.
-        shapes.push(Sample { thinks, speaks, calls: vec![sample::SampleCall::default()] });
+        shapes.push(Sample { thinks, speaks, calls: vec![SampleCall::default()] });
     }
     let mut words = Words::default();
-    let mixed = vec![words.call(&[ValueKind::Text]), sample::SampleCall::default(), words.call(&[ValueKind::Text])];
+    let mixed = vec![words.call(&[ValueKind::Text]), SampleCall::default(), words.call(&[ValueKind::Text])];
     shapes.push(Sample { calls: mixed, ..Sample::default() });
     shapes
 }
 
-/// Values of each kind: in front of another one, and as the last one of a call.
+/// Values of each kind, and a text with special characters: in front of another one, and as the last one of a call.
 fn values(parallel: bool) -> Vec<Sample> {
     let mut samples = Vec::new();
+    let sample = |calls| Sample { calls, ..Sample::default() };
+    let mut ask = |calls: Vec<SampleCall>| match parallel {
+        true => samples.push(sample(calls)),
+        false => samples.extend(calls.into_iter().map(|call| sample(vec![call]))),
+    };
     for kind in ValueKind::ALL.into_iter().skip(1) {
         let mut words = Words::default();
-        let calls = vec![words.call(&[kind, ValueKind::Text]), words.call(&[kind])];
-        let sample = |calls| Sample { calls, ..Sample::default() };
-        match parallel {
-            true => samples.push(sample(calls)),
-            false => samples.extend(calls.into_iter().map(|call| sample(vec![call]))),
-        }
+        ask(vec![words.call(&[kind, ValueKind::Text]), words.call(&[kind])]);
     }
+    let mut words = Words::default();
+    let mut special = |kinds: &[ValueKind]| {
+        let mut call = words.call(kinds);
+        call.arguments[0].1 = json!(SPECIAL);
+        call
+    };
+    ask(vec![special(&[ValueKind::Text, ValueKind::Text]), special(&[ValueKind::Text])]);
     samples
 }
 
-/// How texts are written among arguments: a text with quotes, a backslash and a line break tells.
+/// A text with all that a template may have to escape.
+const SPECIAL: &str = "pebb\"l'u\\g <b> & {c}\nend";
+
+/// How texts are written among arguments: one with quotes, a backslash and a line break tells.
 fn text_encoding(sampler: &Sampler) -> Encoding {
-    const SPECIAL: &str = "pebb\"l'u\\g\nend";
     let (key, _) = Words::default().argument(ValueKind::Text);
-    let call = sample::SampleCall { arguments: vec![(key, SPECIAL.into())] };
+    let call = SampleCall { arguments: vec![(key, SPECIAL.into())] };
     let Some(turn) = sampler.turn(&Sample { calls: vec![call], ..Sample::default() }) else { return Encoding::Raw };
     let Some(span) = sampler.marks.next(&turn, 0) else { return Encoding::Raw };
     let marked = sampler.marks.mark(SPECIAL);

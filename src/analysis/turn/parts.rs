@@ -144,9 +144,11 @@ impl Finder<'_> {
         let starts = self.turn[from..].match_indices(['{', '"', '\'']).map(|(at, _)| from + at);
         // What belongs to a later call has other words; what is empty may belong to any.
         let starts = starts.take_while(|at| *at < next || marked.as_object().is_some_and(|members| !members.is_empty()));
+        // Python's objects are told member by member.
+        let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok();
         for at in starts {
             let Some((value, length)) = literal::read(&self.turn[at..]) else { continue };
-            if value == marked {
+            if value == marked && is_json(&self.turn[at..at + length]) {
                 return Some((at..at + length, false));
             }
             let quoted = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -164,7 +166,10 @@ impl Finder<'_> {
         if value.is_string() {
             let marked = self.marks.next(self.turn, from).filter(|span| span.end <= limit)?;
             return match self.texts.encoding {
-                Encoding::Raw => Some(marked),
+                Encoding::Raw => {
+                    let as_it_is = self.turn[marked.clone()] == self.marks.mark(value.as_str().unwrap_or_default());
+                    as_it_is.then_some(marked)
+                }
                 Encoding::Quoted => Some(marked.start.checked_sub(1)?..marked.end + 1),
             };
         }

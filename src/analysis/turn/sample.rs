@@ -114,7 +114,12 @@ pub(super) struct Sampler<'t> {
     /// The prompt without the opening of the assistant's turn, and the opening.
     bare: String,
     pub opening: String,
+    /// The field of a message in which the template looks for reasoning.
+    reasoning_field: &'static str,
 }
+
+/// The names that templates have for reasoning.
+const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 impl<'t> Sampler<'t> {
     /// `None` where the template refuses the question, or where nothing can be marked in it.
@@ -126,11 +131,19 @@ impl<'t> Sampler<'t> {
             tools: Arc::new(tools()),
             bare: String::new(),
             opening: String::new(),
+            reasoning_field: REASONING[0],
         };
         sampler.bare = sampler.render(Vec::new(), false)?;
         let prompt = sampler.render(Vec::new(), true)?;
         // What opens the turn stands behind the question. Where it is no addition, it is unknown.
         sampler.opening = prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
+        for field in REASONING.into_iter().filter(|field| template.source().contains(field)) {
+            sampler.reasoning_field = field;
+            let thinks = Sample { thinks: true, speaks: true, ..Sample::default() };
+            if sampler.turn(&thinks).is_some_and(|turn| turn.contains(THOUGHT)) {
+                break;
+            }
+        }
         Some(sampler)
     }
 
@@ -179,7 +192,7 @@ impl<'t> Sampler<'t> {
         };
         let mut message = json!({"role": "assistant", "content": content});
         if sample.thinks {
-            message["reasoning_content"] = text(THOUGHT).into();
+            message[self.reasoning_field] = text(THOUGHT).into();
         }
         let calls = sample.calls.iter().enumerate().map(|(index, call)| {
             let arguments: Value =

@@ -203,8 +203,8 @@ impl Arguments<'_> {
         all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required)).collect()
     }
 
-    fn slot(&self, kind: ValueKind) -> Option<&Slot> {
-        self.members.slots.iter().find(|(known, _)| *known == kind).map(|(_, slot)| slot)
+    fn slots(&self, kind: ValueKind) -> impl Iterator<Item = &Slot> {
+        self.members.slots.iter().filter(move |(known, _)| *known == kind).map(|(_, slot)| slot)
     }
 
     /// A name, and the value in each way that its types allow.
@@ -219,25 +219,25 @@ impl Arguments<'_> {
             (Types::ARRAY, ValueKind::Array),
             (Types::OBJECT, ValueKind::Object),
         ];
-        let text = self.slot(ValueKind::Text).filter(|_| types.has(Types::STRING));
+        let texts: Vec<&Slot> = self.slots(ValueKind::Text).filter(|_| types.has(Types::STRING)).collect();
         let mut others: Vec<&Slot> = Vec::new();
         for (_, kind) in kinds.into_iter().filter(|(kind, _)| types.has(*kind)) {
-            let slot = self.slot(kind).or(self.slot(ValueKind::Text));
+            let slot = self.slots(kind).next().or(self.slots(ValueKind::Text).last());
             others.extend(slot.filter(|slot| !others.iter().any(|known| (&known.open, &known.close) == (&slot.open, &slot.close))));
         }
-        let opens = Glue::common_start(others.iter().copied().chain(text).map(|slot| &slot.open));
+        let opens = Glue::common_start(others.iter().chain(&texts).map(|slot| &slot.open));
         let rest = |slot: &Slot| glue(p, &slot.open.strip_prefix(&opens).unwrap_or_default(), Some(self.tool), member.name);
         let close = |slot: &Slot| p.arg_close(glue(p, &slot.close, Some(self.tool), member.name));
         let mut ways: Vec<ExprId> = others
             .iter()
-            .map(|slot| match text {
-                Some(text) if text.open == slot.open && text.encoding == Encoding::Raw => {
+            .map(|slot| match texts.iter().any(|text| text.open == slot.open && text.encoding == Encoding::Raw) {
+                true => {
                     p.atomic(p.sequence([rest(slot), sign(p, types), member.python(p), close(slot)]))
                 }
-                _ => p.sequence([p.atomic(p.sequence([rest(slot), p.and(p.any())])), member.python(p), close(slot)]),
+                false => p.sequence([p.atomic(p.sequence([rest(slot), p.and(p.any())])), member.python(p), close(slot)]),
             })
             .collect();
-        ways.extend(text.map(|slot| match slot.encoding {
+        ways.extend(texts.iter().map(|slot| match slot.encoding {
             Encoding::Raw => p.sequence([rest(slot), self.raw(slot, member)]),
             Encoding::Quoted => p.sequence([rest(slot), p.arg_json(p.python_string()), close(slot)]),
         }));
@@ -259,10 +259,9 @@ impl Arguments<'_> {
             let behind = [Some(&self.members.next), self.close];
             ends = behind.into_iter().flatten().flat_map(text::heads).collect();
         }
-        let text = p.many(p.choice([
-            p.until_any(ends.clone()),
-            p.sequence([p.not(p.sequence([close, self.after()])), p.any()]),
-        ]));
+        let end = p.and(p.choice(ends.iter().map(|end| p.literal(&**end)).collect::<Vec<_>>()));
+        let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
+        let text = p.many(p.choice([inner, p.until_any(ends.clone())]));
         p.excluding(p.sequence([p.arg_text(text), p.arg_close(close)]), ends)
     }
 
