@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::glue::{Glue, common_start};
 use super::parts::{Found, Token, Walk};
-use super::{CallForm, CallPiece, Encoding, Members, Slot, ValueKind};
+use super::{CallForm, CallPiece, Encoding, Members, Nested, Slot, ValueKind};
 
 /// More ways than any template has to write a call.
 const MOST_FORMS: usize = 6;
@@ -163,7 +163,8 @@ impl Calls {
                 Token::Key => {
                     members = true;
                     let slots = self.slots.clone();
-                    pieces.push(CallPiece::Members(Members { first: glue.clone(), next: self.next.clone(), slots }));
+                    let (first, next, nested) = (glue.clone(), self.next.clone(), Nested::default());
+                    pieces.push(CallPiece::Members(Members { first, next, slots, nested }));
                 }
                 Token::Name => {
                     between(&mut pieces);
@@ -181,6 +182,34 @@ impl Calls {
             }
         }
         Some(CallForm { pieces, close: Glue::default() })
+    }
+
+    /// What is behind the value in a turn with one call that has one argument. `end`: the end of all turns.
+    pub fn behind_one_text(&self, paths: &[Path], end: &Glue) -> Option<Glue> {
+        let one = |path: &&Path| {
+            let values = path.parts.iter().filter(|part| matches!(part.token, Token::Value(_)));
+            let texts = path.parts.iter().filter(|part| part.token == Token::Content || part.token == Token::Reasoning);
+            let last = path.parts.last().is_some_and(|last| last.token == Token::Value(ValueKind::Text));
+            last && values.count() == 1 && texts.count() == 0 && path.calls().count() == 1
+        };
+        let path = paths.iter().find(one)?;
+        Some(self.behind_value(path, path.parts.len() - 1)?.and(end))
+    }
+
+    /// Arrays and objects in a way of their own, where they were not seen as JSON.
+    pub fn add_nested(&mut self, learn: impl FnOnce() -> Option<(Nested, Vec<(ValueKind, Slot)>)>) {
+        let known = |kind| self.slots.iter().any(|(known, _)| *known == kind);
+        if self.slots.is_empty() || known(ValueKind::Array) && known(ValueKind::Object) {
+            return;
+        }
+        let Some((nested, slots)) = learn() else { return };
+        let new: Vec<_> = slots.into_iter().filter(|(kind, _)| !known(*kind)).collect();
+        for piece in self.forms.iter_mut().flat_map(|form| &mut form.pieces) {
+            if let CallPiece::Members(members) = piece {
+                members.nested = nested.clone();
+                members.slots.extend(new.iter().cloned());
+            }
+        }
     }
 
     /// What follows a call behind its end.

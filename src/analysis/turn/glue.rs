@@ -114,6 +114,24 @@ impl Glue {
         common_start(glues)
     }
 
+    /// This and then another.
+    pub fn and(&self, other: &Glue) -> Glue {
+        Glue(format!("{}{}", self.0, other.0))
+    }
+
+    /// What both end with.
+    pub(super) fn shared_end(a: &Glue, b: &Glue) -> Glue {
+        let pairs = a.0.chars().rev().zip(b.0.chars().rev()).take_while(|(a, b)| a == b);
+        let length: usize = pairs.map(|(c, _)| c.len_utf8()).sum();
+        Glue(a.0[a.0.len() - length..].to_owned())
+    }
+
+    /// What both begin with.
+    pub(super) fn shared_start(a: &Glue, b: &Glue) -> Glue {
+        let pairs = a.0.chars().zip(b.0.chars()).take_while(|(a, b)| a == b);
+        Glue(pairs.map(|(c, _)| c).collect())
+    }
+
     pub(super) fn chars(&self) -> std::str::Chars<'_> {
         self.0.chars()
     }

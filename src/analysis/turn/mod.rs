@@ -23,6 +23,7 @@ mod calls;
 mod edges;
 mod glue;
 mod literal;
+mod nested;
 mod parts;
 mod sample;
 
@@ -121,6 +122,30 @@ pub struct Members {
     pub next: Glue,
     /// How values are written, by their kinds.
     pub slots: Vec<(ValueKind, Slot)>,
+    /// How arrays and objects are written whose slot says [`Encoding::Nested`].
+    pub nested: Nested,
+}
+
+/// Arrays and objects that are not written as JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nested {
+    /// Arrays.
+    pub array: Option<Container>,
+    /// Objects.
+    pub object: Option<Container>,
+}
+
+/// An array or an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Container {
+    /// What opens it.
+    pub open: Glue,
+    /// What stands between an item's end and the next item, or the next name.
+    pub next: Glue,
+    /// What closes it.
+    pub close: Glue,
+    /// How items are written, or the values behind names, by their kinds. Kinds that are missing are written like numbers.
+    pub slots: Vec<(ValueKind, Slot)>,
 }
 
 /// How a value is written.
@@ -142,6 +167,8 @@ pub enum Encoding {
     Raw,
     /// In quotes, with the escapes of JSON or Python.
     Quoted,
+    /// An array or object in the template's own way.
+    Nested,
 }
 
 /// Kinds of values that may be written differently.
@@ -252,8 +279,12 @@ pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
     let counter = longest.and_then(|(_, walk)| calls::counter(walk)).flatten();
     let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;
     let end = edges::cut_end(&mut paths)?;
-    let calls = Calls::learn(&paths, encoding)?;
+    let mut calls = Calls::learn(&paths, encoding)?;
+    let behind = calls.behind_one_text(&paths, &end);
     let (edges, reasoning) = edges::learn(&paths, &calls)?;
+    if let Some(behind) = behind {
+        calls.add_nested(|| nested::learn(&sampler, &behind));
+    }
     Some(TurnFormat { opening: sampler.opening, reasoning, edges, calls: calls.forms, end })
 }
 

@@ -166,7 +166,7 @@ impl Finder<'_> {
         if value.is_string() {
             let marked = self.marks.next(self.turn, from).filter(|span| span.end <= limit)?;
             return match self.texts.encoding {
-                Encoding::Raw => {
+                Encoding::Raw | Encoding::Nested => {
                     let as_it_is = self.turn[marked.clone()] == self.marks.mark(value.as_str().unwrap_or_default());
                     as_it_is.then_some(marked)
                 }

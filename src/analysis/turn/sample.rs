@@ -106,6 +106,7 @@ fn tools() -> Value {
 }
 
 /// Asks one template for turns, in one way to think.
+#[derive(Clone)]
 pub(super) struct Sampler<'t> {
     template: &'t Template,
     pub marks: Marks,
@@ -114,12 +115,22 @@ pub(super) struct Sampler<'t> {
     /// The prompt without the opening of the assistant's turn, and the opening.
     bare: String,
     pub opening: String,
-    /// The field of a message in which the template looks for reasoning.
-    reasoning_field: &'static str,
+    reasoning: ReasoningIn,
 }
 
-/// The names that templates have for reasoning.
-const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+/// Where in a message the template looks for reasoning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum ReasoningIn {
+    Field(&'static str),
+    /// A part of the content, of the type `thinking`.
+    Part,
+}
+
+impl ReasoningIn {
+    /// The usual one first.
+    const ALL: [ReasoningIn; 4] =
+        [ReasoningIn::Field("reasoning_content"), ReasoningIn::Field("thinking"), ReasoningIn::Field("reasoning"), ReasoningIn::Part];
+}
 
 impl<'t> Sampler<'t> {
     /// `None` where the template refuses the question, or where nothing can be marked in it.
@@ -131,18 +142,25 @@ impl<'t> Sampler<'t> {
             tools: Arc::new(tools()),
             bare: String::new(),
             opening: String::new(),
-            reasoning_field: REASONING[0],
+            reasoning: ReasoningIn::ALL[0],
         };
         sampler.bare = sampler.render(Vec::new(), false)?;
         let prompt = sampler.render(Vec::new(), true)?;
         // What opens the turn stands behind the question. Where it is no addition, it is unknown.
         sampler.opening = prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
-        for field in REASONING.into_iter().filter(|field| template.source().contains(field)) {
-            sampler.reasoning_field = field;
-            let thinks = Sample { thinks: true, speaks: true, ..Sample::default() };
-            if sampler.turn(&thinks).is_some_and(|turn| turn.contains(THOUGHT)) {
-                break;
-            }
+        let shows = |reasoning: &ReasoningIn| {
+            let sampler = Sampler { reasoning: *reasoning, ..sampler.clone() };
+            let one_call = || vec![SampleCall::default()];
+            let answers = [(true, Vec::new()), (false, one_call())];
+            let mut samples = answers.into_iter().map(|(speaks, calls)| Sample { thinks: true, speaks, calls });
+            samples.any(|sample| sampler.turn(&sample).is_some_and(|turn| turn.contains(THOUGHT)))
+        };
+        let known = |reasoning: &ReasoningIn| match reasoning {
+            ReasoningIn::Field(name) => template.source().contains(name),
+            ReasoningIn::Part => template.source().contains("thinking"),
+        };
+        if let Some(found) = ReasoningIn::ALL.into_iter().filter(known).find(shows) {
+            sampler.reasoning = found;
         }
         Some(sampler)
     }
@@ -186,13 +204,18 @@ impl<'t> Sampler<'t> {
         let caps = self.template.caps();
         let text = |text: &str| if marked { self.marks.mark(text) } else { text.to_owned() };
         let content = if sample.speaks { text(REPLY) } else { String::new() };
-        let content = match caps.typed_content && !caps.string_content {
-            true => json!([{"type": "text", "text": content}]),
+        let thought = || json!({"type": "thinking", "thinking": text(THOUGHT)});
+        let in_part = sample.thinks && self.reasoning == ReasoningIn::Part;
+        let content = match in_part || caps.typed_content && !caps.string_content {
+            true => {
+                let said = (sample.speaks || !in_part).then(|| json!({"type": "text", "text": content}));
+                in_part.then(thought).into_iter().chain(said).collect()
+            }
             false => json!(content),
         };
         let mut message = json!({"role": "assistant", "content": content});
-        if sample.thinks {
-            message[self.reasoning_field] = text(THOUGHT).into();
+        if let (true, ReasoningIn::Field(name)) = (sample.thinks, self.reasoning) {
+            message[name] = text(THOUGHT).into();
         }
         let calls = sample.calls.iter().enumerate().map(|(index, call)| {
             let arguments: Value =

@@ -3,9 +3,10 @@
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
-use super::members::{Member, members, sign};
-use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Glue, Members, Place, Slot, TurnFormat, ValueKind};
-use crate::grammar::schema::{self, Types};
+use super::members::{Member, members};
+use super::values::Values;
+use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, Members, Slot, TurnFormat, Place};
+use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
@@ -203,46 +204,14 @@ impl Arguments<'_> {
         all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required)).collect()
     }
 
-    fn slots(&self, kind: ValueKind) -> impl Iterator<Item = &Slot> {
-        self.members.slots.iter().filter(move |(known, _)| *known == kind).map(|(_, slot)| slot)
-    }
-
     /// A name, and the value in each way that its types allow.
     fn argument(&self, member: &Member) -> ExprId {
         let p = self.p;
-        let types = member.types();
-        let kinds = [
-            (Types::NUMBER, ValueKind::Integer),
-            (Types::NUMBER, ValueKind::Number),
-            (Types::BOOLEAN, ValueKind::Boolean),
-            (Types::NULL, ValueKind::Null),
-            (Types::ARRAY, ValueKind::Array),
-            (Types::OBJECT, ValueKind::Object),
-        ];
-        let texts: Vec<&Slot> = self.slots(ValueKind::Text).filter(|_| types.has(Types::STRING)).collect();
-        let mut others: Vec<&Slot> = Vec::new();
-        for (_, kind) in kinds.into_iter().filter(|(kind, _)| types.has(*kind)) {
-            let slot = self.slots(kind).next().or(self.slots(ValueKind::Text).last());
-            others.extend(slot.filter(|slot| !others.iter().any(|known| (&known.open, &known.close) == (&slot.open, &slot.close))));
-        }
-        let opens = Glue::common_start(others.iter().chain(&texts).map(|slot| &slot.open));
-        let rest = |slot: &Slot| glue(p, &slot.open.strip_prefix(&opens).unwrap_or_default(), Some(self.tool), member.name);
-        let close = |slot: &Slot| p.arg_close(glue(p, &slot.close, Some(self.tool), member.name));
-        let mut ways: Vec<ExprId> = others
-            .iter()
-            .map(|slot| match texts.iter().any(|text| text.open == slot.open && text.encoding == Encoding::Raw) {
-                true => {
-                    p.atomic(p.sequence([rest(slot), sign(p, types), member.python(p), close(slot)]))
-                }
-                false => p.sequence([p.atomic(p.sequence([rest(slot), p.and(p.any())])), member.python(p), close(slot)]),
-            })
-            .collect();
-        ways.extend(texts.iter().map(|slot| match slot.encoding {
-            Encoding::Raw => p.sequence([rest(slot), self.raw(slot, member)]),
-            Encoding::Quoted => p.sequence([rest(slot), p.arg_json(p.python_string()), close(slot)]),
-        }));
+        let values = Values { p, tool: self.tool, nested: &self.members.nested };
+        let raw = |slot: &Slot| self.raw(slot, member);
+        let (opens, value) = values.of(&self.members.slots, member, 0, &raw);
         let name = p.atomic(p.sequence([p.arg_name(member.name), glue(p, &opens, Some(self.tool), member.name)]));
-        p.sequence([name, p.choice(ways)])
+        p.sequence([name, value])
     }
 
     /// A text as it is, and its end. Where no marker ends it, the end is where an argument or what is behind a call follows.

@@ -6,5 +6,6 @@ pub(super) mod learnt;
 pub(crate) mod members;
 pub(super) mod pythonic;
 pub(super) mod tagged;
+mod values;
 
 pub use described::described;

@@ -1,0 +1,194 @@
+//! Arrays and objects that are written in the template's own way, not as JSON: what opens them, stands between two of their
+//! members, and closes them.
+//!
+//! In a render, what opens an array touches what opens its first item and what stands in front of the array itself. An array of
+//! texts beside one of numbers shows what belongs to the items; an array in an array shows what belongs to the array.
+
+use serde_json::{Value, json};
+
+use super::glue::{Echoes, Glue, common_start};
+use super::sample::{Sample, SampleCall, Sampler, Words};
+use super::{Container, Encoding, Nested, Slot, ValueKind};
+
+/// The leaves and names of the probes; alphabetical, as some templates sort members.
+const WORDS: [&str; 2] = ["plumkor", "quincel"];
+const NUMBERS: [u64; 2] = [83_507, 84_611];
+const NAMES: [&str; 4] = ["awmol", "bexul", "cazin", "dofra"];
+
+/// One value, taken apart: what is before its first leaf or name, between name and leaf, between two members, and behind.
+#[derive(Debug)]
+struct Shown {
+    before: Glue,
+    opens: Glue,
+    between: Glue,
+    after: Glue,
+}
+
+/// Learns arrays and objects, and how an argument is written that is one. `behind`: what is behind the value of a call's only argument.
+pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind, Slot)>)> {
+    let see = |value: Value, named: bool| shown(sampler, behind, &value, named);
+    let numbers = || NUMBERS.map(Value::from);
+    let mut found = Nested::default();
+    let mut slots = Vec::new();
+    let kinds = [(ValueKind::Text, WORDS.map(Value::from)), (ValueKind::Integer, numbers())];
+    let arrays = kinds.each_ref().map(|(kind, [a, b])| Some((*kind, see(json!([a, b]), false)?)));
+    let objects =
+        kinds.each_ref().map(|(kind, [a, b])| Some((*kind, see(json!({(NAMES[0]): a, (NAMES[1]): b}), true)?)));
+    let [a, b] = numbers();
+    if let [Some(texts), Some(integers)] = arrays {
+        let inner = see(json!([[a], [b]]), false);
+        let (array, slot) = container([texts, integers], inner, false)?;
+        found.array = Some(array);
+        slots.push((ValueKind::Array, slot));
+    }
+    if let [Some(texts), Some(integers)] = objects {
+        let inner = see(json!({(NAMES[0]): {(NAMES[2]): a}, (NAMES[1]): {(NAMES[3]): b}}), true);
+        let (object, slot) = container([texts, integers], inner, true)?;
+        found.object = Some(object);
+        slots.push((ValueKind::Object, slot));
+    }
+    // One in the other.
+    if let (Some(array), Some(object)) = (&mut found.array, &mut found.object) {
+        let leaf = |container: &Container| container.slots.iter().find(|(kind, _)| *kind == ValueKind::Integer).map(|(_, s)| s.clone());
+        let (item, member) = (leaf(array)?, leaf(object)?);
+        if let Some(seen) = see(json!([{(NAMES[0]): a}, {(NAMES[1]): b}]), true) {
+            // The names stand where the leaves of other arrays do.
+            let open = seen.before.strip_suffix(&object.open).and_then(|open| open.strip_prefix(&slots[0].1.open.and(&array.open)));
+            let close = seen.between.strip_prefix(&member.close.and(&object.close));
+            let close = close.and_then(|close| close.strip_suffix(&array.next.and(&open.clone()?).and(&object.open)));
+            if let (Some(open), Some(close)) = (open, close) {
+                array.slots.push((ValueKind::Object, Slot { open, close, encoding: Encoding::Nested }));
+            }
+        }
+        if let Some(seen) = see(json!({(NAMES[0]): [a], (NAMES[1]): [b]}), true) {
+            let open = seen.opens.strip_suffix(&array.open.and(&item.open));
+            let close = seen.between.strip_prefix(&item.close.and(&array.close));
+            let close = close.and_then(|close| close.strip_suffix(&object.next));
+            if let (Some(open), Some(close)) = (open, close) {
+                object.slots.push((ValueKind::Array, Slot { open, close, encoding: Encoding::Nested }));
+            }
+        }
+    }
+    (!slots.is_empty()).then_some((found, slots))
+}
+
+/// An array or object, from one of texts and one of numbers, and one of its own kind. Also how an argument is written that is one.
+fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -> Option<(Container, Slot)> {
+    // What is in front of the first leaf, or of the first name.
+    let outer = match named {
+        true => seen[0].1.before.clone(),
+        false => common_start(seen.iter().map(|(_, shown)| &shown.before)),
+    };
+    let mut container = Container::default();
+    let mut closes = Glue::default();
+    for (index, (kind, shown)) in seen.iter().enumerate() {
+        let open = if named { shown.opens.clone() } else { shown.before.strip_prefix(&outer)? };
+        let between = if named { shown.between.clone() } else { shown.between.strip_suffix(&open)? };
+        let close = common_start([&between, &shown.after]);
+        let (next, end) = (between.strip_prefix(&close)?, shown.after.strip_prefix(&close)?);
+        if index == 0 {
+            (container.next, closes) = (next, end);
+        } else if (&container.next, &closes) != (&next, &end) {
+            return None;
+        }
+        container.slots.push((*kind, Slot { open, close, encoding: Encoding::Raw }));
+    }
+    let (_, leaf) = container.slots.last()?.clone();
+    // `outer` opens the argument and then this; so does what is in front of the one inside, and so on.
+    let split = inner.and_then(|inner| {
+        let open = match named {
+            true => inner.opens.clone(),
+            false => inner.before.strip_prefix(&outer)?.strip_suffix(&leaf.open)?,
+        };
+        let after = inner.after.strip_prefix(&leaf.close)?.strip_suffix(&closes)?;
+        let own = Glue::shared_end(&outer, &open);
+        let end = Glue::shared_start(&closes, &after);
+        let slot = Slot { open: open.strip_suffix(&own)?, close: after.strip_prefix(&end)?, encoding: Encoding::Nested };
+        Some((own, end, slot))
+    });
+    let kind = if named { ValueKind::Object } else { ValueKind::Array };
+    let argument = match split {
+        Some((own, end, slot)) => {
+            let argument =
+                Slot { open: outer.strip_suffix(&own)?, close: closes.strip_prefix(&end)?, encoding: Encoding::Nested };
+            (container.open, container.close) = (own, end);
+            container.slots.push((kind, slot));
+            argument
+        }
+        None => {
+            (container.open, container.close) = (outer, closes);
+            Slot { encoding: Encoding::Nested, ..Slot::default() }
+        }
+    };
+    Some((container, argument))
+}
+
+/// A call with one argument, and what stands around the leaves of its value. `named`: a name stands in front of each leaf.
+fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option<Shown> {
+    let kind = ValueKind::of(value);
+    let (key, _) = Words::default().argument(kind);
+    let call = SampleCall { arguments: vec![(key, value.clone())] };
+    let turn = sampler.turn(&Sample { calls: vec![call], ..Sample::default() })?;
+    let mut at = turn.find(SampleCall::name(0))?;
+    at += turn[at..].find(key)? + key.len();
+    let mut find = |text: &str| {
+        let start = at + turn[at..].find(text)?;
+        let gap = at..start;
+        at = start + text.len();
+        Some((gap, at))
+    };
+    let (mut gaps, mut keys) = (Vec::new(), vec![key]);
+    let mut leaves = leaves(value, Vec::new());
+    let mut end = 0;
+    for (names, leaf) in &mut leaves {
+        for name in names.iter().filter(|name| !keys.contains(name)).copied().collect::<Vec<&str>>() {
+            gaps.push(find(name)?.0);
+            keys.push(name);
+        }
+        let text = match leaf {
+            Value::String(text) => sampler.marks.mark(text),
+            other => other.to_string(),
+        };
+        let (gap, found) = find(&text)?;
+        gaps.push(gap);
+        end = found;
+    }
+    let glue = |range: std::ops::Range<usize>| {
+        let text = &turn[range];
+        if sampler.marks.in_text(text) {
+            return None;
+        }
+        // Each may close its own.
+        let echo = |text: String, key: &&str| text.replace(*key, NAMES_ECHO);
+        let text = keys.iter().fold(text.to_owned(), echo);
+        Glue::new(&text, Echoes { name: SampleCall::name(0), key: NAMES_ECHO, counter: None })
+    };
+    let after = glue(end..turn.len())?.strip_suffix(behind)?;
+    let per = gaps.len() / 2;
+    let mut gaps = gaps.into_iter().map(glue).collect::<Option<Vec<Glue>>>()?.into_iter();
+    let before = gaps.next()?;
+    // In front of the second half stands what is between two members.
+    let mut rest: Vec<Glue> = gaps.collect();
+    let between = rest.get(per.checked_sub(1)?)?.clone();
+    let opens = if named { rest.swap_remove(0) } else { Glue::default() };
+    Some(Shown { before, opens, between, after })
+}
+
+/// Stands for any of the names while glue is made.
+const NAMES_ECHO: &str = "eqwubla";
+
+/// The leaves of a value, each with the names on the way to it.
+fn leaves<'v>(value: &'v Value, names: Vec<&'v str>) -> Vec<(Vec<&'v str>, &'v Value)> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(|item| leaves(item, names.clone())).collect(),
+        Value::Object(members) => {
+            let each = |(name, value): (&'v String, &'v Value)| {
+                let mut names = names.clone();
+                names.push(name);
+                leaves(value, names)
+            };
+            members.iter().flat_map(each).collect()
+        }
+        leaf => vec![(names, leaf)],
+    }
+}

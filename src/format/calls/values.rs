@@ -1,0 +1,149 @@
+//! Values by what was learnt of them: each kind between what opens and what closes it.
+
+use super::super::builder::FormatBuilder;
+use super::super::glue::{self as text, glue};
+use super::members::{Member, members, sign};
+use crate::analysis::turn::{Container, Encoding, Glue, Nested, Slot, ValueKind};
+use crate::grammar::schema::Types;
+use crate::message::Tool;
+use crate::peg::ExprId;
+
+/// Values of one tool's arguments.
+pub(super) struct Values<'a> {
+    pub p: &'a FormatBuilder,
+    pub tool: &'a Tool,
+    pub nested: &'a Nested,
+}
+
+/// Levels of arrays and objects that follow their schemas; deeper ones may hold anything.
+const SCHEMA_LEVELS: usize = 4;
+/// The rules of arrays and objects that hold anything.
+const ANY: [&str; 2] = ["any-array", "any-object"];
+
+const KINDS: [(Types, ValueKind); 6] = [
+    (Types::NUMBER, ValueKind::Integer),
+    (Types::NUMBER, ValueKind::Number),
+    (Types::BOOLEAN, ValueKind::Boolean),
+    (Types::NULL, ValueKind::Null),
+    (Types::ARRAY, ValueKind::Array),
+    (Types::OBJECT, ValueKind::Object),
+];
+
+impl Values<'_> {
+    /// What opens a value in all ways that its types allow, and the ways behind it. `raw` is a text as it is, and its end.
+    pub fn of(
+        &self,
+        slots: &[(ValueKind, Slot)],
+        member: &Member,
+        depth: usize,
+        raw: &dyn Fn(&Slot) -> ExprId,
+    ) -> (Glue, ExprId) {
+        let p = self.p;
+        let types = member.types();
+        let of = |kind| slots.iter().filter(move |(known, _)| *known == kind).map(|(_, slot)| slot);
+        let texts: Vec<&Slot> = of(ValueKind::Text).filter(|_| types.has(Types::STRING)).collect();
+        let mut nested = Vec::new();
+        let mut others: Vec<&Slot> = Vec::new();
+        for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
+            let slot = of(kind).next().or(of(ValueKind::Integer).next()).or(of(ValueKind::Text).last());
+            let Some(slot) = slot else { continue };
+            let same = |known: &&Slot| (&known.open, &known.close) == (&slot.open, &slot.close);
+            match slot.encoding {
+                Encoding::Nested => nested.push((kind, slot)),
+                _ if others.iter().any(same) => {}
+                _ => others.push(slot),
+            }
+        }
+        let all = others.iter().chain(&texts).copied().chain(nested.iter().map(|(_, slot)| *slot));
+        let opens = Glue::common_start(all.map(|slot| &slot.open));
+        let glue_of = |text: &Glue| glue(p, text, Some(self.tool), member.name);
+        let rest = |slot: &Slot| glue_of(&slot.open.strip_prefix(&opens).unwrap_or_default());
+        let close = |slot: &Slot| p.arg_close(glue_of(&slot.close));
+        let mut ways: Vec<ExprId> = Vec::new();
+        for (kind, slot) in nested {
+            ways.extend(self.container(kind, member, depth).map(|all| p.sequence([rest(slot), all, close(slot)])));
+        }
+        for slot in others {
+            let as_text = |text: &&Slot| text.open == slot.open && text.encoding == Encoding::Raw;
+            let json = [member.python(p), close(slot)];
+            ways.push(match texts.iter().any(as_text) {
+                true => p.atomic(p.sequence([rest(slot), sign(p, types)].into_iter().chain(json))),
+                false => p.sequence([p.atomic(p.sequence([rest(slot), p.and(p.any())]))].into_iter().chain(json)),
+            });
+        }
+        ways.extend(texts.iter().map(|slot| match slot.encoding {
+            Encoding::Quoted => p.sequence([rest(slot), p.arg_json(p.python_string()), close(slot)]),
+            _ => p.sequence([rest(slot), raw(slot)]),
+        }));
+        (opens, p.choice(ways))
+    }
+
+    /// An array or object in the template's own way.
+    fn container(&self, kind: ValueKind, member: &Member, depth: usize) -> Option<ExprId> {
+        let (container, name) = match kind {
+            ValueKind::Array => (self.nested.array.as_ref()?, ANY[0]),
+            _ => (self.nested.object.as_ref()?, ANY[1]),
+        };
+        let schema = member.schema.get();
+        let says = schema.get("items").is_some() || schema.get("properties").is_some();
+        if says && depth < SCHEMA_LEVELS {
+            return Some(self.expr(kind, container, member, depth + 1));
+        }
+        if !self.p.is_defined(name) {
+            // So that what is inside refers to it.
+            self.p.rule(name, self.p.empty());
+            self.p.rule(name, self.expr(kind, container, &Member::any(), SCHEMA_LEVELS));
+        }
+        Some(self.p.reference(name))
+    }
+
+    fn expr(&self, kind: ValueKind, container: &Container, member: &Member, depth: usize) -> ExprId {
+        let p = self.p;
+        let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
+        let item = match kind {
+            ValueKind::Array => {
+                let schema = member.schema.within(&["items"]);
+                let known = !schema.get().is_null();
+                let item = Member { rule: format!("{}-item", member.rule), ..Member::any() };
+                let item = Member { name: member.name, schema: if known { schema } else { item.schema.clone() }, ..item };
+                let (opens, value) = self.value(container, &item, depth);
+                p.sequence([between(&opens), value])
+            }
+            _ => {
+                let prefix = format!("{}-", member.rule);
+                let known = members(&member.schema, &prefix).map(|inner| {
+                    let (opens, value) = self.value(container, &inner, depth);
+                    let name = p.sequence([p.arg_name(inner.name), glue(p, &opens, Some(self.tool), inner.name)]);
+                    p.sequence([p.atomic(name), value])
+                });
+                let mut ways: Vec<ExprId> = known.collect();
+                let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
+                let (opens, value) = self.value(container, &any, depth);
+                let ends = text::heads(&opens);
+                let name = if ends.is_empty() { p.other_name() } else { p.until_any(ends) };
+                ways.push(p.sequence([p.key(name), glue(p, &opens, Some(self.tool), FormatBuilder::ANY), value]));
+                p.choice(ways)
+            }
+        };
+        let separated = !container.next.is_blank();
+        let next = between(&container.next);
+        let next = if separated { p.separator(next) } else { next };
+        let more = p.many(p.sequence([p.space(), next, p.space(), item]));
+        let close = between(&container.close);
+        let all = p.sequence([p.space(), p.choice([close, p.sequence([item, more, p.space(), close])])]);
+        p.sequence([between(&container.open), if kind == ValueKind::Array { p.array(all) } else { p.object(all) }])
+    }
+
+    fn value(&self, container: &Container, member: &Member, depth: usize) -> (Glue, ExprId) {
+        let p = self.p;
+        let raw = |slot: &Slot| {
+            let mut ends = text::heads(&slot.close);
+            if ends.is_empty() {
+                ends = [&container.next, &container.close].into_iter().flat_map(text::heads).collect();
+            }
+            let close = p.arg_close(glue(p, &slot.close, Some(self.tool), member.name));
+            p.excluding(p.sequence([p.arg_text(p.until_any(ends.clone())), close]), ends)
+        };
+        self.of(&container.slots, member, depth, &raw)
+    }
+}
