@@ -61,12 +61,17 @@ pub(super) struct Calls {
 
 impl Calls {
     /// `None` where what stands between two parts depends on more than the parts.
-    pub fn learn(paths: &[Path], encoding: Encoding) -> Option<Calls> {
+    pub fn learn(paths: &mut Vec<Path>, encoding: Encoding) -> Option<Calls> {
         let mut calls = Calls::default();
         calls.learn_values(paths, encoding)?;
+        // A value that could not be told from what is around it teaches nothing else, either.
+        paths.retain(|path| {
+            let mut values = (0..path.parts.len()).filter(|at| matches!(path.parts[*at].token, Token::Value(_)));
+            values.all(|at| calls.behind_value(path, at).is_some())
+        });
         // Each way to write a call, with what follows it.
         let mut forms: Vec<(CallForm, BTreeSet<Glue>)> = Vec::new();
-        for path in paths {
+        for path in &*paths {
             for call in path.calls() {
                 let form = calls.form(path, call.clone())?;
                 let behind = calls.behind_value(path, call.end - 1)?;
@@ -87,7 +92,7 @@ impl Calls {
     /// What stands around values. A kind may be written in several ways, each with an opening of its own.
     fn learn_values(&mut self, paths: &[Path], encoding: Encoding) -> Option<()> {
         let mut next: Option<Glue> = None;
-        let mut lone = Vec::new();
+        let (mut lone, mut behind) = (Vec::new(), BTreeSet::new());
         // What follows the values behind an opening: keys, and anything else.
         let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<&Glue>; 2]> = BTreeMap::new();
         for path in paths {
@@ -107,6 +112,7 @@ impl Calls {
                 continue;
             }
             slot.close = common_start(keys.iter().chain(&others).copied());
+            behind.extend(others.iter().filter_map(|other| other.strip_prefix(&slot.close)));
             for key in keys {
                 let separator = key.strip_prefix(&slot.close)?;
                 if next.get_or_insert_with(|| separator.clone()) != &separator {
@@ -116,11 +122,12 @@ impl Calls {
             self.slots.push((kind, slot));
         }
         self.next = next.unwrap_or_default();
-        // What was seen in one place only ends as what was seen in more.
-        for (kind, slot, behind) in lone {
-            let ends = self.slots.iter().map(|(_, known)| &known.close);
-            let close = ends.filter(|end| behind.strip_prefix(end).is_some()).max_by_key(|end| end.chars().count());
-            self.slots.push((kind, Slot { close: close?.clone(), ..slot }));
+        // What was seen in one place only is followed by what follows others.
+        behind.insert(self.next.clone());
+        for (kind, slot, followed) in lone {
+            let closes = behind.iter().filter_map(|behind| followed.strip_suffix(behind));
+            let close = closes.min_by_key(|close| close.chars().count());
+            self.slots.extend(close.map(|close| (kind, Slot { close, ..slot })));
         }
         // The longest opening first: it may begin as a shorter one does.
         self.slots.sort_by_key(|(kind, slot)| (*kind, std::cmp::Reverse(slot.open.chars().count())));

@@ -60,7 +60,13 @@ fn split_reasoning(edges: &mut Vec<Edge>) -> Option<Reasoning> {
     let leaves = |edge: &&Edge| edge.from == Place::Reasoning;
     let enters = |edge: &&Edge| edge.to == Place::Reasoning;
     let open = edges.iter().find(enters)?.glue.clone();
-    let mut close = common_start(edges.iter().filter(leaves).map(|edge| &edge.glue));
+    // What is in front of a part without any reasoning does not close it.
+    let own = |edge: &Edge| {
+        let others = edges.iter().filter(|other| other.from != Place::Reasoning && other.to == edge.to);
+        let ends = others.filter_map(|other| edge.glue.strip_suffix(&other.glue).filter(|rest| !rest.is_blank()));
+        ends.min_by_key(|rest| rest.chars().count()).unwrap_or_else(|| edge.glue.clone())
+    };
+    let mut close = common_start(&edges.iter().filter(leaves).map(own).collect::<Vec<_>>());
     if close.is_blank() {
         let to_content = |edge: &Edge| edge.from == Place::Reasoning && edge.to == Place::Content;
         close = edges.iter().find(|edge| to_content(edge)).map(|edge| edge.glue.clone()).unwrap_or_default();

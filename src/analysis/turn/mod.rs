@@ -265,11 +265,16 @@ impl TurnFormat {
 /// Learns how `template` writes turns in one way to think; `None` where that cannot be told.
 pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
     let sampler = Sampler::new(template, thinking)?;
-    let encoding = text_encoding(&sampler);
-    let texts = Texts { encoding };
+    let texts = texts(&sampler);
     let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, &sampler.marks, texts));
     let shapes = shapes();
     let values = values(template.caps().parallel_tool_calls);
+    if std::env::var("DBG").is_ok() {
+        for sample in shapes.iter().chain(&values) {
+            let turn = sampler.turn(sample);
+            eprintln!("DBG {:?} {} {} => {:?} walk {}", turn, sample.thinks, sample.speaks, sample.calls, turn.as_ref().is_some_and(|turn| walk(turn, sample, &sampler.marks, texts).is_some()));
+        }
+    }
     let seen: Vec<_> = shapes.iter().chain(&values).filter_map(|sample| Some((sample, see(sample)?))).collect();
     let whole = |sample: &Sample, walk: &parts::Walk| {
         (0..sample.calls.len()).all(|index| walk.parts.iter().any(|part| part.call == Some(index)))
@@ -279,7 +284,7 @@ pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
     let counter = longest.and_then(|(_, walk)| calls::counter(walk)).flatten();
     let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;
     let end = edges::cut_end(&mut paths)?;
-    let mut calls = Calls::learn(&paths, encoding)?;
+    let mut calls = Calls::learn(&mut paths, texts.encoding)?;
     let behind = calls.behind_one_text(&paths, &end);
     let (edges, reasoning) = edges::learn(&paths, &calls)?;
     if let Some(behind) = behind {
@@ -307,7 +312,8 @@ fn shapes() -> Vec<Sample> {
     }
     let mut words = Words::default();
     let mixed = vec![words.call(&[ValueKind::Text]), SampleCall::default(), words.call(&[ValueKind::Text])];
-    shapes.push(Sample { calls: mixed, ..Sample::default() });
+    let one = vec![Words::default().call(&[ValueKind::Text])];
+    shapes.extend([mixed, one].map(|calls| Sample { calls, ..Sample::default() }));
     shapes
 }
 
@@ -336,16 +342,26 @@ fn values(parallel: bool) -> Vec<Sample> {
 /// A text with all that a template may have to escape.
 const SPECIAL: &str = "pebb\"l'u\\g <b> & {c}\nend";
 
-/// How texts are written among arguments: one with quotes, a backslash and a line break tells.
-fn text_encoding(sampler: &Sampler) -> Encoding {
+/// How arguments are written: whether one by one, and a text with quotes, a backslash and a line break among them.
+fn texts(sampler: &Sampler) -> Texts {
     let (key, _) = Words::default().argument(ValueKind::Text);
-    let call = SampleCall { arguments: vec![(key, SPECIAL.into())] };
-    let Some(turn) = sampler.turn(&Sample { calls: vec![call], ..Sample::default() }) else { return Encoding::Raw };
-    let Some(span) = sampler.marks.next(&turn, 0) else { return Encoding::Raw };
-    let marked = sampler.marks.mark(SPECIAL);
-    let quoted = span.start.checked_sub(1).and_then(|at| literal::read(turn.get(at..)?));
-    match quoted {
-        Some((Value::String(text), _)) if text == marked && turn[span] != marked => Encoding::Quoted,
-        _ => Encoding::Raw,
+    let call = |text: &str| SampleCall { arguments: vec![(key, text.into())] };
+    let turn = |text: &str| {
+        let sample = Sample { calls: vec![call(text)], ..Sample::default() };
+        sampler.turn(&sample).map(|turn| (turn, sample))
+    };
+    let mut texts = Texts::default();
+    if let Some((turn, _)) = turn(SPECIAL) {
+        let span = sampler.marks.next(&turn, 0);
+        let quoted = span.as_ref().and_then(|span| literal::read(turn.get(span.start.checked_sub(1)?..)?));
+        let marked = sampler.marks.mark(SPECIAL);
+        let escaped = span.is_some_and(|span| turn[span] != marked);
+        if escaped && quoted.is_some_and(|(text, _)| text == marked) {
+            texts.encoding = Encoding::Quoted;
+        }
     }
+    texts.one_by_one = turn("pebblug")
+        .and_then(|(turn, sample)| walk(&turn, &sample, &sampler.marks, texts))
+        .is_some_and(|walk| walk.parts.iter().any(|part| part.token == parts::Token::Key));
+    texts
 }

@@ -58,10 +58,12 @@ impl Gap {
     }
 }
 
-/// How texts among the arguments are written, as far as it is known.
+/// How arguments are written, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Texts {
     pub encoding: Encoding,
+    /// Each with its name, so that braces without any are text of the template.
+    pub one_by_one: bool,
 }
 
 /// Takes a turn apart. `None` where a part that stands there cannot be told from what is around it.
@@ -115,7 +117,9 @@ impl Finder<'_> {
         let arguments: Map<String, Value> =
             call.arguments.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
         let from = if arguments.is_empty() { at + name.len() } else { from };
-        if let Some((span, quoted)) = self.object(&arguments.into(), from, next) {
+        let object = || self.object(&arguments.into(), from, next);
+        let object = if self.texts.one_by_one { None } else { object() };
+        if let Some((span, quoted)) = object {
             return Some(end.max(self.add(Token::Arguments { quoted }, Some(index), span)));
         }
         let mut keys: Vec<(usize, &str, &Value)> = Vec::new();

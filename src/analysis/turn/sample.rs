@@ -153,7 +153,9 @@ impl<'t> Sampler<'t> {
             let one_call = || vec![SampleCall::default()];
             let answers = [(true, Vec::new()), (false, one_call())];
             let mut samples = answers.into_iter().map(|(speaks, calls)| Sample { thinks: true, speaks, calls });
-            samples.any(|sample| sampler.turn(&sample).is_some_and(|turn| turn.contains(THOUGHT)))
+            // A list of parts that is printed as it is shows the words of the parts.
+            let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
+            samples.any(|sample| sampler.turn(&sample).is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn)))
         };
         let known = |reasoning: &ReasoningIn| match reasoning {
             ReasoningIn::Field(name) => template.source().contains(name),
