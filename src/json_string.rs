@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use smol_str::{SmolStr, format_smolstr};
 
-use crate::find::{find_to_escape, find_to_escape_ascii};
+use crate::find::{find, find_to_escape, find_to_escape_ascii};
 
 /// A text as a JSON string.
 pub(crate) fn quoted(text: &str) -> SmolStr {
@@ -35,6 +35,56 @@ pub(crate) fn push_quoted(text: &str, out: &mut String) {
 /// The same for one character.
 pub(crate) fn push_quoted_char(c: char, out: &mut String) {
     if matches!(c, '\0'..' ' | '"' | '\\') { push_escape(c, out) } else { out.push(c) }
+}
+
+/// Adds what stands inside a JSON string without its escapes, up to an escape at the end that is not whole. Gives the bytes read.
+pub(crate) fn push_unquoted(text: &str, out: &mut String) -> usize {
+    let mut at = 0;
+    while let Some(slash) = find(b'\\', &text.as_bytes()[at..]) {
+        out.push_str(&text[at..at + slash]);
+        at += slash;
+        let Some((c, length)) = escaped(&text[at..]) else { return at };
+        out.push(c);
+        at += length;
+    }
+    out.push_str(&text[at..]);
+    text.len()
+}
+
+/// The character of the escape that `text` begins with, and its length; `None` where more must come.
+fn escaped(text: &str) -> Option<(char, usize)> {
+    let unit = |text: &str| match text.get(..6).filter(|text| text.starts_with("\\u")) {
+        Some(escape) => u32::from_str_radix(&escape[2..], 16).ok(),
+        None => None,
+    };
+    let c = text[1..].chars().next()?;
+    Some(match c {
+        'n' => ('\n', 2),
+        't' => ('\t', 2),
+        'r' => ('\r', 2),
+        'b' => ('\u{8}', 2),
+        'f' => ('\u{c}', 2),
+        'u' if text.len() < 6 => return None,
+        'u' => match unit(text) {
+            Some(high @ 0xd800..=0xdbff) => {
+                let rest = &text[6..];
+                if rest.len() < 6 && b"\\u".starts_with(&rest.as_bytes()[..rest.len().min(2)]) {
+                    return None;
+                }
+                match unit(rest) {
+                    Some(low @ 0xdc00..=0xdfff) => {
+                        let c = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+                        (char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
+                    }
+                    _ => (char::REPLACEMENT_CHARACTER, 6),
+                }
+            }
+            Some(unit) => (char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER), 6),
+            // No escape of JSON: it stays.
+            None => ('\\', 1),
+        },
+        other => (other, 1 + other.len_utf8()),
+    })
 }
 
 fn escape(text: &str, out: &mut String, find: impl Fn(&[u8]) -> Option<usize>) {
@@ -80,6 +130,14 @@ mod tests {
             push_json_string(text, &mut ascii, true);
             assert!(ascii.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{ascii}");
             assert_eq!(serde_json::from_str::<String>(&ascii).unwrap(), text);
+            // In any two pieces, the rest of the first one before the second.
+            let inside = &ascii[1..ascii.len() - 1];
+            for cut in 0..=inside.len() {
+                let mut back = String::new();
+                let read = push_unquoted(&inside[..cut], &mut back);
+                assert_eq!(push_unquoted(&inside[read..], &mut back), inside.len() - read);
+                assert_eq!(back, text);
+            }
         }
     }
 }

@@ -177,6 +177,12 @@ impl FormatBuilder {
         self.tool_args(self.schema(self.json_object(), format!("tool-{}-schema", tool.name), schema, false))
     }
 
+    /// A call's arguments as the text of a JSON object in a JSON string.
+    pub fn quoted_args(&self) -> ExprId {
+        let text = self.sequence([self.and(self.literal("{")), self.string_body(b'"')]);
+        self.sequence([self.literal("\""), self.tag(Tag::QuotedToolArgs, text), self.literal("\"")])
+    }
+
     /// A call's arguments as any JSON object.
     pub fn any_json_args(&self) -> ExprId {
         self.tool_args(self.json_object())

@@ -20,6 +20,8 @@ pub enum Tag {
     ToolName,
     /// The call's arguments as one JSON object.
     ToolArgs,
+    /// The same inside of a JSON string.
+    QuotedToolArgs,
     /// The name of one argument.
     ArgName,
     /// The value of one argument, written as JSON or as a Python literal.
@@ -41,7 +43,7 @@ pub enum Tag {
 }
 
 impl Tag {
-    const ALL: [Tag; 16] = [
+    const ALL: [Tag; 17] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -49,6 +51,7 @@ impl Tag {
         Tag::ToolId,
         Tag::ToolName,
         Tag::ToolArgs,
+        Tag::QuotedToolArgs,
         Tag::ArgName,
         Tag::ArgJson,
         Tag::ArgText,
@@ -85,6 +88,7 @@ impl Tag {
             Tag::ToolId => "tool-id",
             Tag::ToolName => "tool-name",
             Tag::ToolArgs => "tool-args",
+            Tag::QuotedToolArgs => "quoted-tool-args",
             Tag::ArgName => "tool-arg-name",
             Tag::ArgJson => "tool-arg-value",
             Tag::ArgText => "tool-arg-string-value",
@@ -99,7 +103,14 @@ impl Tag {
 
     /// Whether the region's text shows while it is still open.
     pub fn streams(self) -> bool {
-        matches!(self, Tag::Reasoning | Tag::Content | Tag::ToolArgs | Tag::ArgJson | Tag::ArgText | Tag::Key)
+        matches!(self, Tag::Reasoning
+                | Tag::Content
+                | Tag::ToolArgs
+                | Tag::QuotedToolArgs
+                | Tag::ArgJson
+                | Tag::ArgText
+                | Tag::Key
+        )
     }
 }
 

@@ -72,6 +72,15 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// What follows the brace that it begins with.
+    pub fn behind_brace(self) -> Option<Self> {
+        match self {
+            Text::Raw(bytes, at) => bytes.strip_prefix(b"{").map(|rest| Text::Raw(rest, at + 1)),
+            Text::Escaped(bytes, at) => bytes.strip_prefix(b"{").map(|rest| Text::Escaped(rest, at + 1)),
+            Text::Owned(text) => text.strip_prefix('{').map(Text::Owned),
+        }
+    }
+
     pub fn is_blank(self) -> bool {
         self.bytes().iter().all(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))
     }

@@ -15,6 +15,7 @@ use super::event::{CallFlags, Channel, Event, Sink, Text};
 use super::literal::Literal;
 use super::persistent_stack::{PersistentStack, StackMark};
 use crate::format::Tag;
+use crate::json_string::push_unquoted;
 use crate::peg::{Capture, Machine, incomplete_tail, lossy};
 
 /// Reads a machine's captures.
@@ -297,7 +298,14 @@ impl CaptureReader {
             Tag::ToolArgs => {
                 bytes = bytes.trim_ascii_end();
                 to = from + bytes.len();
-                self.object(bytes, from..to, sink);
+                self.object(Text::Raw(bytes, from), from..to, sink);
+            }
+            Tag::QuotedToolArgs => {
+                let mut json = std::mem::take(&mut self.scratch);
+                json.clear();
+                to = from + push_unquoted(&lossy(bytes), &mut json).min(bytes.len());
+                self.object(Text::Owned(&json), from..to, sink);
+                self.scratch = json;
             }
             Tag::ArgJson => {
                 if std::mem::take(&mut self.state.call.fresh) {
@@ -321,19 +329,19 @@ impl CaptureReader {
     }
 
     /// A piece of arguments that are one JSON object.
-    fn object(&mut self, piece: &[u8], span: Range<usize>, sink: &mut impl Sink) {
-        if piece.is_empty() || !self.state.call.open || self.state.call.arguments.ignored {
+    fn object(&mut self, piece: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
+        if piece.bytes().is_empty() || !self.state.call.open || self.state.call.arguments.ignored {
             return;
         }
-        let mut text = Text::Raw(piece, span.start);
+        let mut text = piece;
         if !self.state.call.arguments.begun {
-            let Some(rest) = piece.strip_prefix(b"{") else {
+            let Some(rest) = piece.behind_brace() else {
                 self.state.call.arguments.ignored = true;
                 return;
             };
             if self.state.call.named {
                 self.state.call.arguments.begun = true;
-                text = Text::Raw(rest, span.start + 1);
+                text = rest;
             }
         }
         self.arguments(text, span, sink);

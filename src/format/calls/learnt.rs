@@ -147,10 +147,18 @@ impl<'a> Call<'a> {
                 };
                 p.tool_id(if ends.is_empty() { p.other_name() } else { p.until_any(ends) })
             }
+            CallPiece::Arguments { quoted: true } => p.quoted_args(),
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
             CallPiece::Arguments { .. } => p.json_args(self.tool),
             CallPiece::Members(members) => self.members(members, &members.first, form.unwrap_or(&CallForm::default())),
         }
+    }
+
+    /// Looks ahead: the call does not end here. What closes it may look like an argument of any name.
+    fn no(&self, close: Option<&Glue>) -> ExprId {
+        let p = self.p;
+        let close = close.filter(|close| !close.is_blank());
+        close.map_or_else(|| p.empty(), |close| p.not(glue(p, close, Some(self.tool), "")))
     }
 
     /// Arguments one by one, `first` being what stands before them.
@@ -170,12 +178,16 @@ impl<'a> Call<'a> {
             };
             let before = glue(p, &before, Some(self.tool), "");
             let all = match self.tool.name == FormatBuilder::ANY {
-                true => p.many(p.choice(marked(optional))),
+                true => p.many(p.sequence([self.no(close), p.choice(marked(optional))])),
                 false => p.unordered(marked(required), marked(optional)),
             };
             return p.sequence([before, all]);
         }
         let argument = p.choice(all.into_iter().map(|(argument, _)| argument).collect::<Vec<_>>());
+        let argument = match self.tool.name == FormatBuilder::ANY {
+            true => p.sequence([self.no(close), argument]),
+            false => argument,
+        };
         let next = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space(), argument]);
         p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()])
     }

@@ -121,7 +121,12 @@ impl Values<'_> {
                 let (opens, value) = self.value(container, &any, depth);
                 let ends = text::heads(&opens);
                 let name = if ends.is_empty() { p.other_name() } else { p.until_any(ends) };
-                ways.push(p.sequence([p.key(name), glue(p, &opens, Some(self.tool), FormatBuilder::ANY), value]));
+                // What closes the object may look like a name.
+                let closes = match container.close.is_blank() {
+                    true => p.empty(),
+                    false => p.not(glue(p, &container.close, Some(self.tool), FormatBuilder::ANY)),
+                };
+                ways.push(p.sequence([closes, p.key(name), glue(p, &opens, Some(self.tool), FormatBuilder::ANY), value]));
                 p.choice(ways)
             }
         };
