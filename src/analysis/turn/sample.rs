@@ -85,14 +85,14 @@ impl Words {
 
 /// The tools on offer: each takes all arguments.
 fn tools() -> Value {
+    // Plain enough for every template that describes them.
     let schema = |kind: ValueKind| match kind {
-        ValueKind::Text => json!({"type": "string"}),
-        ValueKind::Integer => json!({"type": "integer"}),
-        ValueKind::Number => json!({"type": "number"}),
-        ValueKind::Boolean => json!({"type": "boolean"}),
-        ValueKind::Null => json!({"type": ["string", "null"]}),
-        ValueKind::Array => json!({"type": "array", "items": {}}),
-        ValueKind::Object => json!({"type": "object"}),
+        ValueKind::Text | ValueKind::Null => json!({"type": "string", "description": "One"}),
+        ValueKind::Integer => json!({"type": "integer", "description": "One"}),
+        ValueKind::Number => json!({"type": "number", "description": "One"}),
+        ValueKind::Boolean => json!({"type": "boolean", "description": "One"}),
+        ValueKind::Array => json!({"type": "array", "items": {"type": "string"}, "description": "One"}),
+        ValueKind::Object => json!({"type": "object", "properties": {}, "description": "One"}),
     };
     let properties: Map<String, Value> = KEYS
         .iter()
