@@ -267,14 +267,9 @@ pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
     let sampler = Sampler::new(template, thinking)?;
     let texts = texts(&sampler);
     let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, &sampler.marks, texts));
-    let shapes = shapes();
-    let values = values(template.caps().parallel_tool_calls);
-    if std::env::var("DBG").is_ok() {
-        for sample in shapes.iter().chain(&values) {
-            let turn = sampler.turn(sample);
-            eprintln!("DBG {:?} {} {} => {:?} walk {}", turn, sample.thinks, sample.speaks, sample.calls, turn.as_ref().is_some_and(|turn| walk(turn, sample, &sampler.marks, texts).is_some()));
-        }
-    }
+    let parallel = template.caps().parallel_tool_calls;
+    let shapes = shapes(if parallel { 3 } else { 1 });
+    let values = values(parallel);
     let seen: Vec<_> = shapes.iter().chain(&values).filter_map(|sample| Some((sample, see(sample)?))).collect();
     let whole = |sample: &Sample, walk: &parts::Walk| {
         (0..sample.calls.len()).all(|index| walk.parts.iter().any(|part| part.call == Some(index)))
@@ -293,34 +288,42 @@ pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
     Some(TurnFormat { opening: sampler.opening, reasoning, edges, calls: calls.forms, end })
 }
 
-/// Turns with and without reasoning and content, with none to three calls.
-fn shapes() -> Vec<Sample> {
-    let mut shapes = Vec::new();
-    for (thinks, speaks) in [(false, false), (false, true), (true, false), (true, true)] {
-        for count in 0..=3 {
-            if count == 0 && !speaks {
-                continue;
-            }
-            let mut words = Words::default();
-            let kinds: [&[ValueKind]; 3] =
-                [&[ValueKind::Text, ValueKind::Text], &[ValueKind::Text], &[ValueKind::Text, ValueKind::Text]];
-            let calls = kinds[..count].iter().map(|kinds| words.call(kinds)).collect();
-            shapes.push(Sample { thinks, speaks, calls });
-        }
-        // Without arguments.
-        shapes.push(Sample { thinks, speaks, calls: vec![SampleCall::default()] });
-    }
-    let mut words = Words::default();
-    let mixed = vec![words.call(&[ValueKind::Text]), SampleCall::default(), words.call(&[ValueKind::Text])];
-    let one = vec![Words::default().call(&[ValueKind::Text])];
-    shapes.extend([mixed, one].map(|calls| Sample { calls, ..Sample::default() }));
+/// Turns with and without reasoning and content, with none to three calls, with and without arguments.
+fn shapes(most_calls: usize) -> Vec<Sample> {
+    const TWO: &[ValueKind] = &[ValueKind::Text, ValueKind::Text];
+    const ONE: &[ValueKind] = &[ValueKind::Text];
+    const NONE: &[ValueKind] = &[];
+    let shape = |thinks: bool, speaks: bool, calls: &[&[ValueKind]]| {
+        let mut words = Words::default();
+        let calls: Vec<_> = calls.iter().map(|kinds| words.call(kinds)).collect();
+        Sample { thinks, speaks, calls, checked: false }
+    };
+    let mut shapes = vec![
+        Sample { checked: true, ..shape(true, true, &[TWO]) },
+        shape(true, true, &[]),
+        shape(true, true, &[ONE, TWO]),
+        shape(true, false, &[TWO]),
+        shape(true, false, &[NONE]),
+        shape(true, false, &[ONE, TWO]),
+        shape(false, true, &[]),
+        shape(false, true, &[TWO]),
+        shape(false, true, &[NONE]),
+        shape(false, true, &[ONE, TWO]),
+        shape(false, false, &[ONE]),
+        shape(false, false, &[TWO]),
+        shape(false, false, &[NONE]),
+        shape(false, false, &[TWO, ONE]),
+        shape(false, false, &[TWO, ONE, TWO]),
+        shape(false, false, &[ONE, NONE, ONE]),
+    ];
+    shapes.retain(|shape| shape.calls.len() <= most_calls);
     shapes
 }
 
 /// Values of each kind, and a text with special characters: in front of another one, and as the last one of a call.
 fn values(parallel: bool) -> Vec<Sample> {
     let mut samples = Vec::new();
-    let sample = |calls| Sample { calls, ..Sample::default() };
+    let sample = |calls| Sample { calls, checked: true, ..Sample::default() };
     let mut ask = |calls: Vec<SampleCall>| match parallel {
         true => samples.push(sample(calls)),
         false => samples.extend(calls.into_iter().map(|call| sample(vec![call]))),
@@ -347,7 +350,7 @@ fn texts(sampler: &Sampler) -> Texts {
     let (key, _) = Words::default().argument(ValueKind::Text);
     let call = |text: &str| SampleCall { arguments: vec![(key, text.into())] };
     let turn = |text: &str| {
-        let sample = Sample { calls: vec![call(text)], ..Sample::default() };
+        let sample = Sample { calls: vec![call(text)], checked: true, ..Sample::default() };
         sampler.turn(&sample).map(|turn| (turn, sample))
     };
     let mut texts = Texts::default();
