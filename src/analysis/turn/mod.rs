@@ -267,7 +267,9 @@ pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
     let sampler = Sampler::new(template, thinking)?;
     let texts = texts(&sampler);
     let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, &sampler.marks, texts));
-    let parallel = template.caps().parallel_tool_calls;
+    // More calls than a template takes are refused, or the second one is not there.
+    let two = Sample { calls: vec![SampleCall::default(); 2], ..Sample::default() };
+    let parallel = see(&two).is_some();
     let shapes = shapes(if parallel { 3 } else { 1 });
     let values = values(parallel);
     let seen: Vec<_> = shapes.iter().chain(&values).filter_map(|sample| Some((sample, see(sample)?))).collect();
