@@ -6,20 +6,21 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
-use crate::analysis::{self, Analysis};
+use crate::analysis::Analysis;
 use crate::error::Result;
-use crate::format::{
-    Constraint, Delimiter, Family, FormatSpec, Prompt, PromptInput, Thinking, auto, family_of, prompt,
-};
+use crate::format::{Constraint, Delimiter, FormatSpec, Prompt, Thinking, auto};
 use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::grammar::{self, Grammar};
 use crate::message::{Continuation, Request};
 use crate::parser::Parser;
-use crate::template::{Caps, Template, prepare};
+use crate::proof::{self, Choice, Exam, Proof, Reading};
+use crate::reader::{Prompts, Reader, Taught};
+use crate::template::{Caps, Template};
 
 pub use options::TemplateOptions;
 
-/// A chat template: compiled, with its caps and, once somebody asks, its analysis. Immutable; share it between threads.
+/// A chat template: compiled, with its caps and, once somebody asks, its analysis and who reads it. Immutable; share it between
+/// threads.
 ///
 /// ```
 /// use chatparse::{ChatTemplate, Request, Stream};
@@ -34,10 +35,13 @@ pub use options::TemplateOptions;
 /// ```
 #[derive(Debug)]
 pub struct ChatTemplate {
-    template: Template,
-    learn_only: bool,
-    family: Option<&'static Family>,
-    analysis: OnceLock<Analysis>,
+    taught: Taught,
+    /// Who may read it.
+    candidates: Vec<Reader>,
+    /// Whether they prove themselves before one of them is taken.
+    prove: bool,
+    choice: OnceLock<Choice>,
+    proof: OnceLock<Proof>,
     formats: FormatCache,
 }
 
@@ -80,14 +84,14 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::new`].
     pub fn with_options(source: &str, options: &TemplateOptions) -> Result<Self> {
-        let TemplateOptions { bos, eos, learn_only } = options;
-        let template = Template::new(source, bos, eos)?;
-        let family = if *learn_only { None } else { family_of(template.source()) };
+        let TemplateOptions { bos, eos, learn_only, prove } = options;
+        let taught = Taught::new(Template::new(source, bos, eos)?, *learn_only);
         Ok(ChatTemplate {
-            template,
-            learn_only: *learn_only,
-            family,
-            analysis: OnceLock::new(),
+            candidates: taught.candidates(),
+            taught,
+            prove: *prove,
+            choice: OnceLock::new(),
+            proof: OnceLock::new(),
             formats: FormatCache::default(),
         })
     }
@@ -100,25 +104,54 @@ impl ChatTemplate {
 
     /// The template's text.
     pub fn source(&self) -> &str {
-        self.template.source()
+        self.taught.template.source()
     }
 
     /// What the template accepts. The first call takes a few renders.
     pub fn caps(&self) -> &Caps {
-        self.template.caps()
+        self.taught.template.caps()
     }
 
     /// What was learnt of the template, and how. The first call takes some thirty renders.
     pub fn analysis(&self) -> &Analysis {
-        self.analysis.get_or_init(|| analysis::analyze(&self.template, self.learn_only))
+        self.taught.analysis()
     }
 
-    /// The prompt alone, for a caller that does not parse: no analysis is needed unless a message is continued.
+    /// Who reads what the model writes. Where there are several candidates, the first call lets them read what the template renders
+    /// until one of them has turned out best (some ten renders, where the first reads all of it), unless
+    /// [`TemplateOptions::prove`] says no. [`ChatTemplate::params`] asks for it, so call this first to have that behind you.
+    pub fn reader(&self) -> Reader {
+        self.choice().reader
+    }
+
+    /// The same, with what the candidates have read.
+    pub fn choice(&self) -> &Choice {
+        self.choice.get_or_init(|| {
+            let candidates = if self.prove { &self.candidates[..] } else { &self.candidates[..1] };
+            proof::choose(&self.taught, candidates)
+        })
+    }
+
+    /// The messages that the template writes, and its reader.
+    pub(crate) fn exam(&self) -> (Exam<'_>, Reading) {
+        (Exam::new(&self.taught, self.reader()), Reading::new(self.reader()))
+    }
+
+    /// How well the messages that the template writes are read back by [`ChatTemplate::reader`]. The first call renders and
+    /// reads some sixty.
+    pub fn proof(&self) -> &Proof {
+        self.proof.get_or_init(|| proof::prove(&self.taught, self.reader()))
+    }
+
+    /// The prompt alone, for a caller that does not parse. No analysis is needed for it unless a message is continued, or the
+    /// template may be one of a family that changes prompts.
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].
     pub fn prompt(&self, request: &Request) -> Result<String> {
-        Ok(self.prompts(request)?.prompt.prompt)
+        let own = self.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
+        let reader = if own || request.force_pure_content { Reader::Layout } else { self.reader() };
+        Ok(reader.prompts(&self.taught, request, false)?.prompt.prompt)
     }
 
     /// Prompt and parser for one request.
@@ -128,7 +161,10 @@ impl ChatTemplate {
     /// (a grammar beside tools, arguments of a call that it refuses), [`crate::ErrorKind::Schema`] where the
     /// schema of the response cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
-        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = self.prompts(request)?;
+        // Nothing needs to be known where all is content.
+        let reader = if request.force_pure_content { Reader::Layout } else { self.reader() };
+        let prompts = reader.prompts(&self.taught, request, true)?;
+        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = prompts;
         let spec = FormatSpec {
             source: self.source(),
             opening: &opening,
@@ -136,7 +172,7 @@ impl ChatTemplate {
             continuation,
             ..FormatSpec::of(request)
         };
-        let compiled = self.compiled(&spec, request.force_pure_content)?;
+        let compiled = self.compiled(reader, &spec, request.force_pure_content)?;
         Ok(Params {
             format: compiled.name,
             prompt,
@@ -152,52 +188,18 @@ impl ChatTemplate {
     }
 
     /// The way to parse what `spec` asks for: made once for requests that ask for the same.
-    fn compiled(&self, spec: &FormatSpec, pure_content: bool) -> Result<Arc<CompiledFormat>> {
+    fn compiled(&self, reader: Reader, spec: &FormatSpec, pure_content: bool) -> Result<Arc<CompiledFormat>> {
         let make = || {
             if let Some(schema) = spec.response_schema() {
                 grammar::from_json_schema(schema)?;
             }
-            Ok(match self.family {
-                _ if pure_content => auto::pure_content(spec.opening),
-                Some(family) => (family.build)(spec),
-                None => auto::build(&self.analysis().layout, spec, self.caps().tool_calls),
-            })
+            Ok(if pure_content { auto::pure_content(spec.opening) } else { reader.format(&self.taught, spec) })
         };
         if pure_content {
             return CompiledFormat::new(make()?, spec, Vec::new()).map(Arc::new);
         }
         self.formats.get_or_make(spec, make)
     }
-
-    fn prompts(&self, request: &Request) -> Result<Prompts> {
-        let prepared = prepare(&self.template, request)?;
-        let input = PromptInput { template: &self.template, prepared: &prepared, request };
-        let continuation = if prepared.continued.is_some() { prepared.continuation } else { Continuation::None };
-        let same = |prompt: Prompt| {
-            let opening = prompt.generation_prompt.clone();
-            Prompts { prompt, opening, continuation }
-        };
-        if request.force_pure_content {
-            return prompt::plain(&input).map(same);
-        }
-        if let Some(family) = self.family {
-            return (family.prompt)(&input).map(same);
-        }
-        let Prompts { prompt, opening, .. } = same(prompt::plain(&input)?);
-        let prompt = prompt.continued_with(&input, |message, in_content| {
-            let content = in_content.then(|| message.text());
-            auto::continued_prompt(&self.analysis().layout, &opening, &message.reasoning_content, content.as_deref())
-        });
-        Ok(Prompts { prompt, opening, continuation })
-    }
-}
-
-/// What a request puts in front of the output.
-struct Prompts {
-    prompt: Prompt,
-    /// What opens the assistant's turn, without a message that is continued.
-    opening: String,
-    continuation: Continuation,
 }
 
 impl Params {

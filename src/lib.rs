@@ -31,6 +31,8 @@ pub mod message;
 mod output;
 pub mod parser;
 pub mod peg;
+pub mod proof;
+pub mod reader;
 pub mod stream;
 pub mod template;
 
@@ -38,6 +40,8 @@ pub use chat::{ChatTemplate, Params, TemplateOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use message::{Delta, DeltaKind, Message, Request, Status, ToolCall};
 pub use parser::Parser;
+pub use proof::Proof;
+pub use reader::Reader;
 pub use stream::Stream;
 
 /// The README's example runs as a test.

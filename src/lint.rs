@@ -9,19 +9,11 @@ use serde_json::{Value, json};
 
 use crate::chat::ChatTemplate;
 use crate::error::Result;
-use crate::message::{MalformedArguments, Message, Request, ToolCall};
-use crate::stream::{Ended, Stream};
+use crate::message::Message;
+use crate::proof::{CALLS, Exam, Reading, Verdict, shown, with_ids};
 
-/// What the user says in all of them.
-const QUESTION: &str = "Well, what is it?";
-/// Stands in all contents, and as an argument's value in the simplest call.
-const WORD: &str = "Quince";
-/// Stands in all thoughts.
-const THOUGHT_WORD: &str = "Medlar";
-/// A thought.
-const THOUGHT: &str = "Medlar: 2 < 3 & \"so\" on.\nThat is 5 — ünïcode 東京.";
-/// Longest end of a turn that is looked for, in bytes.
-const END: usize = 200;
+pub use crate::proof::Thinking;
+
 /// Bytes of text shown around a difference.
 const CONTEXT: usize = 30;
 
@@ -43,17 +35,6 @@ pub struct Case {
     pub turn: String,
     /// What was found.
     pub outcome: Outcome,
-}
-
-/// How the model is asked to think, and whether it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thinking {
-    /// It is asked not to.
-    Off,
-    /// It may, but the message has no reasoning.
-    Silent,
-    /// The message has reasoning.
-    On,
 }
 
 /// What came of a case.
@@ -141,19 +122,6 @@ impl Case {
     }
 }
 
-impl Thinking {
-    const ALL: [Thinking; 3] = [Thinking::Off, Thinking::Silent, Thinking::On];
-
-    /// A stable lower-case name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Thinking::Off => "off",
-            Thinking::Silent => "silent",
-            Thinking::On => "on",
-        }
-    }
-}
-
 impl Outcome {
     /// A stable lower-case name, e.g. `no_turn`.
     pub fn name(&self) -> &'static str {
@@ -169,218 +137,62 @@ impl Outcome {
     }
 }
 
-/// A message to ask a template for: content, and the names and arguments of calls.
-struct Probe {
-    name: &'static str,
-    content: &'static str,
-    calls: Vec<(&'static str, Value)>,
-}
-
-/// The first two are the simplest of their kind.
-fn probes() -> Vec<Probe> {
-    let probe = |name, content, calls| Probe { name, content, calls };
-    let text = |text: &str| ("note", json!({"text": text}));
-    let all = || json!({"text": "Tea", "count": 3, "price": 2.5, "open": true, "gone": null, "list": ["a", "b"], "deep": {"x": 1}});
-    let special = "\"double\" 'single' \\ back\\n <b> & {curly} [square] `tick`\n\ttab";
-    vec![
-        probe("content", WORD, vec![]),
-        probe("one call", "", vec![text(WORD)]),
-        probe("content with markup", "# Quince\n\n- <b> & \"c\" {d} [e]\n\n```\n\\n\n```\nEnd.", vec![]),
-        probe("content in unicode", "Quince — 東京 🎉 e\u{301}", vec![]),
-        probe("a call with content", "Quince? Let me see.", vec![text("Tea")]),
-        probe("parallel calls", "", vec![text("Tea"), ("now", json!({})), text("Cake")]),
-        probe("no arguments", "", vec![("now", json!({}))]),
-        probe("values of all types", "", vec![("note", all())]),
-        probe(
-            "other values",
-            "",
-            vec![("note", json!({"open": false, "count": -1, "price": 0, "list": [], "deep": {}}))],
-        ),
-        probe(
-            "nested values",
-            "",
-            vec![("note", json!({"deep": {"a": {"b": [{"c": null}, [true, "d\"e"]]}, "f": [[], {}, [[0.5]]]}}))],
-        ),
-        probe("a text with special characters", "", vec![text(special)]),
-        probe("a text in unicode", "", vec![text("Zürich — 東京 🎉 e\u{301}")]),
-        probe("a text that looks like JSON", "", vec![text("{\"a\": [1, true]}")]),
-        probe("a text that looks like a number", "", vec![text("12")]),
-        probe("an empty text", "", vec![text("")]),
-        probe("a text in lines", "", vec![text("def f(x):\n    return {'a': [x, \"\\n\"]}\n")]),
-    ]
-}
-
-fn tools() -> Value {
-    let tool = |name: &str, properties: Value| {
-        let parameters = json!({"type": "object", "properties": properties});
-        json!({"type": "function", "function": {"name": name, "description": "A tool.", "parameters": parameters}})
-    };
-    let properties = json!({
-        "text": {"type": "string"},
-        "count": {"type": "integer"},
-        "price": {"type": "number"},
-        "open": {"type": "boolean"},
-        "gone": {"anyOf": [{"type": "number"}, {"type": "null"}]},
-        "list": {"type": "array", "items": {"type": "string"}},
-        "deep": {"type": "object"},
-    });
-    json!([tool("note", properties), tool("now", json!({}))])
-}
-
 /// Renders and reads back a fixed set of messages.
 pub fn lint(template: &ChatTemplate) -> Report {
-    let mut linter = Linter { template, ends: [None, None] };
-    let probes = probes();
-    let caps = template.caps();
-    let sayable = |probe: &&Probe| match probe.calls.len() {
-        0 => true,
-        1 => caps.tool_calls,
-        _ => caps.tool_calls && caps.parallel_tool_calls,
-    };
+    let (mut exam, mut reading) = template.exam();
     let mut cases = Vec::new();
-    for probe in probes.iter().filter(sayable) {
+    for probe in 0..exam.probes().len() {
         for thinking in Thinking::ALL {
-            cases.push(linter.case(probe, thinking));
+            let mut turn = String::new();
+            let outcome = outcome(&mut exam, &mut reading, probe, thinking, &mut turn);
+            let outcome = outcome.unwrap_or_else(|error| Outcome::Refused(error.to_string()));
+            cases.push(Case { probe: exam.probes()[probe].name, thinking, turn, outcome });
         }
     }
     Report { cases }
 }
 
-struct Linter<'t> {
-    template: &'t ChatTemplate,
-    /// What follows a message of content and one of calls, as far as it is no part of the format: the end of the turn.
-    ends: [Option<String>; 2],
-}
-
-impl Linter<'_> {
-    fn case(&mut self, probe: &Probe, thinking: Thinking) -> Case {
-        let mut turn = String::new();
-        let outcome =
-            self.outcome(probe, thinking, &mut turn).unwrap_or_else(|error| Outcome::Refused(error.to_string()));
-        Case { probe: probe.name, thinking, turn, outcome }
+fn outcome(
+    exam: &mut Exam,
+    reading: &mut Reading,
+    probe: usize,
+    thinking: Thinking,
+    turn: &mut String,
+) -> Result<Outcome> {
+    let (asked, case) = (exam.asked(thinking), exam.case(probe, thinking));
+    let asked = asked.as_ref().as_ref().map_err(Clone::clone)?;
+    let case = case.as_ref().as_ref().map_err(Clone::clone)?;
+    let (prompt, rendered) = (&asked.prompts.prompt.prompt, &case.rendered);
+    if case.unsaid == Some(CALLS) {
+        return Ok(Outcome::Unsaid(CALLS));
     }
-
-    fn outcome(&mut self, probe: &Probe, thinking: Thinking, turn: &mut String) -> Result<Outcome> {
-        let request = request(thinking)?;
-        let whole = message(probe, thinking);
-        let mut message = whole.clone();
-        let params = self.template.params(&request)?;
-        let rendered = self.template.prompt(&with(&request, &whole))?;
-        // What a template leaves out cannot come back.
-        let mut unsaid = None;
-        for (part, text, word) in
-            [("reasoning", &mut message.reasoning_content, THOUGHT_WORD), ("content", &mut message.content, WORD)]
-        {
-            if !text.is_empty() && !rendered.contains(word) {
-                unsaid = Some(part);
-                text.clear();
-            }
-        }
-        let Some(rest) = rendered.strip_prefix(&*params.prompt) else {
-            return Ok(Outcome::NoTurn(difference(&params.prompt, &rendered).unwrap_or_default()));
+    let Some(whole_turn) = exam.turn(probe, thinking) else {
+        return Ok(Outcome::NoTurn(difference(prompt, rendered).unwrap_or_default()));
+    };
+    let read = reading.read(exam, probe, thinking, &whole_turn)?;
+    *turn = read.turn;
+    let got = &read.got.message;
+    let render = |got: &Message| exam.render(&asked.request, &with_ids(got, &case.whole));
+    if read.verdict != Verdict::Same {
+        // Arguments that were cut short are no JSON.
+        let at = match render(got) {
+            Ok(again) => difference(rendered, &again).map(|difference| difference.at),
+            Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
         };
-        let parse = |text: &str| {
-            let mut stream = Stream::new(&params.parser);
-            let _ = stream.feed(text.as_bytes());
-            stream.finish(false)
-        };
-        let end = &mut self.ends[usize::from(!probe.calls.is_empty())];
-        if end.is_none() {
-            let reads = |text: &str| same(&parse(text).message, &message);
-            let exactly = |text: &str| reads(text) && parse(text).message.content == message.content;
-            *end = end_of_turn(rest, exactly).or_else(|| end_of_turn(rest, reads));
-        }
-        let end = end.as_deref().unwrap_or_default();
-        *turn = rest.strip_suffix(end).unwrap_or(rest).to_owned();
-
-        let Ended { message: got, left_at, .. } = parse(turn);
-        let render = |got: &Message| self.template.prompt(&with(&request, &with_ids(got, &message)));
-        if !same(&got, &message) {
-            // Arguments that were cut short are no JSON.
-            let at = match render(&got) {
-                Ok(again) => difference(&rendered, &again).map(|difference| difference.at),
-                Err(_) => Some(params.prompt.len() + left_at.unwrap_or(0)),
-            };
-            let [wanted, got] = [&whole, &got].map(|message| shown(message).to_string());
-            return Ok(Outcome::Lost { at, wanted, got });
-        }
-        let Some(changed) = difference(&rendered, &render(&got)?) else {
-            return Ok(unsaid.map_or(Outcome::Survives, Outcome::Unsaid));
-        };
-        let spaced = render(&trimmed(&got))? == rendered;
-        Ok(if spaced { Outcome::Spaced(changed) } else { Outcome::Rewritten(changed) })
+        let [wanted, got] = [&case.whole, got].map(|message| shown(message).to_string());
+        return Ok(Outcome::Lost { at, wanted, got });
     }
-}
-
-fn request(thinking: Thinking) -> Result<Request> {
-    Request::from_json(&json!({
-        "messages": [{"role": "user", "content": QUESTION}],
-        "tools": tools(),
-        "parallel_tool_calls": true,
-        "reasoning_format": "auto",
-        "enable_thinking": thinking != Thinking::Off,
-        "now": 0,
-    }))
-}
-
-/// The conversation with the message at its end.
-fn with(request: &Request, message: &Message) -> Request {
-    let messages = request.messages.iter().chain([message]).cloned().collect();
-    let malformed_arguments = MalformedArguments::Error;
-    Request { messages, malformed_arguments, add_generation_prompt: false, ..request.clone() }
-}
-
-fn message(probe: &Probe, thinking: Thinking) -> Message {
-    let calls = probe.calls.iter().enumerate().map(|(index, (name, arguments))| ToolCall {
-        name: (*name).to_owned(),
-        arguments: arguments.to_string(),
-        // Nine letters and digits: some templates insist.
-        id: format!("lint{index:05}"),
-    });
-    Message {
-        role: "assistant".to_owned(),
-        content: probe.content.to_owned(),
-        reasoning_content: if thinking == Thinking::On { THOUGHT.to_owned() } else { String::new() },
-        tool_calls: calls.collect(),
-        ..Message::default()
-    }
-}
-
-/// The message with the ids of another one: where the model writes none, a host makes them up.
-fn with_ids(message: &Message, other: &Message) -> Message {
-    let mut message = message.clone();
-    for (call, known) in message.tool_calls.iter_mut().zip(&other.tool_calls) {
-        call.id.clone_from(&known.id);
-    }
-    message
+    let Some(changed) = difference(rendered, &render(got)?) else {
+        return Ok(case.unsaid.map_or(Outcome::Survives, Outcome::Unsaid));
+    };
+    let spaced = render(&trimmed(got))? == *rendered;
+    Ok(if spaced { Outcome::Spaced(changed) } else { Outcome::Rewritten(changed) })
 }
 
 fn trimmed(message: &Message) -> Message {
     let [content, reasoning_content] =
         [&message.content, &message.reasoning_content].map(|text| text.trim().to_owned());
     Message { content, reasoning_content, ..message.clone() }
-}
-
-/// The shortest end of `rest`, behind the last word of the probe, without which it `reads` well; what the model writes only
-/// as a token, and what begins the next turn.
-fn end_of_turn(rest: &str, reads: impl Fn(&str) -> bool) -> Option<String> {
-    let word = rest.rfind(WORD)? + WORD.len();
-    let cuts = (word..=rest.len()).rev().take(END).filter(|&cut| rest.is_char_boundary(cut));
-    cuts.into_iter().find(|&cut| reads(&rest[..cut])).map(|cut| rest[cut..].to_owned())
-}
-
-/// Whether two messages say the same: white space around texts, and the ids of calls, do not count.
-fn same(a: &Message, b: &Message) -> bool {
-    shown(a) == shown(b)
-}
-
-fn shown(message: &Message) -> Value {
-    let calls = message.tool_calls.iter().map(|call| {
-        let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::from(&*call.arguments));
-        json!({"name": call.name, "arguments": arguments})
-    });
-    let calls: Vec<Value> = calls.collect();
-    json!({"content": message.content.trim(), "reasoning_content": message.reasoning_content.trim(), "tool_calls": calls})
 }
 
 /// Where `got` is not `wanted`; more text behind the end of `wanted` is a difference.

@@ -319,11 +319,11 @@ fn lint_says_what_is_not_read_back() {
     assert_eq!((&calls["thinking"], &calls["outcome"]), (&json!("off"), &json!("no_turn")));
     assert!(calls["at"].as_u64().unwrap() > 0, "{calls}");
 
-    let shouting = "{%- for m in messages -%}{{- m.role ~ ': ' ~ m.content | upper ~ '\\n' -}}{%- endfor -%}\
+    let stuttering = "{%- for m in messages -%}{{- m.role ~ ': ' ~ m.content ~ m.content ~ '\\n' -}}{%- endfor -%}\
                     {%- if add_generation_prompt -%}{{- 'assistant: ' -}}{%- endif -%}";
-    let shown = run(&["lint", &file("shouting.jinja", shouting.as_bytes())]).failed(1, &["9 of 9 messages"]);
+    let shown = run(&["lint", &file("stuttering.jinja", stuttering.as_bytes())]).failed(1, &["9 of 9 messages"]);
     for part in
-        ["\ncontent in unicode   lost\n", "content (off): lost", "{\"content\":\"Quince\"", "differs at  byte 42\n"]
+        ["\ncontent in unicode   lost\n", "content (off): lost", "{\"content\":\"Quince\"", "differs at  byte 64\n"]
     {
         assert!(shown.contains(part), "{part:?} is not in\n{shown}");
     }

@@ -18,7 +18,7 @@ fn prompt(source: &str, body: Value) -> Prompt {
     let template = Template::new(source, "", "").unwrap();
     let request = Request::from_json(&body).unwrap();
     let prepared = prepare(&template, &request).unwrap();
-    let input = PromptInput { template: &template, prepared: &prepared, request: &request };
+    let input = PromptInput { template: &template, prepared: &prepared, request: &request, opening: true };
     match family_of(template.source()) {
         Some(family) => (family.prompt)(&input).unwrap(),
         None => plain(&input).unwrap(),

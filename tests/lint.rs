@@ -54,7 +54,7 @@ fn a_sound_template_is_read_back() {
     assert_eq!(report.faults().count(), 0, "{:#}", report.to_json());
     let turn = |probe: &str| &report.cases.iter().find(|case| case.probe == probe).unwrap().turn;
     assert_eq!(turn("content"), "Quince");
-    assert_eq!(turn("one call"), "<call>{\"name\": \"note\", \"arguments\": {\"text\": \"Quince\"}}</call><|end|>");
+    assert_eq!(turn("one call"), "<call>{\"name\": \"note\", \"arguments\": {\"text\": \"Quince\"}}</call>");
     let unsaid = report.cases.iter().filter(|case| case.outcome == Outcome::Unsaid("reasoning"));
     assert!(unsaid.count() > 10);
 }

@@ -23,6 +23,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("parser", &["error", "message", "peg", "grammar", "fallback"]),
     ("stream", &["error", "message", "peg", "format", "output", "fallback", "parser"]),
     ("format_cache", &["error", "limits", "message", "grammar", "format", "parser"]),
+    ("reader", &["error", "message", "template", "analysis", "format"]),
+    ("proof", &["error", "message", "template", "format", "parser", "stream", "reader"]),
     (
         "chat",
         &[
@@ -36,9 +38,11 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "format",
             "parser",
             "format_cache",
+            "reader",
+            "proof",
         ],
     ),
-    ("lint", &["error", "message", "stream", "chat"]),
+    ("lint", &["error", "message", "proof", "chat"]),
     ("ffi", &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "chat"]),
 ];
 

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// let template = ChatTemplate::with_options("{{ messages[0].content ~ eos_token }}", &options)?;
 /// # Ok::<(), chatparse::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemplateOptions {
     /// The text of the model's token that begins a prompt; empty for none.
@@ -22,6 +22,15 @@ pub struct TemplateOptions {
     pub eos: String,
     /// Only what the template shows by itself counts: no family of templates and no work-around is looked up.
     pub learn_only: bool,
+    /// Where there are several ways to read the template's model, they prove themselves on messages that the template renders, and
+    /// the best is taken. Otherwise the first is: no proof is made unless somebody asks for it. On by default.
+    pub prove: bool,
+}
+
+impl Default for TemplateOptions {
+    fn default() -> Self {
+        TemplateOptions { bos: String::new(), eos: String::new(), learn_only: false, prove: true }
+    }
 }
 
 impl TemplateOptions {

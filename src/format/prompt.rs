@@ -17,6 +17,8 @@ pub struct PromptInput<'a> {
     pub prepared: &'a Prepared,
     /// The request itself.
     pub request: &'a Request,
+    /// Whether the generation prompt is wanted by itself, too, which may take a second render.
+    pub opening: bool,
 }
 
 /// What the model is given.
@@ -25,7 +27,7 @@ pub struct Prompt {
     /// The whole prompt.
     pub prompt: String,
     /// Its end: what opens the model's message, and in a continuation what the message already holds. The parser reads it
-    /// before the model's output.
+    /// before the model's output. Empty where it is not wanted.
     pub generation_prompt: String,
 }
 
@@ -37,6 +39,9 @@ pub fn plain(input: &PromptInput) -> Result<Prompt> {
 
 /// [`plain`] for a conversation that was changed.
 pub(crate) fn render(input: &PromptInput, conversation: &Conversation) -> Result<Prompt> {
+    if !input.opening {
+        return Ok(Prompt { prompt: input.template.render(conversation)?, generation_prompt: String::new() });
+    }
     let (prompt, generation_prompt) = input.template.render_with_opening(conversation)?;
     Ok(Prompt { prompt, generation_prompt })
 }

@@ -36,8 +36,12 @@ pub fn template(args: &Args) -> Outcome<ChatTemplate> {
         None => (template_file(word)?, "", ""),
     };
     let text = |name: &str, known: &str| args.value(name).unwrap_or(known).to_owned();
-    let options =
-        TemplateOptions { bos: text("--bos", bos), eos: text("--eos", eos), learn_only: args.flag(LEARN_ONLY) };
+    let options = TemplateOptions {
+        bos: text("--bos", bos),
+        eos: text("--eos", eos),
+        learn_only: args.flag(LEARN_ONLY),
+        ..TemplateOptions::default()
+    };
     ChatTemplate::with_options(&source, &options).map_err(|error| failed(word, &error))
 }
 

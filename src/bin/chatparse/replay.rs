@@ -62,6 +62,7 @@ impl Templates {
             bos: text("bos").unwrap_or_default(),
             eos: text("eos").unwrap_or_default(),
             learn_only: scenario["learn_only"] == true,
+            ..TemplateOptions::default()
         };
         let source = match (text("template_source"), text("template")) {
             (Some(source), _) => source,

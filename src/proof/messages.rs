@@ -1,0 +1,178 @@
+//! The messages that templates are asked to write: none that an analysis learns from.
+
+use serde_json::{Value, json};
+
+use crate::message::{MalformedArguments, Message, Request, ToolCall};
+use crate::template::{Caps, Template};
+
+/// What the user says in all of them.
+const QUESTION: &str = "Well, what is it?";
+/// Stands in all contents, and as an argument's value in the simplest call.
+pub(super) const WORD: &str = "Quince";
+/// Stands in all thoughts.
+pub(super) const THOUGHT_WORD: &str = "Medlar";
+/// A thought.
+const THOUGHT: &str = "Medlar: 2 < 3 & \"so\" on.\nThat is 5 — ünïcode 東京.";
+
+/// The probe whose values look like other values.
+const LOOK_ALIKES: &str = "values that look like others";
+
+/// How the model is asked to think, and whether it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thinking {
+    /// It is asked not to.
+    Off,
+    /// It may, but the message has no reasoning.
+    Silent,
+    /// The message has reasoning.
+    On,
+}
+
+impl Thinking {
+    /// All of them.
+    pub(crate) const ALL: [Thinking; 3] = [Thinking::Off, Thinking::Silent, Thinking::On];
+
+    /// A stable lower-case name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Thinking::Off => "off",
+            Thinking::Silent => "silent",
+            Thinking::On => "on",
+        }
+    }
+}
+
+/// A message to ask a template for: content, and the names and arguments of calls.
+pub(crate) struct Probe {
+    pub name: &'static str,
+    content: &'static str,
+    calls: Vec<(&'static str, Value)>,
+    /// One of the few that show most.
+    pub rich: bool,
+}
+
+impl Probe {
+    pub fn calls(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// The message, with reasoning if the model thinks.
+    pub fn message(&self, thinking: Thinking) -> Message {
+        let calls = self.calls.iter().enumerate().map(|(index, (name, arguments))| ToolCall {
+            name: (*name).to_owned(),
+            arguments: arguments.to_string(),
+            // Nine letters and digits: some templates insist.
+            id: format!("proof{index:04}"),
+        });
+        Message {
+            role: "assistant".to_owned(),
+            content: self.content.to_owned(),
+            reasoning_content: if thinking == Thinking::On { THOUGHT.to_owned() } else { String::new() },
+            tool_calls: calls.collect(),
+            ..Message::default()
+        }
+    }
+}
+
+/// The messages that a template may be able to write, the simple ones first.
+pub(super) fn sayable(template: &Template) -> Vec<Probe> {
+    let Caps { tool_calls, parallel_tool_calls, .. } = *template.caps();
+    // Its trials may have failed for another reason; but what it has no name for, it cannot see.
+    let unknown = !tool_calls && template.source().contains("tool_calls");
+    let mut probes = all();
+    probes.retain(|probe| match probe.calls() {
+        0 => true,
+        1 => tool_calls || unknown,
+        _ => tool_calls && parallel_tool_calls || unknown,
+    });
+    // Where there is one call at most, its values must show what several would.
+    let several = probes.iter().any(|probe| probe.calls() > 1);
+    probes.iter_mut().filter(|probe| probe.name == LOOK_ALIKES).for_each(|probe| probe.rich |= !several);
+    probes
+}
+
+fn all() -> Vec<Probe> {
+    let probe = |name, content, calls| Probe { name, content, calls, rich: false };
+    let rich = |probe| Probe { rich: true, ..probe };
+    let text = |text: &str| ("note", json!({"text": text}));
+    let look_alikes = json!({"text": "12", "count": 70000, "price": -8.5, "open": false, "gone": null, "list": ["null", "[x]", "a, b"], "deep": {"a": "x: y", "b": [1.25, null]}});
+    let types = json!({"text": "Tea", "count": 3, "price": 2.5, "open": true, "gone": null, "list": ["a", "b"], "deep": {"x": 1}});
+    let other_types = json!({"open": false, "count": -1, "price": 0, "list": [], "deep": {}});
+    let nested = json!({"deep": {"a": {"b": [{"c": null}, [true, "d\"e"]]}, "f": [[], {}, [[0.5]]]}});
+    let route =
+        json!({"start": "Zürich, Bahnhofplatz 7", "via": ["Olten"], "end": "東京", "most_stops": 12, "slow": true});
+    let special = "\"double\" 'single' \\ back\\n <b> & {curly} [square] `tick`\n\ttab";
+    let code = "def f(x):\n    return {'a': [x, \"\\n\"]}\n";
+    vec![
+        probe("content", WORD, vec![]),
+        probe("one call", "", vec![text(WORD)]),
+        rich(probe("content with markup", "# Quince\n\n- <b> & \"c\" {d} [e]\n\n```\n\\n\n```\nEnd.", vec![])),
+        probe("content in unicode", "Quince — 東京 🎉 e\u{301}", vec![]),
+        probe("a call with content", "Quince? Let me see.", vec![text("Tea")]),
+        probe("two calls", "", vec![text("Tea"), text("Cake")]),
+        probe("parallel calls", "", vec![text("Tea"), ("now", json!({})), text("Cake")]),
+        rich(probe(
+            "all at once",
+            "Quince, pears & \"figs\": one moment.",
+            vec![("note", look_alikes.clone()), ("now", json!({})), ("find_route", route.clone())],
+        )),
+        probe("no arguments", "", vec![("now", json!({}))]),
+        probe("many arguments", "", vec![("find_route", route)]),
+        probe("values of all types", "", vec![("note", types)]),
+        probe("other values", "", vec![("note", other_types)]),
+        probe(LOOK_ALIKES, "", vec![("note", look_alikes)]),
+        probe("nested values", "", vec![("note", nested)]),
+        rich(probe("a text with special characters", "", vec![text(special)])),
+        probe("a text in unicode", "", vec![text("Zürich — 東京 🎉 e\u{301}")]),
+        probe("a text that looks like JSON", "", vec![text("{\"a\": [1, true]}")]),
+        probe("a text that looks like a number", "", vec![text("12")]),
+        probe("a text that looks like null", "", vec![text("null")]),
+        probe("a text that looks like markup", "", vec![text("<b>x</b> [c]y[/c]")]),
+        probe("an empty text", "", vec![text("")]),
+        probe("a text in lines", "", vec![text(code)]),
+    ]
+}
+
+fn tools() -> Value {
+    let tool = |name: &str, properties: Value| {
+        let parameters = json!({"type": "object", "properties": properties});
+        json!({"type": "function", "function": {"name": name, "description": "A tool.", "parameters": parameters}})
+    };
+    let note = json!({
+        "text": {"type": "string"},
+        "count": {"type": "integer"},
+        "price": {"type": "number"},
+        "open": {"type": "boolean"},
+        "gone": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+        "list": {"type": "array", "items": {"type": "string"}},
+        "deep": {"type": "object"},
+    });
+    let route = json!({
+        "start": {"type": "string"},
+        "via": {"type": "array", "items": {"type": "string"}},
+        "end": {"type": "string"},
+        "most_stops": {"type": "integer"},
+        "slow": {"type": "boolean"},
+    });
+    json!([tool("note", note), tool("now", json!({})), tool("find_route", route)])
+}
+
+/// The question, with tools on offer.
+pub(super) fn request(thinking: Thinking) -> Request {
+    let request = Request::from_json(&json!({
+        "messages": [{"role": "user", "content": QUESTION}],
+        "tools": tools(),
+        "parallel_tool_calls": true,
+        "reasoning_format": "auto",
+        "enable_thinking": thinking != Thinking::Off,
+        "now": 0,
+    }));
+    request.expect("the request has the right shape")
+}
+
+/// The conversation with the message at its end.
+pub(super) fn with(request: &Request, message: &Message) -> Request {
+    let messages = request.messages.iter().chain([message]).cloned().collect();
+    let malformed_arguments = MalformedArguments::Error;
+    Request { messages, malformed_arguments, add_generation_prompt: false, ..request.clone() }
+}

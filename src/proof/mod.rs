@@ -1,0 +1,200 @@
+//! Whether a template's messages are read back, and by whom best.
+//!
+//! What was learnt of a template, or is known of its family, is a claim: so the model writes. Its proof are messages that the
+//! template renders as the model would write them, and that come back when they are read. They are other messages than those
+//! that an analysis learns from: other words, other counts, values that look like something else ([`messages`]).
+//!
+//! * [`turns`] renders them and finds the assistant's turn in each. A message that the template refuses, and one whose turn
+//!   cannot be told from the prompt, counts neither way. What the template leaves out is not asked for.
+//! * [`reading`] reads a turn with one reader and compares. Another message than the one that was rendered comes back where the
+//!   template writes both alike (a null that it leaves out): that is no fault of a reader's, either.
+//! * [`choice`] lets candidates read until it is clear which one reads best: a few rich messages first, more only where those do
+//!   not decide. A template with one candidate renders nothing for it.
+//!
+//! A [`Proof`] is the whole of it for one reader: made when somebody asks.
+
+mod choice;
+mod messages;
+mod reading;
+mod turns;
+
+use serde_json::{Value, json};
+
+pub(crate) use choice::choose;
+pub use choice::{Choice, Tried};
+pub use messages::Thinking;
+pub(crate) use reading::{Reading, Verdict, shown, with_ids};
+pub(crate) use turns::{CALLS, Exam};
+
+use crate::message::{Message, Status};
+use crate::reader::{Reader, Taught};
+use reading::Read;
+use turns::{Case, Turn};
+
+/// How well a template's messages are read back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// The reader's name.
+    pub reader: &'static str,
+    /// How many messages count: those that the template renders, and whose turn is known.
+    pub cases: usize,
+    /// How many of them make calls.
+    pub with_calls: usize,
+    /// How many of them come back.
+    pub read_back: usize,
+    /// How many of those come back although the turn is not in the reader's format: calls in other ways of writing them are read,
+    /// too, but streaming and grammars do not know them.
+    pub recovered: usize,
+    /// How many of those come back as another message that the template writes alike.
+    pub alike: usize,
+    /// How many messages do not count because their turn does not begin where the prompt ends.
+    pub no_turn: usize,
+    /// How many messages do not count because the template leaves calls out.
+    pub unsaid: usize,
+    /// How many messages do not count because the template refuses them.
+    pub refused: usize,
+    /// Why it refuses the first of them; empty where it refuses none.
+    pub refusal: String,
+    /// The messages that do not come back, in the order of asking.
+    pub failures: Vec<Failure>,
+}
+
+/// A message that does not come back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What the message shows, e.g. `parallel calls`.
+    pub probe: &'static str,
+    /// How the model is asked to think.
+    pub thinking: Thinking,
+    /// The assistant's turn as the template writes it.
+    pub turn: String,
+    /// What was wanted, as JSON.
+    pub wanted: String,
+    /// What was read, as JSON.
+    pub got: String,
+    /// What is wrong with it, in a few words.
+    pub why: String,
+}
+
+impl Proof {
+    /// Whether all that counts comes back, and something does.
+    pub fn is_whole(&self) -> bool {
+        self.cases > 0 && self.read_back == self.cases
+    }
+
+    /// Whether the template renders none of the messages.
+    pub fn refuses_all(&self) -> bool {
+        self.refused > 0 && self.cases + self.no_turn + self.unsaid == 0
+    }
+
+    /// The proof as one JSON object, with the fields' names.
+    pub fn to_json(&self) -> Value {
+        let failures = self.failures.iter().map(|failure| {
+            json!({
+                "probe": failure.probe,
+                "thinking": failure.thinking.name(),
+                "turn": failure.turn,
+                "wanted": failure.wanted,
+                "got": failure.got,
+                "why": failure.why,
+            })
+        });
+        json!({
+            "reader": self.reader,
+            "cases": self.cases,
+            "with_calls": self.with_calls,
+            "read_back": self.read_back,
+            "recovered": self.recovered,
+            "alike": self.alike,
+            "no_turn": self.no_turn,
+            "unsaid": self.unsaid,
+            "refused": self.refused,
+            "refusal": self.refusal,
+            "failures": failures.collect::<Vec<_>>(),
+        })
+    }
+
+    /// Reads the message in that way to think, if its turn is known.
+    fn ask(&mut self, exam: &mut Exam, reading: &mut Reading, probe: usize, thinking: Thinking) {
+        match &*exam.case(probe, thinking) {
+            Err(error) => {
+                if self.refused == 0 {
+                    self.refusal = error.to_string();
+                }
+                self.refused += 1;
+            }
+            Ok(Case { unsaid: Some(CALLS), .. }) => self.unsaid += 1,
+            Ok(_) => match exam.turn(probe, thinking) {
+                Some(turn) => self.count(exam, reading, probe, thinking, &turn),
+                None => self.no_turn += 1,
+            },
+        }
+    }
+
+    /// Reads the message where its turn begins behind what it has in common with the prompt's opening, if it is like that in all
+    /// ways to think.
+    fn ask_behind_common(&mut self, exam: &mut Exam, reading: &mut Reading, probe: usize) {
+        if let Some((thinking, turn)) = exam.turn_behind_common(probe) {
+            self.no_turn -= 1;
+            self.count(exam, reading, probe, thinking, &turn);
+        }
+    }
+
+    fn count(&mut self, exam: &mut Exam, reading: &mut Reading, probe: usize, thinking: Thinking, turn: &Turn) {
+        self.cases += 1;
+        self.with_calls += usize::from(exam.probes()[probe].calls() > 0);
+        let case = exam.case(probe, thinking);
+        let Ok(case) = &*case else { return };
+        let read = reading.read(exam, probe, thinking, turn);
+        let (turn, got, why) = match read {
+            Ok(read) if read.verdict != Verdict::Other => {
+                self.read_back += 1;
+                self.recovered += usize::from(read.got.status != Status::Complete);
+                self.alike += usize::from(read.verdict == Verdict::Alike);
+                return;
+            }
+            Ok(read) => (read.turn.clone(), shown(&read.got.message).to_string(), why(&case.wanted, &read)),
+            Err(error) => (turn.text.clone(), String::new(), error.to_string()),
+        };
+        let wanted = shown(&case.wanted).to_string();
+        self.failures.push(Failure { probe: exam.probes()[probe].name, thinking, turn, wanted, got, why });
+    }
+}
+
+/// Reads back all messages.
+pub(crate) fn prove(taught: &Taught, reader: Reader) -> Proof {
+    let mut exam = Exam::new(taught, reader);
+    let mut reading = Reading::new(reader);
+    let mut proof = Proof { reader: reader.name(), ..Proof::default() };
+    for probe in 0..exam.probes().len() {
+        for thinking in Thinking::ALL {
+            proof.ask(&mut exam, &mut reading, probe, thinking);
+        }
+        proof.ask_behind_common(&mut exam, &mut reading, probe);
+    }
+    proof
+}
+
+/// What is wrong with what was read.
+fn why(wanted: &Message, read: &Read) -> String {
+    let got = &read.got.message;
+    let (wanted_calls, got_calls) = (wanted.tool_calls.len(), got.tool_calls.len());
+    let (a, b) = (shown(wanted), shown(got));
+    let mut wrong = Vec::new();
+    if wanted_calls != got_calls {
+        wrong.push(format!("{got_calls} of {wanted_calls} calls"));
+    } else if let Some(call) = (0..wanted_calls).find(|&call| a["tool_calls"][call] != b["tool_calls"][call]) {
+        let part = if wanted.tool_calls[call].name == got.tool_calls[call].name { "arguments" } else { "name" };
+        wrong.push(format!("the {part} of call {}", call + 1));
+    }
+    for (part, name) in [("content", "the content"), ("reasoning_content", "the reasoning")] {
+        if a[part] != b[part] {
+            wrong.push(name.to_owned());
+        }
+    }
+    let mut why = wrong.join(", ");
+    if let Some(at) = read.got.left_at {
+        why.push_str(&format!("; not in the format from byte {at} on"));
+    }
+    why
+}

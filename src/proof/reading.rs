@@ -1,0 +1,134 @@
+//! What one reader makes of the messages that a template writes.
+
+use serde_json::{Value, json};
+
+use super::messages::{THOUGHT_WORD, Thinking, WORD};
+use super::turns::{Asked, Case, Exam, Turn};
+use crate::error::Result;
+use crate::format::FormatSpec;
+use crate::message::{Message, Status};
+use crate::parser::Parser;
+use crate::reader::Reader;
+use crate::stream::Ended;
+
+/// One reader and the messages of one template.
+pub(crate) struct Reading {
+    reader: Reader,
+    /// By the way to think, and what opens the turn.
+    parsers: Vec<(Thinking, String, Result<Parser>)>,
+}
+
+/// What came of one message.
+pub(crate) struct Read {
+    /// The turn, less its end.
+    pub turn: String,
+    /// What was parsed.
+    pub got: Ended,
+    /// How that is related to what was wanted.
+    pub verdict: Verdict,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The message came back.
+    Same,
+    /// Another message came that may as well be meant: the template writes both alike.
+    Alike,
+    /// Another message came.
+    Other,
+}
+
+impl Read {
+    /// The message came back as the format says.
+    pub fn is_clean(&self) -> bool {
+        self.verdict == Verdict::Same && self.got.status == Status::Complete
+    }
+}
+
+impl Reading {
+    pub fn new(reader: Reader) -> Self {
+        Reading { reader, parsers: Vec::new() }
+    }
+
+    /// Reads the message's turn up to where its end may begin: where it is read best.
+    pub fn read(&mut self, exam: &mut Exam, probe: usize, thinking: Thinking, turn: &Turn) -> Result<Read> {
+        let (asked, case) = (exam.asked(thinking), exam.case(probe, thinking));
+        let (asked, case) =
+            (asked.as_ref().as_ref().map_err(Clone::clone)?, case.as_ref().as_ref().map_err(Clone::clone)?);
+        let parser = self.parser(exam, asked, thinking, &turn.opening)?;
+        let mut best: Option<Read> = None;
+        for &end in &turn.ends {
+            let text = &turn.text[..end];
+            let got = parser.read(text.as_bytes(), false, false)?;
+            let verdict = if same(&got.message, &case.wanted) { Verdict::Same } else { Verdict::Other };
+            let read = Read { turn: text.to_owned(), got, verdict };
+            if read.is_clean() {
+                return Ok(read);
+            }
+            // Where nothing is read well, what most ends are cut off of says best what is wrong.
+            if best.as_ref().is_none_or(|best| best.verdict == Verdict::Other && verdict == Verdict::Same) {
+                best = Some(read);
+            }
+        }
+        let mut read = best.expect("a turn may end where its text does");
+        if read.verdict == Verdict::Other && alike(exam, asked, case, &read.got) {
+            read.verdict = Verdict::Alike;
+        }
+        Ok(read)
+    }
+
+    fn parser(&mut self, exam: &Exam, asked: &Asked, thinking: Thinking, opening: &str) -> Result<Parser> {
+        let known = self.parsers.iter().find(|(mode, known, _)| (*mode, known.as_str()) == (thinking, opening));
+        if let Some((_, _, parser)) = known {
+            return parser.clone();
+        }
+        let own = &asked.prompts;
+        let prefill = if opening == own.opening { &own.prompt.generation_prompt } else { opening };
+        let source = exam.taught.template.source();
+        let spec = FormatSpec { source, opening, prefill, ..FormatSpec::of(&asked.request) };
+        let format = self.reader.format(exam.taught, &spec);
+        let parser = Parser::with_tools(format.output, prefill, spec.tools().to_vec(), spec.leniency);
+        self.parsers.push((thinking, opening.to_owned(), parser.clone()));
+        parser
+    }
+}
+
+/// Whether the template writes both messages alike, and what came may be meant: it differs in values only, which are what the
+/// tools ask for, in characters of texts, or in which of the texts is the reasoning.
+fn alike(exam: &Exam, asked: &Asked, case: &Case, got: &Ended) -> bool {
+    let (wanted, message) = (&case.wanted, &got.message);
+    let names = |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
+    let texts = |message: &Message| [&message.content, &message.reasoning_content].map(|text| text.trim().to_owned());
+    let kinds =
+        |texts: [String; 2]| texts.map(|text| (text.is_empty(), [WORD, THOUGHT_WORD].map(|word| text.contains(word))));
+    let [content, reasoning] = texts(wanted);
+    let moved = texts(message) == [reasoning, content];
+    names(message) == names(wanted)
+        && (moved || kinds(texts(message)) == kinds(texts(wanted)))
+        && got.calls().iter().all(|call| call.complete && call.known && call.valid)
+        && exam.render(&asked.request, &with_ids(message, &case.whole)).is_ok_and(|again| again == case.rendered)
+}
+
+/// The message with the ids of another one: where the model writes none, a host makes them up.
+pub(crate) fn with_ids(message: &Message, other: &Message) -> Message {
+    let mut message = message.clone();
+    for (call, known) in message.tool_calls.iter_mut().zip(&other.tool_calls) {
+        call.id.clone_from(&known.id);
+    }
+    message
+}
+
+/// Whether two messages say the same: white space around texts, and the ids of calls, do not count.
+fn same(a: &Message, b: &Message) -> bool {
+    shown(a) == shown(b)
+}
+
+/// What counts of a message.
+pub(crate) fn shown(message: &Message) -> Value {
+    let calls = message.tool_calls.iter().map(|call| {
+        let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::from(&*call.arguments));
+        json!({"name": call.name, "arguments": arguments})
+    });
+    let calls: Vec<Value> = calls.collect();
+    json!({"content": message.content.trim(), "reasoning_content": message.reasoning_content.trim(), "tool_calls": calls})
+}

@@ -1,0 +1,152 @@
+//! What a template writes is read back, and who reads it best does.
+
+use chatparse::format::family_of;
+use chatparse::proof::Thinking;
+use chatparse::{ChatTemplate, Reader, Request, TemplateOptions, builtin};
+
+/// Turns `<|role|>…<|end|>`; `said` prints an assistant's message, `opening` the start of its turn.
+fn source(said: &str, opening: &str) -> String {
+    [
+        "{%- for m in messages -%}{{- '<|' ~ m.role ~ '|>' -}}{%- if m.role == 'assistant' -%}",
+        said,
+        "{%- else -%}{{- m.content -}}{%- endif -%}{{- '<|end|>' -}}{%- endfor -%}",
+        "{%- if add_generation_prompt -%}{{- '",
+        opening,
+        "' -}}{%- endif -%}",
+    ]
+    .concat()
+}
+
+fn template(said: &str) -> ChatTemplate {
+    ChatTemplate::new(&source(said, "<|assistant|>"), "", "").expect("the template compiles")
+}
+
+/// JSON calls behind the content, with the arguments as written.
+fn calls(arguments: &str) -> String {
+    "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- '<call>{\"name\": \"' ~ c.function.name ~ \
+     '\", \"arguments\": ' ~ ARGUMENTS ~ '}</call>' -}}{%- endfor -%}"
+        .replace("ARGUMENTS", arguments)
+}
+
+const JSON: &str = "c.function.arguments | tojson";
+
+/// What makes templates the family's, for those that look at the source only.
+const QWEN: &str = "{# <tool_call> <function= <parameter= #}";
+
+#[test]
+fn built_in_templates_are_whole() {
+    for name in builtin::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let proof = template.proof();
+        // Reasoning begins with the turn: what was not thought before looks like a thought.
+        let excepted = name == "tag-json";
+        let failures: Vec<_> =
+            proof.failures.iter().filter(|failure| !excepted || failure.thinking == Thinking::On).collect();
+        assert!(failures.is_empty(), "{name}: {failures:#?}");
+        assert_eq!(proof.is_whole(), !excepted, "{name}");
+        assert_eq!(proof.read_back + proof.failures.len(), proof.cases);
+        assert_eq!(proof.reader, template.reader().name());
+        let known = matches!(template.reader(), Reader::Family(_));
+        assert_eq!(known, family_of(template.source()).is_some(), "{name}: {}", proof.reader);
+    }
+}
+
+#[test]
+fn one_candidate_needs_no_proof() {
+    let template = template(&calls(JSON));
+    assert!(template.choice().tried.is_empty());
+    assert_eq!(template.reader().name(), "layout");
+    let proof = template.proof();
+    assert!(proof.is_whole() && proof.cases > 60 && proof.with_calls > 50, "{proof:?}");
+    assert_eq!((proof.recovered, proof.alike, proof.no_turn, proof.refused), (0, 0, 0, 0));
+}
+
+#[test]
+fn a_family_that_cannot_read_loses() {
+    let source = source(&calls(JSON), "<|assistant|>") + QWEN;
+    let taken = |options: TemplateOptions| {
+        let template = ChatTemplate::with_options(&source, &options).unwrap();
+        let tried = template.choice().tried.iter().map(|tried| tried.reader.name()).collect::<Vec<_>>();
+        (template.reader().name(), tried.len())
+    };
+    let known = TemplateOptions::default();
+    assert_eq!(taken(known.clone()), ("layout", 2));
+    assert_eq!(taken(TemplateOptions { prove: false, ..known.clone() }), ("qwen3-coder", 0));
+    assert_eq!(taken(TemplateOptions { learn_only: true, ..known }), ("layout", 0));
+    // A family that reads has nobody else read.
+    let template = ChatTemplate::builtin("qwen3-coder").unwrap();
+    let tried: Vec<_> = template.choice().tried.iter().map(|tried| (tried.cases, tried.read_back)).collect();
+    assert!(tried[0].0 > 0 && tried[0].0 == tried[0].1 && tried[1] == (0, 0), "{tried:?}");
+}
+
+#[test]
+fn the_reader_makes_params_and_prompts() {
+    let source = source(&calls(JSON), "<|assistant|>") + QWEN;
+    let request = Request::from_text(
+        r#"{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "function": {"name": "note"}}]}"#,
+    )
+    .unwrap();
+    let triggers = |prove: bool| {
+        let options = TemplateOptions { prove, ..TemplateOptions::default() };
+        let params = ChatTemplate::with_options(&source, &options).unwrap().params(&request).unwrap();
+        params.constraint.triggers().iter().map(|trigger| trigger.value.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(triggers(true), ["<call>"]);
+    assert_ne!(triggers(false), ["<call>"]);
+}
+
+#[test]
+fn what_does_not_come_back_is_told() {
+    let template = template(&calls("c.function.arguments | tojson | replace('\\\\\"', '\"')"));
+    let proof = template.proof();
+    assert!(!proof.is_whole() && proof.read_back > 40, "{proof:?}");
+    let failure = proof.failures.iter().find(|failure| failure.probe == "a text with special characters").unwrap();
+    assert!(failure.turn.starts_with("<call>") && failure.wanted.contains("{curly}"), "{failure:?}");
+    assert!(failure.why.contains("call") && failure.got != failure.wanted, "{failure:?}");
+    let json = proof.to_json();
+    assert_eq!(json["failures"].as_array().unwrap().len(), proof.failures.len());
+    assert_eq!(json["read_back"], proof.read_back);
+}
+
+#[test]
+fn what_is_written_alike_is_no_failure() {
+    let written = "{%- set written = namespace(all={}) -%}{%- for k, v in c.function.arguments | items -%}\
+                   {%- if v is not none -%}{%- set written.all = dict(written.all, **{k: v}) -%}{%- endif -%}{%- endfor -%}";
+    let said = calls("written.all | tojson").replace("or [] -%}", &format!("or [] -%}}{written}"));
+    let proof = template(&said).proof().clone();
+    assert!(proof.is_whole() && proof.alike > 0, "{proof:#?}");
+    // What was a call is no call any more: nobody means that.
+    let unread =
+        "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- ' ~' ~ c.function.name ~ '~' -}}{%- endfor -%}";
+    let proof = template(unread).proof().clone();
+    let lost = proof.failures.iter().filter(|failure| failure.wanted.contains("{\"name\":"));
+    assert_eq!((lost.count(), proof.alike), (proof.with_calls, 0), "{proof:?}");
+}
+
+#[test]
+fn where_a_turn_begins_elsewhere_it_is_read_behind_what_is_common() {
+    let source = source(&calls(JSON), "<|assistant|><think>\\n");
+    let template = ChatTemplate::new(&source, "", "").unwrap();
+    let proof = template.proof();
+    assert!(proof.cases > 20 && proof.cases + proof.no_turn > 60, "{proof:?}");
+    assert_eq!(proof.no_turn, 2 * proof.cases);
+}
+
+#[test]
+fn what_cannot_be_rendered_counts_neither_way() {
+    let refusing = "{%- if 'Cake' in (m.tool_calls | string) -%}{{- raise_exception('no cake') -}}{%- endif -%}";
+    let template = template(&(refusing.to_owned() + &calls(JSON)));
+    let proof = template.proof();
+    assert!(proof.is_whole() && proof.refused > 0 && proof.refusal.contains("no cake"), "{proof:?}");
+    assert!(!proof.refuses_all());
+    let proof = ChatTemplate::new("{{ raise_exception('never') }}", "", "").unwrap().proof().clone();
+    assert!(proof.refuses_all() && !proof.is_whole() && proof.refusal.contains("never"), "{proof:?}");
+}
+
+#[test]
+fn calls_that_are_left_out_are_not_asked_for() {
+    // The name is in the source, but the loop shows nothing.
+    let template = template("{{- m.content -}}{%- for c in m.tool_calls or [] -%}{%- endfor -%}");
+    let proof = template.proof();
+    assert!(proof.is_whole() && proof.unsaid > 40 && proof.with_calls == 0, "{proof:?}");
+}
