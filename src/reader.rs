@@ -5,9 +5,10 @@
 
 use std::sync::OnceLock;
 
+use crate::analysis::turn::{self, TurnFormat};
 use crate::analysis::{self, Analysis};
 use crate::error::Result;
-use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, auto, family_of, prompt};
+use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, auto, family_of, learnt, prompt};
 use crate::message::{Continuation, Request};
 use crate::template::{Template, prepare};
 
@@ -19,14 +20,17 @@ pub enum Reader {
     Family(&'static Family),
     /// The learnt layout: [`Analysis::layout`].
     Layout,
+    /// The learnt turn: [`crate::analysis::turn`].
+    Turn,
 }
 
 impl Reader {
-    /// A stable lower-case name: that of the family, or `layout`.
+    /// A stable lower-case name: that of the family, `layout` or `turn`.
     pub fn name(self) -> &'static str {
         match self {
             Reader::Family(family) => family.name,
             Reader::Layout => "layout",
+            Reader::Turn => "turn",
         }
     }
 
@@ -40,6 +44,10 @@ impl Reader {
         match self {
             Reader::Family(family) => (family.build)(spec),
             Reader::Layout => auto::build(&taught.analysis().layout, spec, taught.template.caps().tool_calls),
+            Reader::Turn => match taught.turn_behind(spec.opening, spec.enable_thinking) {
+                Some(turn) => learnt::build(turn, &taught.analysis().layout, spec),
+                None => Reader::Layout.format(taught, spec),
+            },
         }
     }
 
@@ -63,7 +71,15 @@ impl Reader {
         }
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
-            auto::continued_prompt(&taught.analysis().layout, &opening, &message.reasoning_content, content.as_deref())
+            let (layout, thought) = (&taught.analysis().layout, &message.reasoning_content);
+            let turn = match self {
+                Reader::Turn => taught.turn_behind(&opening, request.enable_thinking),
+                _ => None,
+            };
+            match turn {
+                Some(turn) => learnt::continued_prompt(turn, layout, &opening, thought, content.as_deref()),
+                None => auto::continued_prompt(layout, &opening, thought, content.as_deref()),
+            }
         });
         Ok(Prompts { prompt, opening, continuation })
     }
@@ -85,20 +101,34 @@ pub(crate) struct Taught {
     /// Nothing is known but what the template shows.
     learn_only: bool,
     analysis: OnceLock<Analysis>,
+    /// With thinking off, and on.
+    turns: [OnceLock<Option<TurnFormat>>; 2],
 }
 
 impl Taught {
     pub fn new(template: Template, learn_only: bool) -> Self {
-        Taught { template, learn_only, analysis: OnceLock::new() }
+        Taught { template, learn_only, analysis: OnceLock::new(), turns: Default::default() }
     }
 
     pub fn analysis(&self) -> &Analysis {
         self.analysis.get_or_init(|| analysis::analyze(&self.template, self.learn_only))
     }
 
+    /// How turns are written in this way to think; `None` where that could not be learnt.
+    pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
+        self.turns[usize::from(thinking)].get_or_init(|| turn::learn(&self.template, thinking)).as_ref()
+    }
+
+    /// How turns are written behind this opening: in the way to think that has it, or else in the one that is asked for.
+    fn turn_behind(&self, opening: &str, thinking: bool) -> Option<&TurnFormat> {
+        let asked = self.turn(thinking).filter(|turn| turn.opening == opening);
+        let other = || self.turn(!thinking).filter(|turn| turn.opening == opening);
+        asked.or_else(other).or_else(|| self.turn(thinking)).or_else(|| self.turn(!thinking))
+    }
+
     /// Who may read it. On a tie the earlier one does.
     pub fn candidates(&self) -> Vec<Reader> {
         let family = if self.learn_only { None } else { family_of(self.template.source()) };
-        family.map(Reader::Family).into_iter().chain([Reader::Layout]).collect()
+        family.map(Reader::Family).into_iter().chain([Reader::Layout, Reader::Turn]).collect()
     }
 }

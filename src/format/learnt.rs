@@ -7,40 +7,85 @@ use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
 use super::glue::{exactly, glue, heads, split_space};
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
-use crate::analysis::turn::{Edge, Glue, Place, TurnFormat};
-use crate::analysis::{Layout, turn};
+use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
+use crate::analysis::{Layout, ReasoningMode};
 use crate::grammar::Trigger;
 use crate::peg::ExprId;
 
-/// The format of a template that writes turns like this, for one request. `layout` knows how turns begin.
+/// The format of a template that writes turns like this, for one request. `layout` knows how turns begin, and reasoning that no
+/// turn of the history shows.
 pub fn build(turn: &TurnFormat, layout: &Layout, spec: &FormatSpec) -> Format {
     let p = FormatBuilder::default();
-    let writer = Writer { p: &p, turn, spec, callable: !turn.calls.is_empty() && !spec.tools().is_empty() };
+    let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
+    let thought = Thought::of(turn, layout, spec.opening);
+    let writer = Writer { p: &p, turn, spec, callable, thought: thought.as_ref() };
     let root = writer.output();
+    let constraint = writer.constraint();
     let delimiters = [("assistant", layout.assistant_start.as_str()), ("user", layout.user_start.as_str())];
     Format {
         output: p.finish(root),
-        constraint: writer.constraint(),
+        constraint,
         preserved_tokens: markers(turn),
-        thinking: turn.reasoning.as_ref().map(|reasoning| Thinking {
-            start: reasoning.open.head().trim().to_owned(),
-            ends: vec![reasoning.close.head().trim().to_owned()],
+        thinking: thought.map(|thought| Thinking {
+            start: thought.start.to_owned(),
+            ends: vec![thought.close.head().trim().to_owned()],
         }),
         delimiters: Delimiter::list(delimiters.into_iter().filter(|(_, text)| !text.is_empty())),
         ..Format::default()
     }
 }
 
+/// Reasoning behind one opening.
+struct Thought<'a> {
+    /// Its marker, wherever that stands.
+    start: &'a str,
+    /// What opens it; nothing where the prompt does.
+    open: Glue,
+    close: Glue,
+}
+
+impl<'a> Thought<'a> {
+    fn of(turn: &'a TurnFormat, layout: &'a Layout, opening: &str) -> Option<Thought<'a>> {
+        let known = layout.reasoning.mode != ReasoningMode::None && !layout.reasoning.end.trim().is_empty();
+        let start = if known { layout.reasoning.start.trim() } else { "" };
+        let Some(Reasoning { open, close }) = &turn.reasoning else {
+            let (open, close) = (Glue::from(&*layout.reasoning.start), Glue::from(&*layout.reasoning.end));
+            return known.then(|| Thought { start, open, close }.behind(opening));
+        };
+        let start = if open.is_blank() { start } else { open.head().trim() };
+        let thought = Thought { start, open: open.clone(), close: close.clone() };
+        Some(if opening == turn.opening { thought } else { thought.behind(opening) })
+    }
+
+    /// Another opening may open it, or close it, too.
+    fn behind(self, opening: &str) -> Thought<'a> {
+        let opens = !self.start.is_empty() && opening.rfind(self.start) > opening.rfind(self.close.head().trim());
+        let open = match (opens, self.open.is_blank()) {
+            (true, _) => Glue::default(),
+            (false, true) => Glue::from(self.start),
+            (false, false) => self.open,
+        };
+        Thought { open, ..self }
+    }
+}
+
 /// What the prompt ends with when the model is to go on with a message.
-pub fn continued_prompt(turn: &TurnFormat, opening: &str, reasoning: &str, content: Option<&str>) -> String {
+pub fn continued_prompt(
+    turn: &TurnFormat,
+    layout: &Layout,
+    opening: &str,
+    reasoning: &str,
+    content: Option<&str>,
+) -> String {
     let mut prompt = opening.to_owned();
     let mut from = Place::Prompt;
-    if let Some(markers) = turn.reasoning.as_ref().filter(|r| !reasoning.is_empty() || content.is_none() || r.is_open()) {
+    let thought = Thought::of(turn, layout, opening);
+    if let Some(thought) = thought.filter(|t| !reasoning.is_empty() || content.is_none() || t.open.is_empty()) {
         from = Place::Reasoning;
-        prompt.push_str(markers.open.head());
+        prompt.push_str(thought.open.head());
         prompt.push_str(reasoning);
         if content.is_some() {
-            prompt.push_str(markers.close.head());
+            prompt.push_str(thought.close.head());
         }
     }
     if let Some(content) = content {
@@ -69,6 +114,7 @@ struct Writer<'a> {
     turn: &'a TurnFormat,
     spec: &'a FormatSpec<'a>,
     callable: bool,
+    thought: Option<&'a Thought<'a>>,
 }
 
 impl<'a> Writer<'a> {
@@ -78,7 +124,7 @@ impl<'a> Writer<'a> {
 
     /// Where the first text or call may follow on: the prompt, unless that opens the reasoning.
     fn begin(&self) -> &'static [Place] {
-        match self.turn.reasoning.as_ref().is_some_and(turn::Reasoning::is_open) {
+        match self.thought.is_some_and(|thought| thought.open.is_empty()) {
             true => &[Place::Reasoning],
             false => &[Place::Prompt, Place::Reasoning],
         }
@@ -110,15 +156,15 @@ impl<'a> Writer<'a> {
 
     fn reasoning(&self) -> ExprId {
         let p = self.p;
-        let Some(reasoning) = self.turn.reasoning.as_ref().filter(|_| self.spec.extract_reasoning()) else {
+        let Some(thought) = self.thought.filter(|_| self.spec.extract_reasoning()) else {
             return p.empty();
         };
-        let text = p.reasoning(p.until_any(heads(&reasoning.close)));
-        let close = p.choice([glue(p, &reasoning.close, None, ""), p.end()]);
+        let text = p.reasoning(p.until_any(heads(&thought.close)));
+        let close = p.choice([glue(p, &thought.close, None, ""), p.end()]);
         let rest = p.sequence([text, close]);
-        match reasoning.is_open() {
+        match thought.open.is_empty() {
             true => rest,
-            false => p.optional(p.sequence([glue(p, &reasoning.open, None, ""), rest])),
+            false => p.optional(p.sequence([glue(p, &thought.open, None, ""), rest])),
         }
     }
 

@@ -215,13 +215,6 @@ impl ValueKind {
     }
 }
 
-impl Reasoning {
-    /// Whether the prompt opens it.
-    pub fn is_open(&self) -> bool {
-        self.open.is_empty()
-    }
-}
-
 impl TurnFormat {
     /// Calls `each` with all glue, in the order in which it is usually met.
     pub fn each_glue<'t>(&'t self, mut each: impl FnMut(&'t Glue)) {
