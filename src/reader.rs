@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use crate::analysis::turn::{self, TurnFormat};
-use crate::analysis::{self, Analysis};
+use crate::analysis::{self, Analysis, Evidence, Source};
 use crate::error::Result;
 use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, auto, family_of, learnt, prompt};
 use crate::message::{Continuation, Request};
@@ -37,6 +37,16 @@ impl Reader {
     /// Whether what it knows comes from this template's renders.
     pub fn is_learnt(self) -> bool {
         !matches!(self, Reader::Family(_))
+    }
+
+    /// Whether something is known of the model that no render shows.
+    pub(crate) fn knows(self, taught: &Taught) -> bool {
+        let known = |evidence: &Evidence| matches!(evidence.source, Source::Workaround { .. });
+        match self {
+            Reader::Family(_) => true,
+            Reader::Layout => taught.analysis().evidence.iter().any(known),
+            Reader::Turn => false,
+        }
     }
 
     /// The format of the output.

@@ -3,6 +3,8 @@
 //! Rich messages first, in the way to think in which most is said. A candidate that reads all of them is taken, the earliest
 //! such. Otherwise the one that reads most; and where several do, they read more: the same messages in the other ways to think,
 //! then the simpler ones. What then reads as well as another loses to the earlier.
+//!
+//! Renders do not show all. A candidate that rests on knowledge of the model is believed as long as it loses no call.
 
 use super::Proof;
 use super::messages::Thinking;
@@ -108,7 +110,8 @@ pub(crate) fn choose(taught: &Taught, readers: &[Reader]) -> Choice {
             let candidate = &mut candidates[index];
             let exam = &mut exams[candidate.exam];
             round(candidate, exam);
-            if candidate.score() > most && candidate.is_perfect(exam) {
+            let believed = candidate.reader.knows(taught) && candidate.proof.calls_come_back();
+            if believed || candidate.score() > most && candidate.is_perfect(exam) {
                 taken = Some(index);
                 break;
             }

@@ -74,12 +74,19 @@ pub struct Failure {
     pub got: String,
     /// What is wrong with it, in a few words.
     pub why: String,
+    /// Whether a call is missing, or has another name.
+    pub loses_calls: bool,
 }
 
 impl Proof {
     /// Whether all that counts comes back, and something does.
     pub fn is_whole(&self) -> bool {
         self.cases > 0 && self.read_back == self.cases
+    }
+
+    /// Whether as many calls as were made come back, with their names.
+    fn calls_come_back(&self) -> bool {
+        self.cases > 0 && !self.failures.iter().any(|failure| failure.loses_calls)
     }
 
     /// Whether the template renders none of the messages.
@@ -146,6 +153,7 @@ impl Proof {
         let case = exam.case(probe, thinking);
         let Ok(case) = &*case else { return };
         let read = reading.read(exam, probe, thinking, turn);
+        let mut loses_calls = true;
         let (turn, got, why) = match read {
             Ok(read) if read.verdict != Verdict::Other => {
                 self.read_back += 1;
@@ -153,11 +161,15 @@ impl Proof {
                 self.alike += usize::from(read.verdict == Verdict::Alike);
                 return;
             }
-            Ok(read) => (read.turn.clone(), shown(&read.got.message).to_string(), why(&case.wanted, &read)),
+            Ok(read) => {
+                let names = |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
+                loses_calls = names(&read.got.message) != names(&case.wanted);
+                (read.turn.clone(), shown(&read.got.message).to_string(), why(&case.wanted, &read))
+            }
             Err(error) => (turn.text.clone(), String::new(), error.to_string()),
         };
         let wanted = shown(&case.wanted).to_string();
-        self.failures.push(Failure { probe: exam.probes()[probe].name, thinking, turn, wanted, got, why });
+        self.failures.push(Failure { probe: exam.probes()[probe].name, thinking, turn, wanted, got, why, loses_calls });
     }
 }
 
