@@ -3,7 +3,7 @@
 
 use std::ops::Deref;
 
-use crate::grammar::schema;
+use crate::grammar::schema::{self, Types};
 use crate::message::{Tool, UnknownTools};
 use serde_json::Value;
 
@@ -142,6 +142,16 @@ impl FormatBuilder {
     /// An argument's value, written as raw text.
     pub fn arg_text(&self, child: ExprId) -> ExprId {
         self.tag(Tag::ArgText, child)
+    }
+
+    /// Null in front of what closes the value: a word for it, or, where no text is allowed, nothing.
+    pub fn null(&self, types: Types, close: ExprId) -> ExprId {
+        let mut words = vec![self.literal("null"), self.literal("None")];
+        if !types.has(Types::STRING) {
+            words.push(self.empty());
+        }
+        let null = self.whole(Tag::ArgNull, self.choice(words));
+        self.tolerated(self.atomic(self.sequence([null, close])))
     }
 
     /// The end of an argument's value.

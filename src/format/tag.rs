@@ -28,6 +28,8 @@ pub enum Tag {
     ArgJson,
     /// The value of one argument, written as raw text.
     ArgText,
+    /// Null, whatever stands there.
+    ArgNull,
     /// The value of one argument is whole.
     ArgClose,
     /// The name of a member of an object, shown as it comes; between its markers.
@@ -43,7 +45,7 @@ pub enum Tag {
 }
 
 impl Tag {
-    const ALL: [Tag; 17] = [
+    const ALL: [Tag; 18] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -55,6 +57,7 @@ impl Tag {
         Tag::ArgName,
         Tag::ArgJson,
         Tag::ArgText,
+        Tag::ArgNull,
         Tag::ArgClose,
         Tag::Key,
         Tag::Object,
@@ -92,6 +95,7 @@ impl Tag {
             Tag::ArgName => "tool-arg-name",
             Tag::ArgJson => "tool-arg-value",
             Tag::ArgText => "tool-arg-string-value",
+            Tag::ArgNull => "tool-arg-null",
             Tag::ArgClose => "tool-arg-close",
             Tag::Key => "key",
             Tag::Object => "object",

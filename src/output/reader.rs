@@ -272,6 +272,10 @@ impl CaptureReader {
                 self.begin_member(span.start, sink);
                 self.arguments(Text::Owned(&format!("{}:", Value::from(name))), span, sink);
             }
+            Tag::ArgNull => {
+                self.begin_value(span.start, sink);
+                self.arguments(Text::Owned("null"), span, sink);
+            }
             Tag::Separator => {
                 self.arguments(Text::Owned(","), span, sink);
                 self.state.call.separated = true;

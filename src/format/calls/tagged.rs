@@ -4,7 +4,7 @@ use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::members;
 use crate::analysis::{ArgumentsLayout, CallIdPosition, Layout, ToolFormat};
-use crate::grammar::schema;
+use crate::grammar::schema::{self, Types};
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
@@ -69,6 +69,11 @@ pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &ArgumentsLayout, 
         let value = match schema::may_be_string(schema, &root) {
             true => text_value(p, layout),
             false => json_value(p, layout, &rule, SchemaRef::property(&root, name)),
+        };
+        let types = schema::types(schema, &root);
+        let value = match types.has(Types::NULL) {
+            true => p.choice([p.null(types, p.arg_close(p.literal(&*layout.value_suffix))), value]),
+            false => value,
         };
         let open = p.atomic(open(p, layout, name));
         let argument = p.rule(rule, p.sequence([open, p.literal(&*layout.value_prefix), value]));

@@ -63,6 +63,9 @@ impl Values<'_> {
         for (kind, slot) in nested {
             ways.extend(self.container(kind, member, depth).map(|all| p.sequence([rest(slot), all, close(slot)])));
         }
+        if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
+            ways.push(p.sequence([rest(slot), p.null(types, close(slot))]));
+        }
         for slot in others {
             let as_text = |text: &&Slot| text.open == slot.open && text.encoding == Encoding::Raw;
             let json = [member.python(p), close(slot)];
