@@ -177,7 +177,8 @@ impl Offer<'_> {
                 let name = p.sequence([p.literal(tags.argument), p.arg_name(member.name), p.literal(tags.name_end)]);
                 let end = p.sequence([p.arg_close(p.literal(PARAMETER_END)), stray]);
                 let json = p.sequence([p.space(), member.python(p), p.space(), end]);
-                let value = members::value(p, member.types(), json, self.text());
+                let close = p.sequence([p.space(), end]);
+                let value = members::value(p, member.types(), close, json, self.text());
                 p.sequence([p.atomic(p.sequence([name, p.optional(p.literal("\n"))])), value, stray])
             };
             let arguments = if tool.name == FormatBuilder::ANY {

@@ -68,15 +68,16 @@ pub(crate) fn in_any_order<'a>(
 }
 
 /// A value that `types` allow, each way to write it with what closes it: `json` for everything but strings, `text` for
-/// strings. What may be either is text only if it is nothing else.
-pub(crate) fn value(p: &FormatBuilder, types: Types, json: ExprId, text: ExprId) -> ExprId {
-    if !types.has(Types::STRING) {
+/// strings. What may be either is text only if it is nothing else. `close` closes either.
+pub(crate) fn value(p: &FormatBuilder, types: Types, close: ExprId, json: ExprId, text: ExprId) -> ExprId {
+    let value = if !types.has(Types::STRING) {
         json
     } else if types == Types::STRING {
         text
     } else {
         p.choice([p.atomic(p.sequence([sign(p, types), json])), text])
-    }
+    };
+    if types.has(Types::NULL) { p.choice([p.null(types, close), value]) } else { value }
 }
 
 /// Looks ahead to what a value of these types begins with, JSON or Python. Strings are left out.

@@ -56,7 +56,7 @@ pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &ArgumentsLayout, 
         let any = members::arguments(p, tool, |member| {
             let end = || p.arg_close(p.literal(&*layout.value_suffix));
             let json = p.sequence([member.python(p), end()]);
-            let value = members::value(p, member.types(), json, text_value(p, layout));
+            let value = members::value(p, member.types(), end(), json, text_value(p, layout));
             p.sequence([p.atomic(open(p, layout, member.name)), p.literal(&*layout.value_prefix), value])
         });
         return (any, false);

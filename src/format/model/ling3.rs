@@ -147,9 +147,10 @@ fn value(p: &FormatBuilder, rule: &str, schema: &Value, root: &Value) -> ExprId 
     let json = p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false);
     let json = p.sequence([p.arg_json(json), close]);
     let types = schema::types(schema, root);
-    match types.has(Types::STRING) {
+    let value = match types.has(Types::STRING) {
         false => json,
         true if types == Types::STRING => text,
         true => p.choice([p.atomic(json), text]),
-    }
+    };
+    if types.has(Types::NULL) { p.choice([p.null(types, close), value]) } else { value }
 }

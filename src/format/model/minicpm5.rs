@@ -96,5 +96,5 @@ fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     let section = p.sequence([p.literal(CDATA), section, p.literal("]]>"), close]);
     let bare = p.sequence([p.not(p.literal(CDATA)), p.arg_text(p.until(END)), close]);
     let text = p.choice([p.excluding(section, [section_end]), p.excluding(bare, [END])]);
-    p.sequence([open, members::value(p, member.types(), json, text)])
+    p.sequence([open, members::value(p, member.types(), close, json, text)])
 }

@@ -223,6 +223,9 @@ impl Ways<'_> {
         };
         if self.text {
             let mut ways = Vec::new();
+            if self.plain.has(Types::NULL) {
+                ways.push(p.null(self.plain.or(Types::STRING), end));
+            }
             if self.plain != Types::NONE {
                 ways.push(p.atomic(json(self.plain)));
             }
@@ -237,10 +240,11 @@ impl Ways<'_> {
             return p.choice([p.at_once(*nested), json(self.described)]);
         }
         let types = self.plain.or(self.described);
-        let ways = (types != Types::NONE).then(|| json(types));
+        let null = self.plain.has(Types::NULL).then(|| p.null(self.plain, end));
+        let ways = null.into_iter().chain((types != Types::NONE).then(|| json(types)));
         let last = self.nested.len().saturating_sub(1);
         let nested = self.nested.iter().enumerate().map(|(at, &way)| if at < last { p.atomic(way) } else { way });
-        p.choice(ways.into_iter().chain(nested))
+        p.choice(ways.chain(nested))
     }
 }
 

@@ -140,8 +140,9 @@ fn line_end(p: &FormatBuilder) -> ExprId {
 
 fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     let open = [p.literal("<parameter="), p.arg_name(member.name), p.literal(">"), line_end(p)];
-    let json = p.sequence([member.python(p), p.space(), p.arg_close(p.literal(PARAMETER_END))]);
-    p.sequence([p.atomic(p.sequence(open)), members::value(p, member.types(), json, text(p))])
+    let close = p.sequence([p.space(), p.arg_close(p.literal(PARAMETER_END))]);
+    let json = p.sequence([member.python(p), close]);
+    p.sequence([p.atomic(p.sequence(open)), members::value(p, member.types(), close, json, text(p))])
 }
 
 /// Text up to a closing tag on a line of its own, or to one whose line goes on with another tag of the call.
