@@ -17,7 +17,11 @@ static void handles(void) {
   chat_trigger trigger;
   chat_delta delta;
   chat_str text;
+  size_t count;
   BAD(chat_template_caps_json(NULL, &text, &error));
+  BAD(chat_template_reader(NULL, &text, &error));
+  BAD(chat_template_proof(NULL, &count, &count, &error));
+  BAD(chat_template_proof_json(NULL, &text, &error));
   BAD(chat_params_from_template(NULL, TEXT("{}"), &params, &error));
   BAD(chat_params_json(NULL, &text, &error));
   BAD(chat_params_grammar(NULL, &grammar, &error));
@@ -156,11 +160,20 @@ static void outputs_and_texts(void) {
   BAD(chat_template_builtin(TEXT("chatml"), NULL, &error));
   BAD(chat_template_builtin(NULL, 6, &template, &error));
   BAD(chat_template_new(NULL, 1, TEXT(""), TEXT(""), &template, &error));
+  BAD(chat_template_with_options(TEXT("a"), TEXT("{}"), NULL, &error));
+  BAD(chat_template_with_options(NULL, 1, TEXT("{}"), &template, &error));
+  BAD(chat_template_with_options(TEXT("a"), NULL, 1, &template, &error));
   OK(chat_template_new(NULL, 0, NULL, 0, NULL, 0, &template, &error));
   chat_template_free(template);
 
   OK(chat_template_builtin(TEXT("chatml"), &template, &error));
   BAD(chat_template_caps_json(template, NULL, &error));
+  BAD(chat_template_reader(template, NULL, &error));
+  size_t count = 7;
+  BAD(chat_template_proof(template, NULL, &count, &error));
+  BAD(chat_template_proof(template, &count, NULL, &error));
+  CHECK(count == 7);
+  BAD(chat_template_proof_json(template, NULL, &error));
   BAD(chat_params_from_template(template, TEXT("{\"messages\": []}"), NULL, &error));
   BAD(chat_params_from_template(template, NULL, 2, &params, &error));
   BAD(chat_params_from_template(template, NULL, 0, &params, &error));

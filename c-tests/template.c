@@ -52,6 +52,68 @@ static void caps(void) {
   chat_template_free(template);
 }
 
+static void options(void) {
+  const char *source = "{{ bos_token }}|{{ eos_token }}";
+  chat_template *template = NULL;
+  chat_params *params = NULL;
+  OK(chat_template_with_options(source, strlen(source), TEXT("{\"eos\": \"</s>\", \"prove\": false}"), &template, &error));
+  OK(chat_params_from_template(template, TEXT(HI_REQUEST), &params, &error));
+  CHECK(is(chat_params_prompt(params), "|</s>"));
+  chat_params_free(params);
+  chat_template_free(template);
+
+  template = NULL;
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "learn", chat_template_with_options("", 0, TEXT("{\"learn\": true}"), &template, &error));
+  BAD(chat_template_with_options("", 0, TEXT("[]"), &template, &error));
+  BAD(chat_template_with_options("", 0, TEXT(""), &template, &error));
+  BAD(chat_template_with_options("", 0, TEXT("{\"bos\": 1}"), &template, &error));
+  SAYS(CHAT_STATUS_TEMPLATE, "line 1", chat_template_with_options("{% if %}", 8, TEXT("{}"), &template, &error));
+  CHECK(template == NULL);
+}
+
+// A family's own template, as it is taken with these options.
+static chat_template *of_a_family(const char *options) {
+  chat_template *known = NULL, *template = NULL;
+  OK(chat_template_builtin(TEXT("gpt-oss"), &known, &error));
+  const chat_str source = chat_template_source(known);
+  OK(chat_template_with_options(source.data, source.len, options, strlen(options), &template, &error));
+  chat_template_free(known);
+  return template;
+}
+
+static void readers_and_proofs(void) {
+  static const struct {
+    const char *options, *reader;
+    bool whole;
+  } ways[] = {{"{}", "gpt-oss", true}, {"{\"prove\": false}", "gpt-oss", true}, {"{\"learn_only\": true}", "layout", false}};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    chat_template *template = of_a_family(ways[i].options);
+    chat_str reader, json, again;
+    size_t read_back = 0, cases = 0;
+    OK(chat_template_reader(template, &reader, &error));
+    CHECK(is(reader, ways[i].reader));
+    OK(chat_template_proof(template, &read_back, &cases, &error));
+    CHECK(cases > 20 && (read_back == cases) == ways[i].whole);
+    OK(chat_template_proof_json(template, &json, &error));
+    CHECK(contains(json, "\"reader\":\"") && contains(json, ways[i].reader) && contains(json, "\"cases\":"));
+    CHECK(contains(json, "\"failures\":[]") == ways[i].whole && contains(json, "\"why\":") != ways[i].whole);
+    OK(chat_template_proof_json(template, &again, &error));
+    CHECK(json.data == again.data && json.len == again.len);
+    chat_template_free(template);
+    // The name needs no template.
+    CHECK(is(reader, ways[i].reader));
+  }
+  // What renders nothing has no cases.
+  chat_template *template = compiled("{{ raise_exception('never') }}");
+  size_t read_back = 1, cases = 1;
+  chat_str json;
+  OK(chat_template_proof(template, &read_back, &cases, &error));
+  CHECK(read_back == 0 && cases == 0);
+  OK(chat_template_proof_json(template, &json, &error));
+  CHECK(contains(json, "never"));
+  chat_template_free(template);
+}
+
 // Each has a name of its own, compiles by it, renders, and takes part in a parse.
 static void builtins(void) {
   const size_t count = chat_template_builtin_count();
@@ -109,6 +171,8 @@ int main(void) {
   source_is_told_as_used();
   texts_are_copied();
   caps();
+  options();
+  readers_and_proofs();
   builtins();
   what_is_none();
   return 0;

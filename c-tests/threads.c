@@ -46,7 +46,7 @@ static void come_together(gate *gate) {
 typedef struct {
   gate *gate;
   // Of each round, and used by nobody before.
-  chat_template *const *templates;
+  chat_template *const *templates, *const *families;
   chat_params *const *params;
   chat_parser *const *parsers;
   chat_message *const *messages;
@@ -113,6 +113,18 @@ static void judge(const chat_message *message) {
   CHECK(contains(report, "\"status\":\"recovered\""));
 }
 
+// Candidates prove themselves, then the one that was taken does.
+static void prove(const chat_template *family) {
+  chat_params *params = NULL;
+  chat_str reader, proof;
+  OK(chat_params_from_template(family, TEXT(TOOL_REQUEST("")), &params, &error));
+  chat_params_free(params);
+  OK(chat_template_reader(family, &reader, &error));
+  CHECK(is(reader, "kimi-k2"));
+  OK(chat_template_proof_json(family, &proof, &error));
+  CHECK(contains(proof, "\"failures\":[]"));
+}
+
 static void *work(void *data) {
   shared *shared = data;
   for (int i = 0; i < ROUNDS; i++) {
@@ -133,13 +145,15 @@ static void *work(void *data) {
       chat_params_free(own);
     }
     OK(chat_template_caps_json(shared->templates[i], &caps, &error));
+    come_together(shared->gate);
+    prove(shared->families[i]);
   }
   OK(chat_parser_parse(shared->parsers[0], TEXT(OUTPUT), CHAT_PARSE_STRICT, &shared->message, &error));
   return NULL;
 }
 
 int main(void) {
-  chat_template *templates[ROUNDS], *first = NULL;
+  chat_template *templates[ROUNDS], *families[ROUNDS], *first = NULL;
   chat_params *params[ROUNDS];
   chat_parser *parsers[ROUNDS];
   chat_message *messages[ROUNDS];
@@ -147,6 +161,7 @@ int main(void) {
     chat_parser *parser = NULL;
     chat_str text;
     OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &templates[i], &error));
+    OK(chat_template_builtin(TEXT("kimi-k2"), &families[i], &error));
     OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &first, &error));
     OK(chat_params_from_template(first, requests[0], strlen(requests[0]), &params[i], &error));
     chat_template_free(first);
@@ -166,6 +181,7 @@ int main(void) {
   for (int i = 0; i < THREADS; i++) {
     shared[i].gate = &gate;
     shared[i].templates = templates;
+    shared[i].families = families;
     shared[i].params = params;
     shared[i].parsers = parsers;
     shared[i].messages = messages;
@@ -181,6 +197,7 @@ int main(void) {
     chat_parser_free(parsers[i]);
     chat_params_free(params[i]);
     chat_template_free(templates[i]);
+    chat_template_free(families[i]);
   }
   for (int i = 0; i < THREADS; i++) {
     CHECK(is(chat_message_tool_call_name(shared[i].message, 0), "f"));

@@ -4,7 +4,7 @@
  * A chat_template is compiled once from the model's template and learns from it how the model writes. For each request it gives
  * chat_params: the prompt, and what is needed to parse the answer. A chat_stream takes the answer in pieces and says what each
  * adds to the message; chat_stream_checkpoint and chat_stream_rollback take back a draft that was not accepted.
- * chat_parse_partial does the same in one call for a text that is there. A chat_grammar says what a sampler may let the model
+ * chat_parse_partial does the same in one call for a text that is there. chat_template_proof says how far what was learnt holds. A chat_grammar says what a sampler may let the model
  * write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder. A chat_parser is what params parse
  * with, by itself: to be kept as a text, or of a format of your own, which a chat_expr_builder puts together; a chat_tree says
  * what such a format found in a text.
@@ -897,6 +897,27 @@ chat_status chat_template_new(const char *source,
                               chat_error **error);
 
 /**
+ * Compiles a template that is to be taken in a certain way.
+ *
+ * `options` is a JSON object; what it leaves out has its default. `bos` and `eos` are the texts of the model's special tokens
+ * (default: empty). With `learn_only` (default false) only what the template shows by itself counts: no family of templates and
+ * no work-around is looked up. Where there are several ways to read the template's model, the first request lets them read what
+ * the template renders and takes the best; with `prove` false (default true) the first way is taken unproved. The texts are
+ * copied.
+ *
+ * On success `*out` is a new template, to be freed with `chat_template_free`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and for options that are no JSON object, of a wrong
+ * type or unknown, naming them; otherwise as `chat_template_new`.
+ */
+chat_status chat_template_with_options(const char *source,
+                                       size_t source_len,
+                                       const char *options,
+                                       size_t options_len,
+                                       chat_template **out,
+                                       chat_error **error);
+
+/**
  * A template that the library brings along, by its name, e.g. `chatml`: for a model that has none.
  *
  * On success `*out` is a new template, to be freed with `chat_template_free`.
@@ -932,6 +953,51 @@ chat_str chat_template_source(const chat_template *template_);
 chat_status chat_template_caps_json(const chat_template *template_,
                                     chat_str *out,
                                     chat_error **error);
+
+/**
+ * The name of what reads the model's output: `layout` for what was learnt of the template, otherwise the name of a family of
+ * templates that is known. Where there are several ways to read it, the first call lets them read what the template renders
+ * until one has turned out best, which takes some ten renders; so does the first `chat_params_from_template`, unless this was
+ * called before. Later calls return the same.
+ *
+ * On success `*out` is a view, valid for ever.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_template_reader(const chat_template *template_,
+                                 chat_str *out,
+                                 chat_error **error);
+
+/**
+ * How well what the template writes is read back: it renders messages of many kinds as the model would write them, and those
+ * are parsed. Of `*cases` messages, `*read_back` come back. Messages that the template refuses, and those whose beginning cannot
+ * be told from the prompt, are no cases; a template that renders nothing has none. A host may refuse a template where the numbers
+ * differ, or are 0; `chat_template_proof_json` says what is wrong. The first call renders and parses some sixty messages; later
+ * ones return the same.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_template_proof(const chat_template *template_,
+                                size_t *read_back,
+                                size_t *cases,
+                                chat_error **error);
+
+/**
+ * The same in full, as a JSON object: `reader`, `cases`, `read_back`, and `failures`, an array of objects with `probe` (what the
+ * message shows), `thinking` (`off`, `silent` or `on`: the model is asked not to think, does not, or thinks), `turn` (what the
+ * template writes), `wanted` and `got` (the messages, as JSON text) and `why`. Of the cases, `with_calls` make calls. Of those
+ * that come back, `recovered` are not in the reader's format, so that neither streaming nor grammars know them, and `alike` come
+ * back as another message that the template writes alike. What is no case is counted, too: in `no_turn` messages that do not
+ * begin where the prompt ends, in `unsaid` those whose calls are left out, in `refused` those that the template refuses;
+ * `refusal` says why the first was.
+ *
+ * On success `*out` is a view, valid until the template is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_template_proof_json(const chat_template *template_,
+                                     chat_str *out,
+                                     chat_error **error);
 
 /**
  * Frees the template. Params that were made from it stay valid. NULL is fine.

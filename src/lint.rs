@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::chat::ChatTemplate;
 use crate::error::Result;
 use crate::message::Message;
-use crate::proof::{CALLS, Exam, Reading, Verdict, shown, with_ids};
+use crate::proof::{Exam, Reading, Verdict, shown, with_ids};
 
 pub use crate::proof::Thinking;
 
@@ -163,8 +163,8 @@ fn outcome(
     let asked = asked.as_ref().as_ref().map_err(Clone::clone)?;
     let case = case.as_ref().as_ref().map_err(Clone::clone)?;
     let (prompt, rendered) = (&asked.prompts.prompt.prompt, &case.rendered);
-    if case.unsaid == Some(CALLS) {
-        return Ok(Outcome::Unsaid(CALLS));
+    if case.mute {
+        return Ok(Outcome::Unsaid(case.unsaid.unwrap_or_default()));
     }
     let Some(whole_turn) = exam.turn(probe, thinking) else {
         return Ok(Outcome::NoTurn(difference(prompt, rendered).unwrap_or_default()));

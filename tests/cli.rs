@@ -212,6 +212,37 @@ fn inspect_shows_caps_layout_and_evidence() {
 }
 
 #[test]
+fn inspect_says_who_reads_and_how_well() {
+    let reads = |shown: &str, parts: &[&str]| {
+        for part in parts {
+            assert!(shown.contains(part), "{part:?} is not in\n{shown}");
+        }
+        let mut lines = shown.lines().skip_while(|line| *line != "how it is read").take_while(|line| !line.is_empty());
+        assert!(lines.all(|line| line.chars().count() <= 80 && line == line.trim_end()), "{shown}");
+    };
+    let back = "  read back  66 of 66\n";
+    reads(
+        &run(&["inspect", "wrapped-content"]).succeeded(),
+        &["  reader     the learnt layout\n", back, "how it writes\n"],
+    );
+    let shown = run(&["inspect", "kimi-k2"]).succeeded();
+    reads(&shown, &["  reader     kimi-k2, a known family of templates\n", back, "(not used)\n"]);
+    assert!(!shown.contains("how it writes"), "{shown}");
+    let shown = run(&["inspect", "gpt-oss", "--learn-only"]).succeeded();
+    reads(&shown, &["  reader     the learnt layout\n", "  not        content (", "more: see chatparse lint\n"]);
+
+    let json = json_of(&run(&["inspect", "kimi-k2", "--json"]).succeeded());
+    assert_eq!((&json["reader"], &json["proof"]["read_back"]), (&json!("kimi-k2"), &json["proof"]["cases"]));
+    assert_eq!(json["tried"][0]["reader"], "kimi-k2");
+
+    // What cannot be rendered cannot be used.
+    let refusing = file("refusing.jinja", b"{{ raise_exception('not today') }}");
+    for options in [&["inspect", &refusing][..], &["inspect", &refusing, "--json"]] {
+        run(options).failed(1, &["refuses all 9 messages", "not today"]);
+    }
+}
+
+#[test]
 fn parse_shows_the_message_part_by_part() {
     let request = file("live.json", WEATHER.as_bytes());
     let expected = "reasoning  Hm,\n           look.\ncontent    Wait.\n\

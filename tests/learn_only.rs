@@ -2,7 +2,6 @@
 
 use chatparse::analysis::Source;
 use chatparse::{ChatTemplate, ErrorKind, Request, Stream, TemplateOptions, builtin};
-use serde_json::json;
 
 fn template(source: &str, learn_only: bool) -> ChatTemplate {
     let options = TemplateOptions { learn_only, ..TemplateOptions::default() };
@@ -38,11 +37,13 @@ fn no_workaround_applies() {
 
 #[test]
 fn options_are_read_from_json() {
-    let options = TemplateOptions::from_json(json!({"eos": "</s>", "learn_only": true})).unwrap();
+    let options = TemplateOptions::from_text(r#"{"eos": "</s>", "learn_only": true}"#).unwrap();
     assert_eq!(options, TemplateOptions { eos: "</s>".into(), learn_only: true, ..TemplateOptions::default() });
-    assert_eq!(TemplateOptions::from_json(json!({})).unwrap(), TemplateOptions::default());
-    for (wrong, part) in [(json!({"learn": true}), "`learn`"), (json!({"bos": 1}), "string"), (json!("x"), "options")] {
-        let error = TemplateOptions::from_json(wrong).unwrap_err();
+    assert_eq!(TemplateOptions::from_text("{}").unwrap(), TemplateOptions::default());
+    for (wrong, part) in
+        [(r#"{"learn": true}"#, "`learn`"), (r#"{"bos": 1}"#, "string"), ("x", "options"), ("[]", "options")]
+    {
+        let error = TemplateOptions::from_text(wrong).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains(part), "{error}");
     }

@@ -1,7 +1,7 @@
 //! How a template is to be taken.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
@@ -34,11 +34,14 @@ impl Default for TemplateOptions {
 }
 
 impl TemplateOptions {
-    /// Options from a JSON object with the names of the fields; what it leaves out is as in the default.
+    /// Options from the text of a JSON object with the names of the fields; what it leaves out is as in the default.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for a field that there is not.
-    pub fn from_json(json: Value) -> Result<Self> {
-        serde_json::from_value(json).map_err(|error| Error::invalid(format!("options: {error}")))
+    pub fn from_text(text: &str) -> Result<Self> {
+        // A list of values is no way to say which is which.
+        let fields = serde_json::from_str::<Map<String, Value>>(text);
+        let options = fields.and_then(|fields| serde_json::from_value(fields.into()));
+        options.map_err(|error| Error::invalid(format!("options: {error}")))
     }
 }

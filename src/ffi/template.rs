@@ -10,7 +10,7 @@ use super::ptr::{give, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use crate::builtin;
-use crate::chat::ChatTemplate;
+use crate::chat::{ChatTemplate, TemplateOptions};
 use crate::error::Error;
 
 /// A compiled chat template: it renders prompts, and what it shows of the model's format is learnt from it once. Immutable;
@@ -18,11 +18,12 @@ use crate::error::Error;
 pub struct chat_template {
     pub(super) template: ChatTemplate,
     caps: OnceLock<String>,
+    proof: OnceLock<String>,
 }
 
 impl chat_template {
     fn new(template: ChatTemplate) -> Self {
-        chat_template { template, caps: OnceLock::new() }
+        chat_template { template, caps: OnceLock::new(), proof: OnceLock::new() }
     }
 }
 
@@ -50,6 +51,38 @@ pub unsafe extern "C" fn chat_template_new(
         let [source, bos, eos] =
             unsafe { [utf8(source, source_len, "source")?, utf8(bos, bos_len, "bos")?, utf8(eos, eos_len, "eos")?] };
         out.write(give(chat_template::new(ChatTemplate::new(source, bos, eos)?)));
+        Ok(())
+    })
+}
+
+/// Compiles a template that is to be taken in a certain way.
+///
+/// `options` is a JSON object; what it leaves out has its default. `bos` and `eos` are the texts of the model's special tokens
+/// (default: empty). With `learn_only` (default false) only what the template shows by itself counts: no family of templates and
+/// no work-around is looked up. Where there are several ways to read the template's model, the first request lets them read what
+/// the template renders and takes the best; with `prove` false (default true) the first way is taken unproved. The texts are
+/// copied.
+///
+/// On success `*out` is a new template, to be freed with `chat_template_free`.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and for options that are no JSON object, of a wrong
+/// type or unknown, naming them; otherwise as `chat_template_new`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_template_with_options(
+    source: *const c_char,
+    source_len: usize,
+    options: *const c_char,
+    options_len: usize,
+    out: Option<&mut MaybeUninit<*mut chat_template>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        // SAFETY: the caller's two texts, by the contract.
+        let [source, options] =
+            unsafe { [utf8(source, source_len, "source")?, utf8(options, options_len, "options")?] };
+        let options = TemplateOptions::from_text(options)?;
+        out.write(give(chat_template::new(ChatTemplate::with_options(source, &options)?)));
         Ok(())
     })
 }
@@ -114,6 +147,76 @@ pub extern "C" fn chat_template_caps_json(
         let (template, out) = (required(template, "template")?, required(out, "out")?);
         let caps = template.caps.get_or_init(|| template.template.caps().to_json().to_string());
         out.write(view(Some(caps)));
+        Ok(())
+    })
+}
+
+/// The name of what reads the model's output: `layout` for what was learnt of the template, otherwise the name of a family of
+/// templates that is known. Where there are several ways to read it, the first call lets them read what the template renders
+/// until one has turned out best, which takes some ten renders; so does the first `chat_params_from_template`, unless this was
+/// called before. Later calls return the same.
+///
+/// On success `*out` is a view, valid for ever.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_template_reader(
+    template: Option<&chat_template>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (template, out) = (required(template, "template")?, required(out, "out")?);
+        out.write(view(Some(template.template.reader().name())));
+        Ok(())
+    })
+}
+
+/// How well what the template writes is read back: it renders messages of many kinds as the model would write them, and those
+/// are parsed. Of `*cases` messages, `*read_back` come back. Messages that the template refuses, and those whose beginning cannot
+/// be told from the prompt, are no cases; a template that renders nothing has none. A host may refuse a template where the numbers
+/// differ, or are 0; `chat_template_proof_json` says what is wrong. The first call renders and parses some sixty messages; later
+/// ones return the same.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_template_proof(
+    template: Option<&chat_template>,
+    read_back: Option<&mut MaybeUninit<usize>>,
+    cases: Option<&mut MaybeUninit<usize>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let template = required(template, "template")?;
+        let (read_back, cases) = (required(read_back, "read_back")?, required(cases, "cases")?);
+        let proof = template.template.proof();
+        read_back.write(proof.read_back);
+        cases.write(proof.cases);
+        Ok(())
+    })
+}
+
+/// The same in full, as a JSON object: `reader`, `cases`, `read_back`, and `failures`, an array of objects with `probe` (what the
+/// message shows), `thinking` (`off`, `silent` or `on`: the model is asked not to think, does not, or thinks), `turn` (what the
+/// template writes), `wanted` and `got` (the messages, as JSON text) and `why`. Of the cases, `with_calls` make calls. Of those
+/// that come back, `recovered` are not in the reader's format, so that neither streaming nor grammars know them, and `alike` come
+/// back as another message that the template writes alike. What is no case is counted, too: in `no_turn` messages that do not
+/// begin where the prompt ends, in `unsaid` those whose calls are left out, in `refused` those that the template refuses;
+/// `refusal` says why the first was.
+///
+/// On success `*out` is a view, valid until the template is freed.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_template_proof_json(
+    template: Option<&chat_template>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (template, out) = (required(template, "template")?, required(out, "out")?);
+        let proof = template.proof.get_or_init(|| template.template.proof().to_json().to_string());
+        out.write(view(Some(proof)));
         Ok(())
     })
 }

@@ -24,7 +24,7 @@ pub(crate) use choice::choose;
 pub use choice::{Choice, Tried};
 pub use messages::Thinking;
 pub(crate) use reading::{Reading, Verdict, shown, with_ids};
-pub(crate) use turns::{CALLS, Exam};
+pub(crate) use turns::Exam;
 
 use crate::message::{Message, Status};
 use crate::reader::{Reader, Taught};
@@ -49,7 +49,7 @@ pub struct Proof {
     pub alike: usize,
     /// How many messages do not count because their turn does not begin where the prompt ends.
     pub no_turn: usize,
-    /// How many messages do not count because the template leaves calls out.
+    /// How many messages do not count because the template leaves out what they say.
     pub unsaid: usize,
     /// How many messages do not count because the template refuses them.
     pub refused: usize,
@@ -130,7 +130,7 @@ impl Proof {
                 }
                 self.refused += 1;
             }
-            Ok(Case { unsaid: Some(CALLS), .. }) => self.unsaid += 1,
+            Ok(Case { mute: true, .. }) => self.unsaid += 1,
             Ok(_) => match exam.turn(probe, thinking) {
                 Some(turn) => self.count(exam, reading, probe, thinking, &turn),
                 None => self.no_turn += 1,

@@ -12,8 +12,6 @@ use crate::error::Result;
 use crate::message::{Message, Request};
 use crate::reader::{Prompts, Reader, Taught};
 
-/// The part of a message that cannot be missing: without it, there is another message.
-pub(crate) const CALLS: &str = "calls";
 /// Longest marker that may end a turn, in bytes.
 const MARKER: usize = 64;
 /// Longest end of a turn that is looked at, in bytes.
@@ -44,6 +42,8 @@ pub(crate) struct Case {
     pub wanted: Message,
     /// What the template leaves out: `reasoning`, `content` or `calls`.
     pub unsaid: Option<&'static str>,
+    /// What it leaves out cannot be missing: without it, this is another message, or none.
+    pub mute: bool,
     /// The conversation.
     pub rendered: String,
     /// Where in it the turn begins, if it does where the prompt ends.
@@ -115,10 +115,13 @@ impl<'t> Exam<'t> {
                 text.clear();
             }
         }
-        if !wanted.tool_calls.iter().all(|call| turn.contains(&call.name)) {
-            unsaid = Some(CALLS);
+        let calls = wanted.tool_calls.iter().all(|call| turn.contains(&call.name));
+        if !calls {
+            unsaid = Some("calls");
         }
-        Ok(Case { whole, wanted, unsaid, rendered, begin })
+        let empty = [&wanted.content, &wanted.reasoning_content].map(String::is_empty) == [true; 2];
+        let mute = !calls || empty && wanted.tool_calls.is_empty();
+        Ok(Case { whole, wanted, unsaid, mute, rendered, begin })
     }
 
     /// What the model writes in that way to think; `None` where the turn does not begin where the prompt ends.
@@ -138,7 +141,7 @@ impl<'t> Exam<'t> {
         let thinking = Thinking::ALL.into_iter().rev().find(|thinking| cases[*thinking as usize].is_ok())?;
         let asked = self.asked(thinking);
         let (Ok(asked), Ok(case)) = (&*asked, &*cases[thinking as usize]) else { return None };
-        if case.unsaid == Some(CALLS) {
+        if case.mute {
             return None;
         }
         let (prompt, opening) = (&asked.prompts.prompt.prompt, &asked.prompts.opening);

@@ -121,6 +121,15 @@ func NewTemplate(source, bos, eos string) (*Template, error) {
 	return owned(t, status, failed)
 }
 
+// NewTemplateWithOptions compiles a template that is to be taken in a certain way: options is a JSON object such as
+// {"eos": "</s>", "learn_only": true}. The C header lists the fields.
+func NewTemplateWithOptions(source, options string) (*Template, error) {
+	t := &Template{}
+	var failed *C.chat_error
+	status := C.chat_template_with_options(chars(source), length(source), chars(options), length(options), &t.handle, &failed)
+	return owned(t, status, failed)
+}
+
 // Builtin is a template that the library brings along, such as "chatml".
 func Builtin(name string) (*Template, error) {
 	t := &Template{}
@@ -134,6 +143,39 @@ func (t *Template) Close() error {
 	C.chat_template_free(t.handle)
 	t.handle = nil
 	return nil
+}
+
+// Reader is what reads the model's output: "layout", or the name of a family of templates.
+func (t *Template) Reader() (string, error) {
+	defer runtime.KeepAlive(t)
+	var out C.chat_str
+	var failed *C.chat_error
+	if status := C.chat_template_reader(t.handle, &out, &failed); status != C.CHAT_STATUS_OK {
+		return "", failure(failed)
+	}
+	return text(out), nil
+}
+
+// Proof says how many messages that the template writes are read back, and of how many.
+func (t *Template) Proof() (readBack, cases int, err error) {
+	defer runtime.KeepAlive(t)
+	var read, all C.size_t
+	var failed *C.chat_error
+	if status := C.chat_template_proof(t.handle, &read, &all, &failed); status != C.CHAT_STATUS_OK {
+		return 0, 0, failure(failed)
+	}
+	return int(read), int(all), nil
+}
+
+// ProofJSON is the same with what is not read back, and why. The C header lists the fields.
+func (t *Template) ProofJSON() (string, error) {
+	defer runtime.KeepAlive(t)
+	var out C.chat_str
+	var failed *C.chat_error
+	if status := C.chat_template_proof_json(t.handle, &out, &failed); status != C.CHAT_STATUS_OK {
+		return "", failure(failed)
+	}
+	return text(out), nil
 }
 
 // Params renders the prompt of a request, the JSON text of an OpenAI chat-completions body, and builds the parser of its output.

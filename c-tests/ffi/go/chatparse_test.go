@@ -196,6 +196,26 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+func TestProof(t *testing.T) {
+	template, _ := prepare(t)
+	readBack, cases, err := template.Proof()
+	if err != nil || cases < 20 || readBack != cases {
+		t.Error(readBack, cases, err)
+	}
+	if json, err := template.ProofJSON(); err != nil || !strings.Contains(json, `"failures":[]`) {
+		t.Error(json, err)
+	}
+	for options, wanted := range map[string]string{`{}`: "gpt-oss", `{"learn_only": true}`: "layout"} {
+		template, err := NewTemplateWithOptions("{# <|channel|> #}{{ messages[0].content }}", options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reader, err := template.Reader(); err != nil || reader != wanted {
+			t.Error(options, reader, err)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	template, params := prepare(t)
 	stream, err := params.Stream()

@@ -146,10 +146,12 @@ class _Object:
 
 
 class Template(_Object):
-    """A compiled chat template; make one for each model. `bos` and `eos` are the texts of the model's special tokens."""
+    """A compiled chat template; make one for each model. `bos` and `eos` are the texts of the model's special tokens. With
+    `learn_only` only what the template shows by itself counts; without `prove` the first way to read its model is taken."""
 
-    def __init__(self, source: str, bos: str = "", eos: str = ""):
-        super().__init__(_free_template, _new_template, *_text(source), *_text(bos), *_text(eos))
+    def __init__(self, source: str, bos: str = "", eos: str = "", learn_only: bool = False, prove: bool = True):
+        options = json.dumps({"bos": bos, "eos": eos, "learn_only": learn_only, "prove": prove})
+        super().__init__(_free_template, _new_template, *_text(source), *_text(options))
 
     @classmethod
     def builtin(cls, name: str) -> "Template":
@@ -166,6 +168,15 @@ class Template(_Object):
     def capabilities(self) -> Mapping[str, bool]:
         """What the template accepts: `supports_tools` and so on."""
         return json.loads(_fill(_template_caps, self._handle).decode())
+
+    @property
+    def reader(self) -> str:
+        """What reads the model's output: `layout`, or the name of a family of templates."""
+        return _fill(_template_reader, self._handle).decode()
+
+    def proof(self) -> Mapping:
+        """How well what the template writes is read back: `cases`, `read_back`, `failures` and more; the C header lists it."""
+        return json.loads(_fill(_template_proof, self._handle).decode())
 
     def params(self, request: Union[str, Mapping]) -> "Params":
         """Renders the prompt of a request: an OpenAI chat-completions body, as a dict or as JSON text."""
@@ -342,10 +353,12 @@ _version = _function("version", returns=c_char_p)
 _error_message = _function("error_message", c_void_p, returns=_Str)
 _free_error = _function("error_free", c_void_p)
 
-_new_template = _fallible("template_new", *_TEXT, *_TEXT, *_TEXT, _OUT)
+_new_template = _fallible("template_with_options", *_TEXT, *_TEXT, _OUT)
 _builtin_template = _fallible("template_builtin", *_TEXT, _OUT)
 _template_source = _function("template_source", c_void_p, returns=_Str)
 _template_caps = _fallible("template_caps_json", c_void_p, POINTER(_Str))
+_template_reader = _fallible("template_reader", c_void_p, POINTER(_Str))
+_template_proof = _fallible("template_proof_json", c_void_p, POINTER(_Str))
 _free_template = _function("template_free", c_void_p)
 
 _new_params = _fallible("params_from_template", c_void_p, *_TEXT, _OUT)

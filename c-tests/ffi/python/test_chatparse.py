@@ -35,6 +35,15 @@ class Chatparse(unittest.TestCase):
         self.assertEqual(arguments, call.arguments)
         self.assertEqual(self.params.parse("".join(PIECES)), message)
 
+    def test_proof(self):
+        self.assertEqual(self.template.reader, "layout")
+        proof = self.template.proof()
+        self.assertTrue(proof["cases"] == proof["read_back"] > 20 and not proof["failures"], proof)
+        family = Template.builtin("gpt-oss")
+        for options, reader in (({}, "gpt-oss"), ({"prove": False}, "gpt-oss"), ({"learn_only": True}, "layout")):
+            self.assertEqual(Template(family.source, **options).reader, reader)
+        self.assertTrue(Template(family.source, learn_only=True).proof()["failures"])
+
     def test_calls_end_and_chunks_say_the_same(self):
         stream = self.params.stream()
         kinds, calls = [], {}

@@ -24,6 +24,14 @@ public final class Template {
   }
 
   deinit { chat_template_free(handle) }
+
+  /// How many messages that the template writes are read back, and of how many.
+  public func proof() throws -> (readBack: Int, cases: Int) {
+    var readBack = 0
+    var cases = 0
+    try check { chat_template_proof(handle, &readBack, &cases, &$0) }
+    return (readBack, cases)
+  }
 }
 
 /// What one request, an OpenAI chat-completions body, needs.

@@ -101,6 +101,35 @@ pub const Template = struct {
         return .{ .handle = out.? };
     }
 
+    /// Takes a template in a certain way: `options` is a JSON object; the C header lists the fields.
+    pub fn initWithOptions(source: []const u8, options: []const u8, fail: ?*Diagnostic) Error!Template {
+        var out: ?*c.chat_template = null;
+        try check(c.chat_template_with_options(source.ptr, source.len, options.ptr, options.len, &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
+    /// What reads the model's output: `layout`, or the name of a family of templates.
+    pub fn reader(self: Template) Error![]const u8 {
+        var out: c.chat_str = undefined;
+        try check(c.chat_template_reader(self.handle, &out, null));
+        return slice(out);
+    }
+
+    /// How many messages that the template writes are read back, and of how many.
+    pub fn proof(self: Template) Error!struct { read_back: usize, cases: usize } {
+        var read_back: usize = 0;
+        var cases: usize = 0;
+        try check(c.chat_template_proof(self.handle, &read_back, &cases, null));
+        return .{ .read_back = read_back, .cases = cases };
+    }
+
+    /// The same with what is not read back, and why: JSON text. The C header lists the fields.
+    pub fn proofJson(self: Template) Error![]const u8 {
+        var out: c.chat_str = undefined;
+        try check(c.chat_template_proof_json(self.handle, &out, null));
+        return slice(out);
+    }
+
     pub fn deinit(self: Template) void {
         c.chat_template_free(self.handle);
     }
@@ -383,6 +412,18 @@ test "a parser as text, chunks, and the end of a call" {
     while (deltas.next()) |delta| last = delta.kind;
     try std.testing.expectEqual(DeltaKind.tool_end, last);
     try std.testing.expectError(error.InvalidArgument, Parser.init("{}", null));
+}
+
+test "what a template writes is read back" {
+    const template = try Template.builtin("json-call", null);
+    defer template.deinit();
+    const proof = try template.proof();
+    try std.testing.expect(proof.cases > 20 and proof.cases == proof.read_back);
+    try std.testing.expect(std.mem.find(u8, try template.proofJson(), "\"failures\":[]") != null);
+    const learnt = try Template.initWithOptions("{# <|channel|> #}", "{\"learn_only\": true}", null);
+    defer learnt.deinit();
+    try std.testing.expectEqualStrings("layout", try learnt.reader());
+    try std.testing.expectError(error.InvalidArgument, Template.initWithOptions("", "[]", null));
 }
 
 test "a draft is taken back" {

@@ -2,32 +2,36 @@
 
 use std::io::{self, Write};
 
-use chatparse::ChatTemplate;
 use chatparse::analysis::{Evidence, Layout, Source};
+use chatparse::{ChatTemplate, Reader};
 use serde_json::{Value, json};
 
 use crate::args::{Args, Syntax};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::screen::{Paint, Screen};
 use crate::text::{WIDTH, escaped, folded, is_empty, shown, wrapped};
-use crate::{Command, input};
+use crate::{Command, input, proof};
 
 pub const COMMAND: Command = Command {
     name: "inspect",
     help: "\
 chatparse inspect TEMPLATE [--json] [--learn-only]
 
-Shows what was learnt of a template: what it accepts, how it writes, and for each
+Shows what was learnt of a template: what it accepts, who reads what its model writes
+and how many of the messages that it renders come back, how it writes, and for each
 thing learnt the two renders that showed it. They have the text `before` and `after`
 in common; only the first has the text at `-`, only the second the one at `+`.
 Line breaks are shown as \\n. TEMPLATE is a Jinja file or the name of a built-in.
 
 options:
-  --json        the same as one JSON object with caps, layout and evidence
+  --json        the same as one JSON object: caps, reader, tried, proof, layout and
+                evidence
   --learn-only  only what the template shows by itself: no family of templates and no
                 work-around is looked up
   --bos TEXT    the token that begins a prompt
   --eos TEXT    the token that ends a turn
+
+exit status: 0 success, 1 the template cannot be used: it refuses all messages.
 
 examples:
   chatparse inspect json-call
@@ -47,13 +51,21 @@ const INDENT: usize = 4;
 
 fn run(args: &Args, screen: &mut Screen) -> Outcome {
     let template = input::template(args)?;
+    let proof = template.proof();
+    if proof.refuses_all() {
+        let message = format!("the template refuses all {} messages; the first: {}", proof.refused, proof.refusal);
+        return Err(Failure::Failed(message));
+    }
     if args.flag("--json") {
         return Ok(writeln!(screen, "{:#}", to_json(&template))?);
     }
     screen.paint(Paint::Strong, "what it accepts")?;
     writeln!(screen)?;
     caps(&template, screen)?;
-    screen.heading("how it writes")?;
+    screen.heading("how it is read")?;
+    proof::show(&template, screen)?;
+    let used = matches!(template.reader(), Reader::Layout);
+    screen.heading(if used { "how it writes" } else { "how it would be read by what was learnt (not used)" })?;
     layout(&template.analysis().layout, screen)?;
     if !template.analysis().evidence.is_empty() {
         screen.heading("what showed it")?;
@@ -67,7 +79,17 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
 fn to_json(template: &ChatTemplate) -> Value {
     let analysis = template.analysis();
     let evidence: Vec<Value> = analysis.evidence.iter().map(Evidence::to_json).collect();
-    json!({"caps": template.caps().to_json(), "layout": analysis.layout.to_json(), "evidence": evidence})
+    let tried = template.choice().tried.iter();
+    let tried =
+        tried.map(|tried| json!({"reader": tried.reader.name(), "cases": tried.cases, "read_back": tried.read_back}));
+    json!({
+        "caps": template.caps().to_json(),
+        "reader": template.reader().name(),
+        "tried": tried.collect::<Vec<_>>(),
+        "proof": template.proof().to_json(),
+        "layout": analysis.layout.to_json(),
+        "evidence": evidence,
+    })
 }
 
 fn caps(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {

@@ -20,7 +20,7 @@ what was parsed again: with thinking (off), with thinking on but nothing thought
 (silent), and with reasoning (on). TEMPLATE is a Jinja file or the name of a built-in.
 
   survives    the message comes back, and renders to the same bytes
-  no content, no reasoning
+  no content, no reasoning, no calls
               the template leaves this part out (a note, no fault)
   no turn     the message does not begin where the prompt ends; a fault where that is
               so however the model thinks

@@ -12,6 +12,7 @@ mod inspect;
 mod lint;
 mod live;
 mod parse;
+mod proof;
 mod render;
 mod replay;
 mod screen;

@@ -1,0 +1,78 @@
+//! What `inspect` says of who reads a template, and how well.
+
+use std::io::{self, Write};
+
+use chatparse::proof::{Choice, Proof};
+use chatparse::{ChatTemplate, Reader};
+
+use crate::screen::{Paint, Screen};
+use crate::text::{WIDTH, wrapped};
+
+/// Width of the margin in which a line is named.
+const MARGIN: usize = 13;
+/// Messages that are named where they do not come back; `lint` has all.
+const MOST: usize = 6;
+
+/// Who reads it, and how much comes back.
+pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
+    let Choice { reader, tried, .. } = template.choice();
+    let proof = template.proof();
+    let reader = match reader {
+        Reader::Family(family) => format!("{}, a known family of templates", family.name),
+        Reader::Layout => "the learnt layout".to_owned(),
+        other => other.name().to_owned(),
+    };
+    line(screen, "reader", Paint::Plain, &reader)?;
+    let paint = if proof.is_whole() { Paint::Plain } else { Paint::Left };
+    line(screen, "read back", paint, &format!("{} of {}", proof.read_back, proof.cases))?;
+    notes(proof, screen)?;
+    // Those that nobody had to ask are not worth a word.
+    let asked = tried.iter().filter(|tried| tried.cases > 0);
+    let asked: Vec<String> =
+        asked.map(|tried| format!("{} {} of {}", tried.reader.name(), tried.read_back, tried.cases)).collect();
+    if asked.len() > 1 {
+        line(screen, "tried", Paint::Plain, &asked.join(", "))?;
+    }
+    failures(proof, screen)
+}
+
+/// What is behind the two numbers.
+fn notes(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
+    let notes = [
+        (proof.recovered, "of them outside the reader's format: streaming and grammars do not know these"),
+        (proof.alike, "of them as another message that the template writes alike"),
+        (proof.no_turn, "not counted: they do not begin where the prompt ends"),
+        (proof.unsaid, "not counted: the template leaves out what they say"),
+        (proof.refused, "not counted: the template refuses them"),
+    ];
+    for (count, note) in notes.into_iter().filter(|(count, _)| *count > 0) {
+        line(screen, "", Paint::Faint, &format!("{count} {note}"))?;
+    }
+    if !proof.refusal.is_empty() {
+        line(screen, "", Paint::Faint, &format!("the first of these: {}", proof.refusal))?;
+    }
+    Ok(())
+}
+
+/// The messages that do not come back: a line for each, with the ways to think in which that is so.
+fn failures(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
+    let messages: Vec<_> = proof.failures.chunk_by(|a, b| a.probe == b.probe).collect();
+    for (index, message) in messages.iter().take(MOST).enumerate() {
+        let ways: Vec<&str> = message.iter().map(|failure| failure.thinking.name()).collect();
+        let what = format!("{} ({}): {}", message[0].probe, ways.join(", "), message[0].why);
+        line(screen, if index == 0 { "not" } else { "" }, Paint::Plain, &what)?;
+    }
+    if messages.len() > MOST {
+        line(screen, "", Paint::Faint, &format!("and {} more: see chatparse lint", messages.len() - MOST))?;
+    }
+    Ok(())
+}
+
+fn line(screen: &mut Screen, name: &str, paint: Paint, text: &str) -> io::Result<()> {
+    for (index, part) in wrapped(text, WIDTH - MARGIN).into_iter().enumerate() {
+        screen.paint(Paint::Faint, &format!("  {:1$}", if index == 0 { name } else { "" }, MARGIN - 2))?;
+        screen.paint(paint, &part)?;
+        writeln!(screen)?;
+    }
+    Ok(())
+}
