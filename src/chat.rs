@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use crate::analysis::Analysis;
+use crate::analysis::turn::TurnFormat;
 use crate::error::Result;
 use crate::format::{Constraint, Delimiter, FormatSpec, Prompt, Thinking, auto};
 use crate::format_cache::{CompiledFormat, FormatCache};
@@ -117,6 +118,12 @@ impl ChatTemplate {
         self.taught.analysis()
     }
 
+    /// How the template writes an assistant's turn in this way to think, which [`Reader::Turn`] reads by; `None` where that
+    /// could not be learnt. The first call takes some thirty renders.
+    pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
+        self.taught.turn(thinking)
+    }
+
     /// Who reads what the model writes. Where there are several candidates, the first call lets them read what the template renders
     /// until one of them has turned out best (some ten renders, where the first reads all of it), unless
     /// [`TemplateOptions::prove`] says no. [`ChatTemplate::params`] asks for it, so call this first to have that behind you.
@@ -151,7 +158,7 @@ impl ChatTemplate {
     pub fn prompt(&self, request: &Request) -> Result<String> {
         let own = self.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
         let reader = if own || request.force_pure_content { Reader::Layout } else { self.reader() };
-        Ok(reader.prompts(&self.taught, request, false)?.prompt.prompt)
+        Ok(reader.prompts(&self.taught, &self.taught.template, request, false)?.prompt.prompt)
     }
 
     /// Prompt and parser for one request.
@@ -163,7 +170,7 @@ impl ChatTemplate {
     pub fn params(&self, request: &Request) -> Result<Params> {
         // Nothing needs to be known where all is content.
         let reader = if request.force_pure_content { Reader::Layout } else { self.reader() };
-        let prompts = reader.prompts(&self.taught, request, true)?;
+        let prompts = reader.prompts(&self.taught, &self.taught.template, request, true)?;
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = prompts;
         let spec = FormatSpec {
             source: self.source(),

@@ -22,6 +22,9 @@ pub const PROMPT_BYTES: usize = 64 << 20;
 /// Steps of the template engine that one render may take. The 69 templates of the parity data need at most 5,000.
 pub const RENDER_FUEL: u64 = 20_000_000;
 
+/// The same for a render that asks a template how it writes: there are some hundred of them, each of a few messages.
+pub const PROBE_FUEL: u64 = 500_000;
+
 /// Bytes that one render may build, counting every intermediate text: bounds memory where the output is still short.
 pub const RENDER_BYTES: usize = 512 << 20;
 

@@ -62,11 +62,18 @@ impl Reader {
     }
 
     /// What a request puts in front of the output. `opening`: not the prompt alone is wanted.
-    pub(crate) fn prompts(self, taught: &Taught, request: &Request, opening: bool) -> Result<Prompts> {
-        let prepared = prepare(&taught.template, request)?;
+    /// `template` renders it: the taught one, or its like for probes.
+    pub(crate) fn prompts(
+        self,
+        taught: &Taught,
+        template: &Template,
+        request: &Request,
+        opening: bool,
+    ) -> Result<Prompts> {
+        let prepared = prepare(template, request)?;
         // What is continued stands behind the opening.
         let opening = opening || prepared.continued.is_some();
-        let input = PromptInput { template: &taught.template, prepared: &prepared, request, opening };
+        let input = PromptInput { template, prepared: &prepared, request, opening };
         let continuation = if prepared.continued.is_some() { prepared.continuation } else { Continuation::None };
         let same = |prompt: Prompt| {
             let opening = prompt.generation_prompt.clone();
@@ -121,12 +128,12 @@ impl Taught {
     }
 
     pub fn analysis(&self) -> &Analysis {
-        self.analysis.get_or_init(|| analysis::analyze(&self.template, self.learn_only))
+        self.analysis.get_or_init(|| analysis::analyze(&self.template.probing(), self.learn_only))
     }
 
     /// How turns are written in this way to think; `None` where that could not be learnt.
     pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
-        self.turns[usize::from(thinking)].get_or_init(|| turn::learn(&self.template, thinking)).as_ref()
+        self.turns[usize::from(thinking)].get_or_init(|| turn::learn(&self.template.probing(), thinking)).as_ref()
     }
 
     /// How turns are written behind this opening: in the way to think that has it, or else in the one that is asked for.

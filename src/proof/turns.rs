@@ -11,6 +11,7 @@ use super::messages::{self, Probe, THOUGHT_WORD, Thinking, WORD};
 use crate::error::Result;
 use crate::message::{Message, Request};
 use crate::reader::{Prompts, Reader, Taught};
+use crate::template::Template;
 
 /// Longest marker that may end a turn, in bytes.
 const MARKER: usize = 64;
@@ -20,6 +21,7 @@ const END: usize = 200;
 /// All messages for a template, rendered as somebody asks for them, once for all readers that want the same prompts.
 pub(crate) struct Exam<'t> {
     pub taught: &'t Taught,
+    template: Template,
     /// Whose prompts these are.
     reader: Reader,
     probes: Vec<Probe>,
@@ -64,7 +66,7 @@ impl<'t> Exam<'t> {
     pub fn new(taught: &'t Taught, reader: Reader) -> Self {
         let probes = messages::sayable(&taught.template);
         let cases = probes.iter().map(|_| Default::default()).collect();
-        Exam { taught, reader, probes, asked: Default::default(), cases }
+        Exam { taught, template: taught.template.probing(), reader, probes, asked: Default::default(), cases }
     }
 
     pub fn probes(&self) -> &[Probe] {
@@ -73,17 +75,17 @@ impl<'t> Exam<'t> {
 
     /// The request whose answer is wanted in this way to think.
     pub fn asked(&mut self, thinking: Thinking) -> Rc<Result<Asked>> {
-        let (taught, reader) = (self.taught, self.reader);
+        let (taught, template, reader) = (self.taught, &self.template, self.reader);
         let asked = self.asked[thinking as usize].get_or_insert_with(|| {
             let request = messages::request(thinking);
-            Rc::new(reader.prompts(taught, &request, true).map(|prompts| Asked { request, prompts }))
+            Rc::new(reader.prompts(taught, template, &request, true).map(|prompts| Asked { request, prompts }))
         });
         Rc::clone(asked)
     }
 
     /// The conversation that ends with `message`.
     pub fn render(&self, request: &Request, message: &Message) -> Result<String> {
-        let prompts = self.reader.prompts(self.taught, &messages::with(request, message), false)?;
+        let prompts = self.reader.prompts(self.taught, &self.template, &messages::with(request, message), false)?;
         Ok(prompts.prompt.prompt)
     }
 

@@ -31,7 +31,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::TEMPLATE_BYTES;
+use crate::limits::{PROBE_FUEL, TEMPLATE_BYTES};
 
 pub use marks::Marks;
 use opening::Opening;
@@ -100,6 +100,7 @@ pub struct Conversation {
 }
 
 /// A compiled template, its special tokens and its caps. Immutable and shared by threads.
+#[derive(Clone)]
 pub struct Template {
     source: String,
     bos: String,
@@ -140,6 +141,13 @@ impl Template {
             caps: OnceLock::new(),
             shows_any_arguments: OnceLock::new(),
         })
+    }
+
+    /// The same template for short conversations that ask how it writes: a render may take [`PROBE_FUEL`] steps.
+    pub(crate) fn probing(&self) -> Template {
+        let mut probing = self.clone();
+        probing.env.set_fuel(Some(PROBE_FUEL));
+        probing
     }
 
     /// The template's text: line feeds only, without the last one, with the patches for known faults.

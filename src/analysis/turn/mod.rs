@@ -26,6 +26,7 @@ mod literal;
 mod nested;
 mod parts;
 mod sample;
+mod shown;
 
 use serde_json::{Value, json};
 
@@ -111,6 +112,12 @@ pub enum CallPiece {
     },
     /// The arguments one by one.
     Members(Members),
+}
+
+impl CallPiece {
+    fn members(&self) -> Option<&Members> {
+        if let CallPiece::Members(members) = self { Some(members) } else { None }
+    }
 }
 
 /// Arguments that are written one by one.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use chatparse::analysis::turn::TurnFormat;
 use chatparse::analysis::{Evidence, Layout, Source};
 use chatparse::{ChatTemplate, Reader};
 use serde_json::{Value, json};
@@ -64,6 +65,15 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     caps(&template, screen)?;
     screen.heading("how it is read")?;
     proof::show(&template, screen)?;
+    if let (Reader::Turn, Some(turn)) = (template.reader(), template.turn(true).or(template.turn(false))) {
+        screen.heading("how it writes")?;
+        let rows = turn.rows();
+        let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        for (name, text) in rows {
+            named(screen, &name, 2, widest, Paint::Plain, &escaped(&text))?;
+        }
+        return Ok(());
+    }
     let used = matches!(template.reader(), Reader::Layout);
     screen.heading(if used { "how it writes" } else { "how it would be read by what was learnt (not used)" })?;
     layout(&template.analysis().layout, screen)?;
@@ -88,6 +98,7 @@ fn to_json(template: &ChatTemplate) -> Value {
         "tried": tried.collect::<Vec<_>>(),
         "proof": template.proof().to_json(),
         "layout": analysis.layout.to_json(),
+        "turn": template.turn(true).map(TurnFormat::to_json),
         "evidence": evidence,
     })
 }

@@ -20,6 +20,7 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     let reader = match reader {
         Reader::Family(family) => format!("{}, a known family of templates", family.name),
         Reader::Layout => "the learnt layout".to_owned(),
+        Reader::Turn => "the learnt turn".to_owned(),
         other => other.name().to_owned(),
     };
     line(screen, "reader", Paint::Plain, &reader)?;

@@ -1,0 +1,100 @@
+//! A learnt turn as people read it: a line for each thing that the template writes.
+
+use serde_json::{Map, Value};
+
+use super::{CallForm, CallPiece, Container, Encoding, Place, Slot, TurnFormat, ValueKind};
+
+impl TurnFormat {
+    /// Names and texts, in the order of a turn: `content → call` and what stands between the two, say. `{name}`, `{key}` and
+    /// `{number}` are those of the call.
+    pub fn rows(&self) -> Vec<(String, String)> {
+        let mut rows = Vec::new();
+        let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));
+        row("opening", self.opening.clone());
+        if let Some(reasoning) = &self.reasoning {
+            row("reasoning", format!("{}…{}", reasoning.open.shown(), reasoning.close.shown()));
+        }
+        for edge in &self.edges {
+            row(&format!("{} → {}", name(edge.from), name(edge.to)), edge.glue.shown());
+        }
+        for form in &self.calls {
+            row("call", call(form));
+        }
+        if let Some(members) = self.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members) {
+            for (kind, shown) in &members.slots {
+                row(&format!("argument: {}", kind.name()), slot("{key}", shown));
+            }
+            let nested = [("array", &members.nested.array), ("object", &members.nested.object)];
+            for (name, container) in nested.into_iter().filter_map(|(name, container)| Some((name, container.as_ref()?))) {
+                row(name, inside(container, if name == "object" { "{key}" } else { "" }));
+            }
+        }
+        row("end", self.end.shown());
+        rows
+    }
+
+    /// The rows as an object; a name that comes more than once has a list.
+    pub fn to_json(&self) -> Value {
+        let mut json: Map<String, Value> = Map::new();
+        for (name, text) in self.rows() {
+            match json.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
+                Value::Array(texts) => texts.push(text.into()),
+                other => *other = text.into(),
+            }
+        }
+        json.into()
+    }
+}
+
+fn name(place: Place) -> &'static str {
+    match place {
+        Place::Prompt => "prompt",
+        Place::Reasoning => "reasoning",
+        Place::Content => "content",
+        Place::Call => "call",
+        Place::End => "end",
+    }
+}
+
+fn call(form: &CallForm) -> String {
+    let pieces = form.pieces.iter().map(|piece| match piece {
+        CallPiece::Glue(glue) => glue.shown(),
+        CallPiece::Name => "{name}".to_owned(),
+        CallPiece::Id => "{id}".to_owned(),
+        CallPiece::Arguments { quoted: false } => "{arguments}".to_owned(),
+        CallPiece::Arguments { quoted: true } => "{\"arguments\"}".to_owned(),
+        CallPiece::Members(members) => {
+            format!("{}{{argument}}{}{{argument}}", members.first.shown(), members.next.shown())
+        }
+    });
+    pieces.chain([form.close.shown()]).collect()
+}
+
+fn slot(before: &str, slot: &Slot) -> String {
+    let value = match slot.encoding {
+        Encoding::Quoted => "\"…\"",
+        Encoding::Raw | Encoding::Nested => "…",
+    };
+    format!("{before}{}{value}{}", slot.open.shown(), slot.close.shown())
+}
+
+fn inside(container: &Container, before: &str) -> String {
+    let items = container.slots.iter().map(|(kind, shown)| format!("{}: {}", kind.name(), slot(before, shown)));
+    let (open, next, close) = (container.open.shown(), container.next.shown(), container.close.shown());
+    format!("{open}{{item}}{next}{{item}}{close}; {}", items.collect::<Vec<_>>().join(", "))
+}
+
+impl ValueKind {
+    /// A stable lower-case name.
+    pub fn name(self) -> &'static str {
+        match self {
+            ValueKind::Text => "text",
+            ValueKind::Integer => "integer",
+            ValueKind::Number => "number",
+            ValueKind::Boolean => "boolean",
+            ValueKind::Null => "null",
+            ValueKind::Array => "array",
+            ValueKind::Object => "object",
+        }
+    }
+}
