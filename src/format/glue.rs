@@ -43,12 +43,20 @@ fn loosely(p: &FormatBuilder, text: &str) -> ExprId {
 }
 
 /// White space, as far as the model writes it; a grammar has all of it.
-pub(super) fn exactly(p: &FormatBuilder, space: &str) -> ExprId {
-    if space.is_empty() {
+fn exactly(p: &FormatBuilder, space: &str) -> ExprId {
+    any_space(p, &[space])
+}
+
+/// The same where a template writes it in several ways, the longest first.
+pub(super) fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
+    let longest = ways.first().copied().unwrap_or_default();
+    if longest.is_empty() {
         return p.empty();
     }
-    let each = space.chars().map(|c| p.optional(p.literal(c.encode_utf8(&mut [0; 4]) as &str)));
-    p.gbnf(p.sequence(each.collect::<Vec<_>>()), format!("\"{}\"", spelled(space)))
+    let each = longest.chars().map(|c| p.optional(p.literal(c.encode_utf8(&mut [0; 4]) as &str)));
+    let all: Vec<String> = ways.iter().map(|space| format!("\"{}\"", spelled(space))).collect();
+    let all = if all.len() == 1 { all.concat() } else { format!("({})", all.join(" | ")) };
+    p.gbnf(p.sequence(each.collect::<Vec<_>>()), all)
 }
 
 /// The white space that glue begins with, and the rest.

@@ -5,7 +5,7 @@
 
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
-use super::glue::{exactly, glue, heads, split_space};
+use super::glue::{any_space, glue, heads, split_space};
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
 use crate::analysis::{Layout, ReasoningMode};
@@ -191,9 +191,11 @@ impl<'a> Writer<'a> {
             self.edges(self.begin(), Place::Content).partition(|edge| edge.glue.is_blank());
         let mut ways: Vec<ExprId> =
             marked.iter().map(|edge| p.sequence([glue(p, &edge.glue, None, ""), text])).collect();
-        match blank.first() {
-            Some(longest) => ways.push(p.sequence([glue(p, &longest.glue, None, ""), text])),
-            None => ways.push(p.empty()),
+        let mut spaces: Vec<&str> = blank.iter().map(|edge| edge.glue.head()).collect();
+        spaces.dedup();
+        match spaces.is_empty() {
+            true => ways.push(p.empty()),
+            false => ways.push(p.sequence([any_space(p, &spaces), text])),
         }
         p.choice(ways)
     }
@@ -216,18 +218,20 @@ impl<'a> Writer<'a> {
             rest.push(p.optional(p.sequence([glue(p, &edge.glue, None, ""), text])));
         }
         let rest = p.rule("calls", p.sequence(rest));
-        let mut firsts: Vec<&Glue> = Vec::new();
+        // Where the same stands behind other white space, that depends on what comes before.
+        let mut firsts: Vec<(Glue, Vec<&str>)> = Vec::new();
         for edge in self.edges(self.before_calls(), Place::Call) {
-            let (_, core) = split_space(&edge.glue);
-            if !firsts.iter().any(|known| split_space(known).1 == core) {
-                firsts.push(&edge.glue);
+            let (space, core) = split_space(&edge.glue);
+            match firsts.iter_mut().find(|(known, _)| *known == core) {
+                Some((_, spaces)) if spaces.contains(&space) => {}
+                Some((_, spaces)) => spaces.push(space),
+                None => firsts.push((core, vec![space])),
             }
         }
-        let ways = firsts.into_iter().enumerate().map(|(index, first)| {
-            let (space, core) = split_space(first);
-            let calls = p.sequence([glue(p, &core, None, ""), rest]);
+        let ways = firsts.iter().enumerate().map(|(index, (core, spaces))| {
+            let calls = p.sequence([glue(p, core, None, ""), rest]);
             let name = if index == 0 { "tool-call".to_owned() } else { format!("tool-call-{index}") };
-            p.sequence([exactly(p, space), p.trigger_rule(name, calls)])
+            p.sequence([any_space(p, spaces), p.trigger_rule(name, calls)])
         });
         p.choice(ways.collect::<Vec<_>>())
     }
