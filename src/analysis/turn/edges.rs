@@ -7,11 +7,34 @@ use super::{Edge, Place, Reasoning};
 
 /// The end of all turns is cut off their last glue.
 pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
-    let end = common_end(paths.iter().filter_map(|path| path.glue.last()));
+    let lasts: Vec<&Glue> = paths.iter().filter_map(|path| path.glue.last()).collect();
+    // Where the same stands behind content and behind calls, that is it, whatever it looks like.
+    let speaks_last = |path: &&Path| path.parts.last().is_some_and(|last| last.token == Token::Content);
+    let behind_content = paths.iter().filter(speaks_last).filter_map(|path| path.glue.last());
+    let ends_all = |end: &&Glue| lasts.iter().all(|last| last.strip_suffix(end).is_some());
+    let end = behind_content.into_iter().find(ends_all).cloned().unwrap_or_else(|| common_end(lasts.iter().copied()));
+    let end = end.strip_prefix(&closes_content(paths, &end))?;
     for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
         *last = last.strip_suffix(&end)?;
     }
     Some(end)
+}
+
+/// What of the end of turns also stands between content and calls: markers that close each part.
+fn closes_content(paths: &[Path], end: &Glue) -> Glue {
+    let between = paths.iter().flat_map(|path| {
+        let two = path.parts.windows(2).enumerate();
+        two.filter(|(_, two)| two[0].token == Token::Content).map(|(at, _)| &path.glue[at + 1])
+    });
+    let between: Vec<&Glue> = between.collect();
+    if between.is_empty() {
+        return Glue::default();
+    }
+    let shared = common_start(between.into_iter().chain([end]));
+    let markers = Glue::from(shared.head().rfind(['>', ']']).map_or("", |at| &shared.head()[..=at]));
+    // One token may end a part and a turn.
+    let is_all = end.strip_prefix(&markers).is_none_or(|rest| rest.is_blank());
+    if is_all { Glue::default() } else { markers }
 }
 
 /// All edges that were seen, the longest glue first, and how reasoning is closed.
