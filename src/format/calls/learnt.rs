@@ -5,7 +5,7 @@ use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
 use super::members::{Member, members};
 use super::values::Values;
-use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, Members, Slot, TurnFormat, Place};
+use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Place, Slot, TurnFormat};
 use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
@@ -25,6 +25,12 @@ pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec
     }
     let (start, whole) = (edge.glue.head().trim_start(), edge.glue.head());
     let texts = |end: &str| [format!("{whole}{end}"), format!("{start}{end}")];
+    // What stands there may differ from call to call.
+    match edge.glue.pieces().find(|piece| !matches!(piece, GluePiece::Text(_))) {
+        Some(GluePiece::Counter) => return (0..10).flat_map(|digit: u8| texts(&digit.to_string())).collect(),
+        Some(_) => return text::heads(&edge.glue),
+        None => {}
+    }
     match turn.calls.iter().find_map(|form| form.pieces.first()) {
         Some(CallPiece::Name) => spec.tools().iter().flat_map(|tool| texts(&tool.name)).collect(),
         Some(CallPiece::Arguments { .. }) => texts("{").to_vec(),
