@@ -163,19 +163,25 @@ fn with_counter(text: &str, number: usize) -> String {
 
 /// What all begin with, up to the border of a marker.
 pub(super) fn common_start<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
-    let mut glues = glues.into_iter();
-    let Some(first) = glues.next() else { return Glue::default() };
-    let (mut end, mut shortest) = (first.0.len(), first.0.len());
-    for glue in glues {
-        let same = first.0.char_indices().zip(glue.chars()).find(|((_, a), b)| a != b);
-        end = end.min(same.map_or(glue.0.len(), |((at, _), _)| at));
-        shortest = shortest.min(glue.0.len());
-    }
-    let end = end.min(shortest);
-    let start = &first.0[..end];
-    // No marker is cut in two.
-    let open = start.rfind('<').filter(|at| end < shortest && !start[*at..].contains('>'));
-    Glue(start[..open.unwrap_or(end)].to_owned())
+    let all: Vec<&str> = glues.into_iter().map(|glue| &*glue.0).collect();
+    let Some((first, others)) = all.split_first() else { return Glue::default() };
+    let shared = |other: &str| {
+        let pairs = first.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+        pairs.map(|(c, _)| c.len_utf8()).sum()
+    };
+    let end = others.iter().map(|other| shared(other)).min().unwrap_or(first.len());
+    let start = &first[..end];
+    // No marker is cut in two. One in square brackets is a word that some of them close.
+    let goes_on = all.iter().any(|glue| glue.len() > end);
+    let in_word = |c: char| c.is_alphanumeric() || "/_- ".contains(c);
+    let closes = |glue: &&str| glue[end..].trim_start_matches(in_word).starts_with(']');
+    let is_cut = |open: &(usize, char)| match open {
+        (at, '<') => !start[*at..].contains('>'),
+        (at, '[') => start[at + 1..].chars().all(in_word) && all.iter().any(closes),
+        _ => false,
+    };
+    let open = start.char_indices().filter(|_| goes_on).find(is_cut);
+    Glue(start[..open.map_or(end, |(at, _)| at)].to_owned())
 }
 
 /// What all end with, from the border of a marker or a line on.
@@ -212,6 +218,10 @@ mod tests {
         assert_eq!(common_start(&glues(&["</p>\n<p>", "</p>\n</f>"])), "</p>\n".into());
         assert_eq!(common_start(&glues(&["\", \"", "\"}"])), "\"".into());
         assert_eq!(common_start(&glues(&["<a>", "<a>"])), "<a>".into());
+        assert_eq!(common_start(&glues(&["</p><", "</p></f>"])), "</p>".into());
+        assert_eq!(common_start(&glues(&["[/p]\n[", "[/p]\n[/f]"])), "[/p]\n".into());
+        assert_eq!(common_start(&glues(&["<a b=", "<a b="])), "<a b=".into());
+        assert_eq!(common_start(&glues(&["[\"", "["])), "[".into());
         assert_eq!(common_end(&glues(&["</x><eot>\n", "<eot>\n"])), "<eot>\n".into());
         assert_eq!(common_end(&glues(&["</x>", "</s>"])), "".into());
     }
