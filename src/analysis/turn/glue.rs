@@ -114,6 +114,11 @@ impl Glue {
         common_start(glues)
     }
 
+    /// With the names of a call and of an argument in their places.
+    pub fn with_names(&self, name: &str, key: &str) -> Glue {
+        Glue(self.0.replace(NAME, name).replace(KEY, key))
+    }
+
     /// This and then another.
     pub fn and(&self, other: &Glue) -> Glue {
         Glue(format!("{}{}", self.0, other.0))

@@ -236,20 +236,20 @@ impl Arguments<'_> {
     fn raw(&self, slot: &Slot, member: &Member) -> ExprId {
         let p = self.p;
         let close = glue(p, &slot.close, Some(self.tool), member.name);
-        if is_strong(&slot.close) {
-            let heads = text::heads(&slot.close);
-            let text = p.arg_text(p.until_any(heads.clone()));
-            return p.excluding(p.sequence([text, p.arg_close(close)]), heads);
+        let known = member.name != FormatBuilder::ANY && self.tool.name != FormatBuilder::ANY;
+        let spelled = if known { slot.close.with_names(&self.tool.name, member.name) } else { slot.close.clone() };
+        let mut ends = text::heads(&spelled);
+        if is_strong(&spelled) {
+            return p.sequence([p.arg_text(p.until_any(ends)), p.arg_close(close)]);
         }
-        let mut ends = text::heads(&slot.close);
         if ends.is_empty() {
             let behind = [Some(&self.members.next), self.close];
             ends = behind.into_iter().flatten().flat_map(text::heads).collect();
         }
         let end = p.and(p.choice(ends.iter().map(|end| p.literal(&**end)).collect::<Vec<_>>()));
         let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
-        let text = p.many(p.choice([inner, p.until_any(ends.clone())]));
-        p.excluding(p.sequence([p.arg_text(text), p.arg_close(close)]), ends)
+        let more = p.tolerated(p.many(p.sequence([inner, p.until_any(ends.clone())])));
+        p.sequence([p.arg_text(p.sequence([p.until_any(ends), more])), p.arg_close(close)])
     }
 
     /// What follows an argument: the name of another one, or the end of the call and what is behind it.

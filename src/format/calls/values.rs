@@ -150,7 +150,7 @@ impl Values<'_> {
                 ends = [&container.next, &container.close].into_iter().flat_map(text::heads).collect();
             }
             let close = p.arg_close(glue(p, &slot.close, Some(self.tool), member.name));
-            p.excluding(p.sequence([p.arg_text(p.until_any(ends.clone())), close]), ends)
+            p.sequence([p.arg_text(p.until_any(ends)), close])
         };
         self.of(&container.slots, member, depth, &raw)
     }
