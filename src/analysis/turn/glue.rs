@@ -124,17 +124,13 @@ impl Glue {
         Glue(format!("{}{}", self.0, other.0))
     }
 
-    /// What both end with.
+    /// What both end with, from the border of a marker on.
     pub(super) fn shared_end(a: &Glue, b: &Glue) -> Glue {
         let pairs = a.0.chars().rev().zip(b.0.chars().rev()).take_while(|(a, b)| a == b);
         let length: usize = pairs.map(|(c, _)| c.len_utf8()).sum();
-        Glue(a.0[a.0.len() - length..].to_owned())
-    }
-
-    /// What both begin with.
-    pub(super) fn shared_start(a: &Glue, b: &Glue) -> Glue {
-        let pairs = a.0.chars().zip(b.0.chars()).take_while(|(a, b)| a == b);
-        Glue(pairs.map(|(c, _)| c).collect())
+        let end = &a.0[a.0.len() - length..];
+        let closes = end.find(['<', '>']).filter(|at| end[*at..].starts_with('>') && at + 1 < end.len());
+        Glue(end[closes.map_or(0, |at| at + 1)..].to_owned())
     }
 
     pub(super) fn chars(&self) -> std::str::Chars<'_> {

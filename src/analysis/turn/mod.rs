@@ -147,6 +147,8 @@ pub struct Nested {
 pub struct Container {
     /// What opens it.
     pub open: Glue,
+    /// What stands in front of each item, or each name.
+    pub each: Glue,
     /// What stands between an item's end and the next item, or the next name.
     pub next: Glue,
     /// What closes it.

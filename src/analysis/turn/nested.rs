@@ -53,11 +53,14 @@ pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(Va
         let (item, member) = (leaf(array)?, leaf(object)?);
         if let Some(seen) = see(json!([{(NAMES[0]): a}, {(NAMES[1]): b}]), true) {
             // The names stand where the leaves of other arrays do.
-            let open = seen.before.strip_suffix(&object.open).and_then(|open| open.strip_prefix(&slots[0].1.open.and(&array.open)));
-            let close = seen.between.strip_prefix(&member.close.and(&object.close));
-            let close = close.and_then(|close| close.strip_suffix(&array.next.and(&open.clone()?).and(&object.open)));
+            let open = seen.before.strip_prefix(&slots[0].1.open.and(&array.open));
+            let close = open.as_ref().and_then(|open| {
+                let close = seen.between.strip_prefix(&member.close)?;
+                close.strip_suffix(&array.next.and(open))
+            });
             if let (Some(open), Some(close)) = (open, close) {
-                array.slots.push((ValueKind::Object, Slot { open, close, encoding: Encoding::Nested }));
+                let slot = object.narrow(&open, &close, &mut slots[1].1)?;
+                array.slots.push((ValueKind::Object, slot));
             }
         }
         if let Some(seen) = see(json!({(NAMES[0]): [a], (NAMES[1]): [b]}), true) {
@@ -69,7 +72,33 @@ pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(Va
             }
         }
     }
+    found.array.iter_mut().chain(&mut found.object).for_each(Container::split_each);
     (!slots.is_empty()).then_some((found, slots))
+}
+
+impl Container {
+    /// An object that opens and closes like this in an array: what differs is the array's, or belongs to where it was seen before.
+    /// Gives how the array writes one.
+    fn narrow(&mut self, open: &Glue, close: &Glue, argument: &mut Slot) -> Option<Slot> {
+        let own = (Glue::shared_end(&self.open, open), common_start([&self.close, close]));
+        let rest = (self.open.strip_suffix(&own.0)?, self.close.strip_prefix(&own.1)?);
+        let within = self.slots.iter_mut().filter(|(kind, _)| *kind == ValueKind::Object).map(|(_, slot)| slot);
+        for slot in within.chain([argument]) {
+            (slot.open, slot.close) = (slot.open.and(&rest.0), rest.1.and(&slot.close));
+        }
+        let slot = Slot { open: open.strip_suffix(&own.0)?, close: close.strip_prefix(&own.1)?, encoding: Encoding::Nested };
+        (self.open, self.close) = own;
+        Some(slot)
+    }
+
+    /// What stands between two items and in front of the first one is in front of each: there is none of it where there is no item.
+    fn split_each(&mut self) {
+        let open = self.open.strip_suffix(&self.next).filter(|open| !open.is_blank());
+        if let Some(open) = open.filter(|_| !self.next.is_blank()) {
+            self.each = std::mem::take(&mut self.next);
+            self.open = open;
+        }
+    }
 }
 
 /// An array or object, from one of texts and one of numbers, and one of its own kind. Also how an argument is written that is one.
@@ -102,7 +131,7 @@ fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -
         };
         let after = inner.after.strip_prefix(&leaf.close)?.strip_suffix(&closes)?;
         let own = Glue::shared_end(&outer, &open);
-        let end = Glue::shared_start(&closes, &after);
+        let end = common_start([&closes, &after]);
         let slot = Slot { open: open.strip_suffix(&own)?, close: after.strip_prefix(&end)?, encoding: Encoding::Nested };
         Some((own, end, slot))
     });

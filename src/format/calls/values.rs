@@ -110,14 +110,15 @@ impl Values<'_> {
                 let item = Member { rule: format!("{}-item", member.rule), ..Member::any() };
                 let item = Member { name: member.name, schema: if known { schema } else { item.schema.clone() }, ..item };
                 let (opens, value) = self.value(container, &item, depth);
-                p.sequence([between(&opens), value])
+                p.sequence([between(&container.each), between(&opens), value])
             }
             _ => {
                 let prefix = format!("{}-", member.rule);
                 let known = members(&member.schema, &prefix).map(|inner| {
                     let (opens, value) = self.value(container, &inner, depth);
-                    let name = p.sequence([p.arg_name(inner.name), glue(p, &opens, Some(self.tool), inner.name)]);
-                    p.sequence([p.atomic(name), value])
+                    let name = [p.arg_name(inner.name), glue(p, &opens, Some(self.tool), inner.name)];
+                    let name = [between(&container.each)].into_iter().chain(name);
+                    p.sequence([p.atomic(p.sequence(name.collect::<Vec<_>>())), value])
                 });
                 let mut ways: Vec<ExprId> = known.collect();
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
@@ -129,7 +130,8 @@ impl Values<'_> {
                     true => p.empty(),
                     false => p.not(glue(p, &container.close, Some(self.tool), FormatBuilder::ANY)),
                 };
-                ways.push(p.sequence([closes, p.key(name), glue(p, &opens, Some(self.tool), FormatBuilder::ANY), value]));
+                let opens = glue(p, &opens, Some(self.tool), FormatBuilder::ANY);
+                ways.push(p.sequence([closes, between(&container.each), p.key(name), opens, value]));
                 p.choice(ways)
             }
         };
