@@ -57,12 +57,14 @@ pub(super) struct Calls {
     pub forms: Vec<CallForm>,
     slots: Vec<(ValueKind, Slot)>,
     next: Glue,
+    befores: BTreeMap<ValueKind, Glue>,
 }
 
 impl Calls {
     /// `None` where what stands between two parts depends on more than the parts.
     pub fn learn(paths: &mut Vec<Path>, encoding: Encoding) -> Option<Calls> {
         let mut calls = Calls::default();
+        calls.learn_befores(paths);
         calls.learn_values(paths, encoding)?;
         // A value that could not be told from what is around it teaches nothing else, either.
         paths.retain(|path| {
@@ -89,31 +91,63 @@ impl Calls {
         Some(calls)
     }
 
+    /// What stands in front of names because of the kinds of their values, as far as the first names of calls show it.
+    fn learn_befores(&mut self, paths: &[Path]) {
+        let mut firsts: BTreeMap<ValueKind, BTreeSet<&Glue>> = BTreeMap::new();
+        for path in paths {
+            for (at, three) in path.parts.windows(3).enumerate() {
+                let within = three.iter().all(|part| part.call == three[0].call);
+                if let (true, Token::Name | Token::Id, Token::Key, Token::Value(kind)) =
+                    (within, three[0].token, three[1].token, three[2].token)
+                {
+                    firsts.entry(kind).or_default().insert(&path.glue[at + 1]);
+                }
+            }
+        }
+        let shared = common_start(firsts.values().flatten().copied());
+        let differ = firsts.values().flatten().any(|glue| **glue != shared);
+        if differ && firsts.values().all(|glues| glues.len() == 1) {
+            let before = |(kind, glues): (ValueKind, BTreeSet<&Glue>)| Some((kind, glues.first()?.strip_prefix(&shared)?));
+            self.befores = firsts.into_iter().filter_map(before).collect();
+        }
+    }
+
+    /// What is left of the glue in front of the name at `at` without what the kind of its value puts there.
+    fn before_key(&self, path: &Path, at: usize, glue: &Glue) -> Option<Glue> {
+        match path.parts.get(at + 1).map(|part| part.token) {
+            Some(Token::Value(kind)) => self.befores.get(&kind).map_or_else(|| Some(glue.clone()), |b| glue.strip_suffix(b)),
+            _ => Some(glue.clone()),
+        }
+    }
+
     /// What stands around values. A kind may be written in several ways, each with an opening of its own.
     fn learn_values(&mut self, paths: &[Path], encoding: Encoding) -> Option<()> {
         let mut next: Option<Glue> = None;
         let (mut lone, mut behind) = (Vec::new(), BTreeSet::new());
         // What follows the values behind an opening: keys, and anything else.
-        let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<&Glue>; 2]> = BTreeMap::new();
+        let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<Glue>; 2]> = BTreeMap::new();
         for path in paths {
             for (at, part) in path.parts.iter().enumerate() {
                 let Token::Value(kind) = part.token else { continue };
                 let behind = path.parts.get(at + 1).filter(|behind| behind.call == part.call);
                 let is_key = behind.is_some_and(|behind| behind.token == Token::Key);
                 let followers = seen.entry((kind, &path.glue[at])).or_default();
-                followers[usize::from(!is_key)].insert(&path.glue[at + 1]);
+                let glue = &path.glue[at + 1];
+                let glue = if is_key { self.before_key(path, at + 1, glue)? } else { glue.clone() };
+                followers[usize::from(!is_key)].insert(glue);
             }
         }
         for ((kind, open), [keys, others]) in seen {
             let encoding = if kind == ValueKind::Text { encoding } else { Encoding::default() };
-            let mut slot = Slot { open: open.clone(), close: Glue::default(), encoding };
+            let before = self.befores.get(&kind).cloned().unwrap_or_default();
+            let mut slot = Slot { before, open: open.clone(), close: Glue::default(), encoding };
             if keys.is_empty() || others.is_empty() {
-                lone.push((kind, slot, keys.into_iter().chain(others).next()?.clone()));
+                lone.push((kind, slot, keys.into_iter().chain(others).next()?));
                 continue;
             }
-            slot.close = common_start(keys.iter().chain(&others).copied());
+            slot.close = common_start(keys.iter().chain(&others));
             behind.extend(others.iter().filter_map(|other| other.strip_prefix(&slot.close)));
-            for key in keys {
+            for key in &keys {
                 let separator = key.strip_prefix(&slot.close)?;
                 if next.get_or_insert_with(|| separator.clone()) != &separator {
                     return None;
@@ -170,7 +204,8 @@ impl Calls {
                 Token::Key => {
                     members = true;
                     let slots = self.slots.clone();
-                    let (first, next, nested) = (glue.clone(), self.next.clone(), Nested::default());
+                    let first = self.before_key(path, at, &glue)?;
+                    let (next, nested) = (self.next.clone(), Nested::default());
                     pieces.push(CallPiece::Members(Members { first, next, slots, nested }));
                 }
                 Token::Name => {

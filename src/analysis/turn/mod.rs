@@ -160,6 +160,8 @@ pub struct Container {
 /// How a value is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
+    /// What stands in front of its name because the value is of this kind.
+    pub before: Glue,
     /// What stands between its name and the value.
     pub open: Glue,
     /// What ends it.
@@ -240,6 +242,7 @@ impl TurnFormat {
                         each(&members.first);
                         each(&members.next);
                         members.slots.iter().for_each(|(_, slot)| {
+                            each(&slot.before);
                             each(&slot.open);
                             each(&slot.close);
                         });

@@ -68,7 +68,7 @@ pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(Va
             let close = seen.between.strip_prefix(&item.close.and(&array.close));
             let close = close.and_then(|close| close.strip_suffix(&object.next));
             if let (Some(open), Some(close)) = (open, close) {
-                object.slots.push((ValueKind::Array, Slot { open, close, encoding: Encoding::Nested }));
+                object.slots.push((ValueKind::Array, Slot { open, close, encoding: Encoding::Nested, ..Slot::default() }));
             }
         }
     }
@@ -86,7 +86,7 @@ impl Container {
         for slot in within.chain([argument]) {
             (slot.open, slot.close) = (slot.open.and(&rest.0), rest.1.and(&slot.close));
         }
-        let slot = Slot { open: open.strip_suffix(&own.0)?, close: close.strip_prefix(&own.1)?, encoding: Encoding::Nested };
+        let slot = Slot { open: open.strip_suffix(&own.0)?, close: close.strip_prefix(&own.1)?, encoding: Encoding::Nested, ..Slot::default() };
         (self.open, self.close) = own;
         Some(slot)
     }
@@ -120,7 +120,7 @@ fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -
         } else if (&container.next, &closes) != (&next, &end) {
             return None;
         }
-        container.slots.push((*kind, Slot { open, close, encoding: Encoding::Raw }));
+        container.slots.push((*kind, Slot { open, close, ..Slot::default() }));
     }
     let (_, leaf) = container.slots.last()?.clone();
     // `outer` opens the argument and then this; so does what is in front of the one inside, and so on.
@@ -132,14 +132,14 @@ fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -
         let after = inner.after.strip_prefix(&leaf.close)?.strip_suffix(&closes)?;
         let own = Glue::shared_end(&outer, &open);
         let end = common_start([&closes, &after]);
-        let slot = Slot { open: open.strip_suffix(&own)?, close: after.strip_prefix(&end)?, encoding: Encoding::Nested };
+        let slot = Slot { open: open.strip_suffix(&own)?, close: after.strip_prefix(&end)?, encoding: Encoding::Nested, ..Slot::default() };
         Some((own, end, slot))
     });
     let kind = if named { ValueKind::Object } else { ValueKind::Array };
     let argument = match split {
         Some((own, end, slot)) => {
             let argument =
-                Slot { open: outer.strip_suffix(&own)?, close: closes.strip_prefix(&end)?, encoding: Encoding::Nested };
+                Slot { open: outer.strip_suffix(&own)?, close: closes.strip_prefix(&end)?, encoding: Encoding::Nested, ..Slot::default() };
             (container.open, container.close) = (own, end);
             container.slots.push((kind, slot));
             argument

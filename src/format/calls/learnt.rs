@@ -175,7 +175,8 @@ impl<'a> Call<'a> {
         let writer = Arguments { p, tool: self.tool, members, close, behind: self.behind };
         let all = writer.each();
         // Where each argument has the same in front, they need no separator.
-        if let Some(before) = members.first.strip_suffix(&members.next).filter(|_| !members.next.is_blank()) {
+        let is_marked = !members.next.is_blank() || befores(members).iter().all(|before| !before.is_blank());
+        if let Some(before) = members.first.strip_suffix(&members.next).filter(|_| is_marked) {
             let before = first.strip_suffix(&members.next).unwrap_or(before);
             let (required, optional): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, required)| *required);
             let marked = |all: Vec<(ExprId, bool)>| -> Vec<ExprId> {
@@ -197,6 +198,17 @@ impl<'a> Call<'a> {
         let next = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space(), argument]);
         p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()])
     }
+}
+
+/// All that may stand in front of a name because of its value's kind.
+fn befores(members: &Members) -> Vec<&Glue> {
+    let mut befores: Vec<&Glue> = Vec::new();
+    for (_, slot) in &members.slots {
+        if !befores.contains(&&slot.before) {
+            befores.push(&slot.before);
+        }
+    }
+    befores
 }
 
 /// The arguments of one tool, written one by one.
@@ -227,9 +239,13 @@ impl Arguments<'_> {
         let p = self.p;
         let values = Values { p, tool: self.tool, nested: &self.members.nested };
         let raw = |slot: &Slot| self.raw(slot, member);
-        let (opens, value) = values.of(&self.members.slots, member, 0, &raw);
-        let name = p.atomic(p.sequence([p.arg_name(member.name), glue(p, &opens, Some(self.tool), member.name)]));
-        p.sequence([name, value])
+        let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
+        let ways = befores(self.members).into_iter().filter_map(|before| {
+            let (opens, value) = values.of(&self.members.slots, before, member, 0, &raw)?;
+            let name = p.atomic(p.sequence([between(before), p.arg_name(member.name), between(&opens)]));
+            Some(p.sequence([name, value]))
+        });
+        p.choice(ways.collect::<Vec<_>>())
     }
 
     /// A text as it is, and its end. Where no marker ends it, the end is where an argument or what is behind a call follows.
@@ -260,10 +276,15 @@ impl Arguments<'_> {
             return p.reference(name);
         }
         let root = schema::parameters(&self.tool.parameters);
-        let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
         let next = glue(p, &self.members.next, Some(self.tool), "");
-        let names = schema::members(&root).map(|(name, ..)| p.sequence([p.literal(name), glue(p, &opens, Some(self.tool), name)]));
-        let another = p.sequence([next, p.choice(names.collect::<Vec<_>>())]);
+        let ways = befores(self.members).into_iter().map(|before| {
+            let slots = self.members.slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
+            let opens = Glue::common_start(slots.map(|slot| &slot.open));
+            let names = schema::members(&root)
+                .map(|(name, ..)| p.sequence([p.literal(name), glue(p, &opens, Some(self.tool), name)]));
+            p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names.collect::<Vec<_>>())])
+        });
+        let another = p.sequence([next, p.choice(ways.collect::<Vec<_>>())]);
         let end = self.close.map(|close| p.sequence([glue(p, close, Some(self.tool), ""), self.behind]));
         p.rule(name, p.choice([another].into_iter().chain(end).collect::<Vec<_>>()))
     }

@@ -30,23 +30,26 @@ const KINDS: [(Types, ValueKind); 6] = [
 ];
 
 impl Values<'_> {
-    /// What opens a value in all ways that its types allow, and the ways behind it. `raw` is a text as it is, and its end.
+    /// What opens a value in all ways that its types allow, and the ways behind it: of those with `before` in front of the name, if
+    /// there is any. `raw` is a text as it is, and its end.
     pub fn of(
         &self,
         slots: &[(ValueKind, Slot)],
+        before: &Glue,
         member: &Member,
         depth: usize,
         raw: &dyn Fn(&Slot) -> ExprId,
-    ) -> (Glue, ExprId) {
+    ) -> Option<(Glue, ExprId)> {
         let p = self.p;
         let types = member.types();
         let of = |kind| slots.iter().filter(move |(known, _)| *known == kind).map(|(_, slot)| slot);
-        let texts: Vec<&Slot> = of(ValueKind::Text).filter(|_| types.has(Types::STRING)).collect();
+        let texts = of(ValueKind::Text).filter(|slot| types.has(Types::STRING) && slot.before == *before);
+        let texts: Vec<&Slot> = texts.collect();
         let mut nested = Vec::new();
         let mut others: Vec<&Slot> = Vec::new();
         for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
             let slot = of(kind).next().or(of(ValueKind::Integer).next()).or(of(ValueKind::Text).last());
-            let Some(slot) = slot else { continue };
+            let Some(slot) = slot.filter(|slot| slot.before == *before) else { continue };
             let same = |known: &&Slot| (&known.open, &known.close) == (&slot.open, &slot.close);
             match slot.encoding {
                 Encoding::Nested => nested.push((kind, slot)),
@@ -78,7 +81,7 @@ impl Values<'_> {
             Encoding::Quoted => p.sequence([rest(slot), p.arg_json(p.python_string()), close(slot)]),
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
-        (opens, p.choice(ways))
+        (!ways.is_empty()).then(|| (opens, p.choice(ways)))
     }
 
     /// An array or object in the template's own way.
@@ -154,6 +157,7 @@ impl Values<'_> {
             let close = p.arg_close(glue(p, &slot.close, Some(self.tool), member.name));
             p.sequence([p.arg_text(p.until_any(ends)), close])
         };
-        self.of(&container.slots, member, depth, &raw)
+        let none = || (Glue::default(), p.choice([]));
+        self.of(&container.slots, &Glue::default(), member, depth, &raw).unwrap_or_else(none)
     }
 }
