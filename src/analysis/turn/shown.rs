@@ -81,7 +81,8 @@ fn slot(before: &str, slot: &Slot) -> String {
 fn inside(container: &Container, before: &str) -> String {
     let items = container.slots.iter().map(|(kind, shown)| format!("{}: {}", kind.name(), slot(before, shown)));
     let (open, next, close) = (container.open.shown(), container.next.shown(), container.close.shown());
-    format!("{open}{{item}}{next}{{item}}{close}; {}", items.collect::<Vec<_>>().join(", "))
+    let (each, items) = (container.each.shown(), items.collect::<Vec<_>>().join(", "));
+    format!("{open}{each}{{item}}{next}{each}{{item}}{close}; {items}")
 }
 
 impl ValueKind {

@@ -64,7 +64,7 @@ impl Values<'_> {
         let close = |slot: &Slot| p.arg_close(glue_of(&slot.close));
         let mut ways: Vec<ExprId> = Vec::new();
         for (kind, slot) in nested {
-            ways.extend(self.container(kind, member, depth).map(|all| p.sequence([rest(slot), all, close(slot)])));
+            ways.extend(self.container(kind, slot, member, depth).map(|all| p.sequence([rest(slot), all, close(slot)])));
         }
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
             ways.push(p.sequence([rest(slot), p.null(types, close(slot))]));
@@ -85,7 +85,7 @@ impl Values<'_> {
     }
 
     /// An array or object in the template's own way.
-    fn container(&self, kind: ValueKind, member: &Member, depth: usize) -> Option<ExprId> {
+    fn container(&self, kind: ValueKind, slot: &Slot, member: &Member, depth: usize) -> Option<ExprId> {
         let (container, name) = match kind {
             ValueKind::Array => (self.nested.array.as_ref()?, ANY[0]),
             _ => (self.nested.object.as_ref()?, ANY[1]),
@@ -93,17 +93,17 @@ impl Values<'_> {
         let schema = member.schema.get();
         let says = schema.get("items").is_some() || schema.get("properties").is_some();
         if says && depth < SCHEMA_LEVELS {
-            return Some(self.expr(kind, container, member, depth + 1));
+            return Some(self.expr(kind, container, slot, member, depth + 1));
         }
         if !self.p.is_defined(name) {
             // So that what is inside refers to it.
             self.p.rule(name, self.p.empty());
-            self.p.rule(name, self.expr(kind, container, &Member::any(), SCHEMA_LEVELS));
+            self.p.rule(name, self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS));
         }
         Some(self.p.reference(name))
     }
 
-    fn expr(&self, kind: ValueKind, container: &Container, member: &Member, depth: usize) -> ExprId {
+    fn expr(&self, kind: ValueKind, container: &Container, slot: &Slot, member: &Member, depth: usize) -> ExprId {
         let p = self.p;
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let item = match kind {
@@ -129,9 +129,10 @@ impl Values<'_> {
                 let ends = text::heads(&opens);
                 let name = if ends.is_empty() { p.other_name() } else { p.until_any(ends) };
                 // What closes the object may look like a name.
-                let closes = match container.close.is_blank() {
+                let end = container.close.and(&slot.close);
+                let closes = match end.is_blank() {
                     true => p.empty(),
-                    false => p.not(glue(p, &container.close, Some(self.tool), FormatBuilder::ANY)),
+                    false => p.not(glue(p, &end, Some(self.tool), FormatBuilder::ANY)),
                 };
                 let opens = glue(p, &opens, Some(self.tool), FormatBuilder::ANY);
                 ways.push(p.sequence([closes, between(&container.each), p.key(name), opens, value]));
@@ -143,7 +144,10 @@ impl Values<'_> {
         let next = if separated { p.separator(next) } else { next };
         let more = p.many(p.sequence([p.space(), next, p.space(), item]));
         let close = between(&container.close);
-        let all = p.sequence([p.space(), p.choice([close, p.sequence([item, more, p.space(), close])])]);
+        let filled = p.sequence([item, more, p.space(), close]);
+        // Where nothing closes it, it is empty if nothing else fits.
+        let ways = if container.close.is_blank() { [filled, close] } else { [close, filled] };
+        let all = p.sequence([p.space(), p.choice(ways)]);
         p.sequence([between(&container.open), if kind == ValueKind::Array { p.array(all) } else { p.object(all) }])
     }
 
