@@ -4,14 +4,14 @@ use chatparse::{ChatTemplate, Request, Stream};
 use serde_json::{Value, json};
 
 /// Built-in templates that write arguments one by one.
-const TEMPLATES: &[&str] =
-    &["tag-arguments", "tag-parameters", "qwen3-coder", "ling-3", "minicpm5", "minimax-m3"];
+const TEMPLATES: &[&str] = &["tag-arguments", "tag-parameters", "qwen3-coder", "ling-3", "minicpm5", "minimax-m3"];
 
 fn request(answer: Option<Value>) -> Request {
     let question = json!({"role": "user", "content": "Well?"});
     let schema = |kind: &str| json!({"type": [kind, "null"]});
     let parameters = json!({"type": "object", "properties": {"many": schema("integer"), "text": schema("string")}});
-    let tool = json!({"type": "function", "function": {"name": "note", "description": "Notes", "parameters": parameters}});
+    let tool =
+        json!({"type": "function", "function": {"name": "note", "description": "Notes", "parameters": parameters}});
     let messages: Vec<Value> = [question].into_iter().chain(answer.clone()).collect();
     let prompt = answer.is_none();
     let request = json!({"messages": messages, "tools": [tool], "add_generation_prompt": prompt, "now": 0});

@@ -1,11 +1,29 @@
 //! Learning how a template writes, by asking it.
 //!
-//! A chat template is a program from conversations to text. What it writes around reasoning, content and tool calls
-//! is what its model has been trained to write. Nobody says which text that is; but two conversations that differ
-//! in one fact give two renders that differ in what the template writes for that fact. So each question becomes a
-//! pair of *probes* (`probe`): the same reply with and without reasoning, the same call with another name, another
-//! argument, another id. The two renders are split into what they share and what is theirs alone (`diff`), at the
-//! borders of *markers* (`markup`), and a pass reads from the split what it is after.
+//! A chat template is a program from conversations to text. What it writes around reasoning, content and tool calls is what its
+//! model has been trained to write. Nobody says which text that is, but a template can be asked: it renders any conversation. All
+//! that is learnt here, is learnt from renders of conversations that we make up. A template that refuses one teaches nothing by
+//! it; an analysis cannot fail, it can only find little.
+//!
+//! # Two readings
+//!
+//! **A turn** ([`turn`]) takes any template. It puts a mark at both ends of each text that goes into a conversation, so that a
+//! render falls apart into parts that we know and *glue* between them that is the template's own:
+//!
+//! ```text
+//! given     thinks "why", says "answer", calls f with x = "1"
+//! rendered  <think>‹why›</think>\n‹answer› <call>f(x='‹1›')</call><end>
+//! parts     reasoning  content  call: name, key, value
+//! glue      <think>  </think>\n  " <call>"  (  ='  '  )</call>  <end>
+//! ```
+//! Turns with and without each part, with one, two and three calls, with values of each kind show all the glue that there is. What
+//! comes between two parts is known by the two parts; what differs from call to call (a name that comes again, a number) is found
+//! by its text. A piece of glue that ends one thing and begins another is cut by comparing what else may follow: `}]` behind the last call
+//! and `}, {` between two have `}` in common, which closes a call. Arrays and objects that are not written as JSON are taken apart the same way,
+//! one level inside the other. Nothing is looked for, so nothing must look as expected.
+//!
+//! **A layout** ([`Layout`]) is what llama.cpp learns: three shapes of calls, found by comparing two renders that differ in one
+//! fact, at the borders of markers. Its fields have names that hosts know, and formats made from it are llama.cpp's to the byte.
 //!
 //! | pass | asks | fills |
 //! | --- | --- | --- |
@@ -20,12 +38,19 @@
 //! | `workarounds` | nothing: knows some templates by their source | what their renders do not show |
 //! | `ending` | what follows the calls, and what stands between two | [`ToolsLayout::turn_end`], [`ToolsLayout::side_by_side`] |
 //!
-//! Nothing here knows what a marker looks like beyond its brackets, and nothing but `workarounds` knows a template.
-//! A probe that the template refuses teaches nothing, and the pass that needed it leaves its fields as they are: an
-//! analysis cannot fail, it can only find little. That is also all that a hostile template can do; its renders
-//! are bounded by the template stage and by [`crate::limits::PROBE_BYTES`], and all work on them is near linear.
+//! The probes are in `probe`, the differences in `diff`, the borders in `markup`. What was found comes with its [`Evidence`]: the two renders,
+//! where they differ, and the question that they answer.
 //!
-//! What was found comes with its [`Evidence`]: the two renders, where they differ, and the question that they answer.
+//! # Which of them is right
+//!
+//! Either is a claim. `crate::proof` puts it to the test: other messages than those learnt from are rendered and read back, and
+//! who reads most of them reads the template. So a reading may be wrong, but not unnoticed.
+//!
+//! # Knowledge
+//!
+//! Nothing here knows what a marker looks like beyond its brackets, and nothing but `workarounds` knows a template: each row says
+//! what the renders hide. Renders are bounded by the template stage, by [`crate::limits::PROBE_FUEL`] and
+//! [`crate::limits::PROBE_BYTES`], and all work on them is near linear.
 
 mod arguments;
 mod call_id;

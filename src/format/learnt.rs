@@ -142,7 +142,8 @@ impl<'a> Writer<'a> {
         let mut steps = vec![p.literal(spec.opening), self.reasoning()];
         if let Some(schema) = spec.response_schema() {
             let wrapped = self.edges(self.begin(), Place::Content).filter(|edge| !edge.glue.is_blank());
-            let open = p.choice(wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]).collect::<Vec<_>>());
+            let open =
+                p.choice(wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]).collect::<Vec<_>>());
             steps.extend([open, p.response(schema)]);
         } else {
             steps.push(self.content());

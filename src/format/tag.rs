@@ -107,7 +107,9 @@ impl Tag {
 
     /// Whether the region's text shows while it is still open.
     pub fn streams(self) -> bool {
-        matches!(self, Tag::Reasoning
+        matches!(
+            self,
+            Tag::Reasoning
                 | Tag::Content
                 | Tag::ToolArgs
                 | Tag::QuotedToolArgs

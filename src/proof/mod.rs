@@ -162,7 +162,8 @@ impl Proof {
                 return;
             }
             Ok(read) => {
-                let names = |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
+                let names =
+                    |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
                 loses_calls = names(&read.got.message) != names(&case.wanted);
                 (read.turn.clone(), shown(&read.got.message).to_string(), why(&case.wanted, &read))
             }

@@ -44,7 +44,8 @@ pub(super) fn counter(walk: &Walk) -> Option<Option<usize>> {
         let calls: Vec<_> = path.calls().collect();
         // The first call has no other in front of it.
         let inner = |call: &std::ops::Range<usize>| path.glue[call.start + 1..call.end].to_vec();
-        let tokens = |call: &std::ops::Range<usize>| path.parts[call.clone()].iter().map(|p| p.token).collect::<Vec<_>>();
+        let tokens =
+            |call: &std::ops::Range<usize>| path.parts[call.clone()].iter().map(|p| p.token).collect::<Vec<_>>();
         let outer: BTreeSet<&Glue> = calls.iter().skip(1).map(|call| &path.glue[call.start]).collect();
         let same = calls.windows(2).all(|two| tokens(&two[0]) != tokens(&two[1]) || inner(&two[0]) == inner(&two[1]));
         same && outer.len() <= 1
@@ -107,7 +108,8 @@ impl Calls {
         let shared = common_start(firsts.values().flatten().copied());
         let differ = firsts.values().flatten().any(|glue| **glue != shared);
         if differ && firsts.values().all(|glues| glues.len() == 1) {
-            let before = |(kind, glues): (ValueKind, BTreeSet<&Glue>)| Some((kind, glues.first()?.strip_prefix(&shared)?));
+            let before =
+                |(kind, glues): (ValueKind, BTreeSet<&Glue>)| Some((kind, glues.first()?.strip_prefix(&shared)?));
             self.befores = firsts.into_iter().filter_map(before).collect();
         }
     }
@@ -115,7 +117,9 @@ impl Calls {
     /// What is left of the glue in front of the name at `at` without what the kind of its value puts there.
     fn before_key(&self, path: &Path, at: usize, glue: &Glue) -> Option<Glue> {
         match path.parts.get(at + 1).map(|part| part.token) {
-            Some(Token::Value(kind)) => self.befores.get(&kind).map_or_else(|| Some(glue.clone()), |b| glue.strip_suffix(b)),
+            Some(Token::Value(kind)) => {
+                self.befores.get(&kind).map_or_else(|| Some(glue.clone()), |b| glue.strip_suffix(b))
+            }
             _ => Some(glue.clone()),
         }
     }
@@ -194,7 +198,11 @@ impl Calls {
                 true => self.behind_value(path, at - 1)?,
                 false => Glue::default(),
             };
-            let between = |pieces: &mut Vec<CallPiece>| if !glue.is_empty() { pieces.push(CallPiece::Glue(glue.clone())) };
+            let between = |pieces: &mut Vec<CallPiece>| {
+                if !glue.is_empty() {
+                    pieces.push(CallPiece::Glue(glue.clone()))
+                }
+            };
             match part.token {
                 Token::Value(_) => {}
                 Token::Key if members => {
@@ -206,7 +214,8 @@ impl Calls {
                     let slots = self.slots.clone();
                     let first = self.before_key(path, at, &glue)?;
                     let (next, nested) = (self.next.clone(), Nested::default());
-                    pieces.push(CallPiece::Members(Members { first, next, slots, nested }));
+                    let members = Members { first, next, slots, nested };
+                    pieces.push(CallPiece::Members(Box::new(members)));
                 }
                 Token::Name => {
                     between(&mut pieces);

@@ -111,7 +111,7 @@ pub enum CallPiece {
         quoted: bool,
     },
     /// The arguments one by one.
-    Members(Members),
+    Members(Box<Members>),
 }
 
 impl CallPiece {
@@ -233,7 +233,10 @@ impl TurnFormat {
             each(&reasoning.open);
             each(&reasoning.close);
         }
-        self.edges.iter().filter(|edge| edge.from != Place::Call && edge.to != Place::End).for_each(|edge| each(&edge.glue));
+        self.edges
+            .iter()
+            .filter(|edge| edge.from != Place::Call && edge.to != Place::End)
+            .for_each(|edge| each(&edge.glue));
         for form in &self.calls {
             for piece in &form.pieces {
                 match piece {
@@ -252,8 +255,14 @@ impl TurnFormat {
             }
             each(&form.close);
         }
-        self.edges.iter().filter(|edge| edge.from == Place::Call && edge.to != Place::End).for_each(|edge| each(&edge.glue));
-        self.edges.iter().filter(|edge| edge.to == Place::End && !self.is_stop(&edge.glue)).for_each(|edge| each(&edge.glue));
+        self.edges
+            .iter()
+            .filter(|edge| edge.from == Place::Call && edge.to != Place::End)
+            .for_each(|edge| each(&edge.glue));
+        self.edges
+            .iter()
+            .filter(|edge| edge.to == Place::End && !self.is_stop(&edge.glue))
+            .for_each(|edge| each(&edge.glue));
     }
 
     /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.
@@ -281,7 +290,8 @@ pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
     let whole = |sample: &Sample, walk: &parts::Walk| {
         (0..sample.calls.len()).all(|index| walk.parts.iter().any(|part| part.call == Some(index)))
     };
-    let most_calls = seen.iter().map(|(sample, walk)| if whole(sample, walk) { sample.calls.len() } else { 0 }).max()?;
+    let most_calls =
+        seen.iter().map(|(sample, walk)| if whole(sample, walk) { sample.calls.len() } else { 0 }).max()?;
     let longest = seen.iter().find(|(sample, _)| sample.calls.len() == most_calls);
     let counter = longest.and_then(|(_, walk)| calls::counter(walk)).flatten();
     let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;

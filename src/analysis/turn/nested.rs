@@ -49,7 +49,9 @@ pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(Va
     }
     // One in the other.
     if let (Some(array), Some(object)) = (&mut found.array, &mut found.object) {
-        let leaf = |container: &Container| container.slots.iter().find(|(kind, _)| *kind == ValueKind::Integer).map(|(_, s)| s.clone());
+        let leaf = |container: &Container| {
+            container.slots.iter().find(|(kind, _)| *kind == ValueKind::Integer).map(|(_, s)| s.clone())
+        };
         let (item, member) = (leaf(array)?, leaf(object)?);
         if let Some(seen) = see(json!([{(NAMES[0]): a}, {(NAMES[1]): b}]), true) {
             // The names stand where the leaves of other arrays do.
@@ -68,7 +70,9 @@ pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(Va
             let close = seen.between.strip_prefix(&item.close.and(&array.close));
             let close = close.and_then(|close| close.strip_suffix(&object.next));
             if let (Some(open), Some(close)) = (open, close) {
-                object.slots.push((ValueKind::Array, Slot { open, close, encoding: Encoding::Nested, ..Slot::default() }));
+                object
+                    .slots
+                    .push((ValueKind::Array, Slot { open, close, encoding: Encoding::Nested, ..Slot::default() }));
             }
         }
     }
@@ -86,7 +90,12 @@ impl Container {
         for slot in within.chain([argument]) {
             (slot.open, slot.close) = (slot.open.and(&rest.0), rest.1.and(&slot.close));
         }
-        let slot = Slot { open: open.strip_suffix(&own.0)?, close: close.strip_prefix(&own.1)?, encoding: Encoding::Nested, ..Slot::default() };
+        let slot = Slot {
+            open: open.strip_suffix(&own.0)?,
+            close: close.strip_prefix(&own.1)?,
+            encoding: Encoding::Nested,
+            ..Slot::default()
+        };
         (self.open, self.close) = own;
         Some(slot)
     }
@@ -132,14 +141,23 @@ fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -
         let after = inner.after.strip_prefix(&leaf.close)?.strip_suffix(&closes)?;
         let own = Glue::shared_end(&outer, &open);
         let end = common_start([&closes, &after]);
-        let slot = Slot { open: open.strip_suffix(&own)?, close: after.strip_prefix(&end)?, encoding: Encoding::Nested, ..Slot::default() };
+        let slot = Slot {
+            open: open.strip_suffix(&own)?,
+            close: after.strip_prefix(&end)?,
+            encoding: Encoding::Nested,
+            ..Slot::default()
+        };
         Some((own, end, slot))
     });
     let kind = if named { ValueKind::Object } else { ValueKind::Array };
     let argument = match split {
         Some((own, end, slot)) => {
-            let argument =
-                Slot { open: outer.strip_suffix(&own)?, close: closes.strip_prefix(&end)?, encoding: Encoding::Nested, ..Slot::default() };
+            let argument = Slot {
+                open: outer.strip_suffix(&own)?,
+                close: closes.strip_prefix(&end)?,
+                encoding: Encoding::Nested,
+                ..Slot::default()
+            };
             (container.open, container.close) = (own, end);
             container.slots.push((kind, slot));
             argument

@@ -18,7 +18,9 @@ pub(super) enum Token {
     Id,
     Name,
     /// All arguments of a call as one value: an object, or the text of one in quotes.
-    Arguments { quoted: bool },
+    Arguments {
+        quoted: bool,
+    },
     Key,
     Value(ValueKind),
 }
@@ -147,7 +149,8 @@ impl Finder<'_> {
         let marked = self.marks.mark_all(arguments);
         let starts = self.turn[from..].match_indices(['{', '"', '\'']).map(|(at, _)| from + at);
         // What belongs to a later call has other words; what is empty may belong to any.
-        let starts = starts.take_while(|at| *at < next || marked.as_object().is_some_and(|members| !members.is_empty()));
+        let starts =
+            starts.take_while(|at| *at < next || marked.as_object().is_some_and(|members| !members.is_empty()));
         // Python's objects are told member by member.
         let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok();
         for at in starts {

@@ -76,7 +76,7 @@ impl Words {
             ValueKind::Text => json!(["pebblug", "cobaltuv", "marblop", "granitof", "violetub", "orchidav"][index % 6]),
             ValueKind::Integer => json!(number),
             ValueKind::Number => json!(number as f64 + 0.0625),
-            ValueKind::Boolean => json!(index % 2 == 0),
+            ValueKind::Boolean => json!(index.is_multiple_of(2)),
             ValueKind::Null => Value::Null,
             ValueKind::Array => json!([format!("peachup{index}"), format!("grapeum{index}")]),
             ValueKind::Object => json!({"zorbel": format!("lemonar{index}"), "nerpul": number + 500}),
@@ -123,8 +123,12 @@ enum ReasoningIn {
 
 impl ReasoningIn {
     /// The usual one first.
-    const ALL: [ReasoningIn; 4] =
-        [ReasoningIn::Field("reasoning_content"), ReasoningIn::Field("thinking"), ReasoningIn::Field("reasoning"), ReasoningIn::Part];
+    const ALL: [ReasoningIn; 4] = [
+        ReasoningIn::Field("reasoning_content"),
+        ReasoningIn::Field("thinking"),
+        ReasoningIn::Field("reasoning"),
+        ReasoningIn::Part,
+    ];
 }
 
 impl<'t> Sampler<'t> {
@@ -147,7 +151,8 @@ impl<'t> Sampler<'t> {
             let sampler = Sampler { reasoning: *reasoning, ..sampler.clone() };
             let one_call = || vec![SampleCall::default()];
             let answers = [(true, Vec::new()), (false, one_call())];
-            let mut samples = answers.into_iter().map(|(speaks, calls)| Sample { thinks: true, speaks, calls, checked: true });
+            let mut samples =
+                answers.into_iter().map(|(speaks, calls)| Sample { thinks: true, speaks, calls, checked: true });
             // A list of parts that is printed as it is shows the words of the parts.
             let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
             samples.any(|sample| sampler.turn(&sample).is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn)))
@@ -214,8 +219,12 @@ impl<'t> Sampler<'t> {
             message[name] = text(THOUGHT).into();
         }
         let calls = sample.calls.iter().enumerate().map(|(index, call)| {
-            let arguments: Value =
-                call.arguments.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into();
+            let arguments: Value = call
+                .arguments
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), value.clone()))
+                .collect::<Map<_, _>>()
+                .into();
             let arguments = if marked { self.marks.mark_all(&arguments) } else { arguments };
             let arguments = if caps.object_arguments { arguments } else { arguments.to_string().into() };
             let function = json!({"name": SampleCall::name(index), "arguments": arguments});

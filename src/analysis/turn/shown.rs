@@ -25,7 +25,9 @@ impl TurnFormat {
                 row(&format!("argument: {}", kind.name()), slot("{key}", shown));
             }
             let nested = [("array", &members.nested.array), ("object", &members.nested.object)];
-            for (name, container) in nested.into_iter().filter_map(|(name, container)| Some((name, container.as_ref()?))) {
+            for (name, container) in
+                nested.into_iter().filter_map(|(name, container)| Some((name, container.as_ref()?)))
+            {
                 row(name, inside(container, if name == "object" { "{key}" } else { "" }));
             }
         }

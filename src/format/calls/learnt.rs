@@ -91,7 +91,7 @@ impl<'a> Call<'a> {
             let (head, rest) = head_of(form);
             let (first, pieces) = match rest.split_first() {
                 Some((CallPiece::Glue(first), rest)) => (first.clone(), rest),
-                Some((CallPiece::Members(Members { first, .. }), _)) => (first.clone(), rest),
+                Some((CallPiece::Members(members), _)) => (members.first.clone(), rest),
                 Some(_) => (Glue::default(), rest),
                 None => (form.close.clone(), rest),
             };
@@ -133,7 +133,9 @@ impl<'a> Call<'a> {
             Some(_) => parts.push(glue(p, &first, Some(self.tool), "")),
             None => return p.tool_close(glue(p, &first, Some(self.tool), "")),
         }
-        parts.extend(pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))));
+        parts.extend(
+            pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
+        );
         parts.push(p.tool_close(glue(p, &tail.form.close, Some(self.tool), "")));
         p.sequence(parts)
     }

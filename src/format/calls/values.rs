@@ -48,7 +48,7 @@ impl Values<'_> {
         let mut nested = Vec::new();
         let mut others: Vec<&Slot> = Vec::new();
         for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
-            let slot = of(kind).next().or(of(ValueKind::Integer).next()).or(of(ValueKind::Text).last());
+            let slot = of(kind).next().or(of(ValueKind::Integer).next()).or(of(ValueKind::Text).next_back());
             let Some(slot) = slot.filter(|slot| slot.before == *before) else { continue };
             let same = |known: &&Slot| (&known.open, &known.close) == (&slot.open, &slot.close);
             match slot.encoding {
@@ -64,7 +64,9 @@ impl Values<'_> {
         let close = |slot: &Slot| p.arg_close(glue_of(&slot.close));
         let mut ways: Vec<ExprId> = Vec::new();
         for (kind, slot) in nested {
-            ways.extend(self.container(kind, slot, member, depth).map(|all| p.sequence([rest(slot), all, close(slot)])));
+            ways.extend(
+                self.container(kind, slot, member, depth).map(|all| p.sequence([rest(slot), all, close(slot)])),
+            );
         }
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
             ways.push(p.sequence([rest(slot), p.null(types, close(slot))]));
@@ -111,7 +113,8 @@ impl Values<'_> {
                 let schema = member.schema.within(&["items"]);
                 let known = !schema.get().is_null();
                 let item = Member { rule: format!("{}-item", member.rule), ..Member::any() };
-                let item = Member { name: member.name, schema: if known { schema } else { item.schema.clone() }, ..item };
+                let item =
+                    Member { name: member.name, schema: if known { schema } else { item.schema.clone() }, ..item };
                 let (opens, value) = self.value(container, &item, depth);
                 p.sequence([between(&container.each), between(&opens), value])
             }
