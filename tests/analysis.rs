@@ -343,6 +343,18 @@ fn workarounds_know_a_template_by_its_source() {
     assert_eq!(by_workaround, 7, "two modes, four markers and the tokens");
 }
 
+/// A list of Python calls is none of the shapes that the passes look for; what they see of it is made of the probe's own words.
+#[test]
+fn calls_that_are_not_understood_are_not_there() {
+    let calls = "{{- '[' -}}{%- for c in m.tool_calls -%}{{- c.function.name ~ '(' -}}\
+                 {%- for k, v in c.function.arguments | items -%}{{- k ~ '=' ~ v -}}{%- endfor -%}{{- ')' -}}{%- endfor -%}{{- ']' -}}";
+    let found = study(&tool_turns(calls));
+    assert_eq!(found.layout.tools, Default::default());
+    assert_eq!((found.layout.function, found.layout.arguments), Default::default());
+    assert!(found.evidence.iter().all(|item| !item.field.starts_with("tools.")), "{:#?}", found.evidence);
+    assert!(!found.layout.assistant_start.is_empty());
+}
+
 #[test]
 fn all_that_was_learnt_has_evidence() {
     let calls =

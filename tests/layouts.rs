@@ -10,6 +10,7 @@ use std::path::Path;
 
 use chatparse::analysis::{Layout, analyze};
 use chatparse::template::Template;
+use chatparse::{ChatTemplate, Request, TemplateOptions};
 use serde_json::{Map, Value, json};
 
 fn learnt(path: &Path) -> Value {
@@ -41,4 +42,87 @@ fn layouts_of_real_templates() {
     if update {
         fs::write(&path, updated).expect("the snapshot can be written");
     }
+}
+
+/// Pieces of what probes say; `src/analysis/probe.rs` has the whole.
+const SAID: &[&str] = &[
+    "Umbrellas",
+    "stock?",
+    "Windows, first",
+    "clean them?",
+    "All of them",
+    "I can tell",
+    "Reckoning",
+    "the shelf",
+    "FF_",
+    "_FF",
+    "SS_",
+    "_SS",
+    "AA_",
+    "_AA",
+    "BB_",
+    "_BB",
+    "function_one",
+    "function_two",
+    "argument_one",
+    "argument_two",
+    "XXX",
+    "YYY",
+    "call0000",
+    "call9999",
+];
+
+/// What of a template's layout, and of what it makes of a request, a probe has said.
+fn said(source: &str, learn_only: bool) -> Vec<String> {
+    let options = TemplateOptions { learn_only, ..TemplateOptions::default() };
+    let template = ChatTemplate::with_options(source, &options).expect("the template compiles");
+    let layout = &template.analysis().layout;
+    // An id that is known for one: the model writes its own in its place.
+    let id = Some(&layout.call_id.example).filter(|id| !id.is_empty());
+    let is_said = |text: &str| {
+        let text = id.map_or(text.to_owned(), |id| text.replace(id, ""));
+        SAID.iter().any(|piece| text.contains(piece))
+    };
+    let mut texts: Vec<(String, String)> =
+        layout.fields().into_iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+    let tool = json!({"type": "function", "function": {"name": "weather", "description": "The weather.", "parameters":
+        {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}});
+    for (tools, enable_thinking) in [(json!([]), true), (json!([tool]), true), (json!([tool]), false)] {
+        let request = json!({"messages": [{"role": "user", "content": "Rain?"}], "tools": tools, "reasoning_format": "auto",
+            "enable_thinking": enable_thinking, "now": 0});
+        let Ok(params) = template.params(&Request::from_json(&request).expect("a request")) else { continue };
+        let json = params.to_json();
+        let json = json.as_object().expect("an object").clone();
+        texts.extend(
+            json.into_iter().filter(|(name, _)| name != "prompt").map(|(name, value)| (name, value.to_string())),
+        );
+    }
+    texts.into_iter().filter(|(_, text)| is_said(text)).map(|(name, text)| format!("{name}: {text}")).collect()
+}
+
+#[test]
+fn no_word_of_a_probe_is_in_a_marker() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for folder in ["templates", "../shared/templates", "../shared/templates-wild"] {
+        let Ok(entries) = fs::read_dir(here.join(folder)) else {
+            println!("skipped: no {folder}");
+            continue;
+        };
+        for path in entries.map(|entry| entry.expect("an entry").path()) {
+            if path.extension().is_none_or(|extension| extension != "jinja") {
+                continue;
+            }
+            let source = fs::read_to_string(&path).expect("the template is text");
+            for learn_only in [false, true] {
+                let found = said(&source, learn_only);
+                wrong
+                    .extend(found.iter().map(|found| format!("{} (learn_only {learn_only}): {found}", path.display())));
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count} templates");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

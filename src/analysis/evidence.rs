@@ -207,6 +207,42 @@ impl<'t> Study<'t> {
         self.change(Source::Layout, change);
     }
 
+    /// Forgets what the pass has not understood. What a probe says is the probe's and in no marker; where it is in one, neither that
+    /// marker nor those beside it are what they seem to be.
+    pub(super) fn settle(&mut self) {
+        let wrong: Vec<&str> = self.said().collect();
+        if wrong.is_empty() {
+            return;
+        }
+        wrong.into_iter().for_each(|field| self.layout.forget(field));
+        let before = std::mem::replace(&mut self.fields, self.layout.fields());
+        let forgotten =
+            |item: &Evidence| before.iter().zip(&self.fields).any(|(old, new)| old.0 == item.field && old != new);
+        self.evidence.retain(|item| !forgotten(item));
+        debug_assert_eq!(self.said().next(), None, "what was forgotten says nothing");
+    }
+
+    /// The fields in which the pass has put something that a probe says. An id that is known for one is meant to be there.
+    fn said(&self) -> impl Iterator<Item = &'static str> {
+        let id = match &*self.layout.call_id.example {
+            "" => None,
+            id => Some(id),
+        };
+        let said = move |text: &str| match id {
+            None => probe::is_said_in(text),
+            Some(id) => probe::is_said_in(&text.replace(id, "")),
+        };
+        let says = move |value: &Value| match value {
+            Value::String(text) => said(text),
+            Value::Array(items) => items.iter().filter_map(Value::as_str).any(said),
+            _ => false,
+        };
+        let found = |field: &str| {
+            self.evidence.iter().rev().take_while(|item| item.pass == self.pass).any(|item| item.field == field)
+        };
+        self.fields.iter().filter(move |(field, value)| found(field) && says(value)).map(|(field, _)| *field)
+    }
+
     fn change(&mut self, source: Source, change: impl FnOnce(&mut Layout)) {
         change(&mut self.layout);
         let fields = self.layout.fields();

@@ -41,6 +41,9 @@
 //! The probes are in `probe`, the differences in `diff`, the borders in `markup`. What was found comes with its [`Evidence`]: the two renders,
 //! where they differ, and the question that they answer.
 //!
+//! Nothing that a probe says can be a marker. Where it ends up in one, the pass has not understood what it saw: what it has found
+//! of that part of a turn is forgotten, and a template whose calls have no shape that the passes know has none.
+//!
 //! # Which of them is right
 //!
 //! Either is a claim. `crate::proof` puts it to the test: other messages than those learnt from are rendered and read back, and
@@ -117,6 +120,7 @@ pub fn analyze(template: &Template, learn_only: bool) -> Analysis {
         }
         study.enter(name);
         pass(&mut study);
+        study.settle();
     }
     study.finish()
 }

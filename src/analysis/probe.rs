@@ -38,6 +38,31 @@ pub(super) const ID: &str = "call00001";
 const ID_OF_SECOND: &str = "call00002";
 const ID_CHANGED: &str = "call99999";
 
+/// What probes say, in pieces that no template says: each is a part of one of the words above.
+const PIECES: &[&str] = &[
+    "Umbrellas",
+    "do you stock",
+    "Windows, first",
+    "do you clean",
+    "All of them",
+    "as I can tell",
+    "Reckoning",
+    "on the shelf",
+    "function_one",
+    "function_two",
+    "argument_one",
+    "argument_two",
+    VALUE,
+    OTHER_VALUE,
+    ID_ROOT,
+    ID_CHANGED,
+];
+
+/// Whether something that a probe says is in `text`.
+pub(super) fn is_said_in(text: &str) -> bool {
+    PIECES.iter().any(|piece| text.contains(piece))
+}
+
 /// How an id that a probe gives to a call can be recognised, whichever call it is.
 pub(super) const ID_ROOT: &str = "call0000";
 
