@@ -215,7 +215,9 @@ impl<'a> Writer<'a> {
         }
         rest.push(self.close(&[Place::Call]));
         if let Some(edge) = self.edges(&[Place::Call], Place::Content).next() {
-            let text = p.content(p.until_any(self.marks_of_end()));
+            // The end of the turn is no content only because calls may have some behind them.
+            let marks = self.marks_of_end().into_iter().chain(heads(&turn.end));
+            let text = p.content(p.until_any(marks));
             rest.push(p.optional(p.sequence([glue(p, &edge.glue, None, ""), text])));
         }
         let rest = p.rule("calls", p.sequence(rest));

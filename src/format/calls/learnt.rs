@@ -261,8 +261,8 @@ impl Arguments<'_> {
             return p.sequence([p.arg_text(p.until_any(ends)), p.arg_close(close)]);
         }
         if ends.is_empty() {
-            let behind = [Some(&self.members.next), self.close];
-            ends = behind.into_iter().flatten().flat_map(text::heads).collect();
+            let behind = [Some(&self.members.next), self.close].into_iter().flatten();
+            ends = behind.flat_map(|behind| text::heads(&spelled.and(behind))).collect();
         }
         let end = p.and(p.choice(ends.iter().map(|end| p.literal(&**end)).collect::<Vec<_>>()));
         let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);

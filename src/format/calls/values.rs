@@ -159,7 +159,8 @@ impl Values<'_> {
         let raw = |slot: &Slot| {
             let mut ends = text::heads(&slot.close);
             if ends.is_empty() {
-                ends = [&container.next, &container.close].into_iter().flat_map(text::heads).collect();
+                let behind = [&container.next, &container.close].into_iter();
+                ends = behind.flat_map(|behind| text::heads(&slot.close.and(behind))).collect();
             }
             let close = p.arg_close(glue(p, &slot.close, Some(self.tool), member.name));
             p.sequence([p.arg_text(p.until_any(ends)), close])
