@@ -1,0 +1,113 @@
+//! Templates that nobody has seen before: each writes turns in a way of its own, and what it writes must be read back, whole
+//! and byte by byte, and be allowed by its grammar.
+
+mod check;
+mod messages;
+
+use check::Shape;
+use messages::Kind;
+
+/// One test for each shape: everything that it can express comes back.
+macro_rules! whole {
+    ($($name:ident: $kind:ident($end:literal $(, $field:ident: $value:expr)*);)*) => {$(
+        #[test]
+        fn $name() {
+            const SOURCE: &str = include_str!(concat!("templates/", stringify!($name), ".jinja"));
+            let shape = Shape { $($field: $value,)* ..Shape::$kind(SOURCE, $end) };
+            for learn_only in [true, false] {
+                assert_none(shape.misread(learn_only));
+                assert_none(shape.refused(learn_only));
+                assert_none(shape.made_up(learn_only));
+            }
+        }
+    )*};
+}
+
+/// One test for each template that writes what cannot be read, with the reason: its calls stay the text that they are.
+macro_rules! text {
+    ($($name:ident: $end:literal, $reason:literal;)*) => {$(
+        #[doc = $reason]
+        #[test]
+        fn $name() {
+            let shape = Shape::new(include_str!(concat!("templates/", stringify!($name), ".jinja")), $end);
+            for learn_only in [true, false] {
+                assert_none(shape.invented(learn_only));
+                assert_none(shape.made_up(learn_only));
+            }
+        }
+    )*};
+}
+
+/// Shows the first few.
+#[track_caller]
+fn assert_none(wrong: Vec<String>) {
+    let few: Vec<&str> = wrong.iter().take(3).map(String::as_str).collect();
+    assert!(wrong.is_empty(), "{} in all\n{}", wrong.len(), few.join("\n"));
+}
+
+/// All arrays and objects.
+const ARRAYS: [Kind; 6] =
+    [Kind::Array, Kind::Object, Kind::Nested, Kind::NestedQuotes, Kind::EmptyArray, Kind::EmptyObject];
+
+/// What a template cannot write that replaces signs of markup, in texts and in JSON.
+const ESCAPED: [Kind; 9] =
+    [Kind::Quotes, Kind::Markup, Kind::Signs, ARRAYS[0], ARRAYS[1], ARRAYS[2], ARRAYS[3], ARRAYS[4], ARRAYS[5]];
+
+whole! {
+    blocks_by_index: new("<~over~>\n");
+    yaml_lines: new("<eot>\n");
+    arguments_first_json: that_thinks("[stop]\n");
+    arguments_first_tagged: that_thinks("</turn>\n");
+    name_in_closing: that_thinks("<|done|>");
+    name_in_both_ends: new("[[eot]]\n");
+    types_behind_names: that_thinks("</assistant>\n");
+    types_before_names: new("</turn>\n");
+    nested_xml: that_thinks("<fin>\n");
+    python_fence: that_thinks("::end::\n", python: true);
+    tool_lines: new("<end of turn>\n");
+    table: new("<|stop|>\n");
+    bullets: that_thinks("\n== end ==\n");
+    typed_blocks: that_thinks("<|over|>");
+    headers: that_thinks("## end\n");
+    content_behind: new("</turn>\n");
+    wrapped_beside_reasoning: that_thinks("</turn>\n");
+    ids_in_front: new("</turn>\n", ids: true);
+    ids_behind: new("<|end|>", ids: true);
+    ids_in_attributes: new("</turn>\n", ids: true);
+    arguments_as_string: new("</turn>\n");
+    s_expressions: that_thinks("(end)\n");
+    channels: that_thinks("@@over\n");
+    ini: new("[[end]]\n");
+    semicolons: that_thinks("</turn>\n");
+    query_strings: new("</turn>\n", lost: &[Kind::Signs], barred: &[Kind::Markup]);
+    opened_thought: that_thinks("{end}\n");
+    switched_thought: that_thinks("</turn>\n");
+    nulls_left_out: that_thinks("</turn>\n", drops_nulls: true);
+    pairs: that_thinks("<|end|>");
+    raw_lines: that_thinks("</turn>\n");
+    counted_calls: new("</turn>\n");
+    // Texts with signs of markup are written with escapes that nothing tells.
+    escaped_texts: new("</turn>\n", lost: &ESCAPED);
+    // Reasoning behind content is read as a part of it.
+    thought_behind: that_thinks("</turn>\n", thought_behind: Some(["<because>", "</because>"]));
+    always_wrapped: that_thinks("<|end|>");
+    // Nothing but the indentation tells where an array or object ends.
+    block_yaml: new("</turn>\n", lost: &ARRAYS);
+    python_objects: that_thinks("</turn>\n", python: true);
+    one_call: that_thinks("</turn>\n");
+}
+
+text! {
+    values_by_length: "</turn>\n", "The length of each value stands in front of it: no expression counts.";
+    names_behind_values: "</turn>\n", "The name of an argument stands behind its value, but an argument is a name and then a value.";
+}
+
+#[test]
+fn switched_thought_when_it_is_off() {
+    let source = include_str!("templates/switched_thought.jinja");
+    let shape = Shape { enable_thinking: false, ..Shape::new(source, "</turn>\n") };
+    for learn_only in [true, false] {
+        assert_none(shape.misread(learn_only));
+        assert_none(shape.refused(learn_only));
+    }
+}
