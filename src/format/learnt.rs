@@ -144,12 +144,16 @@ impl<'a> Writer<'a> {
             let wrapped = self.edges(self.begin(), Place::Content).filter(|edge| !edge.glue.is_blank());
             let open =
                 p.choice(wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]).collect::<Vec<_>>());
-            steps.extend([open, p.response(schema)]);
+            steps.extend([open, p.response(schema), self.close(&[Place::Content])]);
         } else {
+            // What closes the last text of a turn does not stand behind calls.
+            let close = self.close(&[Place::Content]);
             steps.push(self.content());
-            if self.callable {
-                steps.push(p.calls(spec, self.calls()));
-            }
+            steps.push(match self.callable {
+                true if spec.call_required() => self.calls(),
+                true => p.choice([self.calls(), close]),
+                false => close,
+            });
         }
         steps.extend([self.end(), p.end()]);
         p.sequence(steps)
@@ -218,7 +222,8 @@ impl<'a> Writer<'a> {
             // The end of the turn is no content only because calls may have some behind them.
             let marks = self.marks_of_end().into_iter().chain(heads(&turn.end));
             let text = p.content(p.until_any(marks));
-            rest.push(p.optional(p.sequence([glue(p, &edge.glue, None, ""), text])));
+            let close = self.close(&[Place::Content]);
+            rest.push(p.optional(p.sequence([glue(p, &edge.glue, None, ""), text, close])));
         }
         let rest = p.rule("calls", p.sequence(rest));
         // Where the same stands behind other white space, that depends on what comes before.
@@ -252,14 +257,14 @@ impl<'a> Writer<'a> {
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())
     }
 
-    /// The end of a text, and the end of a turn where the model spells it out. A grammar leaves that to the token.
+    /// The end of a turn where the model spells it out. A grammar leaves that to the token.
     fn end(&self) -> ExprId {
         let p = self.p;
         let spelled = match self.turn.end.is_blank() {
             true => p.empty(),
             false => p.optional(p.sequence([p.space(), glue(p, &self.turn.end, None, ""), p.markup_ends()])),
         };
-        p.sequence([self.close(&[Place::Content]), p.tolerated(p.sequence([spelled, p.space()]))])
+        p.tolerated(p.sequence([spelled, p.space()]))
     }
 
     /// Whether calls are told by a marker, so that one of an unknown tool is one, too.
