@@ -150,7 +150,7 @@ fn with_counter(text: &str, number: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(&digits) {
-        let inside = |c: char| c.is_alphanumeric() || c == '_';
+        let inside = |c: char| c.is_alphanumeric() || c == '_' || SIGNS.contains(&c);
         let alone = !before.ends_with(inside) && !after.starts_with(inside);
         out.push_str(before);
         match alone {
