@@ -10,12 +10,15 @@ use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
-/// Whether this text tells by itself that something of the template follows: it has a marker, or a word that goes into a sign.
+/// Whether this text tells by itself that something of the template follows: it has a marker, or begins one, as `<call name="`
+/// does, or has a word that goes into a sign.
 pub(in crate::format) fn is_strong(glue: &Glue) -> bool {
     let text = glue.head().trim_start();
     let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|at| *at >= 3);
     let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
-    glue.markers().next().is_some() || runs_on
+    let name = text.rsplit_once('<').map_or("", |(_, open)| open.trim_start_matches(['|', '/']));
+    let begins = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len()) >= 2;
+    glue.markers().next().is_some() || begins || runs_on
 }
 
 /// The texts at which content ends in front of a call on this edge.
