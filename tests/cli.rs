@@ -229,7 +229,7 @@ fn inspect_says_who_reads_and_how_well() {
     reads(&shown, &["  reader     kimi-k2, a known family of templates\n", back, "(not used)\n"]);
     assert!(!shown.contains("how it writes"), "{shown}");
     let shown = run(&["inspect", "gpt-oss", "--learn-only"]).succeeded();
-    reads(&shown, &["  reader     the learnt layout\n", "  not        content (", "more: see chatparse lint\n"]);
+    reads(&shown, &["  reader     the learnt turn\n", "how it writes\n", "  prompt → content   "]);
 
     let json = json_of(&run(&["inspect", "kimi-k2", "--json"]).succeeded());
     assert_eq!((&json["reader"], &json["proof"]["read_back"]), (&json!("kimi-k2"), &json["proof"]["cases"]));
@@ -395,15 +395,15 @@ fn replay_tells_learnt_from_known() {
     let scenario = |learn_only: bool| {
         json!({
             "id": learn_only,
-            "template_source": chatparse::builtin::find("gpt-oss").unwrap().source,
+            "template_source": chatparse::builtin::find("gemma-4").unwrap().source,
             "learn_only": learn_only,
             "request": json_of(WEATHER),
-            "outputs": ["<|channel|>final<|message|>Hello"],
+            "outputs": ["Hello"],
         })
     };
     let input = [false, true, false].map(|learn_only| scenario(learn_only).to_string()).join("\n");
     let answers = run_with(&["replay"], input.as_bytes()).succeeded();
-    let known = answers.lines().map(|line| json_of(line)["parses"][0]["message"]["content"] == "Hello");
+    let known = answers.lines().map(|line| json_of(line)["params"]["format"] == "peg-gemma4");
     assert_eq!(known.collect::<Vec<_>>(), [true, false, true]);
 }
 

@@ -77,7 +77,13 @@ fn comes_back(template: &ChatTemplate) {
             let output = all.strip_prefix(&params.prompt).unwrap_or_else(|| panic!("{all:?}"));
             let (message, status) = parse(&params.parser, output.as_bytes(), false);
             let parsed: Vec<_> =
-                calls.iter().map(|(name, arguments)| json!({"name": name, "arguments": arguments, "id": ""})).collect();
+                calls.iter().map(|(name, arguments)| json!({"name": name, "arguments": arguments})).collect();
+            let mut message = message;
+            for call in message["calls"].as_array_mut().unwrap() {
+                let id = call.as_object_mut().unwrap().remove("id");
+                // Where the template writes it, it is the call's.
+                assert!(id.is_some_and(|id| id == "" || output.contains(id.as_str().unwrap())), "{output:?}");
+            }
             assert_eq!(message, json!({"reasoning": "", "content": content, "calls": parsed}), "{output:?}");
             assert_eq!(status, Status::Complete, "{output:?}");
             assert_eq!(check_streaming(&params.parser, output.as_bytes(), true), [""; 0], "{output:?}");

@@ -73,9 +73,10 @@ impl Candidate {
         }
     }
 
-    /// What it has read: first what is in its format, then what came back at all.
-    fn score(&self) -> [usize; 2] {
-        [self.proof.read_back - self.proof.recovered, self.proof.read_back]
+    /// What it has read: first what is in its format, then what came back at all, then what came at least not as another call.
+    fn score(&self) -> [usize; 3] {
+        let misread = self.proof.failures.iter().filter(|failure| failure.misreads_calls).count();
+        [self.proof.read_back - self.proof.recovered, self.proof.read_back, self.proof.cases - misread]
     }
 
     /// Whether it has read all that there was, calls among it if there are any to read.
@@ -104,7 +105,7 @@ pub(crate) fn choose(taught: &Taught, readers: &[Reader]) -> Choice {
     }
     let mut open: Vec<usize> = (0..candidates.len()).collect();
     for round in ROUNDS {
-        let mut most = [0; 2];
+        let mut most = [0; 3];
         let mut taken = None;
         for &index in &open {
             let candidate = &mut candidates[index];

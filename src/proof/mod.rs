@@ -76,6 +76,8 @@ pub struct Failure {
     pub why: String,
     /// Whether a call is missing, or has another name.
     pub loses_calls: bool,
+    /// Whether a call came that was not wanted like that.
+    pub misreads_calls: bool,
 }
 
 impl Proof {
@@ -153,7 +155,7 @@ impl Proof {
         let case = exam.case(probe, thinking);
         let Ok(case) = &*case else { return };
         let read = reading.read(exam, probe, thinking, turn);
-        let mut loses_calls = true;
+        let (mut loses_calls, mut misreads_calls) = (true, false);
         let (turn, got, why) = match read {
             Ok(read) if read.verdict != Verdict::Other => {
                 self.read_back += 1;
@@ -165,12 +167,23 @@ impl Proof {
                 let names =
                     |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
                 loses_calls = names(&read.got.message) != names(&case.wanted);
+                misreads_calls = !read.got.message.tool_calls.is_empty()
+                    && shown(&read.got.message)["tool_calls"] != shown(&case.wanted)["tool_calls"];
                 (read.turn.clone(), shown(&read.got.message).to_string(), why(&case.wanted, &read))
             }
             Err(error) => (turn.text.clone(), String::new(), error.to_string()),
         };
         let wanted = shown(&case.wanted).to_string();
-        self.failures.push(Failure { probe: exam.probes()[probe].name, thinking, turn, wanted, got, why, loses_calls });
+        self.failures.push(Failure {
+            probe: exam.probes()[probe].name,
+            thinking,
+            turn,
+            wanted,
+            got,
+            why,
+            loses_calls,
+            misreads_calls,
+        });
     }
 }
 

@@ -207,7 +207,7 @@ mod tests {
     fn echoes_and_counters_are_signs() {
         let echoes = Echoes { name: "f", key: "", counter: Some(1) };
         let glue = Glue::new("</f> 1 f1 x1:1", echoes).unwrap();
-        assert_eq!(glue.shown(), "</{name}> {number} {name}{number} x1:{number}");
+        assert_eq!(glue.shown(), "</{name}> {number} {name}1 x1:{number}");
         let pieces: Vec<GluePiece> = glue.pieces().collect();
         assert_eq!(pieces[..3], [GluePiece::Text("</"), GluePiece::Name, GluePiece::Text("> ")]);
         assert_eq!(Glue::new("\u{e000}", echoes), None);

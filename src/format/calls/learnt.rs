@@ -111,6 +111,9 @@ impl<'a> Call<'a> {
     fn group(&self, head: &[CallPiece], tails: &[Tail]) -> ExprId {
         let p = self.p;
         let shared = Glue::common_start(tails.iter().map(|tail| &tail.first));
+        // A quote behind the name is enough.
+        let quote = shared.head().chars().next().filter(|first| matches!(first, '"' | '\''));
+        let shared = quote.map_or(shared, |quote| Glue::from(&*quote.to_string()));
         let mut parts = vec![p.tool_open(p.empty())];
         parts.extend(head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None)));
         parts.push(match shared.is_blank() {
