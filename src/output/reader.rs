@@ -307,7 +307,11 @@ impl CaptureReader {
             Tag::QuotedToolArgs => {
                 let mut json = std::mem::take(&mut self.scratch);
                 json.clear();
-                to = from + push_unquoted(&lossy(bytes), &mut json).min(bytes.len());
+                let text = lossy(bytes);
+                let read = push_unquoted(&text, &mut json);
+                // Half an escape that nothing follows is text.
+                json.push_str(if whole { &text[read..] } else { "" });
+                to = from + if whole { bytes.len() } else { read.min(bytes.len()) };
                 self.object(Text::Owned(&json), from..to, sink);
                 self.scratch = json;
             }
