@@ -25,6 +25,12 @@ pub const RENDER_FUEL: u64 = 20_000_000;
 /// The same for a render that asks a template how it writes: there are some hundred of them, each of a few messages.
 pub const PROBE_FUEL: u64 = 500_000;
 
+/// Longest turn that is learnt from, in bytes. A template writes a few hundred for what it is asked.
+pub const TURN_BYTES: usize = 64 << 10;
+
+/// Places in a turn at which a value is looked for.
+pub const VALUE_STARTS: usize = 256;
+
 /// Bytes that one render may build, counting every intermediate text: bounds memory where the output is still short.
 pub const RENDER_BYTES: usize = 512 << 20;
 

@@ -8,6 +8,7 @@ use super::glue::{Echoes, Glue};
 use super::literal;
 use super::sample::{IDS, REPLY, Sample, SampleCall, THOUGHT};
 use super::{Encoding, ValueKind};
+use crate::limits::VALUE_STARTS;
 use crate::template::Marks;
 
 /// A part of a turn.
@@ -153,7 +154,7 @@ impl Finder<'_> {
             starts.take_while(|at| *at < next || marked.as_object().is_some_and(|members| !members.is_empty()));
         // Python's objects are told member by member.
         let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok();
-        for at in starts {
+        for at in starts.take(VALUE_STARTS) {
             let Some((value, length)) = literal::read(&self.turn[at..]) else { continue };
             if value == marked && is_json(&self.turn[at..at + length]) {
                 return Some((at..at + length, false));
@@ -177,13 +178,17 @@ impl Finder<'_> {
                     let as_it_is = self.turn[marked.clone()] == self.marks.mark(value.as_str().unwrap_or_default());
                     as_it_is.then_some(marked)
                 }
-                Encoding::Quoted => Some(marked.start.checked_sub(1)?..marked.end + 1),
+                Encoding::Quoted => {
+                    let start = marked.start.checked_sub(1)?;
+                    let (text, length) = literal::read(self.turn.get(start..)?)?;
+                    (text == self.marks.mark_all(value)).then_some(start..start + length)
+                }
             };
         }
         let marked = self.marks.mark_all(value);
         if value.is_array() || value.is_object() {
             let starts = region.match_indices(['[', '{']).map(|(at, _)| at);
-            return starts.into_iter().find_map(|at| {
+            return starts.take(VALUE_STARTS).find_map(|at| {
                 let (read, length) = literal::read(&region[at..])?;
                 (read == marked).then(|| within(at, length))
             });

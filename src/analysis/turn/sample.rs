@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{Glue, ValueKind};
-use crate::limits::PROBE_BYTES;
+use crate::limits::{PROBE_BYTES, TURN_BYTES};
 use crate::template::{Conversation, Marks, Template};
 
 /// What the user says.
@@ -175,7 +175,7 @@ impl<'t> Sampler<'t> {
             return None;
         }
         let marked = self.marks.unescaped(&marked).into_owned();
-        let behind = marked.strip_prefix(&*self.bare)?;
+        let behind = marked.strip_prefix(&*self.bare).filter(|behind| behind.len() <= TURN_BYTES)?;
         // A prompt may open more than the history shows.
         let shared = Glue::common_start([&Glue::from(behind), &Glue::from(&*self.opening)]).head().len();
         // Behind a prompt that closes the reasoning at once there is none.
