@@ -24,7 +24,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("stream", &["error", "message", "peg", "format", "output", "fallback", "parser"]),
     ("format_cache", &["error", "limits", "message", "grammar", "format", "parser"]),
     ("reader", &["error", "message", "template", "analysis", "format"]),
-    ("proof", &["error", "message", "template", "format", "parser", "stream", "reader"]),
+    ("proof", &["error", "limits", "message", "template", "format", "parser", "stream", "reader"]),
     (
         "chat",
         &[

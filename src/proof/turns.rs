@@ -8,15 +8,17 @@
 use std::rc::Rc;
 
 use super::messages::{self, Probe, THOUGHT_WORD, Thinking, WORD};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::PROBE_BYTES;
 use crate::message::{Message, Request};
 use crate::reader::{Prompts, Reader, Taught};
 use crate::template::Template;
 
 /// Longest marker that may end a turn, in bytes.
 const MARKER: usize = 64;
-/// Longest end of a turn that is looked at, in bytes.
+/// Longest end of a turn that is looked at, in bytes, and most places in it where it may begin.
 const END: usize = 200;
+const ENDS: usize = 16;
 
 /// All messages for a template, rendered as somebody asks for them, once for all readers that want the same prompts.
 pub(crate) struct Exam<'t> {
@@ -103,6 +105,10 @@ impl<'t> Exam<'t> {
 
     fn new_case(&self, asked: &Asked, whole: Message) -> Result<Case> {
         let rendered = self.render(&asked.request, &whole)?;
+        if rendered.len() > PROBE_BYTES {
+            let message = format!("the template writes {} bytes for one short message", rendered.len());
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
         let begin = rendered.starts_with(&asked.prompts.prompt.prompt).then_some(asked.prompts.prompt.prompt.len());
         // What a template leaves out cannot come back.
         let mut wanted = whole.clone();
@@ -194,7 +200,8 @@ fn shared_end(a: &str, b: &str) -> usize {
 /// Where in `text` its end may begin, the earliest place first: within the last `end` bytes.
 fn ends(text: &str, end: usize) -> Vec<usize> {
     let from = text.len() - end.min(END);
-    (from..=text.len()).filter(|&at| text.is_char_boundary(at) && is_border(text, at)).collect()
+    let borders = (from..=text.len()).filter(|&at| text.is_char_boundary(at) && is_border(text, at));
+    borders.take(ENDS).collect()
 }
 
 /// How long the last marker is, with the white space around it.
