@@ -955,7 +955,7 @@ chat_status chat_template_caps_json(const chat_template *template_,
                                     chat_error **error);
 
 /**
- * The name of what reads the model's output: `layout` for what was learnt of the template, otherwise the name of a family of
+ * The name of what reads the model's output: `layout` or `turn` for what was learnt of the template, else the name of a family of
  * templates that is known. Where there are several ways to read it, the first call lets them read what the template renders
  * until one has turned out best, which takes some ten renders; so does the first `chat_params_from_template`, unless this was
  * called before. Later calls return the same.

@@ -145,7 +145,7 @@ func (t *Template) Close() error {
 	return nil
 }
 
-// Reader is what reads the model's output: "layout", or the name of a family of templates.
+// Reader is what reads the model's output: "layout" or "turn", or the name of a family of templates.
 func (t *Template) Reader() (string, error) {
 	defer runtime.KeepAlive(t)
 	var out C.chat_str

@@ -171,7 +171,7 @@ class Template(_Object):
 
     @property
     def reader(self) -> str:
-        """What reads the model's output: `layout`, or the name of a family of templates."""
+        """What reads the model's output: `layout` or `turn`, or the name of a family of templates."""
         return _fill(_template_reader, self._handle).decode()
 
     def proof(self) -> Mapping:
