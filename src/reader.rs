@@ -118,7 +118,7 @@ pub(crate) struct Taught {
     /// Nothing is known but what the template shows.
     learn_only: bool,
     analysis: OnceLock<Analysis>,
-    /// With thinking off, and on.
+    /// With thinking off, and on; a template without that switch writes all of them as with thinking on.
     turns: [OnceLock<Option<TurnFormat>>; 2],
 }
 
@@ -133,6 +133,7 @@ impl Taught {
 
     /// How turns are written in this way to think; `None` where that could not be learnt.
     pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
+        let thinking = thinking || !self.template.knows_thinking_switch();
         self.turns[usize::from(thinking)].get_or_init(|| turn::learn(&self.template.probing(), thinking)).as_ref()
     }
 

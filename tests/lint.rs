@@ -1,7 +1,12 @@
 //! What templates write is read back, and a template that writes something else is told where.
 
+#[path = "support/turns.rs"]
+mod turns;
+
 use chatparse::lint::{Outcome, Thinking, lint};
 use chatparse::{ChatTemplate, builtin};
+
+use turns::source;
 
 /// Built-in templates that cannot say everything, and why.
 const EXCEPTIONS: &[(&str, &str)] =
@@ -23,17 +28,8 @@ fn built_in_templates_are_read_back() {
     }
 }
 
-/// Turns `<|role|>…<|end|>`; `said` prints an assistant's message, `opening` the start of its turn.
 fn template(said: &str, opening: &str) -> ChatTemplate {
-    let source = [
-        "{%- for m in messages -%}{{- '<|' ~ m.role ~ '|>' -}}{%- if m.role == 'assistant' -%}",
-        said,
-        "{%- else -%}{{- m.content -}}{%- endif -%}{{- '<|end|>' -}}{%- endfor -%}",
-        "{%- if add_generation_prompt -%}{{- '",
-        opening,
-        "' -}}{%- endif -%}",
-    ];
-    ChatTemplate::new(&source.concat(), "", "").expect("the template compiles")
+    ChatTemplate::new(&source(said, opening), "", "").expect("the template compiles")
 }
 
 const CALLS: &str = "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- '<call>{\"name\": \"' ~ c.function.name ~ \

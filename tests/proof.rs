@@ -1,21 +1,13 @@
 //! What a template writes is read back, and who reads it best does.
 
+#[path = "support/turns.rs"]
+mod turns;
+
 use chatparse::format::family_of;
 use chatparse::proof::Thinking;
 use chatparse::{ChatTemplate, Reader, Request, TemplateOptions, builtin};
 
-/// Turns `<|role|>…<|end|>`; `said` prints an assistant's message, `opening` the start of its turn.
-fn source(said: &str, opening: &str) -> String {
-    [
-        "{%- for m in messages -%}{{- '<|' ~ m.role ~ '|>' -}}{%- if m.role == 'assistant' -%}",
-        said,
-        "{%- else -%}{{- m.content -}}{%- endif -%}{{- '<|end|>' -}}{%- endfor -%}",
-        "{%- if add_generation_prompt -%}{{- '",
-        opening,
-        "' -}}{%- endif -%}",
-    ]
-    .concat()
-}
+use turns::source;
 
 fn template(said: &str) -> ChatTemplate {
     ChatTemplate::new(&source(said, "<|assistant|>"), "", "").expect("the template compiles")

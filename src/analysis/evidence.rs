@@ -131,7 +131,7 @@ impl<'t> Study<'t> {
             template,
             renders: RefCell::default(),
             tools: probe::tools(),
-            knows_switch: template.source().contains("enable_thinking"),
+            knows_switch: template.knows_thinking_switch(),
             pass: "",
             fields: layout.fields(),
             layout,

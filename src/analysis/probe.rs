@@ -199,7 +199,7 @@ impl Probe {
 
     /// The conversation as a template with `caps` wants it. `tools` are those that a probe may offer.
     pub(super) fn conversation(&self, caps: &Caps, tools: &Arc<Value>) -> Conversation {
-        let parts = caps.typed_content && !caps.string_content;
+        let parts = caps.wants_parts();
         Conversation {
             messages: Arc::new(self.turns.iter().map(|turn| turn.to_json(parts)).collect()),
             tools: if self.offers_tools { tools.clone() } else { Arc::default() },

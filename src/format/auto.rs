@@ -11,7 +11,6 @@ use crate::peg::{Arena, ExprId};
 /// The format of a template with this layout, for one request. `calls`: whether the template writes tool calls at all.
 pub fn build(layout: &Layout, spec: &FormatSpec, calls: bool) -> Format {
     let callable = layout.tools.format != ToolFormat::None && !spec.tools().is_empty();
-    let delimiters = [("assistant", layout.assistant_start.as_str()), ("user", layout.user_start.as_str())];
     let thinking = (layout.reasoning.mode != ReasoningMode::None).then(|| Thinking {
         start: layout.reasoning.start.trim_ascii().to_owned(),
         ends: Some(layout.reasoning.end.trim_ascii().to_owned()).filter(|end| !end.is_empty()).into_iter().collect(),
@@ -22,7 +21,7 @@ pub fn build(layout: &Layout, spec: &FormatSpec, calls: bool) -> Format {
         preserved_tokens: layout.preserved_tokens.clone(),
         additional_stops: layout.additional_stops.clone(),
         thinking,
-        delimiters: Delimiter::list(delimiters.into_iter().filter(|(_, text)| !text.is_empty())),
+        delimiters: Delimiter::of_layout(layout),
         ..Format::default()
     }
 }

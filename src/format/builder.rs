@@ -254,11 +254,14 @@ impl FormatBuilder {
                 (&marker[..start], &marker[start + core.len()..])
             }
         };
-        let may = |text: &str| -> Vec<ExprId> {
-            text.chars().map(|c| self.optional(self.literal(c.encode_utf8(&mut [0; 4])))).collect()
-        };
-        let parts = may(before).into_iter().chain([self.literal(core)]).chain(may(after));
+        let before = self.each_optional(before);
+        let parts = before.into_iter().chain([self.literal(core)]).chain(self.each_optional(after));
         self.sequence(parts.collect::<Vec<_>>())
+    }
+
+    /// The characters of a text, each of which may be missing.
+    pub fn each_optional(&self, text: &str) -> Vec<ExprId> {
+        text.chars().map(|c| self.optional(self.literal(c.encode_utf8(&mut [0; 4])))).collect()
     }
 
     /// What opens the assistant's turn, where the prompt ends with it.

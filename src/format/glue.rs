@@ -53,10 +53,9 @@ pub(super) fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
     if longest.is_empty() {
         return p.empty();
     }
-    let each = longest.chars().map(|c| p.optional(p.literal(c.encode_utf8(&mut [0; 4]) as &str)));
     let all: Vec<String> = ways.iter().map(|space| format!("\"{}\"", spelled(space))).collect();
     let all = if all.len() == 1 { all.concat() } else { format!("({})", all.join(" | ")) };
-    p.gbnf(p.sequence(each.collect::<Vec<_>>()), all)
+    p.gbnf(p.sequence(p.each_optional(longest)), all)
 }
 
 /// The white space that glue begins with, and the rest.

@@ -21,7 +21,6 @@ pub fn build(turn: &TurnFormat, layout: &Layout, spec: &FormatSpec) -> Format {
     let writer = Writer { p: &p, turn, spec, callable, thought: thought.as_ref() };
     let root = writer.output();
     let constraint = writer.constraint();
-    let delimiters = [("assistant", layout.assistant_start.as_str()), ("user", layout.user_start.as_str())];
     Format {
         output: p.finish(root),
         constraint,
@@ -30,7 +29,7 @@ pub fn build(turn: &TurnFormat, layout: &Layout, spec: &FormatSpec) -> Format {
             start: thought.start.to_owned(),
             ends: vec![thought.close.head().trim().to_owned()],
         }),
-        delimiters: Delimiter::list(delimiters.into_iter().filter(|(_, text)| !text.is_empty())),
+        delimiters: Delimiter::of_layout(layout),
         ..Format::default()
     }
 }

@@ -30,6 +30,7 @@ pub use model::{Family, family_of};
 pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
 
+use crate::analysis::Layout;
 use crate::grammar::Trigger;
 use crate::message::{Continuation, Leniency, ReasoningFormat, Request, Tool, ToolChoice};
 use crate::peg::Arena;
@@ -212,6 +213,12 @@ pub struct Delimiter {
 }
 
 impl Delimiter {
+    /// The openings that a layout knows.
+    fn of_layout(layout: &Layout) -> Vec<Delimiter> {
+        let openings = [("assistant", &*layout.assistant_start), ("user", &*layout.user_start)];
+        Delimiter::list(openings.into_iter().filter(|(_, text)| !text.is_empty()))
+    }
+
     /// A list of roles and texts.
     fn list<'a>(rows: impl IntoIterator<Item = (&'static str, &'a str)>) -> Vec<Delimiter> {
         rows.into_iter().map(|(role, delimiter)| Delimiter { role, delimiter: delimiter.to_owned() }).collect()

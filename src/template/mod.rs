@@ -61,6 +61,11 @@ pub struct Caps {
 }
 
 impl Caps {
+    /// Whether content must be a list of parts.
+    pub(crate) fn wants_parts(&self) -> bool {
+        self.typed_content && !self.string_content
+    }
+
     /// Each capability by the name that hosts know it by, e.g. `supports_tools`.
     pub fn named(&self) -> [(&'static str, bool); 9] {
         [
@@ -153,6 +158,11 @@ impl Template {
     /// The template's text: line feeds only, without the last one, with the patches for known faults.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Whether it can see `enable_thinking`: what it has no name for, it cannot.
+    pub(crate) fn knows_thinking_switch(&self) -> bool {
+        self.source.contains("enable_thinking")
     }
 
     /// The text of the token that begins a prompt.

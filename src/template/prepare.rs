@@ -125,7 +125,7 @@ fn trim(mut message: Message) -> Message {
 /// Content in the only form that the template takes, where it takes only one.
 fn fit_content(content: &mut Value, caps: &Caps) {
     match content {
-        Value::String(text) if caps.typed_content && !caps.string_content => {
+        Value::String(text) if caps.wants_parts() => {
             *content = json!([{"type": "text", "text": text}]);
         }
         Value::Array(parts) if caps.string_content && !caps.typed_content => {

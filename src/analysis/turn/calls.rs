@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::glue::{Glue, common_start};
+use super::glue::Glue;
 use super::parts::{Found, Token, Walk};
 use super::{CallForm, CallPiece, Encoding, Members, Nested, Slot, ValueKind};
 
@@ -87,7 +87,8 @@ impl Calls {
         if forms.len() > MOST_FORMS {
             return None;
         }
-        calls.forms = forms.into_iter().map(|(form, all)| CallForm { close: common_start(&all), ..form }).collect();
+        calls.forms =
+            forms.into_iter().map(|(form, all)| CallForm { close: Glue::common_start(&all), ..form }).collect();
         calls.forms.sort_by_key(|form| std::cmp::Reverse(form.pieces.len()));
         Some(calls)
     }
@@ -105,7 +106,7 @@ impl Calls {
                 }
             }
         }
-        let shared = common_start(firsts.values().flatten().copied());
+        let shared = Glue::common_start(firsts.values().flatten().copied());
         let differ = firsts.values().flatten().any(|glue| **glue != shared);
         if differ && firsts.values().all(|glues| glues.len() == 1) {
             let before =
@@ -149,7 +150,7 @@ impl Calls {
                 lone.push((kind, slot, keys.into_iter().chain(others).next()?));
                 continue;
             }
-            slot.close = common_start(keys.iter().chain(&others));
+            slot.close = Glue::common_start(keys.iter().chain(&others));
             behind.extend(others.iter().filter_map(|other| other.strip_prefix(&slot.close)));
             for key in &keys {
                 let separator = key.strip_prefix(&slot.close)?;

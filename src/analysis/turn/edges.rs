@@ -1,7 +1,7 @@
 //! From turns that were seen to the edges between their parts.
 
 use super::calls::{Calls, Path};
-use super::glue::{Glue, common_end, common_start};
+use super::glue::Glue;
 use super::parts::Token;
 use super::{Edge, Place, Reasoning};
 
@@ -12,7 +12,8 @@ pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
     let speaks_last = |path: &&Path| path.parts.last().is_some_and(|last| last.token == Token::Content);
     let behind_content = paths.iter().filter(speaks_last).filter_map(|path| path.glue.last());
     let ends_all = |end: &&Glue| lasts.iter().all(|last| last.strip_suffix(end).is_some());
-    let end = behind_content.into_iter().find(ends_all).cloned().unwrap_or_else(|| common_end(lasts.iter().copied()));
+    let end =
+        behind_content.into_iter().find(ends_all).cloned().unwrap_or_else(|| Glue::common_end(lasts.iter().copied()));
     let end = end.strip_prefix(&closes_content(paths, &end))?;
     for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
         *last = last.strip_suffix(&end)?;
@@ -30,7 +31,7 @@ fn closes_content(paths: &[Path], end: &Glue) -> Glue {
     if between.is_empty() {
         return Glue::default();
     }
-    let shared = common_start(between.into_iter().chain([end]));
+    let shared = Glue::common_start(between.into_iter().chain([end]));
     let markers = Glue::from(shared.head().rfind(['>', ']']).map_or("", |at| &shared.head()[..=at]));
     // One token may end a part and a turn.
     let is_all = end.strip_prefix(&markers).is_none_or(|rest| rest.is_blank());
@@ -89,7 +90,7 @@ fn split_reasoning(edges: &mut Vec<Edge>) -> Option<Reasoning> {
         let ends = others.filter_map(|other| edge.glue.strip_suffix(&other.glue).filter(|rest| !rest.is_blank()));
         ends.min_by_key(|rest| rest.chars().count()).unwrap_or_else(|| edge.glue.clone())
     };
-    let mut close = common_start(&edges.iter().filter(leaves).map(own).collect::<Vec<_>>());
+    let mut close = Glue::common_start(&edges.iter().filter(leaves).map(own).collect::<Vec<_>>());
     if close.is_blank() {
         let to_content = |edge: &Edge| edge.from == Place::Reasoning && edge.to == Place::Content;
         close = edges.iter().find(|edge| to_content(edge)).map(|edge| edge.glue.clone()).unwrap_or_default();

@@ -111,7 +111,39 @@ impl Glue {
 
     /// What all begin with, up to the border of a marker.
     pub fn common_start<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
-        common_start(glues)
+        let all: Vec<&str> = glues.into_iter().map(|glue| &*glue.0).collect();
+        let Some((first, others)) = all.split_first() else { return Glue::default() };
+        let shared = |other: &str| {
+            let pairs = first.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+            pairs.map(|(c, _)| c.len_utf8()).sum()
+        };
+        let end = others.iter().map(|other| shared(other)).min().unwrap_or(first.len());
+        let start = &first[..end];
+        // No marker is cut in two. One in square brackets is a word that some of them close.
+        let goes_on = all.iter().any(|glue| glue.len() > end);
+        let in_word = |c: char| c.is_alphanumeric() || "/_- ".contains(c);
+        let closes = |glue: &&str| glue[end..].trim_start_matches(in_word).starts_with(']');
+        let is_cut = |open: &(usize, char)| match open {
+            (at, '<') => !start[*at..].contains('>'),
+            (at, '[') => start[at + 1..].chars().all(in_word) && all.iter().any(closes),
+            _ => false,
+        };
+        let open = start.char_indices().filter(|_| goes_on).find(is_cut);
+        Glue(start[..open.map_or(end, |(at, _)| at)].to_owned())
+    }
+
+    /// What all end with, from the border of a marker or a line on.
+    pub(super) fn common_end<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
+        let mut glues = glues.into_iter();
+        let Some(first) = glues.next() else { return Glue::default() };
+        let mut same = first.0.as_str();
+        for glue in glues {
+            let pairs = same.chars().rev().zip(glue.chars().rev());
+            let length: usize = pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+            same = &same[same.len() - length..];
+        }
+        let border = same.char_indices().find(|(_, c)| matches!(c, '<' | '[' | '\n'));
+        Glue(border.map_or("", |(at, _)| &same[at..]).to_owned())
     }
 
     /// With the names of a call and of an argument in their places.
@@ -162,43 +194,6 @@ fn with_counter(text: &str, number: usize) -> String {
     out + rest
 }
 
-/// What all begin with, up to the border of a marker.
-pub(super) fn common_start<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
-    let all: Vec<&str> = glues.into_iter().map(|glue| &*glue.0).collect();
-    let Some((first, others)) = all.split_first() else { return Glue::default() };
-    let shared = |other: &str| {
-        let pairs = first.chars().zip(other.chars()).take_while(|(a, b)| a == b);
-        pairs.map(|(c, _)| c.len_utf8()).sum()
-    };
-    let end = others.iter().map(|other| shared(other)).min().unwrap_or(first.len());
-    let start = &first[..end];
-    // No marker is cut in two. One in square brackets is a word that some of them close.
-    let goes_on = all.iter().any(|glue| glue.len() > end);
-    let in_word = |c: char| c.is_alphanumeric() || "/_- ".contains(c);
-    let closes = |glue: &&str| glue[end..].trim_start_matches(in_word).starts_with(']');
-    let is_cut = |open: &(usize, char)| match open {
-        (at, '<') => !start[*at..].contains('>'),
-        (at, '[') => start[at + 1..].chars().all(in_word) && all.iter().any(closes),
-        _ => false,
-    };
-    let open = start.char_indices().filter(|_| goes_on).find(is_cut);
-    Glue(start[..open.map_or(end, |(at, _)| at)].to_owned())
-}
-
-/// What all end with, from the border of a marker or a line on.
-pub(super) fn common_end<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
-    let mut glues = glues.into_iter();
-    let Some(first) = glues.next() else { return Glue::default() };
-    let mut same = first.0.as_str();
-    for glue in glues {
-        let pairs = same.chars().rev().zip(glue.chars().rev());
-        let length: usize = pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
-        same = &same[same.len() - length..];
-    }
-    let border = same.char_indices().find(|(_, c)| matches!(c, '<' | '[' | '\n'));
-    Glue(border.map_or("", |(at, _)| &same[at..]).to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,14 +211,14 @@ mod tests {
     #[test]
     fn starts_and_ends_keep_markers_whole() {
         let glues = |texts: &[&str]| texts.iter().map(|text| Glue::from(*text)).collect::<Vec<_>>();
-        assert_eq!(common_start(&glues(&["</p>\n<p>", "</p>\n</f>"])), "</p>\n".into());
-        assert_eq!(common_start(&glues(&["\", \"", "\"}"])), "\"".into());
-        assert_eq!(common_start(&glues(&["<a>", "<a>"])), "<a>".into());
-        assert_eq!(common_start(&glues(&["</p><", "</p></f>"])), "</p>".into());
-        assert_eq!(common_start(&glues(&["[/p]\n[", "[/p]\n[/f]"])), "[/p]\n".into());
-        assert_eq!(common_start(&glues(&["<a b=", "<a b="])), "<a b=".into());
-        assert_eq!(common_start(&glues(&["[\"", "["])), "[".into());
-        assert_eq!(common_end(&glues(&["</x><eot>\n", "<eot>\n"])), "<eot>\n".into());
-        assert_eq!(common_end(&glues(&["</x>", "</s>"])), "".into());
+        assert_eq!(Glue::common_start(&glues(&["</p>\n<p>", "</p>\n</f>"])), "</p>\n".into());
+        assert_eq!(Glue::common_start(&glues(&["\", \"", "\"}"])), "\"".into());
+        assert_eq!(Glue::common_start(&glues(&["<a>", "<a>"])), "<a>".into());
+        assert_eq!(Glue::common_start(&glues(&["</p><", "</p></f>"])), "</p>".into());
+        assert_eq!(Glue::common_start(&glues(&["[/p]\n[", "[/p]\n[/f]"])), "[/p]\n".into());
+        assert_eq!(Glue::common_start(&glues(&["<a b=", "<a b="])), "<a b=".into());
+        assert_eq!(Glue::common_start(&glues(&["[\"", "["])), "[".into());
+        assert_eq!(Glue::common_end(&glues(&["</x><eot>\n", "<eot>\n"])), "<eot>\n".into());
+        assert_eq!(Glue::common_end(&glues(&["</x>", "</s>"])), "".into());
     }
 }

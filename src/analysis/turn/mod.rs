@@ -15,7 +15,8 @@
 //! | a call | ` <call>` | a call |
 //! | a call | `<end>` | the end |
 //!
-//! So nothing has to be looked for: a section's opening, a separator, the header of a message block all are glue on an edge. To know which text of a render is glue, the texts of a conversation are marked ([`Marks`]).
+//! So nothing has to be looked for: a section's opening, a separator, the header of a message block all are glue on an edge. To
+//! know which text of a render is glue, the texts of a conversation are marked ([`Marks`]).
 //!
 //! [`Marks`]: crate::template::Marks
 

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::glue::{Echoes, Glue, common_start};
+use super::glue::{Echoes, Glue};
 use super::sample::{Sample, SampleCall, Sampler, Words};
 use super::{Container, Encoding, Nested, Slot, ValueKind};
 
@@ -84,7 +84,7 @@ impl Container {
     /// An object that opens and closes like this in an array: what differs is the array's, or belongs to where it was seen before.
     /// Gives how the array writes one.
     fn narrow(&mut self, open: &Glue, close: &Glue, argument: &mut Slot) -> Option<Slot> {
-        let own = (Glue::shared_end(&self.open, open), common_start([&self.close, close]));
+        let own = (Glue::shared_end(&self.open, open), Glue::common_start([&self.close, close]));
         let rest = (self.open.strip_suffix(&own.0)?, self.close.strip_prefix(&own.1)?);
         let within = self.slots.iter_mut().filter(|(kind, _)| *kind == ValueKind::Object).map(|(_, slot)| slot);
         for slot in within.chain([argument]) {
@@ -115,14 +115,14 @@ fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -
     // What is in front of the first leaf, or of the first name.
     let outer = match named {
         true => seen[0].1.before.clone(),
-        false => common_start(seen.iter().map(|(_, shown)| &shown.before)),
+        false => Glue::common_start(seen.iter().map(|(_, shown)| &shown.before)),
     };
     let mut container = Container::default();
     let mut closes = Glue::default();
     for (index, (kind, shown)) in seen.iter().enumerate() {
         let open = if named { shown.opens.clone() } else { shown.before.strip_prefix(&outer)? };
         let between = if named { shown.between.clone() } else { shown.between.strip_suffix(&open)? };
-        let close = common_start([&between, &shown.after]);
+        let close = Glue::common_start([&between, &shown.after]);
         let (next, end) = (between.strip_prefix(&close)?, shown.after.strip_prefix(&close)?);
         if index == 0 {
             (container.next, closes) = (next, end);
@@ -140,7 +140,7 @@ fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -
         };
         let after = inner.after.strip_prefix(&leaf.close)?.strip_suffix(&closes)?;
         let own = Glue::shared_end(&outer, &open);
-        let end = common_start([&closes, &after]);
+        let end = Glue::common_start([&closes, &after]);
         let slot = Slot {
             open: open.strip_suffix(&own)?,
             close: after.strip_prefix(&end)?,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::glue::{Echoes, Glue};
 use super::literal;
@@ -117,10 +117,8 @@ impl Finder<'_> {
             let at = from + at;
             end = end.max(self.add(Token::Id, Some(index), at..at + IDS[index].len()));
         }
-        let arguments: Map<String, Value> =
-            call.arguments.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-        let from = if arguments.is_empty() { at + name.len() } else { from };
-        let object = || self.object(&arguments.into(), from, next);
+        let from = if call.arguments.is_empty() { at + name.len() } else { from };
+        let object = || self.object(&call.object(), from, next);
         let object = if self.texts.one_by_one { None } else { object() };
         if let Some((span, quoted)) = object {
             return Some(end.max(self.add(Token::Arguments { quoted }, Some(index), span)));

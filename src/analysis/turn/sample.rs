@@ -51,6 +51,11 @@ impl SampleCall {
     pub fn name(index: usize) -> &'static str {
         TOOLS[index]
     }
+
+    /// The arguments as one object.
+    pub fn object(&self) -> Value {
+        self.arguments.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into()
+    }
 }
 
 /// Makes calls whose names of arguments and values are each there once.
@@ -185,7 +190,7 @@ impl<'t> Sampler<'t> {
 
     fn render(&self, answer: Vec<Value>, add_generation_prompt: bool) -> Option<String> {
         let caps = self.template.caps();
-        let question = match caps.typed_content && !caps.string_content {
+        let question = match caps.wants_parts() {
             true => json!([{"type": "text", "text": QUESTION}]),
             false => json!(QUESTION),
         };
@@ -207,7 +212,7 @@ impl<'t> Sampler<'t> {
         let content = if sample.speaks { text(REPLY) } else { String::new() };
         let thought = || json!({"type": "thinking", "thinking": text(THOUGHT)});
         let in_part = sample.thinks && self.reasoning == ReasoningIn::Part;
-        let content = match in_part || caps.typed_content && !caps.string_content {
+        let content = match in_part || caps.wants_parts() {
             true => {
                 let said = (sample.speaks || !in_part).then(|| json!({"type": "text", "text": content}));
                 in_part.then(thought).into_iter().chain(said).collect()
@@ -219,12 +224,7 @@ impl<'t> Sampler<'t> {
             message[name] = text(THOUGHT).into();
         }
         let calls = sample.calls.iter().enumerate().map(|(index, call)| {
-            let arguments: Value = call
-                .arguments
-                .iter()
-                .map(|(key, value)| ((*key).to_owned(), value.clone()))
-                .collect::<Map<_, _>>()
-                .into();
+            let arguments = call.object();
             let arguments = if marked { self.marks.mark_all(&arguments) } else { arguments };
             let arguments = if caps.object_arguments { arguments } else { arguments.to_string().into() };
             let function = json!({"name": SampleCall::name(index), "arguments": arguments});

@@ -35,13 +35,12 @@ impl TurnFormat {
         rows
     }
 
-    /// The rows as an object; a name that comes more than once has a list.
+    /// The rows as an object: each name with the list of its texts.
     pub fn to_json(&self) -> Value {
         let mut json: Map<String, Value> = Map::new();
         for (name, text) in self.rows() {
-            match json.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
-                Value::Array(texts) => texts.push(text.into()),
-                other => *other = text.into(),
+            if let Value::Array(texts) = json.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
+                texts.push(text.into());
             }
         }
         json.into()
