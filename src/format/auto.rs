@@ -29,7 +29,7 @@ pub fn build(layout: &Layout, spec: &FormatSpec, calls: bool) -> Format {
 /// A format that takes everything after the generation prompt as content.
 pub fn pure_content(generation_prompt: &str) -> Format {
     let p = FormatBuilder::default();
-    let root = p.spaced([p.literal(generation_prompt), p.content(p.rest())]);
+    let root = p.spaced([p.exact(generation_prompt), p.content(p.rest())]);
     Format { output: p.finish(root), ..Format::default() }
 }
 

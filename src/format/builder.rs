@@ -6,6 +6,7 @@ use std::ops::Deref;
 use crate::grammar::schema::{self, Types};
 use crate::message::{Tool, UnknownTools};
 use serde_json::Value;
+use smol_str::SmolStr;
 
 use crate::peg::{Arena, Builder, ExprId};
 
@@ -54,6 +55,26 @@ impl FormatBuilder {
         self.sequence([nothing, child])
     }
 
+    /// A marker: [`crate::peg::Expr::Marker`]. Texts that are none are [`FormatBuilder::exact`].
+    pub fn literal(&self, text: impl Into<SmolStr>) -> ExprId {
+        self.marker(text)
+    }
+
+    /// This text and no other.
+    pub fn exact(&self, text: impl Into<SmolStr>) -> ExprId {
+        self.builder.literal(text)
+    }
+
+    /// Text up to a marker.
+    pub fn until(&self, marker: impl Into<SmolStr>) -> ExprId {
+        self.until_marker([marker])
+    }
+
+    /// Text up to the first of several markers.
+    pub fn until_any<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
+        self.until_marker(markers)
+    }
+
     /// Text of the reasoning.
     pub fn reasoning(&self, child: ExprId) -> ExprId {
         self.tag(Tag::Reasoning, child)
@@ -87,7 +108,7 @@ impl FormatBuilder {
                 self.sequence([self.tag(Tag::Unknown, self.empty()), name])
             }
             FormatBuilder::ANY => self.any_tool_name(),
-            _ => self.whole(Tag::ToolName, self.literal(name)),
+            _ => self.whole(Tag::ToolName, self.exact(name)),
         }
     }
 
@@ -123,7 +144,7 @@ impl FormatBuilder {
 
     /// An argument's name; any for [`FormatBuilder::ANY`].
     pub fn arg_name(&self, name: &str) -> ExprId {
-        let name = if name == FormatBuilder::ANY { self.any_name() } else { self.literal(name) };
+        let name = if name == FormatBuilder::ANY { self.any_name() } else { self.exact(name) };
         self.whole(Tag::ArgName, name)
     }
 
@@ -146,7 +167,7 @@ impl FormatBuilder {
 
     /// Null in front of what closes the value: a word for it, or, where no text is allowed, nothing.
     pub fn null(&self, types: Types, close: ExprId) -> ExprId {
-        let mut words = vec![self.literal("null"), self.literal("None")];
+        let mut words = vec![self.exact("null"), self.exact("None")];
         if !types.has(Types::STRING) {
             words.push(self.empty());
         }
@@ -189,7 +210,7 @@ impl FormatBuilder {
 
     /// A call's arguments as the text of a JSON object in a JSON string.
     pub fn quoted_args(&self) -> ExprId {
-        let text = self.sequence([self.and(self.literal("{")), self.string_body(b'"')]);
+        let text = self.sequence([self.and(self.exact("{")), self.string_body(b'"')]);
         self.sequence([self.literal("\""), self.tag(Tag::QuotedToolArgs, text), self.literal("\"")])
     }
 
@@ -200,8 +221,8 @@ impl FormatBuilder {
 
     /// An object; `null` for none. Another value is no arguments, and must not be lost as if it were.
     fn json_object(&self) -> ExprId {
-        let object = self.sequence([self.and(self.literal("{")), self.json()]);
-        self.choice([object, self.literal("null")])
+        let object = self.sequence([self.and(self.exact("{")), self.json()]);
+        self.choice([object, self.exact("null")])
     }
 
     /// One of these tools' calls, each a rule of its own.
@@ -217,7 +238,7 @@ impl FormatBuilder {
             return known;
         }
         let longer = self.none_of(NOT_IN_NAMES);
-        let names = tools.iter().map(|tool| self.literal(&*tool.name));
+        let names = tools.iter().map(|tool| self.exact(&*tool.name));
         let known_name = self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_name()]));
         let any = Tool { name: FormatBuilder::ANY.to_owned(), ..Tool::default() };
@@ -266,7 +287,7 @@ impl FormatBuilder {
 
     /// What opens the assistant's turn, where the prompt ends with it.
     pub fn turn(&self, prefill: &str, opening: &str) -> ExprId {
-        self.literal(if prefill.starts_with(opening) { opening } else { "" })
+        self.exact(if prefill.starts_with(opening) { opening } else { "" })
     }
 
     /// The part of the generation prompt that is always there: up to the opening of the reasoning, if it has one.
@@ -275,7 +296,7 @@ impl FormatBuilder {
             "" => None,
             start => generation_prompt.find(start),
         };
-        self.literal(&generation_prompt[..end.unwrap_or(generation_prompt.len())])
+        self.exact(&generation_prompt[..end.unwrap_or(generation_prompt.len())])
     }
 
     /// A response that is one JSON value, in a code block or bare.

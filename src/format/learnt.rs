@@ -138,7 +138,7 @@ impl<'a> Writer<'a> {
 
     fn output(&self) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let mut steps = vec![p.literal(spec.opening), self.reasoning()];
+        let mut steps = vec![p.exact(spec.opening), self.reasoning()];
         if let Some(schema) = spec.response_schema() {
             let wrapped = self.edges(self.begin(), Place::Content).filter(|edge| !edge.glue.is_blank());
             let open =

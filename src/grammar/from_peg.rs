@@ -139,8 +139,8 @@ impl<'a> Lowering<'a> {
         let arena = self.arena;
         match arena.get(id) {
             Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => Rule::Empty,
-            Expr::Literal(text) if text.is_empty() => Rule::Empty,
-            Expr::Literal(text) => Rule::Literal(text.clone()),
+            Expr::Literal(text) | Expr::Marker(text) if text.is_empty() => Rule::Empty,
+            Expr::Literal(text) | Expr::Marker(text) => Rule::Literal(text.clone()),
             Expr::Sequence(children) => {
                 let parts = children.iter().map(|&child| self.lower(child)).collect();
                 sequence(parts)
@@ -164,8 +164,8 @@ impl<'a> Lowering<'a> {
             Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => {
                 string_character(char::from(*delimiter)).repeat(0, None)
             }
-            Expr::Until(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
-            Expr::Until(markers) => self.text(id, markers, Text::Any),
+            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(0, None),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(id, markers, Text::Any),
             Expr::Excluding(_, markers) => self.text(id, markers, Text::Closed),
             Expr::Gbnf(child, text) => self.gbnf(text, *child),
             Expr::Unordered(parts) => self.unordered(&parts.0, &parts.1),
@@ -235,8 +235,8 @@ impl<'a> Lowering<'a> {
             Expr::StringBody(delimiter) | Expr::StringLine(delimiter) => {
                 string_character(char::from(*delimiter)).repeat(1, None)
             }
-            Expr::Until(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
-            Expr::Until(markers) => self.text(id, markers, Text::Some),
+            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class(".").repeat(1, None),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => self.text(id, markers, Text::Some),
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
             Expr::Ref(name) if self.depth > limits::LOWERING_DEPTH => self.reference(name, What::Some),
             Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),

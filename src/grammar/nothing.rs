@@ -70,8 +70,10 @@ impl<'a> Nothing<'a> {
             Expr::Empty | Expr::Start | Expr::End | Expr::And(_) | Expr::Not(_) | Expr::Tolerated(_) => {
                 Depends::Itself(true)
             }
-            Expr::Space | Expr::Until(_) | Expr::StringBody(_) | Expr::StringLine(_) => Depends::Itself(true),
-            Expr::Literal(text) => Depends::Itself(text.is_empty()),
+            Expr::Space | Expr::Until(_) | Expr::UntilMarker(_) | Expr::StringBody(_) | Expr::StringLine(_) => {
+                Depends::Itself(true)
+            }
+            Expr::Literal(text) | Expr::Marker(text) => Depends::Itself(text.is_empty()),
             Expr::Schema(value) if value.raw && may_be_string(&value.schema) => on(value.child),
             Expr::Any | Expr::Char(_) | Expr::Schema(_) => Depends::Itself(false),
             Expr::Excluding(_, markers) => Depends::Itself(markers.iter().any(SmolStr::is_empty)),

@@ -74,6 +74,11 @@ impl Builder {
         self.add(Expr::Literal(text.into()))
     }
 
+    /// [`Expr::Marker`].
+    pub fn marker(&self, text: impl Into<SmolStr>) -> ExprId {
+        self.add(Expr::Marker(text.into()))
+    }
+
     /// [`Expr::Sequence`]. Sequences in it are laid out in place.
     pub fn sequence(&self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
         let parts = self.flat(children, |node| if let Expr::Sequence(inner) = node { Some(inner) } else { None });
@@ -176,6 +181,12 @@ impl Builder {
     /// [`Expr::Until`] one marker.
     pub fn until(&self, marker: impl Into<SmolStr>) -> ExprId {
         self.until_any([marker])
+    }
+
+    /// [`Expr::UntilMarker`] the first of several. Empty ones never match and are dropped.
+    pub fn until_marker<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
+        let markers = markers.into_iter().map(Into::into).filter(|m: &SmolStr| !m.is_empty()).collect();
+        self.add(Expr::UntilMarker(markers))
     }
 
     /// Everything that is left.

@@ -59,8 +59,8 @@ impl Extent {
     /// Of a node without its children.
     fn of(node: &Expr) -> Self {
         let text = match node {
-            Expr::Literal(text) => text.len(),
-            Expr::Until(markers) => markers.iter().map(SmolStr::len).sum(),
+            Expr::Literal(text) | Expr::Marker(text) => text.len(),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => markers.iter().map(SmolStr::len).sum(),
             Expr::Char(set) => set.ranges.len(),
             _ => 0,
         };
@@ -183,8 +183,10 @@ impl Checker<'_> {
             | Expr::Space
             | Expr::StringBody(_)
             | Expr::StringLine(_)
-            | Expr::Until(_) => true,
+            | Expr::Until(_)
+            | Expr::UntilMarker(_) => true,
             Expr::Literal(text) => text.is_empty(),
+            Expr::Marker(text) => text.trim().is_empty(),
             Expr::Any | Expr::Char(_) => false,
             Expr::Sequence(children) => {
                 for &child in children {

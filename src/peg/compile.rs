@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 
 use super::check::{self, Checked};
 use super::expr::{Arena, CharSet, Children, Expr, ExprId, TagId};
 use super::first::{Bytes, First, Firsts};
 use super::lead::Leads;
+use super::marker::{self, Part};
 use super::program::{Begin, Bounds, Op, Program, Test};
 use super::select::{Rest, Table};
 use super::until::Markers;
@@ -139,11 +141,8 @@ impl Compiler<'_> {
             Expr::Start => drop(self.emit(Op::Start)),
             Expr::End => drop(self.emit(Op::End)),
             Expr::Literal(text) if text.is_empty() => {}
-            Expr::Literal(text) => {
-                let index = self.out.literals.len() as u32;
-                self.out.literals.push(text.clone());
-                self.emit(Op::Literal(index));
-            }
+            Expr::Literal(text) => self.literal(text.clone()),
+            Expr::Marker(text) => self.marker(text),
             Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
             Expr::Choice(children) => self.choice(children),
             Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
@@ -172,11 +171,8 @@ impl Compiler<'_> {
             }
             Expr::StringBody(delimiter) => drop(self.emit(Op::StringBody(*delimiter, *delimiter))),
             Expr::StringLine(delimiter) => drop(self.emit(Op::StringBody(*delimiter, b'\n'))),
-            Expr::Until(markers) => {
-                let index = self.out.markers.len() as u32;
-                self.out.markers.push(Markers::new(markers));
-                self.emit(Op::Until(index));
-            }
+            Expr::Until(markers) => self.until(Markers::new(markers)),
+            Expr::UntilMarker(markers) => self.until(Markers::new(&marker::ends(markers))),
             Expr::Tag(tag, child) => {
                 let tag = self.regions.as_mut().map_or(*tag, |regions| regions.tag(Region::Tag(*tag)));
                 self.region(tag, *child);
@@ -197,6 +193,37 @@ impl Compiler<'_> {
             Expr::Ref(_) => {
                 let at = self.emit(Op::Call(0));
                 self.calls.push((self.checked.target(id), at));
+            }
+        }
+    }
+
+    fn literal(&mut self, text: SmolStr) {
+        let index = self.out.literals.len() as u32;
+        self.out.literals.push(text);
+        self.emit(Op::Literal(index));
+    }
+
+    fn until(&mut self, markers: Markers) {
+        let index = self.out.markers.len() as u32;
+        self.out.markers.push(markers);
+        self.emit(Op::Until(index));
+    }
+
+    fn marker(&mut self, text: &str) {
+        for part in marker::parts(text) {
+            match part {
+                Part::Text(text) => self.literal(text.into()),
+                Part::Space => drop(self.emit(Op::Space)),
+                Part::Gap => {
+                    let space = self.set(&marker::white_space());
+                    self.emit(Op::Char(space));
+                    self.emit(Op::Space);
+                }
+                Part::Tail(space) => space.chars().for_each(|c| {
+                    let text = SmolStr::from_iter([c]);
+                    let first = First::of_literal(&text);
+                    self.rounds(0, Some(1), first, |compiler| compiler.literal(text));
+                }),
             }
         }
     }

@@ -129,6 +129,8 @@ pub enum Expr {
     End,
     /// Matches this text.
     Literal(SmolStr),
+    /// Matches what can be seen of this text, however much white space is around it or between its parts. A grammar has it as it is.
+    Marker(SmolStr),
     /// All, in order.
     Sequence(Children),
     /// The first that matches; an empty list never does.
@@ -151,6 +153,8 @@ pub enum Expr {
     StringLine(u8),
     /// Text up to the first of these markers, or to the end of the output. No markers: everything.
     Until(Vec<SmolStr>),
+    /// The same up to what an [`Expr::Marker`] of one of these texts matches, as far as that is no chance.
+    UntilMarker(Vec<SmolStr>),
     /// Any of these, in any order and any number. A grammar has each of the first list once and each of the second at most
     /// once.
     Unordered(Box<(Children, Children)>),
@@ -263,6 +267,11 @@ impl Arena {
                 into.texts.extend(Some(text.to_string()).filter(|text| !text.is_empty()));
                 Some(!text.is_empty())
             }
+            Expr::Marker(text) => {
+                let text = text.trim();
+                into.texts.extend(Some(text.to_owned()).filter(|text| !text.is_empty()));
+                Some(!text.is_empty())
+            }
             Expr::Empty | Expr::Start | Expr::Space | Expr::And(_) | Expr::Not(_) => Some(false),
             Expr::Sequence(children) => {
                 for &child in children {
@@ -340,7 +349,7 @@ impl Arena {
         let node = |node: &Expr| {
             size_of::<Expr>()
                 + match node {
-                    Expr::Literal(text) | Expr::Ref(text) => text.len(),
+                    Expr::Literal(text) | Expr::Marker(text) | Expr::Ref(text) => text.len(),
                     Expr::Rule { name, .. } => name.len() + size_of::<SmolStr>() + 3 * size_of::<usize>(),
                     Expr::Schema(value) => size_of::<Annotated>() + value.name.len(),
                     Expr::Sequence(children) | Expr::Choice(children) => size_of_val(children.as_slice()),
@@ -349,7 +358,7 @@ impl Arena {
                             + size_of_val(parts.0.as_slice())
                             + size_of_val(parts.1.as_slice())
                     }
-                    Expr::Until(texts) | Expr::Excluding(_, texts) => {
+                    Expr::Until(texts) | Expr::UntilMarker(texts) | Expr::Excluding(_, texts) => {
                         texts.iter().map(|text| size_of::<SmolStr>() + text.len()).sum()
                     }
                     Expr::Char(set) => size_of_val(set.ranges.as_slice()),

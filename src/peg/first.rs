@@ -18,6 +18,9 @@ impl Bytes {
     /// Bytes that are no character by themselves.
     pub const WIDE: Bytes = Bytes([0, 0, u64::MAX, u64::MAX]);
 
+    /// White space.
+    const SPACE: Bytes = Bytes([1 << b' ' | 0b11111 << b'\t', 0, 0, 0]);
+
     pub fn contains(self, byte: u8) -> bool {
         self.0[usize::from(byte >> 6)] & 1 << (byte & 63) != 0
     }
@@ -80,6 +83,11 @@ impl First {
     const EMPTY: First = First { bytes: Bytes([0; 4]), passes: true, looks: false, wide: false };
     /// Fails without a look.
     const FAIL: First = First { passes: false, ..First::EMPTY };
+
+    /// Of a text.
+    pub fn of_literal(text: &str) -> First {
+        text.bytes().next().map_or(First::EMPTY, |head| First::looking(Bytes::byte(head), false))
+    }
 
     fn looking(bytes: Bytes, passes: bool) -> First {
         First { bytes, passes, looks: true, wide: false }
@@ -167,13 +175,15 @@ impl<'a> Firsts<'a> {
             Expr::Empty => First::EMPTY,
             Expr::Start => First::UNKNOWN,
             Expr::End => First::looking(Bytes::default(), false),
-            Expr::Literal(text) => {
-                text.bytes().next().map_or(First::EMPTY, |head| First::looking(Bytes::byte(head), false))
-            }
+            Expr::Literal(text) => First::of_literal(text),
             Expr::Any => First::of_characters(Bytes::range(0, 0xF4)),
             Expr::Char(set) => First::of_characters(heads(set)),
-            Expr::Space => First::looking(Bytes::range(b'\t', b'\r').or(Bytes::byte(b' ')), true),
-            Expr::StringBody(_) | Expr::StringLine(_) | Expr::Until(_) => First::looking(Bytes::ALL, true),
+            Expr::Space => First::looking(Bytes::SPACE, true),
+            Expr::Marker(text) => match text.trim().bytes().next() {
+                Some(head) => First::looking(Bytes::SPACE.or(Bytes::byte(head)), false),
+                None => text.bytes().next().map_or(First::EMPTY, |_| First::looking(Bytes::SPACE, true)),
+            },
+            Expr::StringBody(_) | Expr::StringLine(_) | Expr::Until(_) | Expr::UntilMarker(_) => First::looking(Bytes::ALL, true),
             _ if depth > limits::EXPR_DEPTH => First::UNKNOWN,
             Expr::Repeat(_, _, Some(0)) => First::EMPTY,
             Expr::Repeat(child, min, _) => self.below(*child, depth + 1).rounds(*min),

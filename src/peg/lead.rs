@@ -9,6 +9,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::check::Checked;
 use super::expr::{Arena, Expr, ExprId};
+use super::marker::{self, Part};
 use crate::limits;
 
 /// In a lead: white space, as much as there is. No text has this byte.
@@ -111,6 +112,11 @@ impl Texts {
         self.open.len() + self.ended.len()
     }
 
+    /// White space, as much as there is.
+    fn space(&mut self) {
+        self.open.iter_mut().filter(|open| !open.ends_with(&[SPACE])).for_each(|open| open.push(SPACE));
+    }
+
     fn all(&self) -> impl Iterator<Item = &Text> {
         self.open.iter().chain(&self.ended)
     }
@@ -120,13 +126,18 @@ impl Texts {
         let open = std::mem::take(&mut self.open);
         let both = |before: &Text, after: &Text| {
             let twice = before.ends_with(&[SPACE]) && after.starts_with(&[SPACE]);
-            before.iter().chain(&after[usize::from(twice)..]).copied().collect()
+            before.iter().chain(behind(before, &after[usize::from(twice)..])).copied().collect()
         };
         for before in &open {
             self.open.extend(next.open.iter().map(|after| both(before, after)));
             self.ended.extend(next.ended.iter().map(|after| both(before, after)));
         }
     }
+}
+
+/// What of a text is left where white space in front of it has been taken already.
+fn behind<'t>(before: &[u8], text: &'t [u8]) -> &'t [u8] {
+    if before.ends_with(&[SPACE]) { text.trim_ascii_start() } else { text }
 }
 
 /// Whether no output begins with both.
@@ -158,16 +169,15 @@ impl Finder<'_> {
         let arena = self.arena;
         match arena.get(id) {
             Expr::Empty => {}
-            Expr::Literal(text) => {
-                let some = text.len().min(self.fuel / texts.open.len());
-                self.fuel -= some * texts.open.len();
-                texts.open.iter_mut().for_each(|open| open.extend_from_slice(&text.as_bytes()[..some]));
-                if some < text.len() {
-                    texts.end();
+            Expr::Literal(text) => self.text(text, texts),
+            Expr::Space => texts.space(),
+            Expr::Marker(text) => {
+                for part in marker::parts(text) {
+                    match part {
+                        Part::Text(text) => self.text(text, texts),
+                        Part::Space | Part::Gap | Part::Tail(_) => texts.space(),
+                    }
                 }
-            }
-            Expr::Space => {
-                texts.open.iter_mut().filter(|open| !open.ends_with(&[SPACE])).for_each(|open| open.push(SPACE))
             }
             Expr::Sequence(children) => self.sequence(children, texts),
             Expr::Choice(children) => self.choice(children, texts),
@@ -191,6 +201,18 @@ impl Finder<'_> {
             Expr::Schema(value) => self.add(value.child, texts),
             Expr::Ref(_) => self.add(self.checked.target(id), texts),
             _ => texts.end(),
+        }
+    }
+
+    fn text(&mut self, text: &str, texts: &mut Texts) {
+        if texts.open.is_empty() {
+            return;
+        }
+        let some = text.len().min(self.fuel / texts.open.len());
+        self.fuel -= some * texts.open.len();
+        texts.open.iter_mut().for_each(|open| open.extend_from_slice(behind(open, &text.as_bytes()[..some])));
+        if some < text.len() {
+            texts.end();
         }
     }
 

@@ -57,6 +57,7 @@ mod first;
 mod json;
 mod lead;
 mod machine;
+mod marker;
 mod program;
 mod python;
 mod select;

@@ -1,0 +1,126 @@
+//! Markers as models write them: what can be seen of a marker counts, and white space around it is free.
+
+use smol_str::SmolStr;
+
+use super::expr::CharSet;
+
+/// A part of a marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part<'a> {
+    /// White space, as much as there is.
+    Space,
+    /// The same, but some: it keeps two words apart.
+    Gap,
+    /// This text.
+    Text(&'a str),
+    /// White space at the end, of which each character may be missing: what follows may be a text that begins with more.
+    Tail(&'a str),
+}
+
+/// The parts of a marker, in order.
+pub(super) fn parts(marker: &str) -> impl Iterator<Item = Part<'_>> {
+    let core = marker.trim_end();
+    let tail = Some(&marker[core.len()..]).filter(|tail| !tail.is_empty());
+    let mut rest = core.trim_start();
+    let mut waiting = (!rest.is_empty()).then_some(Part::Space);
+    let inner = std::iter::from_fn(move || {
+        if let Some(part) = waiting.take() {
+            return Some(part);
+        }
+        if rest.is_empty() {
+            return None;
+        }
+        let (text, behind) = rest.split_at(end_of_text(rest));
+        rest = behind.trim_start();
+        waiting = match (text.chars().next_back(), rest.chars().next()) {
+            (Some(left), Some(right)) if is_word(left) && is_word(right) => Some(Part::Gap),
+            (_, Some(_)) => Some(Part::Space),
+            _ => None,
+        };
+        Some(Part::Text(text))
+    });
+    inner.chain(tail.map(Part::Tail))
+}
+
+/// A character of white space.
+pub(super) fn white_space() -> CharSet {
+    CharSet { ranges: [('\t', '\r'), (' ', ' ')].into_iter().collect(), negated: false }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Where the first text of a marker ends: in front of white space, or between one bracket that closes and one that opens.
+fn end_of_text(marker: &str) -> usize {
+    let mut closed = false;
+    let end = marker.char_indices().find(|(_, c)| {
+        let here = c.is_whitespace() || closed && matches!(c, '<' | '[' | '{');
+        closed = matches!(c, '>' | ']' | '}');
+        here
+    });
+    end.map_or(marker.len(), |(at, _)| at)
+}
+
+/// What ends a text that goes up to the first of these markers: each as it is, and, where what can be seen of it is nothing
+/// that a text has by chance, with white space left out or a line break put in.
+pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
+    let mut ends = Vec::with_capacity(3 * markers.len());
+    for marker in markers {
+        let core = marker.trim();
+        if !is_certain(core) {
+            ends.push(marker.clone());
+            continue;
+        }
+        let before = &marker[..marker.len() - marker.trim_start().len()];
+        let spaced = |space: &str| -> String {
+            let text = parts(core).skip(1).map(|part| match part {
+                Part::Text(text) => text,
+                Part::Gap => " ",
+                Part::Space | Part::Tail(_) => space,
+            });
+            text.collect()
+        };
+        for core in [core.to_owned(), spaced(""), spaced("\n")] {
+            ends.extend([SmolStr::new(format!("{before}{core}")), SmolStr::new(core)]);
+        }
+    }
+    ends
+}
+
+/// Whether a text is a marker and nothing else: it has a word, and a bracket or bar.
+fn is_certain(text: &str) -> bool {
+    let sign = |c: char| matches!(c, '<' | '[' | '|') || !c.is_ascii() && !c.is_alphanumeric();
+    text.chars().filter(|c| c.is_alphanumeric()).nth(1).is_some() && text.contains(sign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_seen_is_text_and_the_rest_is_free() {
+        let is = |marker, all: &[Part]| assert_eq!(parts(marker).collect::<Vec<_>>(), all, "{marker:?}");
+        is("", &[]);
+        is(" \n", &[Part::Tail(" \n")]);
+        is("<a>", &[Part::Space, Part::Text("<a>")]);
+        is("\n<a>\n", &[Part::Space, Part::Text("<a>"), Part::Tail("\n")]);
+        is("<a>\n<b>", &[Part::Space, Part::Text("<a>"), Part::Space, Part::Text("<b>")]);
+        is("<a><b=", &[Part::Space, Part::Text("<a>"), Part::Space, Part::Text("<b=")]);
+        is("Final Answer: ", &[Part::Space, Part::Text("Final"), Part::Gap, Part::Text("Answer:"), Part::Tail(" ")]);
+    }
+
+    #[test]
+    fn what_ends_a_text() {
+        let is = |marker: &str, all: &[&str]| {
+            let mut ends = ends(&[SmolStr::new(marker)]);
+            ends.sort_unstable();
+            ends.dedup();
+            assert_eq!(ends, all, "{marker:?}");
+        };
+        is("\n</value>\n", &["\n</value>", "</value>"]);
+        is("<call><name=", &["<call>\n<name=", "<call><name="]);
+        is("\n}", &["\n}"]);
+        is("'", &["'"]);
+    }
+}
