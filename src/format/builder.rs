@@ -80,6 +80,11 @@ impl FormatBuilder {
         self.tag(Tag::Reasoning, child)
     }
 
+    /// The opening of the reasoning once more: some models write it though the prompt has it already.
+    pub fn reopened(&self, start: &str) -> ExprId {
+        self.tolerated(self.optional(self.literal(start.trim_ascii())))
+    }
+
     /// Text of the content.
     pub fn content(&self, child: ExprId) -> ExprId {
         self.tag(Tag::Content, child)
@@ -263,21 +268,6 @@ impl FormatBuilder {
     /// A marker behind calls, which is markup also where the output leaves the format right behind it.
     pub fn markup(&self, marker: &str) -> ExprId {
         if marker.is_empty() { self.empty() } else { self.sequence([self.literal(marker), self.markup_ends()]) }
-    }
-
-    /// A marker whose outer white space the model may leave out, character by character.
-    pub fn loose(&self, marker: &str) -> ExprId {
-        let core = marker.trim_ascii();
-        let (before, after) = match core {
-            "" => (marker, ""),
-            _ => {
-                let start = marker.len() - marker.trim_ascii_start().len();
-                (&marker[..start], &marker[start + core.len()..])
-            }
-        };
-        let before = self.each_optional(before);
-        let parts = before.into_iter().chain([self.literal(core)]).chain(self.each_optional(after));
-        self.sequence(parts.collect::<Vec<_>>())
     }
 
     /// The characters of a text, each of which may be missing.

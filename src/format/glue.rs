@@ -10,7 +10,7 @@ use super::builder::FormatBuilder;
 /// All of it. `tool` and `key` are those that it may name again.
 pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
     let pieces = glue.pieces().map(|piece| match piece {
-        GluePiece::Text(text) => loosely(p, text),
+        GluePiece::Text(text) => p.literal(text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
         GluePiece::Key => again(p, key),
         GluePiece::Counter => p.some(p.one_of(&[('0', '9')])),
@@ -23,31 +23,7 @@ fn again(p: &FormatBuilder, name: &str) -> ExprId {
     if name == FormatBuilder::ANY { p.other_name() } else { p.literal(name) }
 }
 
-/// A text whose white space the model may leave out.
-fn loosely(p: &FormatBuilder, text: &str) -> ExprId {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let length = rest.find(|c: char| !c.is_whitespace()).unwrap_or(rest.len());
-        if length > 0 {
-            parts.push(exactly(p, &rest[..length]));
-        }
-        rest = &rest[length..];
-        let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        if length > 0 {
-            parts.push(p.literal(&rest[..length]));
-        }
-        rest = &rest[length..];
-    }
-    p.sequence(parts)
-}
-
-/// White space, as far as the model writes it; a grammar has all of it.
-fn exactly(p: &FormatBuilder, space: &str) -> ExprId {
-    any_space(p, &[space])
-}
-
-/// The same where a template writes it in several ways, the longest first.
+/// White space that a template writes in several ways, the longest first, as far as the model writes it.
 pub(super) fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
     let longest = ways.first().copied().unwrap_or_default();
     if longest.is_empty() {
