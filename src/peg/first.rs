@@ -183,7 +183,9 @@ impl<'a> Firsts<'a> {
                 Some(head) => First::looking(Bytes::SPACE.or(Bytes::byte(head)), false),
                 None => text.bytes().next().map_or(First::EMPTY, |_| First::looking(Bytes::SPACE, true)),
             },
-            Expr::StringBody(_) | Expr::StringLine(_) | Expr::Until(_) | Expr::UntilMarker(_) => First::looking(Bytes::ALL, true),
+            Expr::StringBody(_) | Expr::StringLine(_) | Expr::Until(_) | Expr::UntilMarker(_) => {
+                First::looking(Bytes::ALL, true)
+            }
             _ if depth > limits::EXPR_DEPTH => First::UNKNOWN,
             Expr::Repeat(_, _, Some(0)) => First::EMPTY,
             Expr::Repeat(child, min, _) => self.below(*child, depth + 1).rounds(*min),

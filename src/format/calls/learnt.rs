@@ -168,41 +168,30 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Looks ahead: the call does not end here. What closes it may look like an argument of any name.
-    fn no(&self, close: Option<&Glue>) -> ExprId {
-        let p = self.p;
-        let close = close.filter(|close| !close.is_blank());
-        close.map_or_else(|| p.empty(), |close| p.not(glue(p, close, Some(self.tool), "")))
-    }
-
     /// Arguments one by one, `first` being what stands before them.
     fn members(&self, members: &Members, first: &Glue, form: &CallForm) -> ExprId {
         let p = self.p;
         let ends = form.pieces.last().is_some_and(|last| matches!(last, CallPiece::Members(_)));
         let close = Some(&form.close).filter(|_| ends);
         let writer = Arguments { p, tool: self.tool, members, close, behind: self.behind };
-        let all = writer.each();
+        let (known, any) = (writer.known(), writer.argument(&Member::any()));
+        // What closes the call may look like an argument of any name.
+        let no = close.filter(|close| !close.is_blank());
+        let no = no.map_or_else(|| p.empty(), |close| p.not(glue(p, close, Some(self.tool), "")));
         // Where each argument has the same in front, they need no separator.
         let is_marked = !members.next.is_blank() || befores(members).iter().all(|before| !before.is_blank());
         if let Some(before) = members.first.strip_suffix(&members.next).filter(|_| is_marked) {
             let before = first.strip_suffix(&members.next).unwrap_or(before);
-            let (required, optional): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, required)| *required);
-            let marked = |all: Vec<(ExprId, bool)>| -> Vec<ExprId> {
-                let next = |argument| p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), argument]);
-                all.into_iter().map(|(argument, _)| next(argument)).collect()
-            };
-            let before = glue(p, &before, Some(self.tool), "");
-            let all = match self.tool.name == FormatBuilder::ANY {
-                true => p.many(p.sequence([self.no(close), p.choice(marked(optional))])),
-                false => p.unordered(marked(required), marked(optional)),
-            };
-            return p.sequence([before, all]);
+            let marked = |argument| p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), argument]);
+            let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
+            let any = p.tolerated(p.sequence([no, marked(any)]));
+            let [required, optional] = [required, optional]
+                .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
+            let optional: Vec<ExprId> = optional.into_iter().chain([any]).collect();
+            return p.sequence([glue(p, &before, Some(self.tool), ""), p.unordered(required, optional)]);
         }
-        let argument = p.choice(all.into_iter().map(|(argument, _)| argument).collect::<Vec<_>>());
-        let argument = match self.tool.name == FormatBuilder::ANY {
-            true => p.sequence([self.no(close), argument]),
-            false => argument,
-        };
+        let any = p.tolerated(p.sequence([no, any]));
+        let argument = p.choice(known.into_iter().map(|(argument, _)| argument).chain([any]).collect::<Vec<_>>());
         let next = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space(), argument]);
         p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()])
     }
@@ -230,11 +219,11 @@ struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// Each argument, and whether it must be there.
-    fn each(&self) -> Vec<(ExprId, bool)> {
+    /// Each argument that the schema lists, and whether it must be there.
+    fn known(&self) -> Vec<(ExprId, bool)> {
         let p = self.p;
         if self.tool.name == FormatBuilder::ANY {
-            return vec![(self.argument(&Member::any()), false)];
+            return Vec::new();
         }
         let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
         let prefix = format!("tool-{}-arg-", self.tool.name);

@@ -44,26 +44,31 @@ pub(crate) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<
     })
 }
 
-/// All arguments of a call in any order, with white space before each. A tool that nobody knows takes any.
+/// All arguments of a call in any order, with white space before each. Models write some that no schema lists, and a tool that nobody
+/// knows takes any.
 pub(crate) fn arguments(p: &FormatBuilder, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
+    let any = one(&Member::any());
     if tool.name == FormatBuilder::ANY {
-        return p.many(p.sequence([p.space(), one(&Member::any())]));
+        return p.many(p.sequence([p.space(), any]));
     }
     let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
-    in_any_order(p, members(&parameters, &format!("tool-{}-arg-", tool.name)), one)
+    in_any_order(p, members(&parameters, &format!("tool-{}-arg-", tool.name)), one, any)
 }
 
-/// Members in any order, with white space before each.
+/// Members in any order, with white space before each. `any`: one that the schema does not list, or whose value is nothing that the
+/// schema asks for.
 pub(crate) fn in_any_order<'a>(
     p: &FormatBuilder,
     members: impl Iterator<Item = Member<'a>>,
     one: impl Fn(&Member) -> ExprId,
+    any: ExprId,
 ) -> ExprId {
     let (mut required, mut optional) = (Vec::new(), Vec::new());
     for member in members {
         let member_list = if member.required { &mut required } else { &mut optional };
         member_list.push(p.sequence([p.space(), p.rule(member.rule.clone(), one(&member))]));
     }
+    optional.push(p.tolerated(p.sequence([p.space(), any])));
     p.unordered(required, optional)
 }
 
@@ -71,13 +76,29 @@ pub(crate) fn in_any_order<'a>(
 /// strings. What may be either is text only if it is nothing else. `close` closes either.
 pub(crate) fn value(p: &FormatBuilder, types: Types, close: ExprId, json: ExprId, text: ExprId) -> ExprId {
     let value = if !types.has(Types::STRING) {
-        json
+        json_or_text(p, json, text)
     } else if types == Types::STRING {
         text
     } else {
         p.choice([p.atomic(p.sequence([sign(p, types), json])), text])
     };
     if types.has(Types::NULL) { p.choice([p.null(types, close), value]) } else { value }
+}
+
+/// JSON where it is JSON, or else text.
+pub(crate) fn json_or_text(p: &FormatBuilder, json: ExprId, text: ExprId) -> ExprId {
+    let space = p.tolerated(p.optional(p.sequence([p.space(), p.and(certain_sign(p))])));
+    p.choice([p.sequence([space, shown(p, json)]), p.tolerated(text)])
+}
+
+/// JSON that shows as it comes where its first character says what it is. A word shows once it is whole: a text may begin like it.
+pub(crate) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
+    p.choice([p.sequence([p.and(certain_sign(p)), json]), p.atomic(json)])
+}
+
+/// What a list, an object or a number begins with.
+fn certain_sign(p: &FormatBuilder) -> ExprId {
+    p.one_of(&[('[', '['), ('{', '{'), ('-', '-'), ('0', '9')])
 }
 
 /// Looks ahead to what a value of these types begins with, JSON or Python. Strings are left out.

@@ -2,7 +2,7 @@
 
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
-use super::members;
+use super::members::{self, Member};
 use crate::analysis::{ArgumentsLayout, CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema::{self, Types};
 use crate::message::Tool;
@@ -52,14 +52,9 @@ pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &Format
 /// A tool's arguments, each in tags of its own, in any order, with white space before each; and whether one of them must be
 /// there. A tool that nobody knows takes any.
 pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &ArgumentsLayout, tool: &Tool) -> (ExprId, bool) {
+    let any = any_argument(p, layout);
     if tool.name == FormatBuilder::ANY {
-        let any = members::arguments(p, tool, |member| {
-            let end = || p.arg_close(p.literal(&*layout.value_suffix));
-            let json = p.sequence([member.python(p), end()]);
-            let value = members::value(p, member.types(), end(), json, text_value(p, layout));
-            p.sequence([p.atomic(open(p, layout, member.name)), p.literal(&*layout.value_prefix), value])
-        });
-        return (any, false);
+        return (p.many(any), false);
     }
     let root = schema::parameters(&tool.parameters);
     let mut required = Vec::new();
@@ -68,7 +63,10 @@ pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &ArgumentsLayout, 
         let rule = format!("tool-{}-arg-{name}", tool.name);
         let value = match schema::may_be_string(schema, &root) {
             true => text_value(p, layout),
-            false => json_value(p, layout, &rule, SchemaRef::property(&root, name)),
+            false => {
+                let json = json_value(p, layout, &rule, SchemaRef::property(&root, name));
+                members::json_or_text(p, json, text_value(p, layout))
+            }
         };
         let types = schema::types(schema, &root);
         let value = match types.has(Types::NULL) {
@@ -80,8 +78,18 @@ pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &ArgumentsLayout, 
         let argument = p.sequence([p.space(), argument]);
         if must { required.push(argument) } else { optional.push(argument) }
     }
+    optional.push(p.tolerated(any));
     let has_required = !required.is_empty();
     (p.unordered(required, optional), has_required)
+}
+
+/// An argument of any name and type, with white space before it.
+fn any_argument(p: &FormatBuilder, layout: &ArgumentsLayout) -> ExprId {
+    let any = Member::any();
+    let end = p.arg_close(p.literal(&*layout.value_suffix));
+    let json = p.sequence([any.python(p), end]);
+    let value = members::value(p, any.types(), end, json, text_value(p, layout));
+    p.sequence([p.space(), p.atomic(open(p, layout, any.name)), p.literal(&*layout.value_prefix), value])
 }
 
 /// What opens an argument.

@@ -2,7 +2,7 @@
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
-use super::members::{Member, members, sign};
+use super::members::{Member, members, shown, sign};
 use crate::analysis::turn::{Container, Encoding, Glue, Nested, Slot, ValueKind};
 use crate::grammar::schema::Types;
 use crate::message::Tool;
@@ -57,7 +57,10 @@ impl Values<'_> {
                 _ => others.push(slot),
             }
         }
-        let all = others.iter().chain(&texts).copied().chain(nested.iter().map(|(_, slot)| *slot));
+        // What is nothing that the schema asks for is text, if a text may stand there as it is.
+        let spare = of(ValueKind::Text).find(|slot| slot.before == *before && slot.encoding == Encoding::Raw);
+        let spare = spare.filter(|_| texts.is_empty());
+        let all = others.iter().chain(&texts).chain(&spare).copied().chain(nested.iter().map(|(_, slot)| *slot));
         let opens = Glue::common_start(all.map(|slot| &slot.open));
         let glue_of = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let rest = |slot: &Slot| glue_of(&slot.open.strip_prefix(&opens).unwrap_or_default());
@@ -76,13 +79,14 @@ impl Values<'_> {
             let json = [member.python(p), close(slot)];
             ways.push(match texts.iter().any(as_text) {
                 true => p.atomic(p.sequence([rest(slot), sign(p, types)].into_iter().chain(json))),
-                false => p.sequence([p.atomic(p.sequence([rest(slot), p.and(p.any())]))].into_iter().chain(json)),
+                false => p.sequence([p.atomic(p.sequence([rest(slot), p.and(p.any())])), shown(p, p.sequence(json))]),
             });
         }
         ways.extend(texts.iter().map(|slot| match slot.encoding {
             Encoding::Quoted => p.sequence([rest(slot), p.arg_json(p.python_string()), close(slot)]),
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
+        ways.extend(spare.map(|slot| p.tolerated(p.sequence([rest(slot), raw(slot)]))));
         (!ways.is_empty()).then(|| (opens, p.choice(ways)))
     }
 

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::has_all;
 use crate::error::Result;
-use crate::format::calls::members::{Member, arguments};
+use crate::format::calls::members::{Member, arguments, json_or_text};
 use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render};
 use crate::format::{Constraint, Delimiter, Format, Thinking, FormatSpec};
@@ -187,11 +187,12 @@ fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     };
     let close = p.arg_close(p.literal(PARAMETER[1]));
     let text = p.until(PARAMETER[1]);
+    let any_text = p.sequence([p.arg_text(text), close]);
     let text = if member.types().has(Types::STRING) {
         p.excluding(p.sequence([p.arg_text(text), close]), [PARAMETER[1]])
     } else {
         p.sequence([p.arg_text(schema(text, "text", true)), close])
     };
     let json = p.sequence([p.arg_json(schema(p.json(), "schema", false)), p.space(), close]);
-    p.choice([p.sequence([open(true), text]), p.sequence([open(false), json])])
+    p.choice([p.sequence([open(true), text]), p.sequence([open(false), json_or_text(p, json, any_text)])])
 }

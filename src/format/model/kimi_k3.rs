@@ -111,10 +111,8 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
         let argument = p.rule(rule.as_str(), argument);
         if must { required.push(argument) } else { optional.push(argument) }
     }
-    if tool.name == FormatBuilder::ANY {
-        let any = p.atomic(p.sequence([p.arg_name(FormatBuilder::ANY), p.literal("\"")]));
-        optional.push(p.sequence([key(any), typed_value(p, &Value::Null, |value| value), p.space()]));
-    }
+    let any = p.atomic(p.sequence([p.arg_name(FormatBuilder::ANY), p.literal("\"")]));
+    optional.push(p.tolerated(p.sequence([key(any), typed_value(p, &Value::Null, |value| value), p.space()])));
     let one_by_one = p.unordered(required, optional);
     let whole = [p.literal("<|open|>json"), attributes(p), p.json_args(tool), p.literal("<|close|>json<|sep|>")];
     let arguments = p.choice([p.spaced(whole), one_by_one]);

@@ -96,15 +96,15 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
 
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let open = [p.literal(format!("{NS}<invoke name=\"")), p.tool_name(&tool.name), p.literal("\">")];
-    let arguments = match &*tool.name {
-        FormatBuilder::ANY => p.many(p.sequence([p.space(), p.reference(ANY_MEMBER)])),
-        _ => members::arguments(p, tool, |member| element(p, member, 0)),
-    };
+    let arguments = members::arguments(p, tool, |member| element(p, member, 0));
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), p.tool_close(p.literal(tag("/invoke")))])
 }
 
 /// A member: its name in a tag, its value, and the closing tag. `refs`: how many references have led here.
 fn element(p: &FormatBuilder, member: &Member, refs: usize) -> ExprId {
+    if member.name == FormatBuilder::ANY {
+        return p.reference(ANY_MEMBER);
+    }
     let open = p.sequence([p.literal(format!("{NS}<")), p.arg_name(member.name), p.literal(">")]);
     let close = tag(&format!("/{}", member.name));
     p.sequence([p.atomic(open), value(p, &member.schema, &member.rule, &close, refs)])
@@ -177,7 +177,7 @@ impl Ways<'_> {
         let mut known = members::members(schema, &prefix).peekable();
         let inside = if known.peek().is_some() {
             self.described = self.described.or(Types::OBJECT);
-            members::in_any_order(p, known, |member| element(p, member, refs))
+            members::in_any_order(p, known, |member| element(p, member, refs), p.reference(ANY_MEMBER))
         } else {
             self.plain = self.plain.or(Types::OBJECT);
             p.many(p.sequence([p.space(), p.reference(ANY_MEMBER)]))
