@@ -210,7 +210,8 @@ impl FormatBuilder {
     /// A call's arguments as a JSON object that follows the tool's parameters.
     pub fn json_args(&self, tool: &Tool) -> ExprId {
         let schema = schema::parameters(&tool.parameters);
-        self.tool_args(self.schema(self.json_object(), format!("tool-{}-schema", tool.name), schema, false))
+        let object = self.schema(self.json_object(), format!("tool-{}-schema", tool.name), schema, false);
+        self.quoted_or(self.tool_args(object))
     }
 
     /// A call's arguments as the text of a JSON object in a JSON string.
@@ -221,7 +222,19 @@ impl FormatBuilder {
 
     /// A call's arguments as any JSON object.
     pub fn any_json_args(&self) -> ExprId {
-        self.tool_args(self.json_object())
+        self.quoted_or(self.tool_args(self.json_object()))
+    }
+
+    /// Arguments as they should be, or the same in a JSON string.
+    fn quoted_or(&self, arguments: ExprId) -> ExprId {
+        self.choice([arguments, self.tolerated(self.quoted_args())])
+    }
+
+    /// `"arguments": value`, under that name or the other that models know.
+    pub fn arguments_member(&self, key: &str, value: ExprId) -> ExprId {
+        let member = self.json_member(key, value);
+        let other = other_key(key).map(|other| self.tolerated(self.json_member(other, value)));
+        self.choice([member].into_iter().chain(other))
     }
 
     /// An object; `null` for none. Another value is no arguments, and must not be lost as if it were.
@@ -307,6 +320,15 @@ impl FormatBuilder {
             all.push(part);
         }
         self.sequence(all)
+    }
+}
+
+/// How models call the arguments that a template calls so.
+pub(super) fn other_key(key: &str) -> Option<&'static str> {
+    match key {
+        "arguments" => Some("parameters"),
+        "parameters" => Some("arguments"),
+        _ => None,
     }
 }
 

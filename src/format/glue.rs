@@ -5,17 +5,25 @@ use crate::grammar::spelled;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
-use super::builder::FormatBuilder;
+use super::builder::{FormatBuilder, other_key};
 
 /// All of it. `tool` and `key` are those that it may name again.
 pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
     let pieces = glue.pieces().map(|piece| match piece {
-        GluePiece::Text(text) => p.literal(text),
+        GluePiece::Text(text) => spelled_text(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
         GluePiece::Key => again(p, key),
         GluePiece::Counter => p.some(p.one_of(&[('0', '9')])),
     });
     p.sequence(pieces.collect::<Vec<_>>())
+}
+
+/// A text of the template, in which the arguments' key may be the other one that models know.
+fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
+    let key = ["arguments", "parameters"].into_iter().find(|key| text.contains(&format!("\"{key}\"")));
+    let other = key.and_then(|key| Some(text.replace(&format!("\"{key}\""), &format!("\"{}\"", other_key(key)?))));
+    let other = other.map(|other| p.tolerated(p.literal(other)));
+    p.choice([p.literal(text)].into_iter().chain(other))
 }
 
 /// A name that was there before.

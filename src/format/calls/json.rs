@@ -119,7 +119,7 @@ impl Call<'_> {
         let ids: Vec<ExprId> = self.ids().map(|id| self.leading(self.id(id))).collect();
         let arguments = match self.tools.args_field.as_str() {
             "" => p.json_args(self.tool),
-            field => p.json_member(field, p.json_args(self.tool)),
+            field => p.arguments_member(field, p.json_args(self.tool)),
         };
         let inner = if self.tools.args_field.is_empty() && ids.is_empty() {
             arguments
@@ -138,7 +138,7 @@ impl Call<'_> {
         before.extend([p.literal(quoted(holder)), p.space(), p.literal(":"), p.space()]);
         before.extend([p.literal("{"), p.space()]);
         let head = self.up_to_name(before, name_field);
-        let arguments = p.json_member(args_field, p.json_args(self.tool));
+        let arguments = p.arguments_member(args_field, p.json_args(self.tool));
         p.sequence([head, self.comma(), arguments, p.space(), p.literal("}"), p.space(), self.close()])
     }
 
@@ -177,7 +177,7 @@ impl Call<'_> {
             if field == name_field {
                 named = Some(self.up_to_name(std::mem::take(&mut head), field));
             } else {
-                parts.push(p.json_member(field, p.json_args(self.tool)));
+                parts.push(p.arguments_member(field, p.json_args(self.tool)));
             }
         }
         let head = named.unwrap_or_else(|| p.empty());
