@@ -4,7 +4,7 @@ use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
 use super::members::{Member, members};
-use super::values::Values;
+use super::values::{Values, unquoted};
 use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Place, Slot, TurnFormat};
 use crate::grammar::schema;
 use crate::message::Tool;
@@ -239,7 +239,12 @@ impl Arguments<'_> {
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let ways = befores(self.members).into_iter().filter_map(|before| {
             let (opens, value) = values.of(&self.members.slots, before, member, 0, &raw)?;
-            let name = p.atomic(p.sequence([between(before), p.arg_name(member.name), between(&opens)]));
+            let name = p.atomic(p.sequence([
+                between(before),
+                p.tolerated(p.space()),
+                p.arg_name(member.name),
+                between(&opens),
+            ]));
             Some(p.sequence([name, value]))
         });
         p.choice(ways.collect::<Vec<_>>())
@@ -277,6 +282,7 @@ impl Arguments<'_> {
         let ways = befores(self.members).into_iter().map(|before| {
             let slots = self.members.slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
             let opens = Glue::common_start(slots.map(|slot| &slot.open));
+            let opens = unquoted(&opens).unwrap_or(opens);
             let names = schema::members(&root)
                 .map(|(name, ..)| p.sequence([p.literal(name), glue(p, &opens, Some(self.tool), name)]));
             p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names.collect::<Vec<_>>())])

@@ -29,6 +29,14 @@ const KINDS: [(Types, ValueKind); 6] = [
     (Types::OBJECT, ValueKind::Object),
 ];
 
+const QUOTE: &str = "\"";
+
+/// What stands behind a name less the quote that opens every value. A template that prints them so says nothing of types: models
+/// write what Python has there.
+pub(super) fn unquoted(opens: &Glue) -> Option<Glue> {
+    opens.strip_suffix(&Glue::from(QUOTE)).filter(|opens| opens.head().ends_with('='))
+}
+
 impl Values<'_> {
     /// What opens a value in all ways that its types allow, and the ways behind it: of those with `before` in front of the name, if
     /// there is any. `raw` is a text as it is, and its end.
@@ -61,7 +69,11 @@ impl Values<'_> {
         let spare = of(ValueKind::Text).find(|slot| slot.before == *before && slot.encoding == Encoding::Raw);
         let spare = spare.filter(|_| texts.is_empty());
         let all = others.iter().chain(&texts).chain(&spare).copied().chain(nested.iter().map(|(_, slot)| *slot));
-        let opens = Glue::common_start(all.map(|slot| &slot.open));
+        let opens = Glue::common_start(all.clone().map(|slot| &slot.open));
+        let unquoted = unquoted(&opens);
+        let close = all.clone().next().and_then(|slot| slot.close.strip_prefix(&Glue::from(QUOTE)));
+        let bare_close = close.filter(|_| unquoted.is_some());
+        let opens = unquoted.unwrap_or(opens);
         let glue_of = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let rest = |slot: &Slot| glue_of(&slot.open.strip_prefix(&opens).unwrap_or_default());
         let close = |slot: &Slot| p.arg_close(glue_of(&slot.close));
@@ -87,6 +99,9 @@ impl Values<'_> {
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
         ways.extend(spare.map(|slot| p.tolerated(p.sequence([rest(slot), raw(slot)]))));
+        ways.extend(
+            bare_close.map(|close| p.tolerated(p.sequence([p.arg_json(p.python()), p.arg_close(glue_of(&close))]))),
+        );
         (!ways.is_empty()).then(|| (opens, p.choice(ways)))
     }
 
