@@ -198,6 +198,7 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
                 }
             }
         }
+        Expr::Marker(_) | Expr::UntilMarker(_) => unreachable!("only formats have markers"),
         Expr::Until(markers) => {
             let found = (at..text.len()).find(|&i| markers.iter().any(|m| text[i..].starts_with(m.as_bytes())));
             Some(found.unwrap_or(text.len()))

@@ -73,8 +73,7 @@ pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &ArgumentsLayout, 
             true => p.choice([p.null(types, p.arg_close(p.literal(&*layout.value_suffix))), value]),
             false => value,
         };
-        let open = p.atomic(open(p, layout, name));
-        let argument = p.rule(rule, p.sequence([open, p.literal(&*layout.value_prefix), value]));
+        let argument = p.rule(rule, p.sequence([open(p, layout, name), value]));
         let argument = p.sequence([p.space(), argument]);
         if must { required.push(argument) } else { optional.push(argument) }
     }
@@ -89,12 +88,18 @@ fn any_argument(p: &FormatBuilder, layout: &ArgumentsLayout) -> ExprId {
     let end = p.arg_close(p.literal(&*layout.value_suffix));
     let json = p.sequence([any.python(p), end]);
     let value = members::value(p, any.types(), end, json, text_value(p, layout));
-    p.sequence([p.space(), p.atomic(open(p, layout, any.name)), p.literal(&*layout.value_prefix), value])
+    p.sequence([p.space(), open(p, layout, any.name), value])
 }
 
-/// What opens an argument.
+/// What opens an argument, up to its value. The name shows once what follows it says that it is whole.
 fn open(p: &FormatBuilder, layout: &ArgumentsLayout, name: &str) -> ExprId {
-    p.sequence([p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)])
+    let mut open = vec![p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)];
+    let before_value = p.literal(&*layout.value_prefix);
+    if layout.name_suffix.trim().is_empty() {
+        open.push(before_value);
+        return p.atomic(p.sequence(open));
+    }
+    p.sequence([p.atomic(p.sequence(open)), before_value])
 }
 
 /// A value that is raw text, and its end.

@@ -94,8 +94,16 @@ const PARAMETER: [&str; 2] = ["<｜DSML｜parameter name=\"", "</｜DSML｜param
 
 /// What stands around all calls.
 fn block(source: &str) -> [String; 2] {
-    let name = if is_v4(source) { "tool_calls" } else { "function_calls" };
+    block_named(if is_v4(source) { "tool_calls" } else { "function_calls" })
+}
+
+fn block_named(name: &str) -> [String; 2] {
     [format!("<｜DSML｜{name}>"), format!("</｜DSML｜{name}>")]
+}
+
+/// What the other version calls them: models mix the two up.
+fn other_block(block: &[String; 2]) -> [String; 2] {
+    block_named(if block[0].contains("tool_calls") { "function_calls" } else { "tool_calls" })
 }
 
 /// The format for one request.
@@ -159,22 +167,31 @@ fn output(spec: &FormatSpec, block: &[String; 2]) -> Arena {
 
 /// Text up to the calls, less the line breaks in front of them, or up to any of `others`.
 fn before_calls(p: &FormatBuilder, block: &[String; 2], others: &[&str]) -> ExprId {
-    let calls = [format!("\n\n{}", block[0]), block[0].clone()];
+    let calls = [format!("\n\n{}", block[0]), block[0].clone(), other_block(block)[0].clone(), INVOKE[0].to_owned()];
     p.until_any(calls.into_iter().chain(others.iter().map(|&other| other.to_owned())))
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec, block: &[String; 2]) -> ExprId {
     let each = p.any_tool(spec, |tool| call(p, tool));
     let more = if spec.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
-    let end = p.choice([p.literal(&*block[1]), p.end()]);
+    let other = other_block(block).map(|marker| p.tolerated(p.literal(marker)));
+    let none = p.tolerated(p.empty());
+    let start = p.choice([p.literal(&*block[0]), other[0], none]);
+    let end = p.choice([p.literal(&*block[1]), p.end(), other[1], none]);
     let end = p.sequence([end, p.markup_ends()]);
-    p.trigger_rule("tool-call", p.spaced([p.literal(&*block[0]), p.sequence([each, more]), end]))
+    p.trigger_rule("tool-call", p.spaced([start, p.sequence([each, more]), end]))
 }
 
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
-    let open = [p.literal(INVOKE[0]), p.tool_name(&tool.name), p.literal("\">"), p.optional(p.literal("\n"))];
+    let open = |end: ExprId| p.tool_open(p.sequence([p.literal(INVOKE[0]), p.tool_name(&tool.name), end]));
     let close = p.tool_close(p.literal(INVOKE[1]));
-    p.sequence([p.tool_open(p.sequence(open)), arguments(p, tool, |member| argument(p, member)), p.space(), close])
+    let one_by_one = arguments(p, tool, |member| argument(p, member));
+    // Models also write the arguments as one JSON object, or close the tag at once where there are none.
+    let whole = p.tolerated(p.sequence([p.space(), p.and(p.exact("{")), p.json_args(tool)]));
+    let body = p.choice([whole, one_by_one]);
+    let all = p.sequence([open(p.sequence([p.literal("\">"), p.optional(p.literal("\n"))])), body, p.space(), close]);
+    let empty = p.sequence([open(p.literal("\"/>")), p.tool_close(p.empty())]);
+    p.choice([all, p.tolerated(empty)])
 }
 
 /// The attribute says how the value is written, whatever the schema would have it be.
