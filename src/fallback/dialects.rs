@@ -187,7 +187,9 @@ impl Offer<'_> {
                 // Rules beside those of the format and of other dialects.
                 let prefix = format!("{}{}{}-arg-", tags.wrapper[0], tags.call, tool.name);
                 let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
-                members::in_any_order(p, members::members(&parameters, &prefix), one, one(&Member::any()))
+                let unlisted = members::unlisted_name(p, &prefix, &parameters);
+                let any = one(&Member { name: &unlisted, ..Member::any() });
+                members::in_any_order(p, members::members(&parameters, &prefix), one, any)
             };
             let close = p.tool_close(p.literal(tags.end));
             let rest = p.optional(p.sequence([p.space(), p.literal(tags.wrapper[1])]));

@@ -147,10 +147,38 @@ impl FormatBuilder {
         self.tag(Tag::ToolArgs, child)
     }
 
-    /// An argument's name; any for [`FormatBuilder::ANY`].
+    /// An argument's name; any for [`FormatBuilder::ANY`], or any but those of a rule.
     pub fn arg_name(&self, name: &str) -> ExprId {
-        let name = if name == FormatBuilder::ANY { self.any_name() } else { self.exact(name) };
+        let name = match name.strip_prefix(FormatBuilder::ANY) {
+            None => self.exact(name),
+            Some("") => self.any_name(),
+            Some(_) => self.sequence([self.not(self.listed_name(name)), self.any_name()]),
+        };
         self.whole(Tag::ArgName, name)
+    }
+
+    /// The names that [`FormatBuilder::any_name_but`] leaves out.
+    pub fn listed_name(&self, any: &str) -> ExprId {
+        match any.strip_prefix(FormatBuilder::ANY) {
+            None | Some("") => self.choice([]),
+            Some(listed) => self.reference(listed),
+        }
+    }
+
+    /// In place of a name: any but these, which a rule of this name knows.
+    pub fn any_name_but(&self, rule: &str, names: &[&str]) -> String {
+        if names.is_empty() {
+            return FormatBuilder::ANY.to_owned();
+        }
+        let longer = self.none_of(NOT_IN_NAMES);
+        let names = names.iter().map(|name| self.exact(*name));
+        self.rule(rule, self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]));
+        format!("{}{rule}", FormatBuilder::ANY)
+    }
+
+    /// Whether any name is meant.
+    pub fn is_any(name: &str) -> bool {
+        name.starts_with(FormatBuilder::ANY)
     }
 
     /// An argument's name and what follows it. The name shows on its own unless another one of `names` goes on where it
@@ -205,6 +233,23 @@ impl FormatBuilder {
         let text = self.tag(tag, self.until(marker));
         let close = self.choice([self.literal(marker), self.end()]);
         self.excluding(self.sequence([text, close]), [marker])
+    }
+
+    /// The text of an argument, up to a marker, and the marker. Where white space belongs to it, one with other white space counts if
+    /// one of `next`, or the end, follows: in a text it may stand by chance.
+    pub fn arg_text_up_to(&self, marker: &str, next: &[&str]) -> ExprId {
+        let core = marker.trim();
+        if core.len() == marker.len() || core.is_empty() {
+            let close = self.arg_close(self.literal(marker));
+            return self.sequence([self.arg_text(self.until(marker)), close]);
+        }
+        let next = next.iter().filter(|next| !next.trim().is_empty()).map(|next| self.literal(next.trim()));
+        let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
+        let near = self.sequence([self.literal(core), self.and(next)]);
+        let close = self.choice([self.exact(marker), self.tolerated(near)]);
+        let run = self.builder.until_any([marker.trim_end(), core]);
+        let more = self.many(self.sequence([self.not(close), self.any(), run]));
+        self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
     }
 
     /// A call's arguments as a JSON object that follows the tool's parameters.

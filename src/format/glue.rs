@@ -28,7 +28,7 @@ fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
 
 /// A name that was there before.
 fn again(p: &FormatBuilder, name: &str) -> ExprId {
-    if name == FormatBuilder::ANY { p.other_name() } else { p.literal(name) }
+    if FormatBuilder::is_any(name) { p.other_name() } else { p.literal(name) }
 }
 
 /// White space that a template writes in several ways, the longest first, as far as the model writes it.

@@ -3,7 +3,7 @@
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
-use super::members::{Member, members};
+use super::members::{Member, members, unlisted_name};
 use super::values::{Values, unquoted};
 use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Place, Slot, TurnFormat};
 use crate::grammar::schema;
@@ -174,9 +174,10 @@ impl<'a> Call<'a> {
         let ends = form.pieces.last().is_some_and(|last| matches!(last, CallPiece::Members(_)));
         let close = Some(&form.close).filter(|_| ends);
         let writer = Arguments { p, tool: self.tool, members, close, behind: self.behind };
-        let (known, any) = (writer.known(), writer.argument(&Member::any()));
-        // What closes the call may look like an argument of any name.
+        let known = writer.known();
+        // What closes the call may look like an argument of any name. Where nothing closes it, any is too much.
         let no = close.filter(|close| !close.is_blank());
+        let any = (no.is_some() || self.tool.name == FormatBuilder::ANY).then(|| writer.any());
         let no = no.map_or_else(|| p.empty(), |close| p.not(glue(p, close, Some(self.tool), "")));
         // Where each argument has the same in front, they need no separator.
         let is_marked = !members.next.is_blank() || befores(members).iter().all(|before| !before.is_blank());
@@ -184,14 +185,14 @@ impl<'a> Call<'a> {
             let before = first.strip_suffix(&members.next).unwrap_or(before);
             let marked = |argument| p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), argument]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
-            let any = p.tolerated(p.sequence([no, marked(any)]));
+            let any = any.map(|any| p.tolerated(p.sequence([no, marked(any)])));
             let [required, optional] = [required, optional]
                 .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
-            let optional: Vec<ExprId> = optional.into_iter().chain([any]).collect();
+            let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
             return p.sequence([glue(p, &before, Some(self.tool), ""), p.unordered(required, optional)]);
         }
-        let any = p.tolerated(p.sequence([no, any]));
-        let argument = p.choice(known.into_iter().map(|(argument, _)| argument).chain([any]).collect::<Vec<_>>());
+        let any = any.map(|any| p.tolerated(p.sequence([no, any])));
+        let argument = p.choice(known.into_iter().map(|(argument, _)| argument).chain(any).collect::<Vec<_>>());
         let next = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space(), argument]);
         p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()])
     }
@@ -231,6 +232,16 @@ impl Arguments<'_> {
         all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required)).collect()
     }
 
+    /// One that the schema does not list.
+    fn any(&self) -> ExprId {
+        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
+        let name = match &*self.tool.name {
+            FormatBuilder::ANY => FormatBuilder::ANY.to_owned(),
+            tool => unlisted_name(self.p, tool, &root),
+        };
+        self.argument(&Member { name: &name, ..Member::any() })
+    }
+
     /// A name, and the value in each way that its types allow.
     fn argument(&self, member: &Member) -> ExprId {
         let p = self.p;
@@ -254,7 +265,7 @@ impl Arguments<'_> {
     fn raw(&self, slot: &Slot, member: &Member) -> ExprId {
         let p = self.p;
         let close = glue(p, &slot.close, Some(self.tool), member.name);
-        let known = member.name != FormatBuilder::ANY && self.tool.name != FormatBuilder::ANY;
+        let known = !FormatBuilder::is_any(member.name) && self.tool.name != FormatBuilder::ANY;
         let spelled = if known { slot.close.with_names(&self.tool.name, member.name) } else { slot.close.clone() };
         let mut ends = text::heads(&spelled);
         if is_strong(&spelled) {

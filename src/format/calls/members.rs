@@ -47,16 +47,22 @@ pub(crate) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<
 /// All arguments of a call in any order, with white space before each. Models write some that no schema lists, and a tool that nobody
 /// knows takes any.
 pub(crate) fn arguments(p: &FormatBuilder, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
-    let any = one(&Member::any());
     if tool.name == FormatBuilder::ANY {
-        return p.many(p.sequence([p.space(), any]));
+        return p.many(p.sequence([p.space(), one(&Member::any())]));
     }
     let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
+    let unlisted = unlisted_name(p, &tool.name, &parameters);
+    let any = one(&Member { name: &unlisted, ..Member::any() });
     in_any_order(p, members(&parameters, &format!("tool-{}-arg-", tool.name)), one, any)
 }
 
-/// Members in any order, with white space before each. `any`: one that the schema does not list, or whose value is nothing that the
-/// schema asks for.
+/// In place of a name: any that an object schema does not list. `prefix` tells its rule from others.
+pub(crate) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
+    let names: Vec<&str> = schema::members(object.get()).map(|(name, ..)| name).collect();
+    p.any_name_but(&format!("listed-{prefix}"), &names)
+}
+
+/// Members in any order, with white space before each. `any`: one that the schema does not list.
 pub(crate) fn in_any_order<'a>(
     p: &FormatBuilder,
     members: impl Iterator<Item = Member<'a>>,
@@ -87,18 +93,24 @@ pub(crate) fn value(p: &FormatBuilder, types: Types, close: ExprId, json: ExprId
 
 /// JSON where it is JSON, or else text.
 pub(crate) fn json_or_text(p: &FormatBuilder, json: ExprId, text: ExprId) -> ExprId {
-    let space = p.tolerated(p.optional(p.sequence([p.space(), p.and(certain_sign(p))])));
-    p.choice([p.sequence([space, shown(p, json)]), p.tolerated(text)])
+    let space = p.tolerated(p.optional(p.sequence([p.space(), p.and(bracket(p))])));
+    p.choice([p.sequence([space, shown(p, json)]), no_json(p, text)])
 }
 
-/// JSON that shows as it comes where its first character says what it is. A word shows once it is whole: a text may begin like it.
+/// Text where [`shown`] finds nothing: what has shown of a list or an object is not read again as text.
+pub(crate) fn no_json(p: &FormatBuilder, text: ExprId) -> ExprId {
+    p.tolerated(p.sequence([p.not(p.sequence([p.space(), bracket(p)])), text]))
+}
+
+/// JSON in place of which text may stand. A list or an object shows as it comes; a word or a number shows once it is whole, as a text
+/// may begin like it.
 pub(crate) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
-    p.choice([p.sequence([p.and(certain_sign(p)), json]), p.atomic(json)])
+    p.choice([p.sequence([p.and(bracket(p)), json]), p.atomic(json)])
 }
 
-/// What a list, an object or a number begins with.
-fn certain_sign(p: &FormatBuilder) -> ExprId {
-    p.one_of(&[('[', '['), ('{', '{'), ('-', '-'), ('0', '9')])
+/// What a list or an object begins with.
+fn bracket(p: &FormatBuilder) -> ExprId {
+    p.one_of(&[('[', '['), ('{', '{')])
 }
 
 /// Looks ahead to what a value of these types begins with, JSON or Python. Strings are left out.

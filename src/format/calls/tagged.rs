@@ -1,9 +1,11 @@
 //! Calls with the name in a tag: arguments as one JSON object, or one by one in tags of their own.
 
+use std::sync::Arc;
+
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::members::{self, Member};
-use crate::analysis::{ArgumentsLayout, CallIdPosition, Layout, ToolFormat};
+use crate::analysis::{CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema::{self, Types};
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
@@ -51,12 +53,12 @@ pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &Format
 
 /// A tool's arguments, each in tags of its own, in any order, with white space before each; and whether one of them must be
 /// there. A tool that nobody knows takes any.
-pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &ArgumentsLayout, tool: &Tool) -> (ExprId, bool) {
-    let any = any_argument(p, layout);
+pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &Layout, tool: &Tool) -> (ExprId, bool) {
     if tool.name == FormatBuilder::ANY {
-        return (p.many(any), false);
+        return (p.many(any_argument(p, layout, FormatBuilder::ANY)), false);
     }
     let root = schema::parameters(&tool.parameters);
+    let unlisted = members::unlisted_name(p, &tool.name, &SchemaRef::from(Arc::clone(&root)));
     let mut required = Vec::new();
     let mut optional = Vec::new();
     for (name, schema, must) in schema::members(&root) {
@@ -70,29 +72,30 @@ pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &ArgumentsLayout, 
         };
         let types = schema::types(schema, &root);
         let value = match types.has(Types::NULL) {
-            true => p.choice([p.null(types, p.arg_close(p.literal(&*layout.value_suffix))), value]),
+            true => p.choice([p.null(types, p.arg_close(p.literal(&*layout.arguments.value_suffix))), value]),
             false => value,
         };
         let argument = p.rule(rule, p.sequence([open(p, layout, name), value]));
         let argument = p.sequence([p.space(), argument]);
         if must { required.push(argument) } else { optional.push(argument) }
     }
-    optional.push(p.tolerated(any));
+    optional.push(p.tolerated(any_argument(p, layout, &unlisted)));
     let has_required = !required.is_empty();
     (p.unordered(required, optional), has_required)
 }
 
 /// An argument of any name and type, with white space before it.
-fn any_argument(p: &FormatBuilder, layout: &ArgumentsLayout) -> ExprId {
-    let any = Member::any();
-    let end = p.arg_close(p.literal(&*layout.value_suffix));
+fn any_argument(p: &FormatBuilder, layout: &Layout, name: &str) -> ExprId {
+    let any = Member { name, ..Member::any() };
+    let end = p.arg_close(p.literal(&*layout.arguments.value_suffix));
     let json = p.sequence([any.python(p), end]);
     let value = members::value(p, any.types(), end, json, text_value(p, layout));
     p.sequence([p.space(), open(p, layout, any.name), value])
 }
 
 /// What opens an argument, up to its value. The name shows once what follows it says that it is whole.
-fn open(p: &FormatBuilder, layout: &ArgumentsLayout, name: &str) -> ExprId {
+fn open(p: &FormatBuilder, layout: &Layout, name: &str) -> ExprId {
+    let layout = &layout.arguments;
     let mut open = vec![p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)];
     let before_value = p.literal(&*layout.value_prefix);
     if layout.name_suffix.trim().is_empty() {
@@ -103,17 +106,17 @@ fn open(p: &FormatBuilder, layout: &ArgumentsLayout, name: &str) -> ExprId {
 }
 
 /// A value that is raw text, and its end.
-fn text_value(p: &FormatBuilder, layout: &ArgumentsLayout) -> ExprId {
-    let text = p.arg_text(p.until(&*layout.value_suffix));
-    let close = p.arg_close(p.literal(&*layout.value_suffix));
-    p.excluding(p.sequence([text, close]), [&*layout.value_suffix])
+fn text_value(p: &FormatBuilder, layout: &Layout) -> ExprId {
+    let Layout { arguments, function, tools, .. } = layout;
+    let next = [&*arguments.name_prefix, &arguments.end, &function.close, &tools.per_call_end, &tools.section_end];
+    p.excluding(p.arg_text_up_to(&arguments.value_suffix, &next), [&*arguments.value_suffix])
 }
 
 /// A value that is no text, and its end. Templates print Python's literals where they do not ask for JSON, and their
 /// models write what they have seen.
-fn json_value(p: &FormatBuilder, layout: &ArgumentsLayout, rule: &str, schema: SchemaRef) -> ExprId {
+fn json_value(p: &FormatBuilder, layout: &Layout, rule: &str, schema: SchemaRef) -> ExprId {
     let value = p.arg_json(p.schema(p.python(), format!("{rule}-schema"), schema, false));
-    p.sequence([value, p.arg_close(p.literal(&*layout.value_suffix))])
+    p.sequence([value, p.arg_close(p.literal(&*layout.arguments.value_suffix))])
 }
 
 /// One tool's call.
@@ -136,7 +139,7 @@ impl Call<'_> {
     /// `<function=f><parameter=a>1</parameter></function>`: the arguments in any order.
     fn with_tagged_arguments(&self) -> ExprId {
         let (p, arguments) = (self.p, &self.layout.arguments);
-        let (all, has_required) = self::arguments(p, arguments, self.tool);
+        let (all, has_required) = self::arguments(p, self.layout, self.tool);
         let body = [p.literal(&*arguments.start), all, p.literal(&*arguments.end)];
         let id = self.id().map(|(marked, suffix)| p.optional(p.sequence([marked, suffix])));
         // Only where an argument must follow does its tag prove that the name is whole.

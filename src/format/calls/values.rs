@@ -2,7 +2,7 @@
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
-use super::members::{Member, members, shown, sign};
+use super::members::{Member, members, no_json, shown, sign};
 use crate::analysis::turn::{Container, Encoding, Glue, Nested, Slot, ValueKind};
 use crate::grammar::schema::Types;
 use crate::message::Tool;
@@ -98,10 +98,11 @@ impl Values<'_> {
             Encoding::Quoted => p.sequence([rest(slot), p.arg_json(p.python_string()), close(slot)]),
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
-        ways.extend(spare.map(|slot| p.tolerated(p.sequence([rest(slot), raw(slot)]))));
-        ways.extend(
-            bare_close.map(|close| p.tolerated(p.sequence([p.arg_json(p.python()), p.arg_close(glue_of(&close))]))),
-        );
+        ways.extend(spare.map(|slot| p.tolerated(p.sequence([rest(slot), no_json(p, raw(slot))]))));
+        ways.extend(bare_close.map(|close| {
+            let python = [p.not(p.exact(QUOTE)), p.arg_json(p.python()), p.arg_close(glue_of(&close))];
+            p.tolerated(p.sequence(python))
+        }));
         (!ways.is_empty()).then(|| (opens, p.choice(ways)))
     }
 

@@ -14,11 +14,14 @@
 //! (On one line.) The prompt opens the reasoning or the response; a section may lack its own tags. All arguments at once may
 //! stand in a `json` tag.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::has_all;
 use crate::error::Result;
 use crate::format::builder::FormatBuilder;
+use crate::format::calls::members::unlisted_name;
 use crate::format::prompt::{Prompt, PromptInput, plain};
 use crate::format::{Delimiter, Format, Thinking, FormatSpec};
 use crate::grammar::{Trigger, schema};
@@ -111,7 +114,8 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
         let argument = p.rule(rule.as_str(), argument);
         if must { required.push(argument) } else { optional.push(argument) }
     }
-    let any = p.atomic(p.sequence([p.arg_name(FormatBuilder::ANY), p.literal("\"")]));
+    let unlisted = unlisted_name(p, &tool.name, &SchemaRef::from(Arc::clone(&root)));
+    let any = p.atomic(p.sequence([p.arg_name(&unlisted), p.literal("\"")]));
     optional.push(p.tolerated(p.sequence([key(any), typed_value(p, &Value::Null, |value| value), p.space()])));
     let one_by_one = p.unordered(required, optional);
     let whole = [p.literal("<|open|>json"), attributes(p), p.json_args(tool), p.literal("<|close|>json<|sep|>")];

@@ -12,7 +12,7 @@
 //! without the line ends after `<|eom|>`. The last message ends with `<|eot|>`.
 
 use super::has_all;
-use crate::analysis::ArgumentsLayout;
+use crate::analysis::{ArgumentsLayout, Layout};
 use crate::error::Result;
 use crate::format::calls::tagged;
 use crate::format::builder::FormatBuilder;
@@ -105,7 +105,7 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec, start: ExprId) -> ExprId {
 /// The name of the recipient is not looked at: the one of the invocation counts. It holds no marker, though; what does is text
 /// that must not be lost.
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
-    let layout = ArgumentsLayout {
+    let arguments = ArgumentsLayout {
         name_prefix: "<atem:parameter name=\"".to_owned(),
         name_suffix: "\">".to_owned(),
         value_suffix: "</atem:parameter>".to_owned(),
@@ -121,6 +121,7 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
         p.literal("\">"),
     ]));
     let close = p.tool_close(p.spaced([p.literal("</atem:invoke>"), p.literal("</atem:function_calls>")]));
+    let layout = Layout { arguments, ..Layout::default() };
     let (arguments, _) = tagged::arguments(p, &layout, tool);
     p.sequence([open, arguments, p.space(), close])
 }

@@ -145,15 +145,9 @@ fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     p.sequence([p.atomic(p.sequence(open)), members::value(p, member.types(), close, json, text(p))])
 }
 
-/// Text up to a closing tag on a line of its own, or to one whose line goes on with another tag of the call.
+/// Text up to a closing tag on a line of its own, or to one that another tag of the call follows.
 fn text(p: &FormatBuilder) -> ExprId {
-    let tag = format!("\n{PARAMETER_END}");
-    let line = format!("{tag}\n");
-    let follows = p.choice([p.literal("<parameter="), p.literal(FUNCTION_END)]);
-    let loose = p.sequence([p.literal(&*tag), p.space(), p.and(follows)]);
-    let close = p.rule("xml-arg-close", p.choice([p.literal(&*line), loose]));
-    let run = p.until(tag);
-    let more = p.many(p.sequence([p.not(close), p.any(), run]));
-    let value = p.sequence([p.arg_text(p.sequence([run, more])), p.arg_close(close)]);
+    let line = format!("\n{PARAMETER_END}\n");
+    let value = p.arg_text_up_to(&line, &["<parameter=", FUNCTION_END]);
     p.rule("xml-arg-string", p.excluding(value, [line]))
 }
