@@ -98,17 +98,10 @@ fn continuations_open_as_the_model_would() {
 }
 
 #[test]
-fn reasoning_goes_where_the_template_looks() {
-    let said = json!([{"role": "assistant", "content": "c", "reasoning_content": "r"}]);
-    let parts = json!([{"type": "thinking", "thinking": "r"}, {"type": "text", "text": "c"}]);
-    assert_eq!(
-        dumped("[SYSTEM_PROMPT][TOOL_CALLS][ARGS]", said.clone())[0],
-        json!({"role": "assistant", "content": parts})
-    );
-    assert_eq!(dumped("List of tools: [", said)[0]["thinking"], "r");
+fn harmony_takes_reasoning_or_content_next_to_calls() {
     let call = json!({"type": "function", "function": {"name": "f", "arguments": "{}"}});
     let called = json!([{"role": "assistant", "content": "c", "reasoning_content": "r", "tool_calls": [call]}]);
-    let message = &dumped("<|channel|>", called)[0];
+    let message = &dumped("<|channel|> m.thinking", called)[0];
     assert_eq!((&message["thinking"], message.get("content")), (&json!("r"), None));
 }
 

@@ -134,6 +134,20 @@ fn content_takes_the_only_form_that_the_template_takes() {
 }
 
 #[test]
+fn reasoning_goes_where_the_template_looks() {
+    let said = |content: &str| json!([{"role": "assistant", "content": content, "reasoning_content": "r"}]);
+    let message = |looks: &str, content: &str| messages(&format!("{PLAIN}{{# {looks} #}}"), said(content))[0].clone();
+    assert_eq!(message("m.thinking", "c")["thinking"], "r");
+    let thought = json!({"type": "thinking", "thinking": "r"});
+    let parts = json!([thought, {"type": "text", "text": "c"}]);
+    assert_eq!(message("part.type == 'thinking'", "c")["content"], parts);
+    assert_eq!(message("part.thinking if part.type == \"thinking\"", "")["content"], json!([thought]));
+    // Who looks in the usual place is given nothing else.
+    assert_eq!(message("m.reasoning_content or m.thinking", "c"), said("c")[0]);
+    assert_eq!(message("thinking", "c"), said("c")[0]);
+}
+
+#[test]
 fn roles_that_the_template_lacks_are_replaced() {
     let developer = json!([{"role": "developer", "content": "d"}, {"role": "user", "content": "u"}]);
     assert_eq!(messages(PLAIN, developer.clone())[0]["role"], "system");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::builder::FormatBuilder;
-use super::prompt::{Prompt, PromptInput, render_messages, with_thinking};
+use super::prompt::{Prompt, PromptInput, render_messages};
 use super::tag::Tag;
 use super::{Delimiter, Format, FormatSpec, Thinking};
 use crate::error::Result;
@@ -28,11 +28,10 @@ const END: &str = "<|end|>";
 /// Ends a call that is the turn's last message.
 const CALL: &str = "<|call|>";
 
-/// The template looks for reasoning under `thinking`, and takes it or content, not both, next to calls. A prompt that ends
-/// with a whole turn ends it as a turn within a conversation, not as the model's last word.
+/// The template takes reasoning or content, not both, next to calls. A prompt that ends with a whole turn ends it as a turn within a conversation, not as the model's last word.
 pub(crate) fn prompt(input: &PromptInput) -> Result<Prompt> {
     let mut prompt = render_messages(input, |message| {
-        let mut message = with_thinking(message);
+        let mut message = message.clone();
         let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
         if calls && message.get("thinking").is_some() {
             message.as_object_mut().and_then(|map| map.shift_remove("content"));

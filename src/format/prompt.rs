@@ -53,15 +53,6 @@ pub(crate) fn render_messages(input: &PromptInput, change: impl Fn(&Value) -> Va
     render(input, &Conversation { messages, ..conversation.clone() })
 }
 
-/// A message with its reasoning under the name `thinking`, too.
-pub(crate) fn with_thinking(message: &Value) -> Value {
-    let mut message = message.clone();
-    if let Some(reasoning @ Value::String(_)) = message.get("reasoning_content").cloned() {
-        message["thinking"] = reasoning;
-    }
-    message
-}
-
 /// The calls of an assistant message that makes some.
 pub(crate) fn calls_of(message: &Value) -> Option<&Vec<Value>> {
     let calls = message.get("tool_calls").filter(|_| message["role"] == "assistant")?.as_array()?;

@@ -27,11 +27,34 @@ pub(super) struct Ways {
     trims: bool,
     /// Only templates with channels know a developer.
     knows_developer: bool,
+    reasoning: ReasoningIn,
+}
+
+/// Where a template looks for reasoning, beside the usual field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum ReasoningIn {
+    Usual,
+    /// The field `thinking`.
+    Thinking,
+    /// A part of the content, of the type `thinking`.
+    Part,
+}
+
+impl ReasoningIn {
+    fn of(source: &str) -> Self {
+        let has = |text: &str| source.contains(text);
+        match (has("reasoning_content"), has("== 'thinking'") || has("== \"thinking\""), has(".thinking")) {
+            (false, true, _) => ReasoningIn::Part,
+            (false, false, true) => ReasoningIn::Thinking,
+            _ => ReasoningIn::Usual,
+        }
+    }
 }
 
 impl Ways {
     pub(super) fn of(source: &str) -> Self {
         Ways {
+            reasoning: ReasoningIn::of(source),
             trims: source.contains("You have access to the following functions in JSONSchema format"),
             knows_developer: source.contains("<|channel|>"),
         }
@@ -109,6 +132,17 @@ fn message_json(message: &Message, template: &Template) -> Value {
     }
     if message.role == "developer" && !template.ways.knows_developer {
         json["role"] = json!("system");
+    }
+    if !message.reasoning_content.is_empty() {
+        let thought = json!(message.reasoning_content);
+        match template.ways.reasoning {
+            ReasoningIn::Usual => {}
+            ReasoningIn::Thinking => json["thinking"] = thought,
+            ReasoningIn::Part => {
+                let said = as_parts(&json["content"]).into_iter().filter(|part| part["text"] != "");
+                json["content"] = [json!({"type": "thinking", "thinking": thought})].into_iter().chain(said).collect();
+            }
+        }
     }
     json
 }

@@ -8,7 +8,7 @@ use super::has_all;
 use crate::error::Result;
 use crate::format::calls::pythonic;
 use crate::format::builder::FormatBuilder;
-use crate::format::prompt::{Prompt, PromptInput, render_messages, with_thinking};
+use crate::format::prompt::{Prompt, PromptInput, plain};
 use crate::format::{Format, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::peg::Arena;
@@ -30,10 +30,9 @@ fn marks_list(source: &str) -> bool {
     has_all(source, &[LIST_START, LIST_END])
 }
 
-/// As the template renders it: it looks for reasoning under `thinking`.
+/// As the template renders it.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    let prompt = render_messages(input, with_thinking)?;
-    Ok(prompt.continued(input, &format!("{OPENING}{THINK_START}"), THINK_END))
+    Ok(plain(input)?.continued(input, &format!("{OPENING}{THINK_START}"), THINK_END))
 }
 
 /// See the picture above.

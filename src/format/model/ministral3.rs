@@ -5,12 +5,10 @@
 //! ```
 //! A structured response is a ```` ```json ```` block.
 
-use serde_json::{Value, json};
-
 use super::has_all;
 use crate::error::Result;
 use crate::format::builder::FormatBuilder;
-use crate::format::prompt::{Prompt, PromptInput, render_messages};
+use crate::format::prompt::{Prompt, PromptInput, plain};
 use crate::format::{Format, Tag, Thinking, FormatSpec};
 use crate::grammar::Trigger;
 use crate::peg::ExprId;
@@ -25,9 +23,9 @@ pub fn detect(source: &str) -> bool {
     has_all(source, &["[SYSTEM_PROMPT]", CALL, ARGUMENTS]) && !source.contains("[CALL_ID]")
 }
 
-/// System and assistant messages become typed parts; reasoning is the first of them.
+/// As the template renders it.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    Ok(render_messages(input, typed)?.continued(input, THINK, THINK_END))
+    Ok(plain(input)?.continued(input, THINK, THINK_END))
 }
 
 /// See the picture above.
@@ -66,23 +64,4 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let calls = if spec.parallel() { p.sequence([each, p.many(next)]) } else { each };
     let calls = p.trigger_rule("tool-call", calls);
     p.calls(spec, calls)
-}
-
-fn typed(message: &Value) -> Value {
-    let mut message = message.clone();
-    if message["role"] != "system" && message["role"] != "assistant" {
-        return message;
-    }
-    let mut parts = Vec::new();
-    let reasoning = message.as_object_mut().and_then(|map| map.shift_remove("reasoning_content"));
-    if let Some(Value::String(reasoning)) = reasoning {
-        parts.push(json!({"type": "thinking", "thinking": reasoning}));
-    }
-    match message.get("content") {
-        Some(Value::String(text)) => parts.push(json!({"type": "text", "text": text})),
-        Some(Value::Array(content)) => parts.extend(content.iter().cloned()),
-        _ => {}
-    }
-    message["content"] = Value::Array(parts);
-    message
 }
