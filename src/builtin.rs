@@ -1,6 +1,6 @@
 //! Templates of our own, by name: one for each way to write calls and reasoning, and one for each family of templates with
-//! a dedicated format, under the family's name. They are what a caller without a template uses,
-//! and what the demo and the tests run on.
+//! a dedicated format, under the family's name; GPT-OSS's format has two dialects. They are what a caller without a template
+//! uses, and what the demo and the tests run on.
 
 /// A built-in template.
 #[derive(Clone, Copy, Debug)]

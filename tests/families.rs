@@ -48,7 +48,6 @@ fn continued(marks: &str, mode: &str) -> String {
 fn each_family_knows_its_templates() {
     let marks = [
         ("ministral-3", "[SYSTEM_PROMPT][TOOL_CALLS][ARGS]"),
-        ("llm-jp-harmony", "chat_format=llm-jp-harmony-v1 <|channel|>"),
         ("gpt-oss", "<|channel|>"),
         ("muse-glimmer", "<atem:function_calls><|eom|>"),
         ("functionary-v3.2", ">>>all >>>${recipient}"),

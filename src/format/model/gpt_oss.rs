@@ -5,7 +5,13 @@
 //! <|start|>assistant<|channel|>commentary<|message|>text before calls<|end|>
 //! <|start|>assistant to=functions.f<|channel|>commentary json<|message|>{"a": 1}<|call|>
 //! ```
-//! or, instead of the call, `<|start|>assistant<|channel|>final<|message|>text`; without the line ends.
+//! or, instead of the call, `<|start|>assistant<|channel|>final<|message|>text`; without the line ends. LLM-jp 4.1 writes it with
+//! a space after every special token, and several calls:
+//!
+//! ```text
+//! <|start|> assistant<|channel|> commentary to=functions.f <|constrain|> json<|message|> {"a": 1}<|end|>
+//! <|start|> assistant<|channel|> commentary to=functions.g <|constrain|> json<|message|> {}<|call|>
+//! ```
 
 use crate::error::Result;
 use crate::format::harmony::{self, Dialect};
@@ -17,12 +23,13 @@ pub fn detect(source: &str) -> bool {
     source.contains("<|channel|>")
 }
 
-/// As every Harmony template: reasoning under `thinking`, whole turns ended, continuation on the right channel.
+/// See `harmony::prompt`.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     harmony::prompt(input)
 }
 
-/// See `harmony::build`.
+/// See `harmony::build`. LLM-jp's template names its format.
 pub fn build(spec: &FormatSpec) -> Format {
-    harmony::build(spec, Dialect::GptOss)
+    let spaced = spec.source.contains("chat_format=llm-jp-harmony-v1");
+    harmony::build(spec, if spaced { Dialect::LlmJp } else { Dialect::GptOss })
 }

@@ -33,7 +33,6 @@ macro_rules! families {
 
 families! {
     ministral3: "ministral-3",
-    llm_jp_harmony: "llm-jp-harmony",
     gpt_oss: "gpt-oss",
     muse_glimmer: "muse-glimmer",
     functionary_v3_2: "functionary-v3.2",
