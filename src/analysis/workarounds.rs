@@ -176,18 +176,6 @@ const TABLE: &[Workaround] = &[
             layout.additional_stops.push("</assistant>".into());
         },
     },
-    Workaround {
-        name: "Bailing 3",
-        reason: "values are rendered with a line break after their closing tag, which the model leaves out",
-        present: &["Bailing V3 chat template"],
-        absent: &[],
-        when: ALWAYS,
-        patch: |layout| {
-            let arguments = &mut layout.arguments;
-            arguments.value_suffix = trim(&arguments.value_suffix).into();
-            arguments.loose_whitespace = true;
-        },
-    },
 ];
 
 pub(super) fn run(study: &mut Study) {
