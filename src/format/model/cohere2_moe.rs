@@ -8,6 +8,8 @@
 //! <|END_OF_TURN_TOKEN|>
 //! ```
 //! (On one line.) The prompt opens the reasoning. The template writes text or calls, not both; both are read.
+//!
+//! Why it stays: the template always closes the reasoning in front of calls, and the model does not.
 
 use super::has_all;
 use crate::analysis::ToolsLayout;

@@ -10,6 +10,9 @@
 //! </｜DSML｜invoke>
 //! </｜DSML｜function_calls>
 //! ```
+//!
+//! Why it stays: a call in reasoning that is not closed is never rendered, nor reasoning that only names a tag; and V4
+//! wants the results of tools in the order of the calls, and the schema in the prompt.
 
 use std::collections::HashMap;
 use std::sync::Arc;

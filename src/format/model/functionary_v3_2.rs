@@ -8,6 +8,8 @@
 //! ```
 //! The first `>>>` is the prompt's. In the text, only `>>>` with a tool's name and the end of the line is a recipient: other
 //! lines may begin with it, as in an interpreter's session.
+//!
+//! Why it stays: no text that is rendered has `>>>` in it, so what of that is no recipient cannot be seen.
 
 use super::has_all;
 use crate::error::Result;

@@ -6,6 +6,9 @@
 //! ```
 //!
 //! Models write markers of channels that open or close nothing; those count for nothing.
+//!
+//! Why it stays: markers of channels that open or close nothing are never rendered; and results have to be moved into the
+//! turn for the template to show them.
 
 use std::sync::Arc;
 

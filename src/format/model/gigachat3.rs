@@ -7,6 +7,9 @@
 //! function call<|role_sep|>
 //! {"name": "f", "arguments": {"x": 1}}
 //! ```
+//!
+//! Why it stays: a structured response is not held to its schema, as llama.cpp has it, and the separators of messages are
+//! tokens of the format; both are about requests, not renders.
 
 use super::has_all;
 use crate::analysis::ToolsLayout;

@@ -12,6 +12,9 @@
 //! <|start|> assistant<|channel|> commentary to=functions.f <|constrain|> json<|message|> {"a": 1}<|end|>
 //! <|start|> assistant<|channel|> commentary to=functions.g <|constrain|> json<|message|> {}<|call|>
 //! ```
+//!
+//! Why it stays: the recipient of a call may also stand behind the channel, a header may come twice, and a model calls
+//! tools that it was not given; the templates write one way only.
 
 use crate::error::Result;
 use crate::format::harmony::{self, Dialect};

@@ -6,6 +6,9 @@
 //! <|tool_calls_section_end|>
 //! ```
 //! Calls may begin inside the reasoning, and without a section.
+//!
+//! Why it stays: calls inside the reasoning, and without a section, are never rendered; nor is it shown that the whole id
+//! is one, the name in it included.
 
 use super::has_all;
 use crate::error::Result;

@@ -13,6 +13,9 @@
 //! ```
 //! (On one line.) The prompt opens the reasoning or the response; a section may lack its own tags. All arguments at once may
 //! stand in a `json` tag.
+//!
+//! Why it stays: a model leaves tags out, gives all arguments at once in `json`, and says the type of a value that the
+//! schema leaves open.
 
 use std::sync::Arc;
 

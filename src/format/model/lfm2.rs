@@ -3,6 +3,9 @@
 //! ```text
 //! <think>why</think>text<|tool_call_start|>[f(x=1, s='text'), g()]<|tool_call_end|>
 //! ```
+//!
+//! Why it stays: LFM2's template renders no calls at all; where LFM2.5's does, Python's literals and texts with bare
+//! quotes are left out.
 
 use super::has_all;
 use crate::error::Result;

@@ -9,6 +9,8 @@
 //! </tool_call> ... text<|role_end|>
 //! ```
 //! The prompt opens the reasoning, or closes it at once where thinking is off. A call may begin inside it.
+//!
+//! Why it stays: a call that the model begins inside its reasoning, and the text behind calls, are never rendered.
 
 use serde_json::Value;
 

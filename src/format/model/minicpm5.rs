@@ -9,6 +9,9 @@
 //! content
 //! <function name="f"><param name="x"><![CDATA[a < b]]></param><param name="n">[1, True]</param></function>
 //! ```
+//!
+//! Why it stays: the model may leave out the end of its last call, which no render does; and the line break in front of
+//! the end of the reasoning is the reasoning's, as llama.cpp has it.
 
 use super::has_all;
 use crate::error::Result;

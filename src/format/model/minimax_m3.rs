@@ -6,6 +6,9 @@
 //! ]<]minimax[>[<invoke name="f">]<]minimax[>[<x>text]<]minimax[>[</x>]<]minimax[>[</invoke>
 //! ]<]minimax[>[</tool_call>
 //! ```
+//!
+//! Why it stays: whether elements inside an argument are an object, an array or a text is for the schema to say, and for
+//! their names where it does not; renders show a few of these, with the names of probes.
 
 use serde_json::Value;
 

@@ -4,6 +4,9 @@
 //! [THINK]why[/THINK]text[TOOL_CALLS]f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{}
 //! ```
 //! A structured response is a ```` ```json ```` block.
+//!
+//! Why it stays: models put white space between the parts, which the template does not, some of its templates show no
+//! reasoning though their models reason, and a structured response is a block of code that no message shows.
 
 use super::has_all;
 use crate::error::Result;

@@ -10,6 +10,9 @@
 //! </atem:function_calls><|eot|>
 //! ```
 //! without the line ends after `<|eom|>`. The last message ends with `<|eot|>`.
+//!
+//! Why it stays: the recipient of the answer may be missing, which the template always writes, and a structured response
+//! is a block of code.
 
 use super::has_all;
 use crate::analysis::{ArgumentsLayout, Layout};

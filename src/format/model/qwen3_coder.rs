@@ -18,6 +18,8 @@
 //!
 //! Qwen3-Coder, which does not reason, sometimes forgets the first `<tool_call>`; the others may begin a call without
 //! closing their reasoning.
+//!
+//! Why it stays: the forgotten `<tool_call>`, and a call in reasoning that is not closed, are never rendered.
 
 use super::has_all;
 use crate::error::Result;

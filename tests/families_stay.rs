@@ -1,0 +1,156 @@
+//! What each family knows that no render of its templates shows. Where learning reads all rows of a family, the family can go.
+
+mod support;
+
+use chatparse::format::model::FAMILIES;
+use chatparse::{ChatTemplate, Params, Request, Status, TemplateOptions, builtin};
+use serde_json::{Value, json};
+use support::{check_streaming, parse};
+
+/// A template that lists its tools as LFM2's does, and leaves calls out.
+const LFM2: &str = "{% if tools %}List of tools: [{{ tools | tojson }}]{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n\
+    {{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+/// An output that the family reads, and learning does not read like that.
+struct Hidden {
+    family: &'static str,
+    /// A template; the built-in one where it is empty.
+    source: &'static str,
+    /// What the request has besides a question and tools.
+    more: Value,
+    output: &'static str,
+    reasoning: &'static str,
+    content: &'static str,
+    /// Names, ids and arguments.
+    calls: Value,
+}
+
+fn row(family: &'static str, output: &'static str, said: [&'static str; 2], calls: Value) -> Hidden {
+    Hidden { family, source: "", more: json!({}), output, reasoning: said[0], content: said[1], calls }
+}
+
+fn call(arguments: Value) -> Value {
+    json!([{"name": "find", "arguments": arguments, "id": ""}])
+}
+
+fn hidden() -> Vec<Hidden> {
+    let schema = json!({"type": "object", "properties": {"x": {"type": "integer"}}});
+    vec![
+        row(
+            "ministral-3",
+            "[THINK]Why[/THINK]\n\nText [TOOL_CALLS]find[ARGS]{\"any\": 1}\n",
+            ["Why", "Text "],
+            call(json!({"any": 1})),
+        ),
+        row(
+            "gpt-oss",
+            "<|channel|>commentary to=assistant<|channel|>analysis<|message|>Why<|end|><|start|>assistant\
+             <|channel|>commentary to=functions.find json<|message|>{\"any\": 1}<|call|>",
+            ["Why", ""],
+            call(json!({"any": 1})),
+        ),
+        row("muse-glimmer", "<|message|>To whom?<|eot|>", ["", "To whom?"], json!([])),
+        row("functionary-v3.2", "all\nTry:\n>>>find(1)", ["", "Try:\n>>>find(1)"], json!([])),
+        row(
+            "kimi-k2",
+            "<think>Now.<|tool_call_begin|>functions.find:7<|tool_call_argument_begin|>{}",
+            ["Now.", ""],
+            json!([{"name": "find", "arguments": {}, "id": "functions.find:7"}]),
+        ),
+        row(
+            "kimi-k3",
+            "Hm.<|close|>think<|sep|><|open|>tools<|sep|><|open|>call tool=\"find\"<|sep|><|open|>json<|sep|>{\"any\": 1}\
+             <|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>",
+            ["Hm.", ""],
+            call(json!({"any": 1})),
+        ),
+        row("ling-3", "Now.<tool_call>find</tool_call>\nDone.<|role_end|>", ["Now.", "Done."], call(json!({}))),
+        row(
+            "cohere2-moe",
+            "Hm.<|START_ACTION|>[{\"tool_call_id\": 3, \"tool_name\": \"find\", \"parameters\": {}}]<|END_ACTION|>",
+            ["Hm.", ""],
+            json!([{"name": "find", "arguments": {}, "id": "3"}]),
+        ),
+        Hidden {
+            source: LFM2,
+            ..row(
+                "lfm2",
+                "<|tool_call_start|>[find(any={'a': [True, None]}, text=\"it's\")]<|tool_call_end|>",
+                ["", ""],
+                call(json!({"any": {"a": [true, null]}, "text": "it's"})),
+            )
+        },
+        Hidden {
+            more: json!({"tools": [], "json_schema": schema}),
+            ..row("gigachat-3", "As you like.", ["", "As you like."], json!([]))
+        },
+        row(
+            "minimax-m3",
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"find\">]<]minimax[>[<any>]<]minimax[>[<b>hi]<]minimax[>[</b>\
+             ]<]minimax[>[</any>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+            ["", ""],
+            call(json!({"any": {"b": "hi"}})),
+        ),
+        row(
+            "deepseek-v3.2",
+            "I see.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"find\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+            ["I see.", ""],
+            call(json!({})),
+        ),
+        row(
+            "gemma-4",
+            "<|channel><|channel>thought\nHm.<channel|>Well<channel|>.<|channel>thought\n<channel|>",
+            ["Hm.", "Well."],
+            json!([]),
+        ),
+        row(
+            "minicpm5",
+            "</think>\n\n#include <functional><function name=\"find\">",
+            ["", "#include <functional>"],
+            call(json!({})),
+        ),
+        row(
+            "qwen3-coder",
+            "I see.\n<tool_call>\n<function=find>\n</function>\n</tool_call>",
+            ["I see.\n", ""],
+            call(json!({})),
+        ),
+    ]
+}
+
+fn params(hidden: &Hidden, learn_only: bool) -> Params {
+    let properties = json!({"text": {"type": "string"}, "any": {}});
+    let parameters = json!({"type": "object", "properties": properties});
+    let mut body = json!({
+        "messages": [{"role": "user", "content": "Well?"}],
+        "reasoning_format": "auto",
+        "parallel_tool_calls": true,
+        "tools": [{"type": "function", "function": {"name": "find", "parameters": parameters}}],
+    });
+    body.as_object_mut().unwrap().extend(hidden.more.as_object().unwrap().clone());
+    let source = if hidden.source.is_empty() { builtin::find(hidden.family).unwrap().source } else { hidden.source };
+    let options = TemplateOptions { learn_only, ..TemplateOptions::default() };
+    let template = ChatTemplate::with_options(source, &options).unwrap();
+    template.params(&Request::from_json(&body).unwrap()).unwrap()
+}
+
+#[test]
+fn each_family_reads_what_no_render_shows() {
+    let rows = hidden();
+    assert!(rows.iter().map(|row| row.family).eq(FAMILIES.iter().map(|family| family.name)), "a row for each family");
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let read = |learn_only| parse(&params(row, learn_only).parser, row.output.as_bytes(), false);
+        let message = json!({"reasoning": row.reasoning, "content": row.content, "calls": row.calls});
+        let expected = (message, Status::Complete);
+        let (known, learnt) = (read(false), read(true));
+        if known != expected {
+            wrong.push(format!("{}: expected {expected:?}\n     got {known:?}", row.family));
+        }
+        wrong.extend(check_streaming(&params(row, false).parser, row.output.as_bytes(), true));
+        if learnt == expected {
+            wrong.push(format!("{}: learning reads this, too", row.family));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
