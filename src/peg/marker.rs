@@ -51,13 +51,13 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where the first text of a marker ends: in front of white space, or between one bracket that closes and one that opens.
+/// Where the first text of a marker ends: in front of white space, or where a tag ends and another one or an object begins.
 fn end_of_text(marker: &str) -> usize {
-    let mut closed = false;
-    let end = marker.char_indices().find(|(_, c)| {
-        let here = c.is_whitespace() || closed && matches!(c, '<' | '[' | '{');
-        closed = matches!(c, '>' | ']' | '}');
-        here
+    let mut last = ' ';
+    let end = marker.char_indices().find(|&(_, c)| {
+        let between = matches!((last, c), ('>', '<' | '{') | (']', '{'));
+        last = c;
+        between || c.is_whitespace()
     });
     end.map_or(marker.len(), |(at, _)| at)
 }

@@ -142,8 +142,9 @@ impl Call<'_> {
         let (all, has_required) = self::arguments(p, self.layout, self.tool);
         let body = [p.literal(&*arguments.start), all, p.literal(&*arguments.end)];
         let id = self.id().map(|(marked, suffix)| p.optional(p.sequence([marked, suffix])));
-        // Only where an argument must follow does its tag prove that the name is whole.
-        let sign = (has_required && !arguments.name_prefix.is_empty()).then(|| p.literal(&*arguments.name_prefix));
+        // The tag of an argument proves that the name is whole, and so does the end of a call that needs none.
+        let sign = (!arguments.name_prefix.is_empty()).then(|| p.literal(&*arguments.name_prefix));
+        let sign = sign.map(|sign| if has_required { sign } else { p.choice([sign, self.close()]) });
         self.wrap(id, p.sequence(body), sign)
     }
 
