@@ -174,6 +174,7 @@ impl ChatTemplate {
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = prompts;
         let spec = FormatSpec {
             source: self.source(),
+            eos: self.taught.template.eos(),
             opening: &opening,
             prefill: &generation_prompt,
             continuation,

@@ -36,7 +36,8 @@ impl CompiledFormat {
     /// Compiles `format`. `tools`: whose calls may also be read where the format has none.
     pub fn new(mut format: Format, spec: &FormatSpec, tools: Vec<Tool>) -> Result<CompiledFormat> {
         let output = std::mem::take(&mut format.output);
-        let parser = Parser::with_tools(output, spec.prefill, tools, spec.leniency)?;
+        let ends = [spec.eos].into_iter().map(str::to_owned).chain(format.additional_stops.iter().cloned());
+        let parser = Parser::with_tools(output, spec.prefill, tools, spec.leniency)?.with_ends(ends.collect());
         Ok(CompiledFormat { format, parser, grammar: OnceLock::new() })
     }
 
@@ -147,6 +148,7 @@ impl CacheKey {
         let FormatSpec {
             // The formats are those of one template.
             source: _,
+            eos: _,
             opening,
             prefill,
             continuation,
@@ -191,6 +193,7 @@ mod tests {
 
     fn spec<'a>(tools: &'a [Tool], schema: &'a Value) -> FormatSpec<'a> {
         FormatSpec {
+            eos: "",
             source: "",
             opening: "<|assistant|>",
             prefill: "<|assistant|>",

@@ -33,6 +33,8 @@ struct Stored {
     tools: Vec<Tool>,
     #[serde(default)]
     leniency: Leniency,
+    #[serde(default)]
+    ends: Vec<String>,
 }
 
 const VERSION: u32 = 1;
@@ -57,6 +59,14 @@ impl Parser {
         let program = Arc::new(peg::compile(&format)?);
         let fallback = Arc::new(FallbackConfig::new(Arc::new(format), tools, leniency));
         Ok(Parser { program, prefill: prefill.into(), fallback, trees: Arc::default() })
+    }
+
+    /// The same with the texts that end the model's turn, such as the end-of-sequence token: behind calls they are no content.
+    #[must_use]
+    pub fn with_ends(self, ends: Vec<String>) -> Self {
+        let known = &self.fallback;
+        let config = FallbackConfig::new(Arc::clone(known.format()), known.tools.clone(), known.leniency);
+        Parser { fallback: Arc::new(config.with_ends(ends)), ..self }
     }
 
     /// The compiled format. It reads the prefill, too.
@@ -129,6 +139,7 @@ impl Parser {
             format: self.fallback.format().to_json(),
             tools: self.fallback.tools.clone(),
             leniency: self.fallback.leniency,
+            ends: self.fallback.ends.clone(),
         };
         serde_json::to_string(&stored).unwrap_or_default()
     }
@@ -144,6 +155,7 @@ impl Parser {
             let found = stored.chatparse_parser;
             return Err(Error::invalid(format!("parser: written in way {found}, this version reads way {VERSION}")));
         }
-        Parser::with_tools(Arena::from_json(stored.format)?, &stored.prefill, stored.tools, stored.leniency)
+        let format = Arena::from_json(stored.format)?;
+        Ok(Parser::with_tools(format, &stored.prefill, stored.tools, stored.leniency)?.with_ends(stored.ends))
     }
 }

@@ -1,14 +1,10 @@
-//! Calls that models write in another way than their template does, and the description of text in which such calls stand.
-//!
-//! What is tried, in this order: the calls of the format at hand, then one row after the other of a table. Each begins with
-//! a marker of its own, so text waits only where one of these could begin. Nothing of a call shows before its name is
-//! certain, and from there on it is that call: [`Machine::committed`](crate::peg::Machine::committed) runs what is built here.
+//! Calls that models write in another way than their template does: a table of ways, each with what it begins with.
 
 use crate::format::members::{self, Member};
 use crate::format::{FormatBuilder, Tag};
 use crate::grammar::schema;
-use crate::message::{Dialects, Leniency, Tool, UnknownTools};
-use crate::peg::{Arena, ExprId, SchemaRef, TagId};
+use crate::message::Tool;
+use crate::peg::{ExprId, SchemaRef};
 
 /// A way to write calls.
 struct Dialect {
@@ -33,62 +29,46 @@ const DIALECTS: &[Dialect] = &[
     Dialect { name: "deepseek-r1-list", starts: &["function\n```json", "function ```json"], call: deepseek_r1_list },
     Dialect { name: "deepseek-r1-tags", starts: &[TOOL_CALL[0]], call: deepseek_r1_tags },
     Dialect { name: "harmony", starts: &["<|channel|>", "<|start|>assistant"], call: harmony },
-    Dialect { name: "bare-json", starts: &["{"], call: bare_json },
+    Dialect { name: BARE, starts: &["{"], call: bare_json },
 ];
+
+/// The row without a marker.
+const BARE: &str = "bare-json";
 
 /// Levels of arguments that stand before the name of their call.
 const SHALLOW: usize = 16;
 
 const TOOL_CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
 
-/// In a text whose calls count at its end only: a call begins here.
-pub(super) const CANDIDATE: TagId = TagId(0x7FF);
-
 /// The name of a row of the table, by its number.
 pub(crate) fn name(index: usize) -> Option<&'static str> {
     DIALECTS.get(index).map(|dialect| dialect.name)
 }
 
-/// What the calls in a text may be.
+/// Which rows of the table count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Anywhere: text, call, text.
-    Anywhere,
-    /// Only at the end, and only if they are all that stands there. Each begins with the tag [`CANDIDATE`].
-    AtEnd,
+pub(super) enum Rows {
+    /// Those with a marker of their own.
+    Marked,
+    /// All, that is bare JSON, too.
+    All,
 }
 
-/// Text with calls in it. `format`: what the output should have looked like, whose own calls are read, too.
-pub(crate) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency, place: Place) -> Arena {
-    let p = FormatBuilder::extending(format.clone());
-    let unknown = leniency.unknown_tools == UnknownTools::Call;
-    let mut starts: Vec<String> = Vec::new();
-    let mut calls = Vec::new();
-    for rule in format.trigger_rules() {
-        if let Some(own) = format.first_texts(rule) {
-            starts.extend(own);
-            calls.push(p.reference(rule.clone()));
-        }
+/// The calls of the table, and what they begin with. `unknown`: also of tools that nobody offers.
+pub(super) fn calls(p: &FormatBuilder, tools: &[Tool], unknown: bool, rows: Rows) -> (Vec<ExprId>, Vec<String>) {
+    let table = DIALECTS.iter().enumerate().filter(|(_, dialect)| rows == Rows::All || dialect.name != BARE);
+    let (mut calls, mut starts) = (Vec::new(), Vec::new());
+    for (index, dialect) in table {
+        starts.extend(dialect.starts.iter().map(|start| (*start).to_owned()));
+        let start = p.and(p.choice(dialect.starts.iter().map(|start| p.literal(*start))));
+        calls.push(p.sequence([start, (dialect.call)(&Offer { p, tools, unknown, dialect: index })]));
     }
-    if leniency.dialects != Dialects::Off {
-        for (index, dialect) in DIALECTS.iter().enumerate() {
-            starts.extend(dialect.starts.iter().map(|start| (*start).to_owned()));
-            let start = p.and(p.choice(dialect.starts.iter().map(|start| p.literal(*start))));
-            calls.push(p.sequence([start, (dialect.call)(&Offer { p: &p, tools, unknown, dialect: index })]));
-        }
-    }
-    starts.retain(|start| !start.trim_ascii().is_empty());
-    starts.sort_unstable();
-    starts.dedup();
-    let call = p.choice(calls);
-    let call = match place {
-        Place::Anywhere => call,
-        Place::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
-    };
-    // What stands here may be the beginning of a call that is none; bytes that are no text are not any character.
-    let text = p.content(p.sequence([p.optional(p.any()), p.until_any(starts)]));
-    let root = p.sequence([p.many(p.choice([call, text])), p.end()]);
-    p.finish(root)
+    (calls, starts)
+}
+
+/// Whether a row of the table has no marker of its own.
+pub(crate) fn is_bare(index: usize) -> bool {
+    DIALECTS.get(index).is_some_and(|dialect| dialect.name == BARE)
 }
 
 /// What may be called.

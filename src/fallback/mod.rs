@@ -6,15 +6,17 @@
 
 mod dialects;
 mod parser;
+mod text;
+mod wrappers;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::message::{CallsInReasoning, Dialects, Leniency, Tool};
+use crate::message::{BareCalls, CallsInReasoning, Dialects, Leniency, Tool};
 use crate::output::Channel;
 use crate::peg::{self, Arena, Program};
-use dialects::Place;
+use text::Place;
 
-pub(crate) use dialects::name as dialect_name;
+pub(crate) use dialects::{name as dialect_name};
 pub(crate) use parser::{End, FallbackParser};
 
 /// What a parser needs to read calls outside its format. The programs are made when the first output needs them.
@@ -25,14 +27,21 @@ pub struct FallbackConfig {
     pub tools: Vec<Tool>,
     /// What is asked for.
     pub leniency: Leniency,
-    anywhere: OnceLock<Option<Arc<Program>>>,
-    at_end: OnceLock<Option<Arc<Program>>>,
+    /// How the model's turn ends where it spells that out.
+    pub ends: Vec<String>,
+    programs: [OnceLock<Option<Arc<Program>>>; Place::COUNT],
 }
 
 impl FallbackConfig {
     /// For a format and a request with these tools.
     pub fn new(format: Arc<Arena>, tools: Vec<Tool>, leniency: Leniency) -> Self {
-        FallbackConfig { format, tools, leniency, anywhere: OnceLock::new(), at_end: OnceLock::new() }
+        FallbackConfig { format, tools, leniency, ends: Vec::new(), programs: Default::default() }
+    }
+
+    /// The same where the model's turn ends so.
+    pub fn with_ends(self, mut ends: Vec<String>) -> Self {
+        ends.retain(|end| !end.trim().is_empty());
+        FallbackConfig { ends, ..self }
     }
 
     /// What the output should look like.
@@ -42,21 +51,23 @@ impl FallbackConfig {
 
     /// About what the programs take in memory that are there by now.
     pub(crate) fn bytes(&self) -> usize {
-        let made = [&self.anywhere, &self.at_end].into_iter().filter_map(|cell| cell.get()?.as_ref());
+        let made = self.programs.iter().filter_map(|cell| cell.get()?.as_ref());
         made.map(|program| program.bytes()).sum()
     }
 
     /// A program for calls in `place`; `None` where there are none to look for, or where the tools are too many.
     fn program(&self, place: Place) -> Option<Arc<Program>> {
-        let cell = if place == Place::AtEnd { &self.at_end } else { &self.anywhere };
-        let make = || peg::compile(&dialects::text_with_calls(&self.format, &self.tools, self.leniency, place)).ok();
-        cell.get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) }).clone()
+        let text = || text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, place);
+        let make = || peg::compile(&text()).ok();
+        self.programs[place as usize].get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) }).clone()
     }
 
-    /// What looks for calls in a region of the format that begins at `at`. `None` where the request does not ask for it.
-    pub(crate) fn in_region(self: &Arc<Self>, channel: Channel, at: usize) -> Option<FallbackParser> {
+    /// What looks for calls in a region of the format that begins at `at`. `None` where the request does not ask for it. `begins`:
+    /// there is nothing in front of it but reasoning.
+    pub(crate) fn in_region(self: &Arc<Self>, channel: Channel, begins: bool, at: usize) -> Option<FallbackParser> {
         let place = match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
             (Channel::Content, Dialects::Always, _) => Place::Anywhere,
+            (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => Place::Whole,
             (Channel::Reasoning, _, CallsInReasoning::Always) => Place::Anywhere,
             (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Place::AtEnd,
             _ => return None,
@@ -64,9 +75,15 @@ impl FallbackConfig {
         FallbackParser::new(Arc::clone(self), channel, place, at)
     }
 
-    /// What looks for calls in text that left the format at `at`. `None` where the request does not ask for it.
-    pub(crate) fn behind_format(self: &Arc<Self>, at: usize) -> Option<FallbackParser> {
-        let asked = self.leniency.dialects != Dialects::Off;
-        asked.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, Place::Anywhere, at)).flatten()
+    /// What looks for calls in text that left the format at `at`. `None` where the request does not ask for it. `in_call`: a call
+    /// broke off there; `called`: there is one in front.
+    pub(crate) fn behind_format(self: &Arc<Self>, at: usize, in_call: bool, called: bool) -> Option<FallbackParser> {
+        let place = match (in_call, called) {
+            (true, _) => Place::InCall,
+            (false, true) => Place::BehindCall,
+            _ => Place::Anywhere,
+        };
+        let asked = in_call || self.leniency.dialects != Dialects::Off;
+        asked.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, place, at)).flatten()
     }
 }

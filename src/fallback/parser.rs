@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::FallbackConfig;
-use super::dialects::{CANDIDATE, Place};
+use super::text::{CANDIDATE, Place};
 use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Sink, Text};
 use crate::peg::{Budget, Machine, Program, Rewindable, State, incomplete_tail};
 
@@ -147,6 +147,11 @@ impl FallbackParser {
         self
     }
 
+    /// Whether all that is read from now on is text, and what was read is in the message.
+    pub fn is_text(&self) -> bool {
+        self.gave_up && self.prose.shown == self.run.read_to()
+    }
+
     /// Which text is read.
     pub fn channel(&self) -> Channel {
         self.prose.channel
@@ -184,17 +189,17 @@ impl FallbackParser {
     pub fn close(&mut self, end: End, output: &[u8], builder: &mut MessageBuilder) {
         match (self.place, end) {
             _ if self.gave_up => self.prose.show(output.len(), output, builder),
-            (Place::Anywhere, End::Cut) => {}
-            (Place::Anywhere, _) => self.close_anywhere(output, builder),
-            (Place::AtEnd, End::Output) if self.run.machine.finish(output, self.reader.captures_read(), 0) => {
+            (place, End::Cut) if !place.waits_for_end() => {}
+            (place, _) if !place.waits_for_end() => self.close_anywhere(output, builder),
+            (_, End::Output) if self.run.machine.finish(output, self.reader.captures_read(), 0) => {
                 self.note_candidates(output, builder);
                 match self.candidates {
                     Some(from) => self.read_candidates(from, output, builder),
                     None => self.prose.show(output.len(), output, builder),
                 }
             }
-            (Place::AtEnd, End::Cut) => self.prose.show(output.len() - incomplete_tail(output), output, builder),
-            (Place::AtEnd, _) => self.prose.show(output.len(), output, builder),
+            (_, End::Cut) => self.prose.show(output.len() - incomplete_tail(output), output, builder),
+            _ => self.prose.show(output.len(), output, builder),
         }
     }
 
@@ -228,7 +233,7 @@ impl FallbackParser {
     }
 
     fn read(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        if self.place == Place::AtEnd {
+        if self.place.waits_for_end() {
             return self.note_candidates(output, builder);
         }
         let mut found = Found { prose: &mut self.prose, output, builder };
@@ -245,11 +250,16 @@ impl FallbackParser {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
             // What seemed to be calls at the end is text, too.
-            if self.place == Place::Anywhere {
+            if !self.place.waits_for_end() {
                 self.prose.show(self.prose.known, output, builder);
                 self.prose.shown = covered.max(self.prose.shown);
             }
             return;
+        }
+        // What broke off within a call goes with it.
+        let place = if self.reader.in_call() { Place::InCall } else { Place::Anywhere };
+        if let Some(program) = self.config.program(place).filter(|_| !self.place.waits_for_end()) {
+            self.program = program;
         }
         let (budget, spent) = (self.run.machine.budget(), self.run.machine.overdraft());
         self.run.replace(Machine::committed(Arc::clone(&self.program), covered).with_budget(budget, spent));
@@ -274,7 +284,8 @@ impl FallbackParser {
     }
 
     fn read_candidates(&mut self, from: usize, output: &[u8], builder: &mut MessageBuilder) {
-        let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, Place::Anywhere, from);
+        let place = if self.place == Place::Whole { Place::Only } else { Place::Anywhere };
+        let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, place, from);
         if let Some(parser) = parser {
             let mut parser = parser.with_budget(self.run.machine.budget());
             parser.feed(output.len(), output, builder);

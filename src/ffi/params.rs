@@ -35,9 +35,10 @@ pub struct chat_params {
 /// become `{}`, or make the request fail; default `keep`). Of output that is not quite in the template's format speak `dialects`
 /// (`off`, `recover` or `always`: whether calls that are written in another way are read nowhere, once the output has left the
 /// format, or in all content; default `recover`), `unknown_tools` (`call` or `content`: what calls of tools are that the request
-/// does not offer; default `call`) and `calls_in_reasoning` (`off`, `at_end` or `always`: whether calls inside reasoning are
-/// reasoning, calls where the output ends with them and the reasoning was not closed, or calls; default `off`). Other fields
-/// are ignored. The text is copied.
+/// does not offer; default `call`), `calls_in_reasoning` (`off`, `at_end` or `always`: whether calls inside reasoning are
+/// reasoning, calls where the output ends with them and the reasoning was not closed, or calls; default `off`), and `bare_calls`
+/// (`off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where the whole
+/// answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`). Other fields are ignored. The text is copied.
 ///
 /// On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
 ///

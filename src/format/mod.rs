@@ -40,6 +40,8 @@ use crate::peg::Arena;
 pub struct FormatSpec<'a> {
     /// The template's text.
     pub source: &'a str,
+    /// The token that ends the model's turn; empty where it is not known.
+    pub eos: &'a str,
     /// The end of the prompt that opens the assistant's turn, as the template renders it.
     pub opening: &'a str,
     /// The same with what a continued message has so far: what the parser reads before the output.
@@ -67,6 +69,7 @@ impl<'a> FormatSpec<'a> {
     pub fn of(request: &'a Request) -> Self {
         FormatSpec {
             source: "",
+            eos: "",
             opening: "",
             prefill: "",
             continuation: Continuation::None,

@@ -186,6 +186,20 @@ pub enum CallsInReasoning {
     Always,
 }
 
+/// Where a JSON object that reads like a call, and that no marker tells from what a model quotes, is a call. This is not about
+/// templates whose own calls are such objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BareCalls {
+    /// Nowhere.
+    Off,
+    /// Where the whole answer is nothing but calls of tools that are on offer. Such an answer shows at its end.
+    #[default]
+    Whole,
+    /// Wherever other dialects are read.
+    Anywhere,
+}
+
 /// What becomes of output that is not quite in the template's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leniency {
@@ -195,6 +209,9 @@ pub struct Leniency {
     pub unknown_tools: UnknownTools,
     /// Calls in reasoning.
     pub calls_in_reasoning: CallsInReasoning,
+    /// Calls without a marker.
+    #[serde(default)]
+    pub bare_calls: BareCalls,
 }
 
 /// A chat-completions request: what [`crate::chat`] needs to make a prompt and a parser.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{
-    CallsInReasoning, Continuation, Delta, DeltaKind, Dialects, Leniency, MalformedArguments, Message, Part,
+    BareCalls, CallsInReasoning, Continuation, Delta, DeltaKind, Dialects, Leniency, MalformedArguments, Message, Part,
     ReasoningFormat, Request, Tool, ToolCall, ToolChoice, UnknownTools,
 };
 use crate::error::{Error, Result};
@@ -105,7 +105,7 @@ impl Request {
     }
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), and our
-    /// options `reasoning_format`, `malformed_arguments`, `dialects`, `unknown_tools`, `calls_in_reasoning`, `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt`
+    /// options `reasoning_format`, `malformed_arguments`, `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt`
     /// (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content` and `now`.
     /// Null counts as missing, unknown fields are ignored.
     ///
@@ -132,6 +132,7 @@ impl Request {
                 dialects: choice(&body, "dialects", DIALECTS)?,
                 unknown_tools: choice(&body, "unknown_tools", UNKNOWN_TOOLS)?,
                 calls_in_reasoning: choice(&body, "calls_in_reasoning", CALLS_IN_REASONING)?,
+                bare_calls: choice(&body, "bare_calls", BARE_CALLS)?,
             },
             enable_thinking: body.flag("enable_thinking", true)?,
             json_schema: body.get("json_schema").cloned().unwrap_or_default(),
@@ -167,6 +168,9 @@ const DIALECTS: &[(&str, Dialects)] =
     &[("off", Dialects::Off), ("recover", Dialects::Recover), ("always", Dialects::Always)];
 
 const UNKNOWN_TOOLS: &[(&str, UnknownTools)] = &[("call", UnknownTools::Call), ("content", UnknownTools::Content)];
+
+const BARE_CALLS: &[(&str, BareCalls)] =
+    &[("off", BareCalls::Off), ("whole", BareCalls::Whole), ("anywhere", BareCalls::Anywhere)];
 
 const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] =
     &[("off", CallsInReasoning::Off), ("at_end", CallsInReasoning::AtEnd), ("always", CallsInReasoning::Always)];

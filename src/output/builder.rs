@@ -236,6 +236,16 @@ impl MessageBuilder {
         self.content.settle();
     }
 
+    /// Whether the message has neither content nor calls.
+    pub fn is_silent_so_far(&self) -> bool {
+        self.begun == 0 && self.content.position() == 0
+    }
+
+    /// Whether it has calls.
+    pub fn has_calls(&self) -> bool {
+        self.begun > 0
+    }
+
     /// Whether an event contradicted what shows.
     pub fn contradicted(&self) -> bool {
         self.contradicted

@@ -45,6 +45,11 @@ impl Builder {
         u32::try_from(index).ok().filter(|_| known).map(ExprId)
     }
 
+    /// Looks at the expressions so far.
+    pub(crate) fn with_arena<T>(&self, look: impl FnOnce(&Arena) -> T) -> T {
+        look(&self.arena.borrow())
+    }
+
     fn add(&self, node: Expr) -> ExprId {
         self.arena.borrow_mut().add(node)
     }

@@ -230,7 +230,7 @@ impl Arena {
     }
 
     /// All nodes, by their ids' indices.
-    pub(super) fn nodes(&self) -> &[Expr] {
+    pub(crate) fn nodes(&self) -> &[Expr] {
         &self.nodes
     }
 

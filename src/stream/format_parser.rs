@@ -40,6 +40,14 @@ impl Written {
         self.fallback = parser.map(|parser| Box::new(budgeted(parser)));
     }
 
+    /// The fallback parser has found out that there is nothing for it.
+    fn drop_fallback(&mut self) {
+        if let Some(parser) = self.fallback.take() {
+            self.gone += parser.work();
+            self.limit = self.limit.or(parser.limit());
+        }
+    }
+
     /// Sets the fallback parser back to how it was. What it has done since counts as work.
     pub fn restore_fallback(&mut self, earlier: Option<&FallbackParser>) {
         let work = self.work();
@@ -77,11 +85,17 @@ impl Sink for Routed<'_> {
         let Routed { written, output } = self;
         match event {
             Event::Begin(channel, at) => {
-                let parser = written.config.in_region(channel, at);
+                let begins = written.builder.is_silent_so_far();
+                let parser = written.config.in_region(channel, begins, at);
                 written.set_fallback(parser);
             }
             Event::Text(channel, text, span) => match &mut written.fallback {
-                Some(parser) => parser.feed(span.end, output, &mut written.builder),
+                Some(parser) => {
+                    parser.feed(span.end, output, &mut written.builder);
+                    if parser.is_text() {
+                        written.drop_fallback();
+                    }
+                }
                 None => written.builder.event(Event::Text(channel, text, span)),
             },
             Event::End(at) => {
@@ -144,6 +158,11 @@ impl FormatParser {
     /// Work so far.
     pub fn work(&self) -> u64 {
         self.run.work()
+    }
+
+    /// Whether a call has shown and has no end.
+    pub fn in_call(&self) -> bool {
+        self.reader.in_call()
     }
 
     /// Everything before this position is in the message or is its markup.

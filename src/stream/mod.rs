@@ -329,7 +329,8 @@ impl Progress {
         }
         self.covered = written.close_fallback(End::Region, self.covered, output);
         if !self.limit {
-            let parser = written.config.behind_format(self.covered);
+            let (in_call, called) = (self.format.in_call(), written.builder.has_calls());
+            let parser = written.config.behind_format(self.covered, in_call, called);
             written.set_fallback(parser);
         }
     }

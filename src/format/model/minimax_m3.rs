@@ -180,7 +180,9 @@ impl Ways<'_> {
         let mut known = members::members(schema, &prefix).peekable();
         let inside = if known.peek().is_some() {
             self.described = self.described.or(Types::OBJECT);
-            members::in_any_order(p, known, |member| element(p, member, refs), p.reference(ANY_MEMBER))
+            let unlisted = members::unlisted_name(p, &prefix, schema);
+            let any = element(p, &Member { name: &unlisted, ..Member::any() }, refs);
+            members::in_any_order(p, known, |member| element(p, member, refs), any)
         } else {
             self.plain = self.plain.or(Types::OBJECT);
             p.many(p.sequence([p.space(), p.reference(ANY_MEMBER)]))

@@ -1,0 +1,132 @@
+//! The description of text in which there may be calls.
+//!
+//! What is tried, in this order: the calls of the format at hand, then one row after the other of the table of dialects. Each
+//! begins with a marker of its own, so text waits only where one of these could begin. Nothing of a call shows before its name is
+//! certain, and from there on it is that call: [`Machine::committed`](crate::peg::Machine::committed) runs what is built here.
+
+use super::dialects::{self, Rows};
+use super::wrappers::{self, behind, wrapped};
+use crate::format::{FormatBuilder, Tag};
+use crate::message::{BareCalls, Dialects, Leniency, Tool, UnknownTools};
+use crate::peg::{Arena, Expr, ExprId, TagId};
+
+/// In a text whose calls count at its end only: a call begins here.
+pub(super) const CANDIDATE: TagId = TagId(0x7FF);
+
+/// What the calls in a text may be, and what stands in front of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Anywhere: text, call, text.
+    Anywhere,
+    /// The same behind a call, whose wrapper may still be open.
+    BehindCall,
+    /// The same behind a call that broke off: its rest comes first, up to what can end it or begin another.
+    InCall,
+    /// Only at the end, and only if they are all that stands there. Each begins with the tag [`CANDIDATE`].
+    AtEnd,
+    /// They are the whole text, bare ones among them, or there are none. They begin with the tag [`CANDIDATE`].
+    Whole,
+    /// They are the whole text, which is known.
+    Only,
+}
+
+impl Place {
+    /// How many there are.
+    pub const COUNT: usize = Place::Only as usize + 1;
+
+    /// Whether calls are read once the end of the text is there.
+    pub fn waits_for_end(self) -> bool {
+        matches!(self, Place::AtEnd | Place::Whole)
+    }
+}
+
+/// Text with calls in it. `format`: what the output should have looked like, whose own calls are read, too.
+pub(super) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency, ends: &[String], place: Place) -> Arena {
+    let p = FormatBuilder::extending(format.clone());
+    let whole = matches!(place, Place::Whole | Place::Only);
+    let (mut calls, mut starts) = (Vec::new(), Vec::new());
+    for rule in format.trigger_rules() {
+        if let Some(own) = format.first_texts(rule) {
+            starts.extend(own);
+            calls.push(p.reference(rule.clone()));
+        }
+    }
+    if leniency.dialects != Dialects::Off {
+        let unknown = leniency.unknown_tools == UnknownTools::Call && !whole;
+        let rows = if whole || leniency.bare_calls == BareCalls::Anywhere { Rows::All } else { Rows::Marked };
+        let (other, other_starts) = dialects::calls(&p, tools, unknown, rows);
+        calls.extend(other);
+        starts.extend(other_starts);
+    }
+    let call = p.choice(calls);
+    let behind = behind(&p, ends);
+    if whole {
+        let calls = p.some(p.sequence([p.space(), wrapped(&p, call), behind]));
+        let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
+        return p.finish(if place == Place::Whole { p.atomic(all) } else { all });
+    }
+    let before = match place {
+        Place::BehindCall => behind,
+        Place::InCall => p.sequence([rest_of_call(&p, &starts), behind]),
+        _ => p.empty(),
+    };
+    starts.extend(wrappers::STARTS.map(str::to_owned));
+    starts.retain(|start| !start.trim_ascii().is_empty());
+    starts.sort_unstable();
+    starts.dedup();
+    let call = p.sequence([wrapped(&p, call), behind]);
+    let call = match place {
+        Place::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
+        _ => call,
+    };
+    // What stands here may be the beginning of a call that is none; bytes that are no text are not any character.
+    let text = p.content(p.sequence([p.optional(p.any()), p.until_any(starts)]));
+    p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))
+}
+
+/// What is left of a call that broke off: up to the nearest marker that can close it, and with those that follow, or up to what
+/// begins another. Where calls have no markers, up to the end of the line.
+fn rest_of_call(p: &FormatBuilder, starts: &[String]) -> ExprId {
+    let mut closing = p.with_arena(closing_markers);
+    closing.retain(|marker| !starts.contains(marker));
+    if closing.is_empty() && !starts.iter().any(|start| is_marker(start)) {
+        return p.until_any(["\n"]);
+    }
+    let closes = p.choice(closing.iter().map(|marker| p.literal(&**marker)).collect::<Vec<_>>());
+    let ends = closing.iter().chain(starts.iter().filter(|start| is_marker(start)));
+    p.sequence([p.until_any(ends.map(String::as_str)), p.many(closes)])
+}
+
+/// Whether a text is a marker and nothing else.
+fn is_marker(text: &str) -> bool {
+    text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric)
+}
+
+/// What calls end with, and what stands behind them, in all formats of an arena.
+fn closing_markers(arena: &Arena) -> Vec<String> {
+    let markup = |id: ExprId| {
+        let Expr::Tag(tag, child) = arena.get(id) else { return false };
+        *tag == Tag::Content.into() && matches!(arena.get(*child), Expr::Empty)
+    };
+    let mut found: Vec<ExprId> = Vec::new();
+    for node in arena.nodes() {
+        match node {
+            Expr::Tag(tag, child) if *tag == Tag::ToolClose.into() => found.push(*child),
+            Expr::Sequence(children) => found.extend(children.windows(2).filter(|pair| markup(pair[1])).map(|pair| pair[0])),
+            _ => {}
+        }
+    }
+    let mut texts = Vec::new();
+    while let Some(id) = found.pop() {
+        match arena.get(id) {
+            Expr::Marker(text) | Expr::Literal(text) => texts.push(text.trim().to_owned()),
+            Expr::Sequence(children) | Expr::Choice(children) => found.extend(children),
+            Expr::Atomic(child) | Expr::Tolerated(child) | Expr::Tag(_, child) | Expr::Repeat(child, ..) => found.push(*child),
+            _ => {}
+        }
+    }
+    texts.retain(|text| is_marker(text));
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}
