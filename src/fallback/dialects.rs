@@ -52,11 +52,17 @@ pub(super) enum Rows {
     Marked,
     /// All, that is bare JSON, too.
     All,
+    /// Bare JSON.
+    Bare,
 }
 
 /// The calls of the table, and what they begin with. `unknown`: also of tools that nobody offers.
 pub(super) fn calls(p: &FormatBuilder, tools: &[Tool], unknown: bool, rows: Rows) -> (Vec<ExprId>, Vec<String>) {
-    let table = DIALECTS.iter().enumerate().filter(|(_, dialect)| rows == Rows::All || dialect.name != BARE);
+    let table = DIALECTS.iter().enumerate().filter(|(_, dialect)| match rows {
+        Rows::All => true,
+        Rows::Marked => dialect.name != BARE,
+        Rows::Bare => dialect.name == BARE,
+    });
     let (mut calls, mut starts) = (Vec::new(), Vec::new());
     for (index, dialect) in table {
         starts.extend(dialect.starts.iter().map(|start| (*start).to_owned()));
@@ -64,11 +70,6 @@ pub(super) fn calls(p: &FormatBuilder, tools: &[Tool], unknown: bool, rows: Rows
         calls.push(p.sequence([start, (dialect.call)(&Offer { p, tools, unknown, dialect: index })]));
     }
     (calls, starts)
-}
-
-/// Whether a row of the table has no marker of its own.
-pub(crate) fn is_bare(index: usize) -> bool {
-    DIALECTS.get(index).is_some_and(|dialect| dialect.name == BARE)
 }
 
 /// What may be called.

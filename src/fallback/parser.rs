@@ -108,6 +108,8 @@ impl Sink for Found<'_> {
 struct Noted<'a> {
     prose: &'a mut Prose,
     candidates: &'a mut Option<usize>,
+    /// White space waits for nothing.
+    at_once: bool,
     output: &'a [u8],
     builder: &'a mut MessageBuilder,
 }
@@ -115,7 +117,9 @@ struct Noted<'a> {
 impl Sink for Noted<'_> {
     fn event(&mut self, event: Event<'_>) {
         let Event::Text(_, text, span) = event else { return };
-        if let Some(last) = text.bytes().iter().rposition(|byte| !is_white_space(*byte)) {
+        if self.at_once {
+            self.prose.show(span.end, self.output, self.builder);
+        } else if let Some(last) = text.bytes().iter().rposition(|byte| !is_white_space(*byte)) {
             *self.candidates = None;
             self.prose.show(span.start + last + 1, self.output, self.builder);
         }
@@ -246,7 +250,7 @@ impl FallbackParser {
         let fits = self.run.rewind(output);
         self.read(&output[..fits], builder);
         let covered = self.reader.covered();
-        if limit || covered <= self.start {
+        if limit || covered <= self.start || self.place == Place::Whole {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
             // What seemed to be calls at the end is text, too.
@@ -269,16 +273,17 @@ impl FallbackParser {
 
     /// Notes where the calls begin that no text follows.
     fn note_candidates(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+        let at_once = self.place == Place::Whole;
         self.run.machine.take_kept();
         let visible = self.run.machine.visible();
         for capture in visible.from(self.reader.captures_read()) {
             if capture.tag == CANDIDATE {
                 self.candidates = self.candidates.or(Some(capture.pos));
             }
-            let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, output, builder };
+            let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
             self.reader.read(capture, output, &mut noted);
         }
-        let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, output, builder };
+        let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
         self.reader.read_text(visible.reach, output, &mut noted);
         self.run.machine.forget(self.reader.captures_read());
     }

@@ -58,12 +58,17 @@ pub(super) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency
         calls.extend(other);
         starts.extend(other_starts);
     }
-    let call = p.choice(calls);
+    let bare = match leniency.dialects {
+        Dialects::Off => Vec::new(),
+        _ => dialects::calls(&p, tools, false, Rows::Bare).0,
+    };
+    let (call, bare) = (p.choice(calls), p.choice(bare));
     let behind = behind(&p, ends);
     if whole {
-        let calls = p.some(p.sequence([p.space(), wrapped(&p, call), behind]));
+        let calls = p.some(p.sequence([p.space(), wrapped(&p, call, bare), behind]));
         let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
-        return p.finish(if place == Place::Whole { p.atomic(all) } else { all });
+        // White space in front is text at once: most answers are text.
+        return p.finish(p.sequence([p.content(p.space()), p.atomic(all)]));
     }
     let before = match place {
         Place::BehindCall => behind,
@@ -74,7 +79,7 @@ pub(super) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency
     starts.retain(|start| !start.trim_ascii().is_empty());
     starts.sort_unstable();
     starts.dedup();
-    let call = p.sequence([wrapped(&p, call), behind]);
+    let call = p.sequence([wrapped(&p, call, bare), behind]);
     let call = match place {
         Place::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
         _ => call,

@@ -6,28 +6,40 @@ use crate::peg::ExprId;
 /// What wrappers begin with.
 pub(super) const STARTS: [&str; 4] = ["```", "<", "[", "<｜"];
 
-/// The longest name in a tag or a special token.
+/// The longest name in a special token.
 const NAME: u32 = 40;
+/// Names of tags around calls; in capitals between brackets, too.
+const NAMES: [&str; 9] = [
+    "tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action",
+];
 
-/// One or more calls, in wrappers one inside the other: as many as models write.
-pub(super) fn wrapped(p: &FormatBuilder, call: ExprId) -> ExprId {
-    let next = p.sequence([p.space(), p.one_of(&[(',', ','), (';', ';')]), p.space(), call]);
-    let calls = p.rule("calls-in-a-row", p.sequence([call, p.many(next)]));
-    let once = p.rule("wrapped-once", around(p, calls));
-    p.choice([around(p, once), calls])
+/// One or more calls, in wrappers one inside the other: as many as models write. `bare`: a call that only a tag or a special token
+/// tells from a quotation.
+pub(super) fn wrapped(p: &FormatBuilder, call: ExprId, bare: ExprId) -> ExprId {
+    let row = |call| {
+        let separator = p.optional(p.one_of(&[(',', ','), (';', ';')]));
+        p.sequence([call, p.many(p.sequence([p.space(), separator, p.space(), call]))])
+    };
+    let calls = p.rule("calls-in-a-row", row(call));
+    let bare = p.rule("bare-calls-in-a-row", row(p.choice([call, bare])));
+    let list = p.sequence([p.exact("["), p.space(), bare, p.optional(p.sequence([p.space(), p.exact("]")]))]);
+    let marked = p.rule("marked-calls", p.choice([bare, list]));
+    let once = p.rule("wrapped-once", around(p, calls, marked));
+    p.choice([around(p, once, once), calls])
 }
 
-/// A wrapper with `inner` in it, or that alone.
-fn around(p: &FormatBuilder, inner: ExprId) -> ExprId {
-    let within = |open: ExprId, close: ExprId| {
+/// A wrapper with `inner` in it, or with `marked` if it is a tag or a special token; or `inner` alone.
+fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
+    let holding = |inner: ExprId, open: ExprId, close: ExprId| {
         p.sequence([open, p.space(), inner, p.optional(p.sequence([p.space(), close]))])
     };
+    let within = |open, close| holding(inner, open, close);
     let fence = p.exact("```");
     let language = p.repeat(p.one_of(&[('a', 'z'), ('_', '_')]), 0, Some(NAME));
     p.choice([
         within(p.sequence([fence, language]), fence),
-        within(special(p), special(p)),
-        within(tag(p, "<"), tag(p, "</")),
+        holding(marked, special(p), special(p)),
+        holding(marked, tag(p, "<"), tag(p, "</")),
         within(p.exact("["), p.exact("]")),
         inner,
     ])
@@ -44,13 +56,13 @@ pub(super) fn behind(p: &FormatBuilder, ends: &[String]) -> ExprId {
 fn special(p: &FormatBuilder) -> ExprId {
     let name = |ranges| p.repeat(p.one_of(ranges), 2, Some(NAME));
     let any = name(&[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
-    let upper = p.sequence([p.exact("["), p.optional(p.exact("/")), name(&[('A', 'Z'), ('_', '_')]), p.exact("]")]);
+    let upper = p.choice(NAMES.map(|name| p.exact(name.to_uppercase())));
+    let upper = p.sequence([p.exact("["), p.optional(p.exact("/")), upper, p.exact("]")]);
     let between = |left: &str, right: &str| p.sequence([p.exact(left), p.optional(p.exact("/")), any, p.exact(right)]);
     p.choice([between("<|", "|>"), between("<｜", "｜>"), upper])
 }
 
-/// A tag of one word.
+/// A tag.
 fn tag(p: &FormatBuilder, open: &str) -> ExprId {
-    let name = p.repeat(p.one_of(&[('a', 'z'), ('A', 'Z'), ('_', '_'), (':', ':')]), 1, Some(NAME));
-    p.sequence([p.exact(open), name, p.exact(">")])
+    p.sequence([p.exact(open), p.choice(NAMES.map(|name| p.exact(name))), p.exact(">")])
 }

@@ -110,7 +110,8 @@ fn content(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec, reasoning: Exp
     }
     let extracts = spec.extract_reasoning() && layout.reasoning.mode != ReasoningMode::None;
     let before = if extracts { reasoning } else { p.content(p.until(&*layout.content.start)) };
-    p.sequence([before, wrapped_content(p, layout, spec), p.end()])
+    let plain = p.tolerated(p.content(p.until(&*layout.content.end)));
+    p.sequence([before, p.choice([wrapped_content(p, layout, spec), plain]), p.end()])
 }
 
 fn is_wrapped(layout: &Layout) -> bool {
@@ -136,7 +137,9 @@ fn turn_end(p: &FormatBuilder, layout: &Layout) -> ExprId {
 fn before_calls(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
     if layout.tools.format == ToolFormat::JsonNative {
         if is_wrapped(layout) {
-            return p.optional(wrapped_content(p, layout, spec));
+            let ends = [calls_marker(layout), &layout.content.end].map(str::to_owned);
+            let plain = p.tolerated(p.content(p.until_any(ends)));
+            return p.optional(p.choice([wrapped_content(p, layout, spec), plain]));
         }
         let marker = match calls_marker(layout) {
             "" => "{",
