@@ -167,7 +167,7 @@ const SHORT_CALL: &str = "<tool_call>\n{\"name\": \"write\", \"arguments\": {\"t
 #[test]
 fn text_that_left_the_format_takes_no_more_than_four_times_the_output() {
     let parser = parser_of("tag-json-id");
-    let broken = "<tool_call>{\"name\": \"write\", \"arguments\": {\"text\": oops ";
+    let broken = "<tool_call>{\"name\": \"write\", \"arguments\": {\"text\": oops </tool_call>";
     for text in
         [prose(1 << 20), "a b ".repeat(1 << 18), format!("{broken}{}", "a b ".repeat(1 << 18)), "< ".repeat(1 << 19)]
     {
@@ -183,10 +183,12 @@ fn text_that_left_the_format_takes_no_more_than_four_times_the_output() {
 #[test]
 fn a_call_takes_a_bounded_amount() {
     const CALLS: usize = 4_096;
-    const EACH: usize = 400;
+    const EACH: usize = 300;
     let left = (parser_of("tag-json-id"), format!("{STRAY}{}", SHORT_CALL.repeat(CALLS)));
     let json = (parser_of("json-call"), SHORT_CALL.repeat(CALLS));
     for (parser, output) in [left, json] {
+        // The parser makes programs when they are first needed.
+        streamed(&parser, &output[..output.len() / 2]);
         let (stream, bytes) = streamed(&parser, &output);
         assert_eq!(stream.message().tool_calls.len(), CALLS);
         // The list of calls doubles, as the output does.

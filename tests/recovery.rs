@@ -102,8 +102,10 @@ const DIALECTS: &[(&str, &str)] = &[
         "harmony",
         "<|start|>assistant to=functions.read<|channel|>commentary? code<|message|>{\"path\": \"a\", \"line\": 2}<|end|>",
     ),
-    ("bare-json", r#"{"name": "read", "arguments": {"path": "a", "line": 2}}"#),
 ];
+
+/// A call that nothing marks.
+const BARE: &str = r#"{"name": "read", "arguments": {"path": "a", "line": 2}}"#;
 
 /// What makes an output of the template `tag-json-id` leave its format.
 const STRAY: &str = "[TOOL_CALLS]no";
@@ -151,22 +153,36 @@ fn several_calls_and_the_text_between_them() {
 }
 
 #[test]
+fn a_call_that_nothing_marks_counts_where_it_is_the_whole_answer() {
+    let call = ("read", json!({"path": "a", "line": 2}));
+    let by_default = params("tag-json-id", &json!({}));
+    check(&by_default, BARE, "", std::slice::from_ref(&call));
+    for quoted in [format!("Text {BARE}"), format!("{BARE} More."), format!("> {BARE}")] {
+        assert_eq!(read(&by_default, &quoted).message.content, quoted);
+    }
+    check(&by_default, &format!("{STRAY} {BARE} More."), &format!("{STRAY} {BARE} More."), &[]);
+    let anywhere = params("tag-json-id", &json!({"bare_calls": "anywhere"}));
+    check(&anywhere, &format!("{STRAY} {BARE} More."), &format!("{STRAY} More."), std::slice::from_ref(&call));
+    let always = params("tag-json-id", &json!({"bare_calls": "anywhere", "dialects": "always"}));
+    check(&always, &format!("Text {BARE} More."), "Text More.", &[call]);
+    let off = params("tag-json-id", &json!({"bare_calls": "off"}));
+    assert_eq!(read(&off, BARE).message.content, BARE);
+}
+
+#[test]
 fn a_call_that_breaks_off_keeps_what_was_read_and_loses_nothing() {
     let params = params("tag-json-id", &json!({}));
     let output = format!(
         "{STRAY} <tool_call>{{\"name\": \"read\", \"arguments\": {{\"path\": \"a\", oops}}}} then <function=list></function>"
     );
-    check(
-        &params,
-        &output,
-        &format!("{STRAY} oops}}}} then"),
-        &[("read", json!("{\"path\": \"a\",")), ("list", json!({}))],
-    );
+    check(&params, &output, STRAY, &[("read", json!("{\"path\": \"a\",")), ("list", json!({}))]);
     let ended = read(&params, &output);
     assert_eq!(ended.calls().iter().map(|call| call.complete).collect::<Vec<_>>(), [false, true]);
-    assert!(
-        ended.diagnostics().iter().any(|found| found.kind == DiagnosticKind::UnfinishedCall && found.call == Some(0))
-    );
+    // What is no part of what was read of it is told.
+    let found = ended.diagnostics().iter().find(|found| found.kind == DiagnosticKind::UnfinishedCall).unwrap();
+    assert_eq!(found.call, Some(0));
+    assert!(found.message.ends_with("oops}} then"), "{found:?}");
+    assert_eq!(&output[found.span.clone()], "read\", \"arguments\": {\"path\": \"a\", oops}} then ");
 }
 
 #[test]
@@ -224,17 +240,19 @@ fn a_broken_call_comes_from_the_same_bytes_however_the_output_is_cut() {
     let list = format!("{}{}", tag("invoke name=\"list\""), tag("/invoke"));
     let read = [tag("invoke name=\"read\""), tag("line") + "4" + &tag("/line"), tag("path") + &tag("/path")].concat();
     let output = format!("{section}{list}{section_end}{section}{read}]<</invoke>{section_end}");
-    let content = format!("]<</invoke>{section_end}");
-    check(&params, &output, &content, &[("list", json!({})), ("read", json!("{\"line\":4,\"path\":\"\""))]);
+    check(&params, &output, "", &[("list", json!({})), ("read", json!("{\"line\":4,\"path\":\"\""))]);
 }
 
 /// Such an output is the beginning of one that fits, so nothing of it is wrong; but nothing will come that shows the rest.
 #[test]
-fn text_that_never_came_to_show_is_content_where_the_model_ended() {
+fn text_that_never_came_to_show_is_told_where_the_model_ended() {
     let params = params("tag-arguments", &json!({}));
     let value = "</arg_key>\n<arg_value>{\"l }</arg_value>\n<arg_val<arg_value>0E6</arg_value>\n</tool_call>";
     let output = format!("Text<tool_call>\nfoo\n<arg_key>a{value}");
-    check(&params, &output, &format!("Text{value}"), &[("foo", json!("{\"a\":"))]);
+    check(&params, &output, "Text", &[("foo", json!("{\"a\":"))]);
+    let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
+    let mut told = ended.diagnostics().iter().map(|found| &found.message);
+    assert!(told.any(|message| message.contains("<arg_value>{\"l }")), "{ended:?}");
     // The head of a call is markup.
     for (half, cut_off) in [("li", false), ("read\n<arg_k", false), ("read\n<arg_k", true)] {
         let ended = params.parser.read(format!("Text<tool_call>\n{half}").as_bytes(), cut_off, false).unwrap();

@@ -41,8 +41,8 @@ const SHALLOW: usize = 16;
 const TOOL_CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
 
 /// The name of a row of the table, by its number.
-pub(crate) fn name(index: usize) -> Option<&'static str> {
-    DIALECTS.get(index).map(|dialect| dialect.name)
+pub(crate) fn name(index: u16) -> Option<&'static str> {
+    DIALECTS.get(usize::from(index)).map(|dialect| dialect.name)
 }
 
 /// Which rows of the table count.

@@ -16,7 +16,7 @@ use crate::output::Channel;
 use crate::peg::{self, Arena, Program};
 use text::Place;
 
-pub(crate) use dialects::{name as dialect_name};
+pub(crate) use dialects::name as dialect_name;
 pub(crate) use parser::{End, FallbackParser};
 
 /// What a parser needs to read calls outside its format. The programs are made when the first output needs them.
@@ -59,7 +59,9 @@ impl FallbackConfig {
     fn program(&self, place: Place) -> Option<Arc<Program>> {
         let text = || text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, place);
         let make = || peg::compile(&text()).ok();
-        self.programs[place as usize].get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) }).clone()
+        self.programs[place as usize]
+            .get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) })
+            .clone()
     }
 
     /// What looks for calls in a region of the format that begins at `at`. `None` where the request does not ask for it. `begins`:
@@ -67,7 +69,9 @@ impl FallbackConfig {
     pub(crate) fn in_region(self: &Arc<Self>, channel: Channel, begins: bool, at: usize) -> Option<FallbackParser> {
         let place = match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
             (Channel::Content, Dialects::Always, _) => Place::Anywhere,
-            (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => Place::Whole,
+            (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => {
+                Place::Whole
+            }
             (Channel::Reasoning, _, CallsInReasoning::Always) => Place::Anywhere,
             (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Place::AtEnd,
             _ => return None,

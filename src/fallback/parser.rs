@@ -176,16 +176,15 @@ impl FallbackParser {
         self.run.work()
     }
 
-    /// Reads on, up to `to`.
+    /// Reads on, up to `to`, which is not inside of a character.
     pub fn feed(&mut self, to: usize, output: &[u8], builder: &mut MessageBuilder) {
         while self.read_to() < to && !self.gave_up {
             let end = to.min(self.read_to() + PIECE);
             self.advance(&output[..end], builder);
         }
-        let whole = to - incomplete_tail(&output[..to]);
-        if self.gave_up && self.read_to() < whole {
-            self.prose.show(whole, output, builder);
-            self.run.set_read_to(whole);
+        if self.gave_up && self.read_to() < to {
+            self.prose.show(to, output, builder);
+            self.run.set_read_to(to);
         }
     }
 
@@ -280,7 +279,8 @@ impl FallbackParser {
             if capture.tag == CANDIDATE {
                 self.candidates = self.candidates.or(Some(capture.pos));
             }
-            let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
+            let mut noted =
+                Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
             self.reader.read(capture, output, &mut noted);
         }
         let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };

@@ -4,6 +4,8 @@
 //! begins with a marker of its own, so text waits only where one of these could begin. Nothing of a call shows before its name is
 //! certain, and from there on it is that call: [`Machine::committed`](crate::peg::Machine::committed) runs what is built here.
 
+use std::collections::HashSet;
+
 use super::dialects::{self, Rows};
 use super::wrappers::{self, behind, wrapped};
 use crate::format::{FormatBuilder, Tag};
@@ -41,7 +43,13 @@ impl Place {
 }
 
 /// Text with calls in it. `format`: what the output should have looked like, whose own calls are read, too.
-pub(super) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency, ends: &[String], place: Place) -> Arena {
+pub(super) fn text_with_calls(
+    format: &Arena,
+    tools: &[Tool],
+    leniency: Leniency,
+    ends: &[String],
+    place: Place,
+) -> Arena {
     let p = FormatBuilder::extending(format.clone());
     let whole = matches!(place, Place::Whole | Place::Only);
     let (mut calls, mut starts) = (Vec::new(), Vec::new());
@@ -63,7 +71,9 @@ pub(super) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency
         _ => dialects::calls(&p, tools, false, Rows::Bare).0,
     };
     let (call, bare) = (p.choice(calls), p.choice(bare));
-    let behind = behind(&p, ends);
+    let closing = p.with_arena(closing_markers);
+    let ends: Vec<&str> = ends.iter().chain(&closing).map(String::as_str).collect();
+    let behind = behind(&p, &ends);
     if whole {
         let calls = p.some(p.sequence([p.space(), wrapped(&p, call, bare), behind]));
         let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
@@ -72,7 +82,7 @@ pub(super) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency
     }
     let before = match place {
         Place::BehindCall => behind,
-        Place::InCall => p.sequence([rest_of_call(&p, &starts), behind]),
+        Place::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
         _ => p.empty(),
     };
     starts.extend(wrappers::STARTS.map(str::to_owned));
@@ -91,15 +101,14 @@ pub(super) fn text_with_calls(format: &Arena, tools: &[Tool], leniency: Leniency
 
 /// What is left of a call that broke off: up to the nearest marker that can close it, and with those that follow, or up to what
 /// begins another. Where calls have no markers, up to the end of the line.
-fn rest_of_call(p: &FormatBuilder, starts: &[String]) -> ExprId {
-    let mut closing = p.with_arena(closing_markers);
+fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>) -> ExprId {
     closing.retain(|marker| !starts.contains(marker));
     if closing.is_empty() && !starts.iter().any(|start| is_marker(start)) {
-        return p.until_any(["\n"]);
+        return p.tag(Tag::Rest, p.until_any(["\n"]));
     }
     let closes = p.choice(closing.iter().map(|marker| p.literal(&**marker)).collect::<Vec<_>>());
     let ends = closing.iter().chain(starts.iter().filter(|start| is_marker(start)));
-    p.sequence([p.until_any(ends.map(String::as_str)), p.many(closes)])
+    p.sequence([p.tag(Tag::Rest, p.until_any(ends.map(String::as_str))), p.many(closes)])
 }
 
 /// Whether a text is a marker and nothing else.
@@ -107,26 +116,39 @@ fn is_marker(text: &str) -> bool {
     text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric)
 }
 
-/// What calls end with, and what stands behind them, in all formats of an arena.
+/// What calls end with, and what closes the sections that hold them, in all formats of an arena.
 fn closing_markers(arena: &Arena) -> Vec<String> {
-    let markup = |id: ExprId| {
-        let Expr::Tag(tag, child) = arena.get(id) else { return false };
-        *tag == Tag::Content.into() && matches!(arena.get(*child), Expr::Empty)
-    };
+    let nodes = arena.nodes();
+    let (mut calls, mut ends) = (vec![false; nodes.len()], vec![false; nodes.len()]);
+    for (id, node) in nodes.iter().enumerate() {
+        let rule = if let Expr::Ref(name) = node { arena.rule_named(name) } else { None };
+        let within = |found: &[bool]| node.children().chain(rule).any(|child| found[child.index()]);
+        calls[id] = within(&calls) || matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolOpen.into());
+        ends[id] = within(&ends) || matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolClose.into());
+    }
     let mut found: Vec<ExprId> = Vec::new();
-    for node in arena.nodes() {
+    for node in nodes {
         match node {
             Expr::Tag(tag, child) if *tag == Tag::ToolClose.into() => found.push(*child),
-            Expr::Sequence(children) => found.extend(children.windows(2).filter(|pair| markup(pair[1])).map(|pair| pair[0])),
+            Expr::Sequence(children) => {
+                let behind = children.iter().skip_while(|child| !ends[child.index()]).skip(1);
+                found.extend(behind.filter(|child| !calls[child.index()]));
+            }
             _ => {}
         }
     }
-    let mut texts = Vec::new();
+    let (mut texts, mut seen) = (Vec::new(), HashSet::new());
     while let Some(id) = found.pop() {
         match arena.get(id) {
+            _ if !seen.insert(id) => {}
             Expr::Marker(text) | Expr::Literal(text) => texts.push(text.trim().to_owned()),
             Expr::Sequence(children) | Expr::Choice(children) => found.extend(children),
-            Expr::Atomic(child) | Expr::Tolerated(child) | Expr::Tag(_, child) | Expr::Repeat(child, ..) => found.push(*child),
+            Expr::Ref(name) => found.extend(arena.rule_named(name)),
+            Expr::Rule { child, .. }
+            | Expr::Atomic(child)
+            | Expr::Tolerated(child)
+            | Expr::Tag(_, child)
+            | Expr::Repeat(child, ..) => found.push(*child),
             _ => {}
         }
     }

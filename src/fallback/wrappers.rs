@@ -9,9 +9,8 @@ pub(super) const STARTS: [&str; 4] = ["```", "<", "[", "<｜"];
 /// The longest name in a special token.
 const NAME: u32 = 40;
 /// Names of tags around calls; in capitals between brackets, too.
-const NAMES: [&str; 9] = [
-    "tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action",
-];
+const NAMES: [&str; 9] =
+    ["tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action"];
 
 /// One or more calls, in wrappers one inside the other: as many as models write. `bare`: a call that only a tag or a special token
 /// tells from a quotation.
@@ -25,7 +24,7 @@ pub(super) fn wrapped(p: &FormatBuilder, call: ExprId, bare: ExprId) -> ExprId {
     let list = p.sequence([p.exact("["), p.space(), bare, p.optional(p.sequence([p.space(), p.exact("]")]))]);
     let marked = p.rule("marked-calls", p.choice([bare, list]));
     let once = p.rule("wrapped-once", around(p, calls, marked));
-    p.choice([around(p, once, once), calls])
+    p.choice([calls, around(p, once, once)])
 }
 
 /// A wrapper with `inner` in it, or with `marked` if it is a tag or a special token; or `inner` alone.
@@ -37,19 +36,21 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
     let fence = p.exact("```");
     let language = p.repeat(p.one_of(&[('a', 'z'), ('_', '_')]), 0, Some(NAME));
     p.choice([
+        inner,
         within(p.sequence([fence, language]), fence),
         holding(marked, special(p), special(p)),
         holding(marked, tag(p, "<"), tag(p, "</")),
         within(p.exact("["), p.exact("]")),
-        inner,
     ])
 }
 
-/// What stands behind calls and closes what nobody has opened, or ends the turn. `ends`: how the turn ends.
-pub(super) fn behind(p: &FormatBuilder, ends: &[String]) -> ExprId {
+/// What stands behind calls and closes what nobody has opened, or ends the turn. `ends`: what calls and turns end with.
+pub(super) fn behind(p: &FormatBuilder, ends: &[&str]) -> ExprId {
     let ends = ends.iter().map(|end| p.literal(end.trim()));
-    let any = p.choice([special(p), tag(p, "</")].into_iter().chain(ends).collect::<Vec<_>>());
-    p.many(p.sequence([p.space(), any]))
+    let any = p.choice(ends.chain([special(p), tag(p, "</")]).collect::<Vec<_>>());
+    // A bracket closes with the marker behind it.
+    let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
+    p.many(p.sequence([p.space(), bracket, any]))
 }
 
 /// `<|name|>` or `[NAME]`.

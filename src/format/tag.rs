@@ -42,10 +42,12 @@ pub enum Tag {
     Separator,
     /// The call that follows is of a tool that nobody offered.
     Unknown,
+    /// What follows a call that broke off and is no part of what was read of it.
+    Rest,
 }
 
 impl Tag {
-    const ALL: [Tag; 18] = [
+    const ALL: [Tag; 19] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -64,6 +66,7 @@ impl Tag {
         Tag::Array,
         Tag::Separator,
         Tag::Unknown,
+        Tag::Rest,
     ];
 
     /// The id for "the call that follows is in this dialect", a row of the table.
@@ -72,8 +75,8 @@ impl Tag {
     }
 
     /// The row behind such an id.
-    pub(crate) fn dialect_of(id: TagId) -> Option<usize> {
-        id.0.checked_sub(FIRST_DIALECT).map(usize::from)
+    pub(crate) fn dialect_of(id: TagId) -> Option<u16> {
+        id.0.checked_sub(FIRST_DIALECT)
     }
 
     /// The tag behind an id of a format's arena.
@@ -102,6 +105,7 @@ impl Tag {
             Tag::Array => "array",
             Tag::Separator => "separator",
             Tag::Unknown => "unknown",
+            Tag::Rest => "rest",
         }
     }
 
@@ -116,6 +120,7 @@ impl Tag {
                 | Tag::ArgJson
                 | Tag::ArgText
                 | Tag::Key
+                | Tag::Rest
         )
     }
 }

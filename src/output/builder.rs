@@ -12,6 +12,7 @@ use super::event::{CallFlags, Channel, Event, Sink, Text};
 use super::piece_table::PieceTable;
 use super::report::CallRecord;
 use crate::message::{Delta, DeltaKind, Message, ToolCall};
+use crate::peg::lossy;
 use rollback::Checkpoint;
 
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,8 @@ struct CallState {
     ended: bool,
     flags: CallFlags,
     span: Range<usize>,
+    /// What follows it, if it broke off; of the parsed text.
+    rest: Option<Box<Range<usize>>>,
 }
 
 /// A delta without its text, which is a part of all deltas' text.
@@ -84,6 +87,7 @@ impl Sink for MessageBuilder {
             Event::Call { name, id, arguments, flags, span } => self.call(name, id, arguments, flags, span),
             Event::Id(id, span) => self.id(id, span),
             Event::Arguments(text, span) => self.arguments(text, span),
+            Event::Rest(span) => self.rest(&span),
             Event::CallEnd(at) => self.end_call(at),
         }
     }
@@ -193,6 +197,13 @@ impl MessageBuilder {
         }
     }
 
+    fn rest(&mut self, span: &Range<usize>) {
+        let end = self.in_output(span).end;
+        let Some((_, call)) = self.call_at_hand() else { return };
+        call.state.rest.get_or_insert_with(|| Box::new(span.clone())).end = span.end;
+        call.state.span.end = call.state.span.end.max(end);
+    }
+
     /// How far the message is written, for [`MessageBuilder::undo`].
     pub fn mark(&self) -> BuilderMark {
         let call = self.begun.checked_sub(1).and_then(|index| self.calls.get(index));
@@ -288,12 +299,13 @@ impl MessageBuilder {
         }
     }
 
-    /// What is known of each call besides its texts.
-    pub fn calls(&self) -> impl Iterator<Item = CallRecord> {
-        self.calls.iter().map(|call| CallRecord {
+    /// What is known of each call besides its texts. `parsed` is the parsed text.
+    pub fn calls(&self, parsed: &[u8]) -> impl Iterator<Item = CallRecord> {
+        self.calls.iter().map(move |call| CallRecord {
             complete: call.state.ended,
             flags: call.state.flags,
             span: call.state.span.clone(),
+            rest: call.state.rest.as_ref().map_or_else(String::new, |rest| lossy(&parsed[Range::clone(rest)]).into()),
         })
     }
 

@@ -29,6 +29,8 @@ pub(crate) enum Event<'a> {
     Id(&'a str, Range<usize>),
     /// More of its arguments, as JSON.
     Arguments(Text<'a>, Range<usize>),
+    /// More of what follows the call at hand, which broke off.
+    Rest(Range<usize>),
     /// The call at hand is whole, here.
     CallEnd(usize),
 }
@@ -45,7 +47,7 @@ pub(crate) struct CallFlags {
     /// Its tool is none of the format's.
     pub unknown: bool,
     /// The row of the table of dialects that it is written in.
-    pub dialect: Option<usize>,
+    pub dialect: Option<u16>,
     /// It was found where the format has none.
     pub recovered: bool,
     /// It was found in reasoning.

@@ -327,6 +327,7 @@ impl CaptureReader {
                 self.arguments(text, from..to, sink);
                 self.scratch = json;
             }
+            Tag::Rest => sink.event(Event::Rest(from..to)),
             Tag::ArgText | Tag::Key => self.arguments(Text::Escaped(bytes, from), from..to, sink),
             _ => return,
         }

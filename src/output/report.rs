@@ -23,6 +23,8 @@ pub(crate) struct CallRecord {
     pub flags: CallFlags,
     /// The bytes of the output that it was read from.
     pub span: Range<usize>,
+    /// What follows it, if it broke off: neither content nor arguments.
+    pub rest: String,
 }
 
 /// Where an output left its format, by the calls that it does not have.
@@ -37,7 +39,7 @@ pub(crate) fn report(
     records: &[CallRecord],
     tools: &[Tool],
     mut found: Vec<Diagnostic>,
-    dialect: impl Fn(usize) -> Option<&'static str>,
+    dialect: impl Fn(u16) -> Option<&'static str>,
 ) -> Report {
     let mut calls = Vec::new();
     for (index, (call, record)) in message.tool_calls.iter().zip(records).enumerate() {
@@ -72,7 +74,13 @@ fn report_call(
         tell(DiagnosticKind::UnknownTool, format!("no tool has the name {:?}", call.name));
     }
     if !complete {
-        tell(DiagnosticKind::UnfinishedCall, "the call has no end".to_owned());
+        tell(
+            DiagnosticKind::UnfinishedCall,
+            match record.rest.trim_ascii() {
+                "" => "the call has no end".to_owned(),
+                rest => format!("the call broke off; what follows of it is left out: {rest}"),
+            },
+        );
         return CallReport { complete, known, valid: false };
     }
     let mut wrong = |message| tell(DiagnosticKind::InvalidArguments, message);

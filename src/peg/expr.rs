@@ -185,7 +185,7 @@ pub enum Expr {
 
 impl Expr {
     /// The direct children.
-    pub(super) fn children(&self) -> impl Iterator<Item = ExprId> {
+    pub(crate) fn children(&self) -> impl Iterator<Item = ExprId> {
         let (some, more): (&[ExprId], &[ExprId]) = match self {
             Expr::Sequence(children) | Expr::Choice(children) => (children, &[]),
             Expr::Unordered(parts) => (&parts.0, &parts.1),

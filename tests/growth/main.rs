@@ -120,8 +120,16 @@ fn what_templates_write() {
 }
 
 /// Templates whose calls have an id or other text in front of the tool's name: each tool is tried.
-const NAME_BEHIND_TEXT: &[&str] =
-    &["json-nested", "llm-jp", "muse-glimmer", "cohere", "command", "solar-open", "mistral-7b-instruct-v0.3-sota"];
+const NAME_BEHIND_TEXT: &[&str] = &[
+    "json-nested",
+    "llm-jp",
+    "muse-glimmer",
+    "cohere2",
+    "command-r7b",
+    "command_a",
+    "solar-open",
+    "mistral-7b-instruct-v0.3-sota",
+];
 
 /// Twice the arguments or tools that are declared, and a message that has each of them.
 #[test]
