@@ -7,7 +7,6 @@
 mod dialects;
 mod parser;
 mod text;
-mod wrappers;
 
 use std::sync::{Arc, OnceLock};
 

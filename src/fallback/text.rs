@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::dialects::{self, Rows};
-use super::wrappers::{self, behind, wrapped};
+use crate::format::wrappers::{self, behind, wrapped};
 use crate::format::{FormatBuilder, Tag};
 use crate::message::{BareCalls, Dialects, Leniency, Tool, UnknownTools};
 use crate::peg::{Arena, Expr, ExprId, TagId};
@@ -81,7 +81,12 @@ pub(super) fn text_with_calls(
         return p.finish(p.sequence([p.content(p.space()), p.atomic(all)]));
     }
     let before = match place {
-        Place::BehindCall => behind,
+        // A call that goes on a row with the one in front.
+        Place::BehindCall => {
+            let separator = p.one_of(&[(',', ','), (';', ';')]);
+            let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, bare), behind]);
+            p.sequence([behind, p.optional(next)])
+        }
         Place::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
         _ => p.empty(),
     };

@@ -2,6 +2,7 @@
 
 use super::builder::FormatBuilder;
 use super::calls::{json, tagged};
+use super::wrappers;
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::{ContentMode, Layout, ReasoningLayout, ReasoningMode, ToolFormat};
 use crate::grammar::Trigger;
@@ -141,11 +142,10 @@ fn before_calls(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId
             let plain = p.tolerated(p.content(p.until_any(ends)));
             return p.optional(p.choice([wrapped_content(p, layout, spec), plain]));
         }
-        let marker = match calls_marker(layout) {
-            "" => "{",
-            marker => marker,
-        };
-        return p.optional(p.content(p.until(marker)));
+        return p.optional(match calls_marker(layout) {
+            "" => wrappers::text_before(p, &["{".to_owned()], &[]),
+            marker => p.content(p.until(marker)),
+        });
     }
     let marker = match calls_marker(layout) {
         "" => &layout.function.name_prefix,

@@ -6,7 +6,7 @@
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
 use super::glue::{any_space, glue, heads, split_space};
-use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
+use super::{Constraint, Delimiter, Format, FormatSpec, Thinking, wrappers};
 use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
 use crate::analysis::{Layout, ReasoningMode};
 use crate::grammar::Trigger;
@@ -189,8 +189,11 @@ impl<'a> Writer<'a> {
         if !self.spec.extract_reasoning() {
             return p.content(p.until_any(self.marks_of_calls(self.before_calls())));
         }
-        let marks = self.marks_of_calls(self.before_calls()).into_iter().chain(self.marks_of_end());
-        let text = p.content(p.until_any(marks));
+        let (calls, ends) = (self.marks_of_calls(self.before_calls()), self.marks_of_end());
+        let text = match calls.is_empty() || self.is_marked() {
+            true => p.content(p.until_any(calls.into_iter().chain(ends))),
+            false => wrappers::text_before(p, &calls, &ends),
+        };
         let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
             self.edges(self.begin(), Place::Content).partition(|edge| edge.glue.is_blank());
         let mut ways: Vec<ExprId> =

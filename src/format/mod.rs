@@ -20,6 +20,7 @@ pub mod learnt;
 pub mod model;
 pub mod prompt;
 mod tag;
+pub(crate) mod wrappers;
 
 use serde_json::Value;
 

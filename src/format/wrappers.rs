@@ -1,10 +1,10 @@
 //! What models put around calls: fences, brackets, tags, special tokens. It goes with the calls that it holds, and is no content.
 
-use crate::format::FormatBuilder;
+use super::FormatBuilder;
 use crate::peg::ExprId;
 
 /// What wrappers begin with.
-pub(super) const STARTS: [&str; 4] = ["```", "<", "[", "<｜"];
+pub(crate) const STARTS: [&str; 4] = ["```", "<", "[", "<｜"];
 
 /// The longest name in a special token.
 const NAME: u32 = 40;
@@ -14,7 +14,7 @@ const NAMES: [&str; 9] =
 
 /// One or more calls, in wrappers one inside the other: as many as models write. `bare`: a call that only a tag or a special token
 /// tells from a quotation.
-pub(super) fn wrapped(p: &FormatBuilder, call: ExprId, bare: ExprId) -> ExprId {
+pub(crate) fn wrapped(p: &FormatBuilder, call: ExprId, bare: ExprId) -> ExprId {
     let row = |call| {
         let separator = p.optional(p.one_of(&[(',', ','), (';', ';')]));
         p.sequence([call, p.many(p.sequence([p.space(), separator, p.space(), call]))])
@@ -33,24 +33,43 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
         p.sequence([open, p.space(), inner, p.optional(p.sequence([p.space(), close]))])
     };
     let within = |open, close| holding(inner, open, close);
-    let fence = p.exact("```");
-    let language = p.repeat(p.one_of(&[('a', 'z'), ('_', '_')]), 0, Some(NAME));
     p.choice([
         inner,
-        within(p.sequence([fence, language]), fence),
+        within(fence(p), p.exact("```")),
         holding(marked, special(p), special(p)),
         holding(marked, tag(p, "<"), tag(p, "</")),
         within(p.exact("["), p.exact("]")),
     ])
 }
 
+/// Text up to calls that nothing but themselves marks, each of which begins with one of these texts, and the wrappers that models
+/// put around such calls. `ends`: what else ends the text.
+pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) -> ExprId {
+    let stops = || calls.iter().chain(ends).cloned();
+    let marks = |marks: &[String]| p.choice(marks.iter().map(|mark| p.literal(mark.as_str())).collect::<Vec<_>>());
+    let wrapper = p.choice([fence(p), special(p), tag(p, "<")]);
+    let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(2));
+    let held = p.sequence([wrappers, p.and(marks(calls))]);
+    let starts = || stops().chain(STARTS.map(str::to_owned));
+    let other = p.content(p.sequence([p.any(), p.until_any(starts())]));
+    let more = p.many(p.sequence([p.not(p.choice([held, marks(calls), marks(ends)])), other]));
+    let text = p.sequence([p.content(p.until_any(starts())), more, p.optional(held)]);
+    p.choice([p.tolerated(text), p.content(p.until_any(stops()))])
+}
+
 /// What stands behind calls and closes what nobody has opened, or ends the turn. `ends`: what calls and turns end with.
-pub(super) fn behind(p: &FormatBuilder, ends: &[&str]) -> ExprId {
+pub(crate) fn behind(p: &FormatBuilder, ends: &[&str]) -> ExprId {
     let ends = ends.iter().map(|end| p.literal(end.trim()));
     let any = p.choice(ends.chain([special(p), tag(p, "</")]).collect::<Vec<_>>());
     // A bracket closes with the marker behind it.
     let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
     p.many(p.sequence([p.space(), bracket, any]))
+}
+
+/// The opening of a code fence.
+fn fence(p: &FormatBuilder) -> ExprId {
+    let language = p.repeat(p.one_of(&[('a', 'z'), ('_', '_')]), 0, Some(NAME));
+    p.sequence([p.exact("```"), language])
 }
 
 /// `<|name|>` or `[NAME]`.
