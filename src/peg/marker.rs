@@ -51,19 +51,21 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where the first text of a marker ends: in front of white space, or where a tag ends and another one or an object begins.
+/// Where the first text of a marker ends: in front of white space, where a tag ends and another one, a list or an object begins, or
+/// beside a special token.
 fn end_of_text(marker: &str) -> usize {
     let mut last = ' ';
-    let end = marker.char_indices().find(|&(_, c)| {
-        let between = matches!((last, c), ('>', '<' | '{') | (']', '{'));
+    let end = marker.char_indices().find(|&(at, c)| {
+        let between = matches!((last, c), ('>', '<' | '{' | '[') | (']', '{' | '[') | ('[', '<'));
+        let token = at > 0 && (marker[..at].ends_with("|>") || marker[at..].starts_with("<|"));
         last = c;
-        between || c.is_whitespace()
+        between || token || c.is_whitespace()
     });
     end.map_or(marker.len(), |(at, _)| at)
 }
 
 /// What ends a text that goes up to the first of these markers: each as it is, and, where what can be seen of it is nothing
-/// that a text has by chance, with white space left out or a line break put in.
+/// that a text has by chance, with other white space.
 pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
     let mut ends = Vec::with_capacity(3 * markers.len());
     for marker in markers {
@@ -73,19 +75,43 @@ pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
             continue;
         }
         let before = &marker[..marker.len() - marker.trim_start().len()];
-        let spaced = |space: &str| -> String {
-            let text = parts(core).skip(1).map(|part| match part {
-                Part::Text(text) => text,
-                Part::Gap => " ",
-                Part::Space | Part::Tail(_) => space,
-            });
-            text.collect()
-        };
-        for core in [core.to_owned(), spaced(""), spaced("\n")] {
+        for core in spaced(core) {
             ends.extend([SmolStr::new(format!("{before}{core}")), SmolStr::new(core)]);
         }
     }
     ends
+}
+
+/// A marker as it is, and with other white space between its parts: the same everywhere, or in one place.
+fn spaced(core: &str) -> Vec<String> {
+    let inside: Vec<Part> = parts(core).skip(1).collect();
+    let gaps = inside.iter().filter(|part| matches!(part, Part::Space | Part::Gap)).count();
+    let mut written = vec![core.to_owned()];
+    for space in ["", " ", "\n", "  ", "\n\n"] {
+        let with = |here: &dyn Fn(usize) -> bool| {
+            let mut gap = 0;
+            let mut rest = core;
+            let mut text = String::new();
+            for part in &inside {
+                match part {
+                    Part::Text(part) => {
+                        text.push_str(part);
+                        rest = rest.trim_start().strip_prefix(part).unwrap_or(rest);
+                    }
+                    Part::Gap | Part::Space | Part::Tail(_) => {
+                        let own = &rest[..rest.len() - rest.trim_start().len()];
+                        let new = if *part == Part::Gap && space.is_empty() { " " } else { space };
+                        text.push_str(if here(gap) { new } else { own });
+                        gap += 1;
+                    }
+                }
+            }
+            text
+        };
+        written.push(with(&|_| true));
+        written.extend((0..gaps).map(|one| with(&|gap| gap == one)));
+    }
+    written
 }
 
 /// Whether a text is a marker and nothing else: it has a word, and a bracket or bar.
@@ -107,6 +133,10 @@ mod tests {
         is("\n<a>\n", &[Part::Space, Part::Text("<a>"), Part::Tail("\n")]);
         is("<a>\n<b>", &[Part::Space, Part::Text("<a>"), Part::Space, Part::Text("<b>")]);
         is("<a><b=", &[Part::Space, Part::Text("<a>"), Part::Space, Part::Text("<b=")]);
+        is(
+            "<|a|>b<|c|>",
+            &[Part::Space, Part::Text("<|a|>"), Part::Space, Part::Text("b"), Part::Space, Part::Text("<|c|>")],
+        );
         is("Final Answer: ", &[Part::Space, Part::Text("Final"), Part::Gap, Part::Text("Answer:"), Part::Tail(" ")]);
     }
 
@@ -116,10 +146,13 @@ mod tests {
             let mut ends = ends(&[SmolStr::new(marker)]);
             ends.sort_unstable();
             ends.dedup();
+            let mut all = all.to_vec();
+            all.sort_unstable();
             assert_eq!(ends, all, "{marker:?}");
         };
         is("\n</value>\n", &["\n</value>", "</value>"]);
-        is("<call><name=", &["<call>\n<name=", "<call><name="]);
+        let written = ["\n", "\n\n", " ", "  ", ""].map(|space| format!("<call>{space}<name="));
+        is("<call><name=", &written.each_ref().map(String::as_str));
         is("\n}", &["\n}"]);
         is("'", &["'"]);
     }
