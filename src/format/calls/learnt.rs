@@ -27,7 +27,10 @@ pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec
         return text::heads(&edge.glue);
     }
     let (start, whole) = (edge.glue.head().trim_start(), edge.glue.head());
-    let texts = |end: &str| [format!("{whole}{end}"), format!("{start}{end}")];
+    let texts = |end: &str| -> Vec<String> {
+        let spaced = ["", " ", "\n"].iter().flat_map(|space| [whole, start].map(|text| format!("{text}{space}{end}")));
+        spaced.collect()
+    };
     // What stands there may differ from call to call.
     match edge.glue.pieces().find(|piece| !matches!(piece, GluePiece::Text(_))) {
         Some(GluePiece::Counter) => return (0..10).flat_map(|digit: u8| texts(&digit.to_string())).collect(),
@@ -36,7 +39,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec
     }
     match turn.calls.iter().find_map(|form| form.pieces.first()) {
         Some(CallPiece::Name) => spec.tools().iter().flat_map(|tool| texts(&tool.name)).collect(),
-        Some(CallPiece::Arguments { .. }) => texts("{").to_vec(),
+        Some(CallPiece::Arguments { .. }) => texts("{"),
         _ => text::heads(&edge.glue),
     }
 }
@@ -115,6 +118,9 @@ impl<'a> Call<'a> {
         let quote = shared.head().chars().next().filter(|first| matches!(first, '"' | '\''));
         let shared = quote.map_or(shared, |quote| Glue::from(&*quote.to_string()));
         let mut parts = vec![p.tool_open(p.empty())];
+        if head.first() == Some(&CallPiece::Name) {
+            parts.push(p.tolerated(p.space()));
+        }
         parts.extend(head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None)));
         parts.push(match shared.is_blank() {
             true => p.name_ends(),
