@@ -174,8 +174,11 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
 
 /// Rules for members and values. Keys have no quotes, texts have the token for one at either end.
 fn notation(p: &FormatBuilder) {
-    let key = p.key(p.until_any([":", "}"]));
-    p.rule("gemma4-member", p.sequence([key, p.literal(":"), p.space(), p.reference("gemma4-value")]));
+    // White space in front of the colon is no part of the name, one inside is.
+    let end = p.choice([p.sequence([p.space(), p.exact(":")]), p.exact("}")]);
+    let run = p.until_any([":", "}", " ", "\n", "\t"]);
+    let key = p.key(p.sequence([run, p.many(p.sequence([p.not(end), p.any(), run]))]));
+    p.rule("gemma4-member", p.sequence([key, p.space(), p.exact(":"), p.space(), p.reference("gemma4-value")]));
     // Its first character tells a text from other values.
     let start = p.sequence([p.and(p.literal("<")), p.arg_text(p.empty()), p.literal(QUOTE)]);
     let text = p.sequence([start, p.arg_text(p.until(QUOTE)), p.arg_close(p.literal(QUOTE))]);
