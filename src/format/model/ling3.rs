@@ -119,7 +119,7 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
 
 /// The beginning of a call. The name is certain where no longer one may follow, else with the tag behind it.
 fn head(p: &FormatBuilder, tool: &Tool, tools: &[Tool]) -> ExprId {
-    let open = p.tool_open(p.sequence([p.literal(CALL_START), p.tool_name(&tool.name)]));
+    let open = p.tool_open(p.sequence([p.literal(CALL_START), p.space(), p.tool_name(&tool.name)]));
     if is_ambiguous(&tool.name, tools.iter().map(|tool| tool.name.as_str())) {
         p.atomic(p.sequence([open, p.space(), p.and(p.literal("<"))]))
     } else {

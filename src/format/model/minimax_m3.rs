@@ -106,9 +106,9 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
 /// A member: its name in a tag, its value, and the closing tag. `refs`: how many references have led here.
 fn element(p: &FormatBuilder, member: &Member, refs: usize) -> ExprId {
     if FormatBuilder::is_any(member.name) {
-        return p.sequence([p.not(p.sequence([p.literal(format!("{NS}<")), p.listed_name(member.name)])), p.reference(ANY_MEMBER)]);
+        return p.sequence([p.not(p.sequence([p.literal(format!("{NS}<")), p.space(), p.listed_name(member.name)])), p.reference(ANY_MEMBER)]);
     }
-    let open = p.sequence([p.literal(format!("{NS}<")), p.arg_name(member.name), p.literal(">")]);
+    let open = p.sequence([p.literal(format!("{NS}<")), p.space(), p.arg_name(member.name), p.literal(">")]);
     let close = tag(&format!("/{}", member.name));
     p.sequence([p.atomic(open), value(p, &member.schema, &member.rule, &close, refs)])
 }
@@ -266,6 +266,6 @@ fn undescribed(p: &FormatBuilder) {
     let value = p.rule("any-value", p.choice([json, array, object, text]));
     // Its name is not compared, but text that goes on to another tag is none.
     let close = p.sequence([end(), p.until_any([">", "<"]), p.literal(">")]);
-    p.rule(ANY_MEMBER, p.sequence([element, p.key(p.until(">")), p.literal(">"), value, close]));
+    p.rule(ANY_MEMBER, p.sequence([element, p.space(), p.key(p.until(">")), p.literal(">"), value, close]));
     p.rule(ANY_ITEM, p.sequence([item, value, p.literal(tag("/item"))]));
 }
