@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use super::has_all;
 use crate::error::Result;
-use crate::format::builder::FormatBuilder;
+use crate::format::builder::{FormatBuilder, is_ambiguous};
 use crate::format::calls::members::unlisted_name;
 use crate::format::prompt::{Prompt, PromptInput, plain};
 use crate::format::{Delimiter, Format, Thinking, FormatSpec};
@@ -98,7 +98,7 @@ fn output(spec: &FormatSpec) -> Arena {
 fn calls(p: &FormatBuilder, spec: &FormatSpec, ending: ExprId) -> ExprId {
     let each = p.any_tool(spec, |tool| call(p, tool));
     let all = p.some(p.sequence([each, p.space()]));
-    p.trigger_rule("tool-call", p.sequence([p.literal(TOOLS_START), p.space(), all, p.literal(TOOLS_END), ending]))
+    p.trigger_rule("tool-call", p.sequence([p.literal(TOOLS_START), p.space(), all, p.markup(TOOLS_END), ending]))
 }
 
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
@@ -118,7 +118,10 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
         if must { required.push(argument) } else { optional.push(argument) }
     }
     let unlisted = unlisted_name(p, &tool.name, &SchemaRef::from(Arc::clone(&root)));
-    let any = p.atomic(p.sequence([p.arg_name(&unlisted), p.literal("\"")]));
+    // A listed name that has shown is not read as the beginning of another one instead.
+    let names = || schema::members(&root).map(|(name, ..)| name);
+    let shown: Vec<ExprId> = names().filter(|name| !is_ambiguous(name, names())).map(|name| p.exact(name)).collect();
+    let any = p.atomic(p.sequence([p.not(p.choice(shown)), p.arg_name(&unlisted), p.literal("\"")]));
     optional.push(p.tolerated(p.sequence([key(any), typed_value(p, &Value::Null, |value| value), p.space()])));
     let one_by_one = p.unordered(required, optional);
     let whole = [p.literal("<|open|>json"), attributes(p), p.json_args(tool), p.literal("<|close|>json<|sep|>")];
