@@ -1,0 +1,66 @@
+//! Properties of what models write in the way of each template next to the repository, and nearly so. `CHATPARSE_CASES` says how
+//! many outputs of each kind a template has, `CHATPARSE_SEED` which.
+
+mod alike;
+mod broken;
+#[path = "../properties/cases/choices.rs"]
+#[allow(dead_code, reason = "the properties of random input use the rest")]
+mod choices;
+mod quoted;
+#[path = "../support/shown.rs"]
+mod shown;
+mod space;
+mod written;
+
+use std::env;
+
+use written::{Loaded, Written, all};
+
+fn number(variable: &str, default: u64) -> u64 {
+    match env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} must be a whole number, not {text:?}")),
+        Err(_) => default,
+    }
+}
+
+/// How many outputs of each kind a template has.
+const CASES: u64 = 40;
+
+/// How many of the templates write calls that are read back.
+const CALLING: usize = 90;
+
+fn run(check: impl Fn(&Loaded, &Written, usize) -> (Vec<String>, usize)) {
+    let cases = number("CHATPARSE_CASES", CASES) as usize;
+    let (mut wrong, mut looked) = (Vec::new(), 0);
+    for loaded in all() {
+        let Some(written) = &loaded.written else { continue };
+        let (found, count) = check(loaded, written, cases);
+        wrong.extend(found.into_iter().map(|found| format!("{}: {found}", loaded.name)));
+        looked += count;
+    }
+    println!("{looked} outputs");
+    let calling = all().iter().filter(|loaded| loaded.written.is_some()).count();
+    assert!(all().is_empty() || calling >= CALLING, "only {calling} templates write calls that are read");
+    assert!(wrong.is_empty(), "{} of {looked} outputs:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn white_space_at_markers_is_free_or_named() {
+    run(|loaded, written, cases| space::check(&loaded.name, written, cases));
+}
+
+#[test]
+fn nothing_of_a_broken_call_is_text() {
+    let first = number("CHATPARSE_SEED", 1);
+    run(|_, written, cases| broken::check(written, first..first + cases as u64));
+}
+
+#[test]
+fn what_is_quoted_is_no_call() {
+    run(|_, written, cases| quoted::check(written, cases));
+}
+
+#[test]
+fn what_begins_alike_is_told_apart() {
+    run(|loaded, written, cases| alike::check(&loaded.template, written, cases));
+}
