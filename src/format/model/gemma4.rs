@@ -175,9 +175,10 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
 /// Rules for members and values. Keys have no quotes, texts have the token for one at either end.
 fn notation(p: &FormatBuilder) {
     // White space in front of the colon is no part of the name, one inside is.
-    let end = p.choice([p.sequence([p.space(), p.exact(":")]), p.exact("}")]);
+    let end = p.sequence([p.space(), p.exact(":")]);
+    let inside = p.none_of(&[(':', ':'), ('}', '}')]);
     let run = p.until_any([":", "}", " ", "\n", "\t"]);
-    let key = p.key(p.sequence([run, p.many(p.sequence([p.not(end), p.any(), run]))]));
+    let key = p.key(p.sequence([run, p.many(p.sequence([p.not(end), inside, run]))]));
     p.rule("gemma4-member", p.sequence([key, p.space(), p.exact(":"), p.space(), p.reference("gemma4-value")]));
     // Its first character tells a text from other values.
     let start = p.sequence([p.and(p.literal("<")), p.arg_text(p.empty()), p.literal(QUOTE)]);
