@@ -14,7 +14,7 @@ pub fn check(template: &ChatTemplate, written: &Written, most: usize) -> (Vec<St
     let names = ["get", "get_weather", "get_weather_now", "file", "tool", "tool_call", "function", "name"];
     let tools: Value = names.iter().map(|name| tool(name, &files)).collect();
     let (mut wrong, mut looked) = (Vec::new(), 0);
-    for call in said(written, &names).into_iter().take(most) {
+    for call in said(written, &names, most) {
         // What a template writes in a way that nobody reads says nothing here.
         let Some((params, output)) = turn(template, &tools, std::slice::from_ref(&call)) else { continue };
         looked += 1;
@@ -31,8 +31,8 @@ pub fn check(template: &ChatTemplate, written: &Written, most: usize) -> (Vec<St
     (wrong, looked)
 }
 
-/// Calls of each tool, with values that begin like names and markers.
-fn said(written: &Written, names: &[&str]) -> Vec<Call> {
+/// Calls of one tool after the other, with values that begin like names and markers.
+fn said(written: &Written, names: &[&str], most: usize) -> Vec<Call> {
     let mut values: Vec<String> =
         ["file", "file_path", "get", "get_weather(", "<", "</", "[", "{\"name\": "].map(str::to_owned).into();
     // What follows a value, as far as it is not whole.
@@ -48,6 +48,7 @@ fn said(written: &Written, names: &[&str]) -> Vec<Call> {
         1 => json!({"file_path": value(at), "file_path_2": 7}),
         _ => json!({"file": value(at)}),
     };
-    let count = names.len().max(values.len());
-    (0..count).map(|at| (names[at % names.len()].to_owned(), arguments(at))).collect()
+    let stride = values.len().div_ceil(most.max(1));
+    let some = (0..values.len()).step_by(stride).zip(names.iter().cycle());
+    some.map(|(at, name)| ((*name).to_owned(), arguments(at))).collect()
 }

@@ -24,7 +24,7 @@ fn number(variable: &str, default: u64) -> u64 {
 }
 
 /// How many outputs of each kind a template has.
-const CASES: u64 = 40;
+const CASES: u64 = 24;
 
 /// How many of the templates write calls that are read back.
 const CALLING: usize = 90;
@@ -62,5 +62,6 @@ fn what_is_quoted_is_no_call() {
 
 #[test]
 fn what_begins_alike_is_told_apart() {
-    run(|loaded, written, cases| alike::check(&loaded.template, written, cases));
+    // Each is rendered with its own request, which takes longer.
+    run(|loaded, written, cases| alike::check(&loaded.template, written, cases.div_ceil(5)));
 }
