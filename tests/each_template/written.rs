@@ -226,7 +226,7 @@ pub fn turn(template: &ChatTemplate, tools: &Value, calls: &[Call]) -> Option<(P
         let from = output.len().saturating_sub(END);
         let ends = (from..=output.len()).filter(|&at| output.is_char_boundary(at));
         let read = |end: &usize| {
-            let ended = asked.parser.read(output[..*end].as_bytes(), false, true);
+            let ended = asked.parser.read(&output.as_bytes()[..*end], false, true);
             ended.is_ok_and(|ended| ended.status == Status::Complete && self::calls(&ended.message) == calls)
         };
         let before = |end: &usize| *end <= output.len() - shared;
