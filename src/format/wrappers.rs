@@ -51,10 +51,10 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) 
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(2));
     let held = p.sequence([wrappers, p.and(marks(calls))]);
     let starts = || stops().chain(STARTS.map(str::to_owned));
-    let other = p.content(p.sequence([p.any(), p.until_any(starts())]));
-    let more = p.many(p.sequence([p.not(p.choice([held, marks(calls), marks(ends)])), other]));
-    let text = p.sequence([p.content(p.until_any(starts())), more, p.optional(held)]);
-    p.choice([p.tolerated(text), p.content(p.until_any(stops()))])
+    let stop = p.choice([held, marks(calls), marks(ends)]);
+    let more = p.many(p.sequence([p.not(stop), p.any(), p.until_any(starts())]));
+    let text = p.content(p.sequence([p.until_any(starts()), more]));
+    p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_any(stops()))])
 }
 
 /// What stands behind calls and closes what nobody has opened, or ends the turn. `ends`: what calls and turns end with.
