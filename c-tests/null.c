@@ -94,7 +94,7 @@ static void fields(void) {
   CHECK(chat_grammar_report_count(NULL) == 0);
   CHECK(chat_message_tool_call_count(NULL) == 0 && chat_message_diagnostic_count(NULL) == 0);
   CHECK(!chat_message_tool_call_complete(NULL, 0) && !chat_message_tool_call_known(NULL, 0));
-  CHECK(!chat_message_tool_call_valid(NULL, 0));
+  CHECK(!chat_message_tool_call_valid(NULL, 0) && chat_message_tool_call_origin(NULL, 0) == CHAT_ORIGIN_NONE);
   CHECK(chat_stream_delta_count(NULL) == 0 && chat_stream_work(NULL) == 0);
   CHECK(chat_message_outcome(NULL) == CHAT_OUTCOME_NONE);
   CHECK(chat_stream_outcome(NULL) == CHAT_OUTCOME_NONE);

@@ -19,9 +19,11 @@ static void a_good_call(void) {
   CHECK(chat_message_tool_call_complete(message, 0) && chat_message_tool_call_known(message, 0));
   CHECK(chat_message_tool_call_valid(message, 0) && chat_message_diagnostic_count(message) == 0);
   CHECK(!chat_message_tool_call_complete(message, 1) && !chat_message_tool_call_known(message, 1));
+  CHECK(chat_message_tool_call_origin(message, 0) == CHAT_ORIGIN_FORMAT);
+  CHECK(chat_message_tool_call_origin(message, 1) == CHAT_ORIGIN_NONE);
   OK(chat_message_report_json(message, &json, &error));
   CHECK(is(json, "{\"status\":\"complete\",\"left_at\":null,"
-                 "\"calls\":[{\"complete\":true,\"known\":true,\"valid\":true}],\"diagnostics\":[]}"));
+                 "\"calls\":[{\"complete\":true,\"known\":true,\"valid\":true,\"origin\":\"format\"}],\"diagnostics\":[]}"));
   chat_message_free(message);
 }
 
@@ -65,6 +67,7 @@ static void another_dialect(void) {
   chat_message *message = parsed("", output, 0);
   CHECK(chat_message_outcome(message) == CHAT_OUTCOME_RECOVERED && is(chat_message_content(message), " Done."));
   CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\":1}") && chat_message_tool_call_valid(message, 0));
+  CHECK(chat_message_tool_call_origin(message, 0) == CHAT_ORIGIN_DIALECT);
   check_diagnostic(message, 0, CHAT_DIAGNOSTIC_KIND_LEFT_FORMAT, SIZE_MAX, 0);
   check_diagnostic(message, 1, CHAT_DIAGNOSTIC_KIND_DIALECT, 0, 22);
   BAD(chat_message_diagnostic(message, 2, &found, &error));
@@ -74,11 +77,24 @@ static void another_dialect(void) {
   chat_message_free(message);
 }
 
+// A call that nothing marks is one where it is the whole answer.
+static void a_bare_call(void) {
+#define BARE "{\"name\": \"f\", \"arguments\": {\"a\": 1}}"
+  chat_message *message = parsed("", BARE, 0);
+  CHECK(chat_message_tool_call_count(message) == 1 && chat_message_tool_call_valid(message, 0));
+  CHECK(chat_message_tool_call_origin(message, 0) == CHAT_ORIGIN_BARE);
+  chat_message_free(message);
+  message = parsed("", "It says " BARE, 0);
+  CHECK(chat_message_tool_call_count(message) == 0 && is(chat_message_content(message), "It says " BARE));
+  chat_message_free(message);
+}
+
 int main(void) {
   a_good_call();
   wrong_arguments();
   an_unknown_tool();
   a_broken_off_call();
   another_dialect();
+  a_bare_call();
   return 0;
 }

@@ -274,7 +274,7 @@ fn parse_json_and_partial() {
     let call =
         |arguments: &str| json!([{"type": "function", "function": {"name": "get_weather", "arguments": arguments}}]);
     let message = |calls: Value| json!({"role": "assistant", "content": "Wait.", "reasoning_content": "Hm,\nlook.", "tool_calls": calls});
-    let calls = |good: bool| json!([{"complete": good, "known": true, "valid": good}]);
+    let calls = |good: bool| json!([{"complete": good, "known": true, "valid": good, "origin": "format"}]);
     let whole = parse(OUTPUT, &[]);
     let said = message(call("{\"city\": \"Oslo\"}"));
     let clean =

@@ -14,9 +14,19 @@ struct Dialect {
     call: fn(&Offer) -> ExprId,
 }
 
+impl Dialect {
+    fn rows(&self) -> Rows {
+        match (self.starts, self.name) {
+            (["{"], BARE) => Rows::Bare,
+            (["{"], _) => Rows::Held,
+            _ => Rows::Marked,
+        }
+    }
+}
+
 /// The table. A row's number is part of its tag.
 const DIALECTS: &[Dialect] = &[
-    Dialect { name: "json-in-tags", starts: &[TOOL_CALL[0]], call: json_in_tags },
+    Dialect { name: IN_TAGS, starts: &[TOOL_CALL[0]], call: json_in_tags },
     Dialect { name: "function-tags", starts: &[TOOL_CALL[0], "<function="], call: function_tags },
     Dialect { name: "invoke-tags", starts: &[TOOL_CALL[0], "<function_calls>", "<invoke name=\""], call: invoke_tags },
     Dialect { name: "kimi-k2", starts: &["<|tool_calls_section_begin|>", "<|tool_call_begin|>"], call: kimi_k2 },
@@ -30,10 +40,13 @@ const DIALECTS: &[Dialect] = &[
     Dialect { name: "deepseek-r1-tags", starts: &[TOOL_CALL[0]], call: deepseek_r1_tags },
     Dialect { name: "harmony", starts: &["<|channel|>", "<|start|>assistant"], call: harmony },
     Dialect { name: BARE, starts: &["{"], call: bare_json },
+    Dialect { name: IN_TAGS, starts: &["{"], call: bare_json },
 ];
 
 /// The row without a marker.
 const BARE: &str = "bare-json";
+/// JSON in tags: in those of Hermes and Qwen, which models write most and not always whole, or in any wrapper that marks it.
+const IN_TAGS: &str = "json-in-tags";
 
 /// Levels of arguments that stand before the name of their call.
 const SHALLOW: usize = 16;
@@ -45,24 +58,25 @@ pub(crate) fn name(index: u16) -> Option<&'static str> {
     DIALECTS.get(usize::from(index)).map(|dialect| dialect.name)
 }
 
-/// Which rows of the table count.
+/// Whether nothing marks the calls of a row; `None` where there is no such row.
+pub(super) fn is_bare(index: u16) -> Option<bool> {
+    DIALECTS.get(usize::from(index)).map(|dialect| dialect.rows() == Rows::Bare)
+}
+
+/// Which rows of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
     /// Those with a marker of their own.
     Marked,
-    /// All, that is bare JSON, too.
-    All,
     /// Bare JSON.
     Bare,
+    /// Bare JSON that a wrapper marks.
+    Held,
 }
 
 /// The calls of the table, and what they begin with. `unknown`: also of tools that nobody offers.
 pub(super) fn calls(p: &FormatBuilder, tools: &[Tool], unknown: bool, rows: Rows) -> (Vec<ExprId>, Vec<String>) {
-    let table = DIALECTS.iter().enumerate().filter(|(_, dialect)| match rows {
-        Rows::All => true,
-        Rows::Marked => dialect.name != BARE,
-        Rows::Bare => dialect.name == BARE,
-    });
+    let table = DIALECTS.iter().enumerate().filter(|(_, dialect)| dialect.rows() == rows);
     let (mut calls, mut starts) = (Vec::new(), Vec::new());
     for (index, dialect) in table {
         starts.extend(dialect.starts.iter().map(|start| (*start).to_owned()));

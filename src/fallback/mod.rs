@@ -5,12 +5,13 @@
 //! it and passes the events on to the message builder that the format's parser writes to.
 
 mod dialects;
+mod origin;
 mod parser;
 mod text;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::message::{BareCalls, CallsInReasoning, Dialects, Leniency, Tool};
+use crate::message::{BareCalls, CallOrigin, CallsInReasoning, Dialects, Leniency, Tool};
 use crate::output::Channel;
 use crate::peg::{self, Arena, Program};
 use text::Place;
@@ -29,12 +30,21 @@ pub struct FallbackConfig {
     /// How the model's turn ends where it spells that out.
     pub ends: Vec<String>,
     programs: [OnceLock<Option<Arc<Program>>>; Place::COUNT],
+    /// Whether the format's own calls have a marker.
+    marked: OnceLock<bool>,
 }
 
 impl FallbackConfig {
     /// For a format and a request with these tools.
     pub fn new(format: Arc<Arena>, tools: Vec<Tool>, leniency: Leniency) -> Self {
-        FallbackConfig { format, tools, leniency, ends: Vec::new(), programs: Default::default() }
+        FallbackConfig {
+            format,
+            tools,
+            leniency,
+            ends: Vec::new(),
+            programs: Default::default(),
+            marked: OnceLock::new(),
+        }
     }
 
     /// The same where the model's turn ends so.
@@ -61,6 +71,12 @@ impl FallbackConfig {
         self.programs[place as usize]
             .get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) })
             .clone()
+    }
+
+    /// Where a call comes from that was found where the format has none. `dialect`: the row of the table that it is written in.
+    fn origin(&self, dialect: Option<u16>) -> CallOrigin {
+        let marked = || *self.marked.get_or_init(|| origin::is_marked(&self.format, &self.tools));
+        origin::of_found(dialect, marked)
     }
 
     /// What looks for calls in a region of the format that begins at `at`. `None` where the request does not ask for it. `begins`:

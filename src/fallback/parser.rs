@@ -85,6 +85,7 @@ fn is_white_space(byte: u8) -> bool {
 /// Passes events on to the builder, text by way of [`Prose`].
 struct Found<'a> {
     prose: &'a mut Prose,
+    config: &'a FallbackConfig,
     output: &'a [u8],
     builder: &'a mut MessageBuilder,
 }
@@ -96,7 +97,8 @@ impl Sink for Found<'_> {
             Event::Call { name, id, arguments, flags, span } => {
                 self.prose.shown = self.prose.known;
                 let in_reasoning = self.prose.channel == Channel::Reasoning;
-                let flags = CallFlags { recovered: true, in_reasoning, ..flags };
+                let origin = self.config.origin(flags.dialect);
+                let flags = CallFlags { recovered: true, in_reasoning, origin, ..flags };
                 self.builder.event(Event::Call { name, id, arguments, flags, span });
             }
             other => self.builder.event(other),
@@ -239,7 +241,7 @@ impl FallbackParser {
         if self.place.waits_for_end() {
             return self.note_candidates(output, builder);
         }
-        let mut found = Found { prose: &mut self.prose, output, builder };
+        let mut found = Found { prose: &mut self.prose, config: &self.config, output, builder };
         self.reader.read_all(&mut self.run.machine, output, &mut found);
     }
 

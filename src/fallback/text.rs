@@ -61,21 +61,25 @@ pub(super) fn text_with_calls(
     }
     if leniency.dialects != Dialects::Off {
         let unknown = leniency.unknown_tools == UnknownTools::Call && !whole;
-        let rows = if whole || leniency.bare_calls == BareCalls::Anywhere { Rows::All } else { Rows::Marked };
-        let (other, other_starts) = dialects::calls(&p, tools, unknown, rows);
+        let (other, other_starts) = dialects::calls(&p, tools, unknown, Rows::Marked);
         calls.extend(other);
         starts.extend(other_starts);
     }
-    let bare = match leniency.dialects {
-        Dialects::Off => Vec::new(),
-        _ => dialects::calls(&p, tools, false, Rows::Bare).0,
-    };
-    let (call, bare) = (p.choice(calls), p.choice(bare));
+    let mut held = calls.clone();
+    if leniency.dialects != Dialects::Off {
+        held.extend(dialects::calls(&p, tools, false, Rows::Held).0);
+        if whole || leniency.bare_calls == BareCalls::Anywhere {
+            let (bare, bare_starts) = dialects::calls(&p, tools, false, Rows::Bare);
+            calls.extend(bare);
+            starts.extend(bare_starts);
+        }
+    }
+    let (call, held) = (p.choice(calls), p.choice(held));
     let closing = p.with_arena(closing_markers);
     let ends: Vec<&str> = ends.iter().chain(&closing).map(String::as_str).collect();
     let behind = behind(&p, &ends);
     if whole {
-        let calls = p.some(p.sequence([p.space(), wrapped(&p, call, bare), behind]));
+        let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held), behind]));
         let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
         // White space in front is text at once: most answers are text.
         return p.finish(p.sequence([p.content(p.space()), p.atomic(all)]));
@@ -84,7 +88,7 @@ pub(super) fn text_with_calls(
         // A call that goes on a row with the one in front.
         Place::BehindCall => {
             let separator = p.one_of(&[(',', ','), (';', ';')]);
-            let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, bare), behind]);
+            let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held), behind]);
             p.sequence([behind, p.optional(next)])
         }
         Place::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
@@ -94,7 +98,7 @@ pub(super) fn text_with_calls(
     starts.retain(|start| !start.trim_ascii().is_empty());
     starts.sort_unstable();
     starts.dedup();
-    let call = p.sequence([wrapped(&p, call, bare), behind]);
+    let call = p.sequence([wrapped(&p, call, held), behind]);
     let call = match place {
         Place::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
         _ => call,

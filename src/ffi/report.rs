@@ -9,7 +9,7 @@ use super::ptr::required;
 use super::status::chat_status;
 use super::text::{chat_str, view};
 use crate::error::Error;
-use crate::message::{CallReport, DiagnosticKind};
+use crate::message::{CallOrigin, CallReport, DiagnosticKind};
 
 /// What kind of thing a diagnostic tells. Later versions may add kinds: take those that you do not know for remarks.
 #[repr(u32)]
@@ -48,6 +48,31 @@ impl From<DiagnosticKind> for chat_diagnostic_kind {
     }
 }
 
+/// How a call was marked as one. What a model only quotes may read like a bare call.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum chat_origin {
+    /// There is no such call.
+    #[default]
+    None = 0,
+    /// The template's own way: read where the template writes its calls, or behind the marker that they begin with.
+    Format = 1,
+    /// Another way, with a marker of its own, or a JSON object between tags or special tokens.
+    Dialect = 2,
+    /// No marker: a JSON object or a Python call in running text, also where the template's own calls look like that.
+    Bare = 3,
+}
+
+impl From<CallOrigin> for chat_origin {
+    fn from(origin: CallOrigin) -> Self {
+        match origin {
+            CallOrigin::Format => chat_origin::Format,
+            CallOrigin::Dialect => chat_origin::Dialect,
+            CallOrigin::Bare => chat_origin::Bare,
+        }
+    }
+}
+
 /// Something about an output that a host, or somebody who reads its logs, may want to know.
 #[repr(C)]
 pub struct chat_diagnostic {
@@ -63,30 +88,39 @@ pub struct chat_diagnostic {
     pub message: chat_str,
 }
 
-/// Whether something holds for a call. The first question of a message judges it, which checks values against schemas.
-fn holds(message: Option<&chat_message>, index: usize, what: impl FnOnce(&CallReport) -> bool) -> bool {
-    answer(|| message.and_then(|message| message.ended().calls().get(index)).is_some_and(what))
+/// What there is to say of a call. The first question of a message judges it, which checks values against schemas.
+fn of_call<T: Default>(message: Option<&chat_message>, index: usize, what: impl FnOnce(&CallReport) -> T) -> T {
+    answer(|| message.and_then(|message| message.ended().calls().get(index)).map(what).unwrap_or_default())
 }
 
 /// Whether the end of call number `index` (from 0) was there. A call without it was broken off: its arguments are a prefix, and
 /// running it may do half of what the model meant. False for NULL and for an index that is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_complete(message: Option<&chat_message>, index: usize) -> bool {
-    holds(message, index, |call| call.complete)
+    of_call(message, index, |call| call.complete)
 }
 
 /// Whether the request offers the tool that call number `index` calls. True where the parser knows no tools. False for NULL and
 /// for an index that is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_known(message: Option<&chat_message>, index: usize) -> bool {
-    holds(message, index, |call| call.known)
+    of_call(message, index, |call| call.known)
 }
 
 /// Whether call number `index` is complete and its arguments are a JSON object that does not certainly violate the tool's
 /// schema. False for NULL and for an index that is out of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_valid(message: Option<&chat_message>, index: usize) -> bool {
-    holds(message, index, |call| call.valid)
+    of_call(message, index, |call| call.valid)
+}
+
+/// How call number `index` (from 0) was marked as a call. `CHAT_ORIGIN_NONE` for NULL and for an index that is out of range.
+///
+/// A call that is complete, known and valid may be run if it is in the format, and was most likely meant as a call in a dialect. Run a
+/// bare one only where quoting a text that reads like a call does no harm; `bare_calls` of the request says which of them are calls.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_message_tool_call_origin(message: Option<&chat_message>, index: usize) -> chat_origin {
+    of_call(message, index, |call| call.origin.into())
 }
 
 /// How many diagnostics there are. 0 for NULL.
@@ -126,8 +160,8 @@ pub extern "C" fn chat_message_diagnostic(
 }
 
 /// All of it as JSON: `status` (`complete`, `partial` or `recovered`), `left_at` (the byte where the output left the format, or
-/// null), `calls` (an object each: `complete`, `known`, `valid`) and `diagnostics` (an object each: `kind`, `call`, `span`,
-/// `message`). The first call writes the text; later ones return the same.
+/// null), `calls` (an object each: `complete`, `known`, `valid`, and `origin`, which is `format`, `dialect` or `bare`) and
+/// `diagnostics` (an object each: `kind`, `call`, `span`, `message`). The first call writes the text; later ones return the same.
 ///
 /// On success `*out` is a view, valid until the message is freed.
 ///

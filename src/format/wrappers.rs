@@ -12,17 +12,17 @@ const NAME: u32 = 40;
 const NAMES: [&str; 9] =
     ["tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action"];
 
-/// One or more calls, in wrappers one inside the other: as many as models write. `bare`: a call that only a tag or a special token
-/// tells from a quotation.
-pub(crate) fn wrapped(p: &FormatBuilder, call: ExprId, bare: ExprId) -> ExprId {
+/// One or more calls, in wrappers one inside the other: as many as models write. `held`: a call in a tag or in special tokens, which
+/// tell also a bare one from a quotation.
+pub(crate) fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
     let row = |call| {
         let separator = p.optional(p.one_of(&[(',', ','), (';', ';')]));
         p.sequence([call, p.many(p.sequence([p.space(), separator, p.space(), call]))])
     };
     let calls = p.rule("calls-in-a-row", row(call));
-    let bare = p.rule("bare-calls-in-a-row", row(p.choice([call, bare])));
-    let list = p.sequence([p.exact("["), p.space(), bare, p.optional(p.sequence([p.space(), p.exact("]")]))]);
-    let marked = p.rule("marked-calls", p.choice([bare, list]));
+    let held = p.rule("held-calls-in-a-row", row(held));
+    let list = p.sequence([p.exact("["), p.space(), held, p.optional(p.sequence([p.space(), p.exact("]")]))]);
+    let marked = p.rule("marked-calls", p.choice([held, list]));
     let once = p.rule("wrapped-once", around(p, calls, marked));
     p.choice([calls, around(p, once, once)])
 }

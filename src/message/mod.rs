@@ -6,7 +6,7 @@ mod report;
 
 pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
-pub use report::{CallReport, Diagnostic, DiagnosticKind, Report, Status};
+pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, Report, Status};
 
 use std::sync::Arc;
 

@@ -24,6 +24,29 @@ impl Status {
     }
 }
 
+/// How far a call was marked as one. A host decides by it what to run: what a model only quotes may read like a bare call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallOrigin {
+    /// The template's own way: read where the template writes its calls, or behind the marker that they begin with.
+    #[default]
+    Format,
+    /// Another way, with a marker of its own, or a JSON object between tags or special tokens.
+    Dialect,
+    /// No marker: a JSON object or a Python call in running text, also where the template's own calls look like that.
+    Bare,
+}
+
+impl CallOrigin {
+    /// `format`, `dialect` or `bare`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CallOrigin::Format => "format",
+            CallOrigin::Dialect => "dialect",
+            CallOrigin::Bare => "bare",
+        }
+    }
+}
+
 /// What there is to say of one call of the message. Whether to run it is the host's decision: a call that was broken off may
 /// look harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +58,8 @@ pub struct CallReport {
     /// The arguments are JSON and do not certainly violate the tool's schema. False for calls that are not complete; what a
     /// schema asks for beyond [`crate::grammar::valid`] counts as satisfied.
     pub valid: bool,
+    /// How it was marked as a call.
+    pub origin: CallOrigin,
 }
 
 /// What kind of thing a diagnostic tells.

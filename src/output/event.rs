@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::json_string::{push_quoted, push_quoted_char};
+use crate::message::CallOrigin;
 use crate::peg::lossy;
 
 /// The two texts of a message.
@@ -52,6 +53,8 @@ pub(crate) struct CallFlags {
     pub recovered: bool,
     /// It was found in reasoning.
     pub in_reasoning: bool,
+    /// How it was marked as a call. What the format's own parser reads is in the format; whoever reads calls elsewhere says more.
+    pub origin: CallOrigin,
 }
 
 /// A text to append.

@@ -60,6 +60,7 @@ fn report_call(
     tell: &mut impl FnMut(DiagnosticKind, String),
 ) -> CallReport {
     let CallRecord { complete, flags, .. } = *record;
+    let origin = flags.origin;
     if let Some(name) = dialect {
         tell(DiagnosticKind::Dialect, format!("a call in the way of {name}"));
     } else if flags.recovered && !flags.in_reasoning {
@@ -81,7 +82,7 @@ fn report_call(
                 rest => format!("the call broke off; what follows of it is left out: {rest}"),
             },
         );
-        return CallReport { complete, known, valid: false };
+        return CallReport { complete, known, valid: false, origin };
     }
     let mut wrong = |message| tell(DiagnosticKind::InvalidArguments, message);
     let (valid, repeated) = match (members(&call.arguments), tool) {
@@ -106,7 +107,7 @@ fn report_call(
     for name in repeated {
         tell(DiagnosticKind::DuplicateArgument, format!("{name:?} is given more than once"));
     }
-    CallReport { complete, known, valid }
+    CallReport { complete, known, valid, origin }
 }
 
 /// Whether brackets outside strings nest so deep that a JSON reader with a stack of its own must say.

@@ -99,8 +99,10 @@ impl Ended {
     /// What the C library and the program tell as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the
     /// fields' names.
     pub fn report_json(&self) -> Value {
-        let calls = self.calls().iter();
-        let calls = calls.map(|call| json!({"complete": call.complete, "known": call.known, "valid": call.valid}));
+        let calls = self.calls().iter().map(|call| {
+            let CallReport { complete, known, valid, origin } = *call;
+            json!({"complete": complete, "known": known, "valid": valid, "origin": origin.name()})
+        });
         let diagnostics = self.diagnostics().iter().map(|found| {
             let span = [found.span.start, found.span.end];
             json!({"kind": found.kind.name(), "call": found.call, "span": span, "message": found.message})

@@ -1,0 +1,54 @@
+//! Where a call comes from that was found where the format has none.
+
+use super::dialects;
+use crate::message::{CallOrigin, Tool};
+use crate::peg::Arena;
+
+/// The origin of a call that the format's own parser did not read. `dialect`: the row of the table that it is written in, `None` for the
+/// format's own way. `marked`: calls of the format have a marker.
+///
+/// A call in the format's own way counts as one of the format if its marker says so; without one it is as bare as any other JSON
+/// object. A bare call directly in a tag or in special tokens has a row of its own, as that wrapper marks it. Fences and brackets
+/// mark nothing: they hold what a model quotes, too.
+pub(super) fn of_found(dialect: Option<u16>, marked: impl FnOnce() -> bool) -> CallOrigin {
+    match dialect.and_then(dialects::is_bare) {
+        Some(true) => CallOrigin::Bare,
+        Some(false) => CallOrigin::Dialect,
+        None if marked() => CallOrigin::Format,
+        None => CallOrigin::Bare,
+    }
+}
+
+/// Whether each call of a format begins with a marker. Where only some do, what was found may be one of the others.
+pub(super) fn is_marked(format: &Arena, tools: &[Tool]) -> bool {
+    let openings = format.trigger_rules().filter_map(|rule| format.first_texts(rule));
+    openings.flatten().all(|opening| !is_bare(&opening, tools))
+}
+
+/// Whether a call that begins so looks like JSON, or like a Python call of one of the tools.
+fn is_bare(opening: &str, tools: &[Tool]) -> bool {
+    let opening = opening.trim_start();
+    let opening = match opening.strip_prefix("```") {
+        Some(fenced) => fenced.trim_start_matches(|c: char| c.is_ascii_lowercase() || c == '_').trim_start(),
+        None => opening,
+    };
+    let inner = opening.strip_prefix('[').unwrap_or(opening).trim_start();
+    inner.is_empty() || inner.starts_with(['{', '[', '"']) || tools.iter().any(|tool| inner.starts_with(&*tool.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_and_python_are_bare() {
+        let tools = [Tool { name: "get_weather".into(), ..Tool::default() }];
+        for bare in ["{", "{\"name\": \"", "[", "[{", "[ {\"", "get_weather(", "[get_weather(", "```json\n{", "```", ""]
+        {
+            assert!(is_bare(bare, &tools), "{bare:?}");
+        }
+        for marked in ["<tool_call>", "[TOOL_CALLS]", "[TOOL_CALLS][{", "<|python_tag|>", "functools[", ">>>", "<"] {
+            assert!(!is_bare(marked, &tools), "{marked:?}");
+        }
+    }
+}
