@@ -348,6 +348,35 @@ typedef uint32_t chat_match;
 #endif // __cplusplus
 
 /**
+ * How a call was marked as one. What a model only quotes may read like a bare call.
+ */
+enum chat_origin
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * There is no such call.
+   */
+  CHAT_ORIGIN_NONE = 0,
+  /**
+   * The template's own way: read where the template writes its calls, or behind the marker that they begin with.
+   */
+  CHAT_ORIGIN_FORMAT = 1,
+  /**
+   * Another way, with a marker of its own, or a JSON object between tags or special tokens.
+   */
+  CHAT_ORIGIN_DIALECT = 2,
+  /**
+   * No marker: a JSON object or a Python call in running text, also where the template's own calls look like that.
+   */
+  CHAT_ORIGIN_BARE = 3,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_origin;
+#endif // __cplusplus
+
+/**
  * How an output related to the template's format.
  */
 enum chat_outcome
@@ -1179,9 +1208,10 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  * become `{}`, or make the request fail; default `keep`). Of output that is not quite in the template's format speak `dialects`
  * (`off`, `recover` or `always`: whether calls that are written in another way are read nowhere, once the output has left the
  * format, or in all content; default `recover`), `unknown_tools` (`call` or `content`: what calls of tools are that the request
- * does not offer; default `call`) and `calls_in_reasoning` (`off`, `at_end` or `always`: whether calls inside reasoning are
- * reasoning, calls where the output ends with them and the reasoning was not closed, or calls; default `off`). Other fields
- * are ignored. The text is copied.
+ * does not offer; default `call`), `calls_in_reasoning` (`off`, `at_end` or `always`: whether calls inside reasoning are
+ * reasoning, calls where the output ends with them and the reasoning was not closed, or calls; default `off`), and `bare_calls`
+ * (`off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where the whole
+ * answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`). Other fields are ignored. The text is copied.
  *
  * On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
  *
@@ -1755,6 +1785,15 @@ bool chat_message_tool_call_valid(const chat_message *message,
                                   size_t index);
 
 /**
+ * How call number `index` (from 0) was marked as a call. `CHAT_ORIGIN_NONE` for NULL and for an index that is out of range.
+ *
+ * A call that is complete, known and valid may be run if it is in the format, and was most likely meant as a call in a dialect. Run a
+ * bare one only where quoting a text that reads like a call does no harm; `bare_calls` of the request says which of them are calls.
+ */
+chat_origin chat_message_tool_call_origin(const chat_message *message,
+                                          size_t index);
+
+/**
  * How many diagnostics there are. 0 for NULL.
  */
 size_t chat_message_diagnostic_count(const chat_message *message);
@@ -1773,8 +1812,8 @@ chat_status chat_message_diagnostic(const chat_message *message,
 
 /**
  * All of it as JSON: `status` (`complete`, `partial` or `recovered`), `left_at` (the byte where the output left the format, or
- * null), `calls` (an object each: `complete`, `known`, `valid`) and `diagnostics` (an object each: `kind`, `call`, `span`,
- * `message`). The first call writes the text; later ones return the same.
+ * null), `calls` (an object each: `complete`, `known`, `valid`, and `origin`, which is `format`, `dialect` or `bare`) and
+ * `diagnostics` (an object each: `kind`, `call`, `span`, `message`). The first call writes the text; later ones return the same.
  *
  * On success `*out` is a view, valid until the message is freed.
  *
