@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "chat.h"
+#include "fake.h"
 
 #include <thread>
 
@@ -71,7 +72,9 @@ static void growing(const std::string & name) {
         CHECK(common_chat_parse(text, true, parser) == before);
 #ifndef CHATPARSE_STRICT
         const auto whole = common_chat_parse(text, false, parser);
-        CHECK(whole == common_chat_peg_parse(common_peg_arena(parser.parser), text, false, parser));
+        // Without the memory of what was shown, half a call may be content.
+        const auto fresh = common_chat_peg_parse(common_peg_arena(parser.parser), text, false, parser);
+        CHECK(whole == fresh || (whole.tool_calls.size() > fresh.tool_calls.size() && whole.content.size() < fresh.content.size()));
         common_chat_msg_diff::compute_diffs(before, whole);
 #endif
     }
@@ -110,6 +113,40 @@ static void misfits() {
     // And the next answer is parsed as if nothing had been.
     CHECK(common_chat_parse("</think>Hi", false, parser).content == "Hi");
 }
+
+#ifndef CHATPARSE_STRICT
+// A client must not get half a call with the arguments `{`, and nothing may be lost.
+static void half_calls() {
+    const auto parser = parser_of(params_of("json-call"));
+    const std::string good = "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
+    const std::string bad  = "<tool_call>\n{\"name\": \"weather\", \"arguments\": oops}\n</tool_call>";
+    const int warnings = logged(GGML_LOG_LEVEL_WARN);
+    const auto alone = common_chat_parse("Wait. " + bad, false, parser);
+    CHECK(alone.tool_calls.empty() && alone.content == "Wait. " + bad);
+    CHECK(logged(GGML_LOG_LEVEL_WARN) == warnings + 1);
+    const auto broken = common_chat_parse("Wait. " + bad + " So: \xFF" + good, false, parser);
+    CHECK(broken.tool_calls.size() == 1 && broken.tool_calls[0].arguments == "{\"city\": \"Oslo\"}");
+    CHECK(broken.content.find("oops") != std::string::npos && broken.content.find("So: \xEF\xBF\xBD") != std::string::npos);
+
+    // What a client has seen stays.
+    const auto shown = common_chat_parse("Wait. " + bad, true, parser);
+    const auto ended = common_chat_parse("Wait. " + bad, false, parser);
+    CHECK(shown.tool_calls.size() == 1 && ended.tool_calls.size() == 1 && ended.tool_calls[0].arguments == "{");
+    common_chat_msg_diff::compute_diffs(shown, ended);
+
+    // Cut off within the format: as in llama.cpp.
+    const auto cut = common_chat_parse(good.substr(0, good.find("lo\"")), false, parser);
+    CHECK(cut.tool_calls.size() == 1 && cut.tool_calls[0].arguments == "{\"city\": \"Os");
+}
+
+// Calls that are not in the format are told of.
+static void other_ways() {
+    const auto parser   = parser_of(params_of("tag-json"));
+    const int  warnings = logged(GGML_LOG_LEVEL_WARN);
+    const auto bare     = common_chat_parse("</think>{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}", false, parser);
+    CHECK(bare.tool_calls.size() == 1 && logged(GGML_LOG_LEVEL_WARN) == warnings + 1);
+}
+#endif
 
 static void by_itself() {
     common_chat_parser_params plain;
@@ -163,6 +200,10 @@ void test_parse() {
     }
     calls();
     misfits();
+#ifndef CHATPARSE_STRICT
+    half_calls();
+    other_ways();
+#endif
     by_itself();
     threads();
 }

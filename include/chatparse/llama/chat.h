@@ -342,7 +342,8 @@ const char * common_chat_format_name(common_chat_format format);
 
 // The message of an output, or of what has come of it so far (`is_partial`). The stream behind `params.parser` stays where the last
 // partial parse has left it, so a text that begins with the last one costs its new bytes only; any other is read from its
-// start, with the same message. Safe to call by several threads at once; with params of their own each is fast.
+// start, with the same message. Only a final parse of an output that does not fit depends on what was shown: half a call that a
+// partial parse has shown stays, any other is content. Safe to call by several threads at once; with params of their own each is fast.
 common_chat_msg common_chat_parse(const std::string & input, bool is_partial, const common_chat_parser_params & params);
 common_chat_msg common_chat_peg_parse(const common_peg_arena &          src_parser,
                                       const std::string &               input,

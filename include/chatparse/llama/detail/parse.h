@@ -1,11 +1,18 @@
 // Outputs to messages.
 #pragma once
 
+#include "log.h"
+
 namespace chatparse_llama {
 
 struct free_stream {
     void operator()(chat_stream * stream) const { chat_stream_free(stream); }
 };
+
+// Bytes that a model wrote, with U+FFFD for those that are no text.
+inline std::string readable(const std::string & bytes) {
+    return common_json::parse(common_json::make(bytes).dump_safe()).get<std::string>();
+}
 
 // A stream with all that it was given and has told: what the next text is compared with and added to.
 class live_parse {
@@ -13,7 +20,31 @@ class live_parse {
     std::string                               read_;
     common_chat_msg                           message_;
 
+    // Where a call is written, with the markup around it, and where it would stand in the content.
+    struct place {
+        size_t content;
+        size_t begin;
+        size_t end;
+    };
+    std::vector<place> places_;
+    size_t             told_  = 0;  // deltas have told of the output up to here
+    size_t             shown_ = 0;  // so many calls are with the caller
+
+    // Text ends the call in front of it, as the next call does.
+    void note_place(const chat_delta & delta) {
+        const bool is_text = delta.kind == CHAT_DELTA_KIND_REASONING || delta.kind == CHAT_DELTA_KIND_CONTENT;
+        const bool is_new  = !is_text && delta.call == places_.size();
+        if ((is_text || is_new) && !places_.empty()) {
+            places_.back().end = std::min(places_.back().end, delta.span_begin);
+        }
+        if (is_new) {
+            places_.push_back({ message_.content.size(), told_, std::string::npos });
+        }
+        told_ = std::max(told_, delta.span_end);
+    }
+
     void add(const chat_delta & delta) {
+        note_place(delta);
         if (delta.kind == CHAT_DELTA_KIND_REASONING) {
             message_.reasoning_content.append(delta.text.data, delta.text.len);
         } else if (delta.kind == CHAT_DELTA_KIND_CONTENT) {
@@ -43,6 +74,41 @@ class live_parse {
         }
     }
 
+    // An output that left its format: calls without an end become text, as the arguments of a call that a client gets are to be
+    // JSON. The caller has those that were shown, and cannot give them back.
+    void judge_calls() {
+        chat_message * handle = nullptr;
+        chat_error *   error  = nullptr;
+        check(chat_stream_message(stream_.get(), &handle, &error), error);
+        const std::unique_ptr<chat_message, void (*)(chat_message *)> message(handle, chat_message_free);
+        std::vector<common_chat_tool_call> whole;
+        size_t added = 0;  // to the content
+        size_t taken = 0;  // of the output, up to here
+        for (size_t i = 0; i < message_.tool_calls.size() && i < places_.size(); i++) {
+            auto &       call     = message_.tool_calls[i];
+            const auto & at       = places_[i];
+            const bool   complete = chat_message_tool_call_complete(handle, i);
+            const bool   dialect  = chat_message_tool_call_origin(handle, i) == CHAT_ORIGIN_DIALECT;
+            if (!complete) {
+                LOG_WRN("%s: the call of tool '%s' has no end\n", __func__, call.name.c_str());
+            } else if (chat_message_tool_call_origin(handle, i) != CHAT_ORIGIN_FORMAT) {
+                LOG_WRN("%s: the call of tool '%s' is not in the template's format: %s\n", __func__, call.name.c_str(),
+                        dialect ? "it is written in another way" : "nothing marks it as a call");
+            }
+            if (complete || i < shown_) {
+                whole.push_back(std::move(call));
+                continue;
+            }
+            const size_t      begin = std::min(std::max(at.begin, taken), read_.size());
+            const size_t      end   = std::max(begin, std::min(at.end, read_.size()));
+            const std::string text  = readable(read_.substr(begin, end - begin));
+            message_.content.insert(at.content + added, text);
+            added += text.size();
+            taken = end;
+        }
+        message_.tool_calls = std::move(whole);
+    }
+
   public:
     explicit live_parse(const chat_parser * parser) {
         chat_stream * stream = nullptr;
@@ -65,6 +131,9 @@ class live_parse {
         return message_;
     }
 
+    // The caller has what there is.
+    void show() { shown_ = message_.tool_calls.size(); }
+
     // What the model meant, now that it has ended; it is good for nothing else then.
     common_chat_msg finish(common_chat_format format) {
 #ifdef CHATPARSE_STRICT
@@ -82,6 +151,9 @@ class live_parse {
         }
         check(status, error);
         add_deltas();
+        if (chat_stream_outcome(stream_.get()) == CHAT_OUTCOME_RECOVERED) {
+            judge_calls();
+        }
         return std::move(message_);
     }
 };
@@ -109,6 +181,7 @@ inline common_chat_msg common_chat_peg_parse(const common_peg_arena &          s
         return live->finish(params.format);
     }
     common_chat_msg message = so_far;
+    live->show();
     std::atomic_store(&place, std::shared_ptr<void>(std::move(live)));
     return message;
 }
