@@ -86,7 +86,7 @@ fn where_the_format_is_bare() {
 
 #[test]
 fn what_a_model_quotes_is_no_call() {
-    for template in ["tag-json-id", "json-call", "json-nested"] {
+    for template in ["tag-json-id", "json-call", "tag-parameters"] {
         for quoted in [
             format!("The page says {BARE}"),
             format!("The page says:\n\n{BARE}\n\nI would not run that."),

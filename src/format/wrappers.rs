@@ -24,7 +24,7 @@ pub(crate) fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
     let list = p.sequence([p.exact("["), p.space(), held, p.optional(p.sequence([p.space(), p.exact("]")]))]);
     let marked = p.rule("marked-calls", p.choice([held, list]));
     let once = p.rule("wrapped-once", around(p, calls, marked));
-    p.choice([calls, around(p, once, once)])
+    p.choice([calls, around(p, once, p.choice([marked, once]))])
 }
 
 /// A wrapper with `inner` in it, or with `marked` if it is a tag or a special token; or `inner` alone.
