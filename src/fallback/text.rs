@@ -77,7 +77,8 @@ pub(super) fn text_with_calls(
     let (call, held) = (p.choice(calls), p.choice(held));
     let closing = p.with_arena(closing_markers);
     let ends: Vec<&str> = ends.iter().chain(&closing).map(String::as_str).collect();
-    let behind = behind(&p, &ends);
+    let openings: Vec<&str> = starts.iter().map(String::as_str).filter(|start| is_marker(start)).collect();
+    let behind = behind(&p, &ends, &openings);
     if whole {
         let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held), behind]));
         let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
@@ -89,7 +90,11 @@ pub(super) fn text_with_calls(
         Place::BehindCall => {
             let separator = p.one_of(&[(',', ','), (';', ';')]);
             let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held), behind]);
-            p.sequence([behind, p.optional(next)])
+            // Or one that the wrapper of that holds, too, if something closes it.
+            let closing = p.choice(ends.iter().map(|end| p.literal(end.trim())).collect::<Vec<_>>());
+            let held = p.sequence([p.space(), wrapped(&p, held, held), p.space(), p.and(closing)]);
+            let held = p.some(p.atomic(held));
+            p.choice([p.sequence([held, behind]), p.sequence([behind, p.optional(next)])])
         }
         Place::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
         _ => p.empty(),

@@ -236,18 +236,20 @@ impl FormatBuilder {
     }
 
     /// The text of an argument, up to a marker, and the marker. Where white space belongs to it, one with other white space counts if
-    /// one of `next`, or the end, follows: in a text it may stand by chance.
-    pub fn arg_text_up_to(&self, marker: &str, next: &[&str]) -> ExprId {
+    /// one of `next`, or the end, follows: in a text it may stand by chance. A model that leaves the marker out goes on with one of
+    /// `left_out`.
+    pub fn arg_text_up_to(&self, marker: &str, next: &[&str], left_out: &[String]) -> ExprId {
         let core = marker.trim();
-        if core.len() == marker.len() || core.is_empty() {
+        if core.is_empty() || core.len() == marker.len() && left_out.is_empty() {
             let close = self.arg_close(self.literal(marker));
             return self.sequence([self.arg_text(self.until(marker)), close]);
         }
         let next = next.iter().filter(|next| !next.trim().is_empty()).map(|next| self.literal(next.trim()));
         let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
         let near = self.sequence([self.literal(core), self.and(next)]);
-        let close = self.choice([self.exact(marker), self.tolerated(near)]);
-        let run = self.builder.until_any([marker.trim_end(), core]);
+        let none = self.and(self.choice(left_out.iter().map(|text| self.literal(text.as_str())).collect::<Vec<_>>()));
+        let close = self.choice([self.exact(marker), self.tolerated(near), self.tolerated(none)]);
+        let run = self.builder.until_any([marker.trim_end(), core].into_iter().chain(left_out.iter().map(String::as_str)));
         let more = self.many(self.sequence([self.not(close), self.any(), run]));
         self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
     }

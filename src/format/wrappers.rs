@@ -57,13 +57,15 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) 
     p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_any(stops()))])
 }
 
-/// What stands behind calls and closes what nobody has opened, or ends the turn. `ends`: what calls and turns end with.
-pub(crate) fn behind(p: &FormatBuilder, ends: &[&str]) -> ExprId {
+/// What stands behind calls and closes what nobody has opened, or ends the turn. `ends`: what calls and turns end with; `openings`:
+/// what calls begin with.
+pub(crate) fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str]) -> ExprId {
     let ends = ends.iter().map(|end| p.literal(end.trim()));
     let any = p.choice(ends.chain([special(p), tag(p, "</")]).collect::<Vec<_>>());
     // A bracket closes with the marker behind it.
     let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
-    p.many(p.sequence([p.space(), bracket, any]))
+    let next = p.choice(openings.iter().map(|opening| p.literal(opening.trim())).collect::<Vec<_>>());
+    p.many(p.sequence([p.space(), bracket, p.not(next), any]))
 }
 
 /// The opening of a code fence.

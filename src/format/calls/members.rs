@@ -94,7 +94,8 @@ pub(crate) fn value(p: &FormatBuilder, types: Types, close: ExprId, json: ExprId
 /// JSON where it is JSON, or else text.
 pub(crate) fn json_or_text(p: &FormatBuilder, json: ExprId, text: ExprId) -> ExprId {
     let space = p.tolerated(p.optional(p.sequence([p.space(), p.and(bracket(p))])));
-    p.choice([p.sequence([space, shown(p, json)]), no_json(p, text)])
+    let spaced = p.tolerated(p.atomic(p.sequence([p.space(), json])));
+    p.choice([p.sequence([space, shown(p, json)]), spaced, no_json(p, text)])
 }
 
 /// Text where [`shown`] finds nothing: what has shown of a list or an object is not read again as text.
@@ -110,7 +111,8 @@ pub(crate) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
 
 /// What a list or an object begins with.
 fn bracket(p: &FormatBuilder) -> ExprId {
-    p.one_of(&[('[', '['), ('{', '{')])
+    let key = p.one_of(&[('"', '"'), ('\'', '\''), ('}', '}')]);
+    p.choice([p.exact("["), p.sequence([p.exact("{"), p.space(), key])])
 }
 
 /// Looks ahead to what a value of these types begins with, JSON or Python. Strings are left out.

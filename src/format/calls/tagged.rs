@@ -109,7 +109,7 @@ fn open(p: &FormatBuilder, layout: &Layout, name: &str) -> ExprId {
 fn text_value(p: &FormatBuilder, layout: &Layout) -> ExprId {
     let Layout { arguments, function, tools, .. } = layout;
     let next = [&*arguments.name_prefix, &arguments.end, &function.close, &tools.per_call_end, &tools.section_end];
-    p.excluding(p.arg_text_up_to(&arguments.value_suffix, &next), [&*arguments.value_suffix])
+    p.excluding(p.arg_text_up_to(&arguments.value_suffix, &next, &[]), [&*arguments.value_suffix])
 }
 
 /// A value that is no text, and its end. Templates print Python's literals where they do not ask for JSON, and their

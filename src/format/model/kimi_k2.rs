@@ -82,6 +82,15 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let number = p.some(p.one_of(&[('0', '9')]));
     let id = p.sequence([p.literal("functions."), p.tool_name(&tool.name), p.literal(":"), number]);
+    let id = if FormatBuilder::is_any(&tool.name) { id } else { p.choice([p.tolerated(near(p, tool)), id]) };
     let open = p.tool_open(p.sequence([p.tool_id(id), p.literal(ARGUMENTS)]));
-    p.sequence([open, p.json_args(tool), p.tool_close(p.optional(p.literal(CALL_END)))])
+    p.sequence([open, p.tolerated(p.space()), p.json_args(tool), p.tool_close(p.optional(p.literal(CALL_END)))])
+}
+
+/// An id as models that do not keep to the form write it: `functions_f_0`, `functionsf0`.
+fn near(p: &FormatBuilder, tool: &Tool) -> ExprId {
+    let joint = || p.optional(p.one_of(&[('_', '_'), (':', ':')]));
+    let number = p.many(p.one_of(&[('0', '9')]));
+    // The name of an id in its form shows as soon as it is there.
+    p.sequence([p.not(p.exact("functions.")), p.exact("functions"), joint(), p.tool_name(&tool.name), joint(), number])
 }

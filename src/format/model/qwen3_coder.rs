@@ -27,7 +27,7 @@ use crate::format::calls::members::{self, Member};
 use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, plain};
 use crate::format::{Constraint, Delimiter, Format, Thinking, FormatSpec};
-use crate::grammar::Trigger;
+use crate::grammar::{Trigger, schema};
 use crate::message::{Tool, ToolChoice};
 use crate::peg::{Arena, ExprId};
 
@@ -130,8 +130,9 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec, reasons: bool) -> ExprId {
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let line_end = line_end(p);
     let open = [p.literal("<function="), p.tool_name(&tool.name), p.literal(">"), line_end];
-    let arguments = members::arguments(p, tool, |member| argument(p, member));
-    let close = p.tool_close(p.sequence([p.literal(FUNCTION_END), line_end]));
+    let arguments = members::arguments(p, tool, |member| argument(p, tool, member));
+    let left_out = p.tolerated(p.and(p.literal(CALL[1])));
+    let close = p.tool_close(p.choice([p.sequence([p.literal(FUNCTION_END), line_end]), left_out]));
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), close])
 }
 
@@ -140,16 +141,20 @@ fn line_end(p: &FormatBuilder) -> ExprId {
     p.choice([p.literal("\n"), p.tolerated(p.empty())])
 }
 
-fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
+fn argument(p: &FormatBuilder, tool: &Tool, member: &Member) -> ExprId {
     let open = [p.literal("<parameter="), p.arg_name(member.name), p.literal(">"), line_end(p)];
     let close = p.sequence([p.space(), p.arg_close(p.literal(PARAMETER_END))]);
     let json = p.sequence([member.python(p), close]);
-    p.sequence([p.atomic(p.sequence(open)), members::value(p, member.types(), close, json, text(p))])
+    p.sequence([p.atomic(p.sequence(open)), members::value(p, member.types(), close, json, text(p, tool))])
 }
 
-/// Text up to a closing tag on a line of its own, or to one that another tag of the call follows.
-fn text(p: &FormatBuilder) -> ExprId {
+/// Text up to a closing tag on a line of its own, or to one that another tag of the call follows; or, where a model leaves the tag
+/// out, up to the next argument on a line of its own, or the end of the call.
+fn text(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let line = format!("\n{PARAMETER_END}\n");
-    let value = p.arg_text_up_to(&line, &["<parameter=", FUNCTION_END]);
-    p.rule("xml-arg-string", p.excluding(value, [line]))
+    let schema = schema::parameters(&tool.parameters);
+    let arguments = schema::members(&schema).map(|(name, ..)| format!("\n<parameter={name}>\n"));
+    let left_out: Vec<String> = arguments.chain([format!("\n{FUNCTION_END}\n{}", CALL[1])]).collect();
+    let value = p.arg_text_up_to(&line, &["<parameter=", FUNCTION_END, CALL[1]], &left_out);
+    p.rule(format!("tool-{}-xml-arg-string", tool.name), p.excluding(value, [line]))
 }
