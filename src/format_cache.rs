@@ -38,7 +38,8 @@ impl CompiledFormat {
         let output = std::mem::take(&mut format.output);
         // Behind a call, the end of a thought that the call stood in is none of the answer either.
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
-        let ends = [spec.eos].into_iter().map(str::to_owned).chain(format.additional_stops.iter().chain(thoughts).cloned());
+        let ends =
+            [spec.eos].into_iter().map(str::to_owned).chain(format.additional_stops.iter().chain(thoughts).cloned());
         let parser = Parser::with_tools(output, spec.prefill, tools, spec.leniency)?.with_ends(ends.collect());
         Ok(CompiledFormat { format, parser, grammar: OnceLock::new() })
     }

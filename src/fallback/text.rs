@@ -66,15 +66,17 @@ pub(super) fn text_with_calls(
         starts.extend(other_starts);
     }
     let mut held = calls.clone();
+    let mut bare = Vec::new();
     if leniency.dialects != Dialects::Off {
-        held.extend(dialects::calls(&p, tools, false, Rows::Held).0);
+        bare = dialects::calls(&p, tools, false, Rows::Held).0;
+        held.extend(&bare);
         if whole || leniency.bare_calls == BareCalls::Anywhere {
-            let (bare, bare_starts) = dialects::calls(&p, tools, false, Rows::Bare);
-            calls.extend(bare);
-            starts.extend(bare_starts);
+            let (own, own_starts) = dialects::calls(&p, tools, false, Rows::Bare);
+            calls.extend(own);
+            starts.extend(own_starts);
         }
     }
-    let (call, held) = (p.choice(calls), p.choice(held));
+    let (call, held, bare) = (p.choice(calls), p.choice(held), p.choice(bare));
     let closing = p.with_arena(closing_markers);
     let ends: Vec<&str> = ends.iter().chain(&closing).map(String::as_str).collect();
     let openings: Vec<&str> = starts.iter().map(String::as_str).filter(|start| is_marker(start)).collect();
@@ -90,11 +92,11 @@ pub(super) fn text_with_calls(
         Place::BehindCall => {
             let separator = p.one_of(&[(',', ','), (';', ';')]);
             let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held), behind]);
-            // Or one that the wrapper of that holds, too, if something closes it.
+            // Or bare ones that the wrapper of that holds, too, if something closes it.
             let closing = p.choice(ends.iter().map(|end| p.literal(end.trim())).collect::<Vec<_>>());
-            let held = p.sequence([p.space(), wrapped(&p, held, held), p.space(), p.and(closing)]);
-            let held = p.some(p.atomic(held));
-            p.choice([p.sequence([held, behind]), p.sequence([behind, p.optional(next)])])
+            let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
+            let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
+            p.sequence([p.optional(bare), behind, p.optional(next)])
         }
         Place::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
         _ => p.empty(),

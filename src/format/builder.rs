@@ -249,7 +249,8 @@ impl FormatBuilder {
         let near = self.sequence([self.literal(core), self.and(next)]);
         let none = self.and(self.choice(left_out.iter().map(|text| self.literal(text.as_str())).collect::<Vec<_>>()));
         let close = self.choice([self.exact(marker), self.tolerated(near), self.tolerated(none)]);
-        let run = self.builder.until_any([marker.trim_end(), core].into_iter().chain(left_out.iter().map(String::as_str)));
+        let run =
+            self.builder.until_any([marker.trim_end(), core].into_iter().chain(left_out.iter().map(String::as_str)));
         let more = self.many(self.sequence([self.not(close), self.any(), run]));
         self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
     }

@@ -170,24 +170,36 @@ fn output(spec: &FormatSpec, block: &[String; 2]) -> Arena {
 
 /// Text up to the calls, less the line breaks in front of them, or up to any of `others`.
 fn before_calls(p: &FormatBuilder, block: &[String; 2], others: &[&str]) -> ExprId {
-    let calls = [format!("\n\n{}", block[0]), block[0].clone(), other_block(block)[0].clone(), INVOKE[0].to_owned()];
-    p.until_any(calls.into_iter().chain(others.iter().map(|&other| other.to_owned())))
+    let calls = [&*block[0], &*other_block(block)[0], INVOKE[0]].map(spellings).into_iter().flatten();
+    let calls = [format!("\n\n{}", block[0])].into_iter().chain(calls);
+    p.until_any(calls.chain(others.iter().map(|&other| other.to_owned())))
+}
+
+/// A marker with the token's bars as the template has them, doubled, and in ASCII: models write all three.
+fn spellings(marker: &str) -> [String; 3] {
+    ["｜", "｜｜", "|"].map(|bar| marker.replace('｜', bar))
+}
+
+/// A marker in any of its spellings.
+fn marker(p: &FormatBuilder, text: &str) -> ExprId {
+    let [own, doubled, ascii] = spellings(text);
+    p.choice([p.literal(own), p.tolerated(p.literal(doubled)), p.tolerated(p.literal(ascii))])
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec, block: &[String; 2]) -> ExprId {
     let each = p.any_tool(spec, |tool| call(p, tool));
     let more = if spec.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
-    let other = other_block(block).map(|marker| p.tolerated(p.literal(marker)));
+    let other = other_block(block).map(|text| p.tolerated(marker(p, &text)));
     let none = p.tolerated(p.empty());
-    let start = p.choice([p.literal(&*block[0]), other[0], none]);
-    let end = p.choice([p.literal(&*block[1]), p.end(), other[1], none]);
+    let start = p.choice([marker(p, &block[0]), other[0], none]);
+    let end = p.choice([marker(p, &block[1]), p.end(), other[1], none]);
     let end = p.sequence([end, p.markup_ends()]);
     p.trigger_rule("tool-call", p.spaced([start, p.sequence([each, more]), end]))
 }
 
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
-    let open = |end: ExprId| p.tool_open(p.sequence([p.literal(INVOKE[0]), p.tool_name(&tool.name), end]));
-    let close = p.tool_close(p.literal(INVOKE[1]));
+    let open = |end: ExprId| p.tool_open(p.sequence([marker(p, INVOKE[0]), p.tool_name(&tool.name), end]));
+    let close = p.tool_close(marker(p, INVOKE[1]));
     let one_by_one = arguments(p, tool, |member| argument(p, member));
     // Models also write the arguments as one JSON object, or close the tag at once where there are none.
     let whole = p.tolerated(p.sequence([p.space(), p.and(p.exact("{")), p.json_args(tool)]));
@@ -203,10 +215,10 @@ fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
         |value, kind: &str, raw| p.schema(value, format!("{}-{kind}", member.rule), member.schema.clone(), raw);
     let open = |is_text: bool| {
         let attribute = format!("\" string=\"{is_text}\">");
-        p.atomic(p.sequence([p.literal(PARAMETER[0]), p.arg_name(member.name), p.literal(attribute)]))
+        p.atomic(p.sequence([marker(p, PARAMETER[0]), p.arg_name(member.name), p.literal(attribute)]))
     };
-    let close = p.arg_close(p.literal(PARAMETER[1]));
-    let text = p.until(PARAMETER[1]);
+    let close = p.arg_close(marker(p, PARAMETER[1]));
+    let text = p.until_any(spellings(PARAMETER[1]));
     let any_text = p.sequence([p.arg_text(text), close]);
     let text = if member.types().has(Types::STRING) {
         p.excluding(p.sequence([p.arg_text(text), close]), [PARAMETER[1]])

@@ -167,19 +167,27 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
 
 /// The braces around the arguments show with the name and with the end of the call.
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
-    let open = p.tool_open(p.sequence([p.tool_name(&tool.name), p.and(p.literal("{"))]));
-    let close = p.tool_close(p.literal("}"));
-    p.sequence([open, p.literal("{"), listed(p, p.reference("gemma4-member"), close)])
+    let brace = p.choice([p.literal("{"), p.tolerated(p.literal("("))]);
+    // The name twice.
+    let again = Some(&tool.name).filter(|name| !FormatBuilder::is_any(name)).map(|name| p.literal(format!(":{name}")));
+    let again = again.map_or_else(|| p.empty(), |again| p.tolerated(p.optional(again)));
+    let open = p.tool_open(p.sequence([p.tool_name(&tool.name), again, p.and(brace)]));
+    let close = p.tool_close(p.choice([p.literal("}"), p.tolerated(p.literal(")"))]));
+    p.sequence([open, brace, listed(p, p.reference("gemma4-member"), close)])
 }
 
-/// Rules for members and values. Keys have no quotes, texts have the token for one at either end.
+/// Rules for members and values. Keys have no quotes, texts have the token for one at either end; models also write both as JSON or
+/// Python does.
 fn notation(p: &FormatBuilder) {
     // White space in front of the colon is no part of the name, one inside is.
-    let end = p.sequence([p.space(), p.exact(":")]);
-    let inside = p.none_of(&[(':', ':'), ('}', '}')]);
-    let run = p.until_any([":", "}", " ", "\n", "\t"]);
+    let colon = p.choice([p.exact(":"), p.tolerated(p.exact("="))]);
+    let end = p.sequence([p.space(), colon]);
+    let inside = p.none_of(&[(':', ':'), ('=', '='), ('}', '}')]);
+    let run = p.until_any([":", "=", "}", " ", "\n", "\t"]);
     let key = p.key(p.sequence([run, p.many(p.sequence([p.not(end), inside, run]))]));
-    p.rule("gemma4-member", p.sequence([key, p.space(), p.exact(":"), p.space(), p.reference("gemma4-value")]));
+    let quoted = p.sequence([p.exact("\""), p.key(p.string_body(b'"')), p.exact("\"")]);
+    let key = p.choice([p.tolerated(quoted), key]);
+    p.rule("gemma4-member", p.sequence([key, p.space(), colon, p.space(), p.reference("gemma4-value")]));
     // Its first character tells a text from other values.
     let start = p.sequence([p.and(p.literal("<")), p.arg_text(p.empty()), p.literal(QUOTE)]);
     let text = p.sequence([start, p.arg_text(p.until(QUOTE)), p.arg_close(p.literal(QUOTE))]);
@@ -188,8 +196,10 @@ fn notation(p: &FormatBuilder) {
     let words = ["true", "false", "null"].map(|word| p.literal(word));
     // The templates print null in Python's way.
     let none = p.tolerated(p.literal("None"));
+    let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
+    let literal = p.tolerated(p.sequence([quote, p.arg_json(p.python())]));
     let plain = p.arg_json(p.choice([p.json_number()].into_iter().chain(words).chain([none])));
-    let value = [text, p.sequence([p.literal("{"), dict]), p.sequence([p.literal("["), array]), plain];
+    let value = [text, p.sequence([p.literal("{"), dict]), p.sequence([p.literal("["), array]), literal, plain];
     p.rule("gemma4-value", p.choice(value));
 }
 
