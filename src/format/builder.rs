@@ -100,6 +100,11 @@ impl FormatBuilder {
         self.whole(Tag::ToolOpen, child)
     }
 
+    /// Names in the call at hand are written with XML entities.
+    pub fn entities(&self) -> ExprId {
+        self.tag(Tag::Entities, self.empty())
+    }
+
     /// The end of a call.
     pub fn tool_close(&self, child: ExprId) -> ExprId {
         self.whole(Tag::ToolClose, child)

@@ -42,12 +42,14 @@ pub enum Tag {
     Separator,
     /// The call that follows is of a tool that nobody offered.
     Unknown,
+    /// Names in the call at hand have `&`, quotes and angle brackets as XML entities.
+    Entities,
     /// What follows a call that broke off and is no part of what was read of it.
     Rest,
 }
 
 impl Tag {
-    const ALL: [Tag; 19] = [
+    const ALL: [Tag; 20] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -66,6 +68,7 @@ impl Tag {
         Tag::Array,
         Tag::Separator,
         Tag::Unknown,
+        Tag::Entities,
         Tag::Rest,
     ];
 
@@ -105,6 +108,7 @@ impl Tag {
             Tag::Array => "array",
             Tag::Separator => "separator",
             Tag::Unknown => "unknown",
+            Tag::Entities => "entities",
             Tag::Rest => "rest",
         }
     }

@@ -17,6 +17,8 @@ pub(super) struct CallState {
     pub fresh: bool,
     pub arguments: Arguments,
     pub literal: Literal,
+    /// Names have XML entities.
+    pub entities: bool,
     /// Where the arguments begin that came before the name.
     pub early: usize,
 }

@@ -162,6 +162,7 @@ impl CaptureReader {
             Tag::Object => self.begin_container(Container::Object, "{", pos, sink),
             Tag::Array => self.begin_container(Container::Array, "[", pos, sink),
             Tag::Unknown => self.state.flags.unknown = true,
+            Tag::Entities => self.state.call.entities = true,
             Tag::Content => sink.event(Event::Begin(Channel::Content, pos)),
             Tag::Reasoning => sink.event(Event::Begin(Channel::Reasoning, pos)),
             _ => {}
@@ -249,7 +250,10 @@ impl CaptureReader {
         if !self.state.call.open {
             return;
         }
-        let text = lossy(&output[span.clone()]);
+        let mut text = lossy(&output[span.clone()]);
+        if self.state.call.entities && matches!(tag, Tag::ToolName | Tag::ArgName) && text.contains('&') {
+            text = without_entities(&text).into();
+        }
         match tag {
             Tag::ToolName if !self.state.call.named && !text.trim_ascii_end().is_empty() => {
                 self.state.call.named = true;
@@ -393,6 +397,12 @@ impl CaptureReader {
         }
         self.state.call.open = false;
     }
+}
+
+/// A text with its XML entities read.
+fn without_entities(text: &str) -> String {
+    let entities = [("&quot;", "\""), ("&apos;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
+    entities.into_iter().fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
 }
 
 /// An id without the quotes around it.

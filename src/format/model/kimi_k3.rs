@@ -102,7 +102,7 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec, ending: ExprId) -> ExprId {
 }
 
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
-    let name = p.sequence([p.literal("<|open|>call tool=\""), p.tool_name(&tool.name), p.literal("\"")]);
+    let name = p.sequence([p.literal("<|open|>call tool=\""), p.entities(), p.tool_name(&escaped(&tool.name)), p.literal("\"")]);
     let open = p.tool_open(p.sequence([name, attributes(p)]));
     let key = |name: ExprId| p.sequence([p.literal("<|open|>argument key=\""), name]);
     let root = schema::parameters(&tool.parameters);
@@ -113,20 +113,25 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
         let rule = format!("tool-{}-arg-{name}", tool.name);
         let annotated = |value| p.schema(value, format!("{rule}-schema"), SchemaRef::property(&root, name), false);
         let value = typed_value(p, schema, annotated);
-        let argument = p.sequence([key(p.arg_name_before(name, names, "\"")), value, p.space()]);
+        let argument = p.sequence([key(p.arg_name_before(&escaped(name), names, "\"")), value, p.space()]);
         let argument = p.rule(rule.as_str(), argument);
         if must { required.push(argument) } else { optional.push(argument) }
     }
     let unlisted = unlisted_name(p, &tool.name, &SchemaRef::from(Arc::clone(&root)));
     // A listed name that has shown is not read as the beginning of another one instead.
     let names = || schema::members(&root).map(|(name, ..)| name);
-    let shown: Vec<ExprId> = names().filter(|name| !is_ambiguous(name, names())).map(|name| p.exact(name)).collect();
+    let shown: Vec<ExprId> = names().filter(|name| !is_ambiguous(name, names())).map(|name| p.exact(escaped(name))).collect();
     let any = p.atomic(p.sequence([p.not(p.choice(shown)), p.arg_name(&unlisted), p.literal("\"")]));
     optional.push(p.tolerated(p.sequence([key(any), typed_value(p, &Value::Null, |value| value), p.space()])));
     let one_by_one = p.unordered(required, optional);
     let whole = [p.literal("<|open|>json"), attributes(p), p.json_args(tool), p.literal("<|close|>json<|sep|>")];
     let arguments = p.choice([p.spaced(whole), one_by_one]);
     p.sequence([open, p.space(), arguments, p.space(), p.tool_close(p.literal("<|close|>call<|sep|>"))])
+}
+
+/// A name as the template writes it in an attribute.
+fn escaped(name: &str) -> String {
+    name.replace('&', "&amp;").replace('"', "&quot;")
 }
 
 /// The other attributes of a tag, up to its end. What they say is known or does not matter; what holds another marker is text
