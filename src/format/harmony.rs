@@ -226,6 +226,6 @@ impl Harmony<'_> {
         let channel = self.work_channel();
         let recipient = p.choice([p.sequence([to, channel]), p.sequence([channel, to])]);
         let header = p.tool_open(p.sequence([recipient, self.content_type(), p.literal(MESSAGE)]));
-        p.sequence([header, self.gap(), p.json_args(tool), p.tool_close(p.empty())])
+        p.sequence([header, self.gap(), p.tolerated(p.space()), p.json_args(tool), p.tool_close(p.empty())])
     }
 }

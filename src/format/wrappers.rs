@@ -65,7 +65,9 @@ pub(crate) fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str]) -> Exp
     // A bracket closes with the marker behind it.
     let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
     let next = p.choice(openings.iter().map(|opening| p.literal(opening.trim())).collect::<Vec<_>>());
-    p.many(p.sequence([p.space(), bracket, p.not(next), any]))
+    let line = p.choice([p.end(), p.and(p.exact("\n"))]);
+    let fence = p.sequence([p.exact("```"), line]);
+    p.many(p.sequence([p.space(), bracket, p.not(next), p.choice([fence, any])]))
 }
 
 /// The opening of a code fence.

@@ -23,6 +23,8 @@ const OPENING: &str = "<|im_assistant|>assistant<|im_middle|>";
 const THINK_START: &str = "<think>";
 const THINK_END: &str = "</think>";
 const SECTION_START: &str = "<|tool_calls_section_begin|>";
+/// Models also write these.
+const OTHER_SECTION: [&str; 2] = ["<|tool_call_section_begin|>", "<|tool_call_section_end|>"];
 const SECTION_END: &str = "<|tool_calls_section_end|>";
 const CALL_START: &str = "<|tool_call_begin|>";
 const CALL_END: &str = "<|tool_call_end|>";
@@ -55,13 +57,13 @@ fn output(spec: &FormatSpec) -> Arena {
     let p = FormatBuilder::default();
     let mut turn = vec![p.literal(OPENING)];
     if spec.extract_reasoning() {
-        let thought = p.reasoning(p.until_any([THINK_END, SECTION_START, CALL_START]));
+        let thought = p.reasoning(p.until_any([THINK_END, SECTION_START, OTHER_SECTION[0], CALL_START]));
         turn.push(p.optional(p.sequence([p.literal(THINK_START), p.reopened(THINK_START), thought, p.optional(p.literal(THINK_END))])));
     }
     if spec.tools().is_empty() {
         turn.push(p.content(p.rest()));
     } else {
-        turn.extend([p.content(p.until_any([SECTION_START, CALL_START])), calls(&p, spec)]);
+        turn.extend([p.content(p.until_any([SECTION_START, OTHER_SECTION[0], CALL_START])), calls(&p, spec)]);
     }
     turn.push(p.end());
     p.finish(p.sequence(turn))
@@ -72,8 +74,10 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let each = p.any_tool(spec, |tool| call(p, tool));
     let one = p.sequence([p.literal(CALL_START), each, p.space()]);
     let many = p.repeat(one, 1, (!spec.parallel()).then_some(1));
-    let to_end = p.sequence([many, p.optional(p.sequence([p.literal(SECTION_END), p.space()]))]);
-    let start = p.optional(p.sequence([p.literal(SECTION_START), p.space()]));
+    let [other_start, other_end] = OTHER_SECTION.map(|marker| p.tolerated(p.literal(marker)));
+    let end = p.choice([p.literal(SECTION_END), other_end]);
+    let to_end = p.sequence([many, p.optional(p.sequence([end, p.space()]))]);
+    let start = p.optional(p.sequence([p.choice([p.literal(SECTION_START), other_start]), p.space()]));
     let calls = p.trigger_rule("tool-call", to_end);
     p.sequence([start, p.calls(spec, calls)])
 }
