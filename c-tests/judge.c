@@ -1,8 +1,10 @@
 #include "judge.h"
 
+#include "names.h"
 #include "support.h"
 #include "timeline.h"
 #include "verdict.h"
+#include "words.h"
 
 // Fields of the params that must be equal as values.
 static const char *const fields[] = {
@@ -122,17 +124,16 @@ static void judge_params(const scene *scene) {
 }
 
 // Both grammars say the same of an output that the reference could read. Lazy ones are asked where the output has calls.
-static void judge_grammars(const scene *scene, json output, json message) {
+static void judge_grammars(const scene *scene, const buffer *text, json message) {
   const json params[] = {scene->wanted, scene->got};
-  buffer rules[] = {{0}, {0}}, parts[] = {{0}, {0}}, verdicts[] = {{0}, {0}}, text = {0};
-  if (!json_text(output, &text)) text_of(output, "text", &text);
+  buffer rules[] = {{0}, {0}}, parts[] = {{0}, {0}}, verdicts[] = {{0}, {0}};
   const bool reasoned = !json_is(json_member(message, "reasoning_content"), "\"\"");
   const bool called = !json_is(json_member(message, "tool_calls"), "[]");
   for (size_t i = 0; i < 2; i++) text_of(params[i], "grammar", &rules[i]);
   if (rules[0].len > 0 && rules[1].len > 0 && (called || json_is(json_member(params[0], "grammar_lazy"), "false"))) {
     bool starts[2];
     for (size_t i = 0; i < 2; i++) {
-      starts[i] = constrained(params[i], &text, reasoned, &parts[i]);
+      starts[i] = constrained(params[i], text, reasoned, &parts[i]);
       if (starts[i]) verdict(&rules[i], &parts[i], &verdicts[i]);
       else buffer_print(&verdicts[i], "no trigger");
     }
@@ -144,30 +145,37 @@ static void judge_grammars(const scene *scene, json output, json message) {
     buffer_free(&parts[i]);
     buffer_free(&verdicts[i]);
   }
-  buffer_free(&text);
 }
 
-// An output that the reference could not read must at least be taken. How the message grows is compared where the reference never
-// took anything back.
-static void judge_parse(const scene *scene, json output, json params, json our_params) {
-  const json wanted = scene->wanted, got = scene->got, message = json_member(wanted, "message");
-  const bool failed = is_there(wanted, "error"), taken = is_there(got, "message");
-  if (failed) count(scene, "tolerated", taken);
-  else count(scene, "message", taken && same_messages(message, json_member(got, "message")));
-  if (!taken) return;
+// How the message grows is compared where the reference never took anything back.
+static void judge_growth(const scene *scene, json theirs, json ours) {
+  if (theirs.len == 0 || timeline_retracts(theirs) || timeline_fails(theirs)) return;
+  size_t at = 0;
+  const bool same = timeline_same(theirs, ours, &at);
+  count(scene, "timeline", same);
+  if (!same && scene->judge->tell == TELL_ALL) printf("  from byte %zu on\n", at);
+}
 
-  const json theirs = json_member(wanted, "timeline"), ours = json_member(got, "timeline");
-  if (ours.len > 0) {
+// An output that the reference could not read must at least be taken. One that differs on purpose must lose no more words.
+static void judge_parse(const scene *scene, json output, json params, json our_params) {
+  const json wanted = scene->wanted, got = scene->got;
+  const json message = json_member(wanted, "message"), our_message = json_member(got, "message");
+  const bool failed = is_there(wanted, "error"), taken = our_message.len > 0;
+  const bool exempt = names_have(&scene->judge->exempt, &scene->id);
+  buffer text = {0};
+  if (!json_text(output, &text)) text_of(output, "text", &text);
+  if (failed) count(scene, "tolerated", taken);
+  else if (taken && exempt) count(scene, "on_purpose", words_lost(&text, our_message) <= words_lost(&text, message));
+  else count(scene, "message", taken && same_messages(message, our_message));
+
+  const json ours = json_member(got, "timeline");
+  if (taken && ours.len > 0) {
     count(scene, "append_only", !timeline_retracts(ours));
-    if (!failed && theirs.len > 0 && !timeline_retracts(theirs) && !timeline_fails(theirs)) {
-      size_t at = 0;
-      const bool same = timeline_same(theirs, ours, &at);
-      count(scene, "timeline", same);
-      if (!same && scene->judge->tell == TELL_ALL) printf("  from byte %zu on\n", at);
-    }
+    if (!failed && !exempt) judge_growth(scene, json_member(wanted, "timeline"), ours);
   }
   const struct scene both = {scene->judge, scene->id, params, our_params};
-  if (!failed && !json_is(json_member(output, "partial"), "true")) judge_grammars(&both, output, message);
+  if (taken && !failed && !exempt && !json_is(json_member(output, "partial"), "true")) judge_grammars(&both, &text, message);
+  buffer_free(&text);
 }
 
 static void judge_parses(const scene *scene, json scenario) {

@@ -15,6 +15,8 @@ typedef struct {
 typedef struct {
   // What is told of an answer that is another: nothing, which it is, or both answers.
   enum { TELL_NOTHING, TELL_NAME, TELL_ALL } tell;
+  // The ids of outputs that differ on purpose (names.h): their messages are not compared, but must lose no more words.
+  buffer exempt;
   figure figures[MAX_FIELDS];
   size_t count;
 } judge;

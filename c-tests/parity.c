@@ -6,35 +6,21 @@
 //         --list                     also print the id of each answer that is another
 //         --show                     also print both answers then
 //         --learnt FILE              leave out the templates whose names, to the first tab, are lines of FILE
+//         --except FILE              outputs whose ids, to the first tab, are lines of FILE differ on purpose: they are not
+//                                    compared; `on_purpose` counts those that lose no more words than with llama.cpp
 //         --min=FIELD=PERCENT        exit with 1 where less of a field is right; may be given more than once
 #include "answer.h"
 #include "judge.h"
+#include "names.h"
 #include "support.h"
 
 typedef struct {
   char **minima;
   size_t count;
   judge judge;
-  // The names of templates that are left out, a line each, with a line feed in front and a tab behind.
+  // The names of templates that are left out.
   buffer dedicated;
 } options;
-
-// The next line that is not blank; without its line feed.
-static bool read_line(FILE *file, buffer *line) {
-  int c;
-  do {
-    bool blank = true;
-    line->len = 0;
-    while ((c = getc(file)) != EOF && c != '\n') {
-      const char byte = (char)c;
-      blank = blank && (c == ' ' || c == '\t' || c == '\r');
-      buffer_add(line, &byte, 1);
-    }
-    if (!blank) return true;
-  } while (c != EOF);
-  CHECK(!ferror(file));
-  return false;
-}
 
 static int answer_all(answerer *answers) {
   buffer line = {0}, out = {0};
@@ -54,36 +40,12 @@ static int answer_all(answerer *answers) {
 
 static bool is_dedicated(const options *options, json scenario) {
   static const char ending[] = ".jinja";
-  buffer name = {0}, line = {0};
+  buffer name = {0};
   json_text(json_member(scenario, "template"), &name);
   if (name.len >= strlen(ending)) name.len -= strlen(ending);
-  buffer_print(&line, "\n");
-  buffer_add(&line, name.data, name.len);
-  buffer_print(&line, "\t");
-  bool found = false;
-  for (size_t i = 0; !found && i + line.len <= options->dedicated.len; i++)
-    found = memcmp(options->dedicated.data + i, line.data, line.len) == 0;
-  buffer_free(&line);
+  const bool found = names_have(&options->dedicated, &name);
   buffer_free(&name);
   return found;
-}
-
-static bool read_dedicated(options *options, const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (file == NULL) {
-    perror(path);
-    return false;
-  }
-  buffer line = {0};
-  while (read_line(file, &line)) {
-    if (line.data[0] == '#') continue;
-    buffer_print(&options->dedicated, "\n");
-    buffer_add(&options->dedicated, line.data, line.len);
-    buffer_print(&options->dedicated, "\t");
-  }
-  buffer_free(&line);
-  fclose(file);
-  return true;
 }
 
 static bool reached(const options *options) {
@@ -128,7 +90,9 @@ static bool read_options(int argc, char **argv, options *options, const char **d
     } else if (strcmp(argv[i], "--show") == 0) {
       options->judge.tell = TELL_ALL;
     } else if (strcmp(argv[i], "--learnt") == 0 && more) {
-      if (!read_dedicated(options, argv[++i])) return false;
+      if (!names_read(&options->dedicated, argv[++i])) return false;
+    } else if (strcmp(argv[i], "--except") == 0 && more) {
+      if (!names_read(&options->judge.exempt, argv[++i])) return false;
     } else if (strncmp(argv[i], minimum, strlen(minimum)) == 0 && strchr(argv[i] + strlen(minimum), '=') != NULL) {
       options->minima[options->count++] = argv[i] + strlen(minimum);
     } else if (argv[i][0] != '-' && *dir == NULL) {
@@ -157,10 +121,11 @@ int main(int argc, char **argv) {
     code = compare_all(&answers, &options);
   } else {
     fprintf(stderr, "usage: parity < SCENARIOS\n"
-                    "       parity --compare DIR [--list | --show] [--learnt FILE] [--min=FIELD=PERCENT]... < PACK\n");
+                    "       parity --compare DIR [--list | --show] [--learnt FILE] [--except FILE] [--min=FIELD=PERCENT]... < PACK\n");
   }
   answerer_free(&answers);
   buffer_free(&options.dedicated);
+  buffer_free(&options.judge.exempt);
   buffer_free(&dir);
   free(options.minima);
   return code;
