@@ -1,8 +1,8 @@
 # What share of the recorded reference behaviour must be matched, in percent. Raise a floor with the change that reaches it;
 # never lower one.
 
-# check.py over all templates and schemas. What `message` and `timeline` miss is text that the reference drops and we keep:
-# see the table of differences in ARCHITECTURE.md.
+# check.py over all templates and schemas, without the outputs of c-tests/differences.txt: each has a rule of the table of
+# differences in ARCHITECTURE.md. Of these, `on_purpose` says how many keep as many words as the reference does.
 FLOORS=(
   additional_stops=100
   answered=100
@@ -14,8 +14,9 @@ FLOORS=(
   grammar_present=100
   grammar_triggers=100
   grammar_verdict=99.5
-  message=97.1
+  message=99.8
   message_delimiters=100
+  on_purpose=100
   params=100
   preserved_tokens=100
   prompt=100
@@ -24,7 +25,7 @@ FLOORS=(
   supports_thinking=100
   thinking_end_tags=100
   thinking_start_tag=100
-  timeline=97.2
+  timeline=99.8
   tolerated=100
 )
 
@@ -33,6 +34,7 @@ LEARNT_FLOORS=(
   append_only=100
   grammar_verdict=100
   message=99.8
+  on_purpose=100
   timeline=100
 )
 
