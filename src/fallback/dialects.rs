@@ -107,9 +107,7 @@ impl Offer<'_> {
     }
 
     fn known_name(&self) -> ExprId {
-        let mut names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
-        names.sort_unstable_by_key(|name| std::cmp::Reverse(name.len()));
-        self.noted(self.p.choice(names.into_iter().map(|name| self.p.tool_name(name))))
+        self.noted(self.p.listed_tool_name(self.tools))
     }
 
     /// A call between these markers, its arguments as one JSON object.

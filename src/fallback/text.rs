@@ -135,20 +135,19 @@ fn is_marker(text: &str) -> bool {
 /// What calls end with, and what closes the sections that hold them, in all formats of an arena.
 fn closing_markers(arena: &Arena) -> Vec<String> {
     let nodes = arena.nodes();
-    let (mut calls, mut ends) = (vec![false; nodes.len()], vec![false; nodes.len()]);
+    let mut ends = vec![false; nodes.len()];
     for (id, node) in nodes.iter().enumerate() {
         let rule = if let Expr::Ref(name) = node { arena.rule_named(name) } else { None };
-        let within = |found: &[bool]| node.children().chain(rule).any(|child| found[child.index()]);
-        calls[id] = within(&calls) || matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolOpen.into());
-        ends[id] = within(&ends) || matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolClose.into());
+        let within = node.children().chain(rule).any(|child| ends[child.index()]);
+        ends[id] = within || matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolClose.into());
     }
     let mut found: Vec<ExprId> = Vec::new();
     for node in nodes {
         match node {
             Expr::Tag(tag, child) if *tag == Tag::ToolClose.into() => found.push(*child),
             Expr::Sequence(children) => {
-                let behind = children.iter().skip_while(|child| !ends[child.index()]).skip(1);
-                found.extend(behind.filter(|child| !calls[child.index()]));
+                let last = children.iter().rposition(|child| ends[child.index()]);
+                found.extend(last.map_or(&[][..], |last| &children[last + 1..]));
             }
             _ => {}
         }

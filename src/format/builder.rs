@@ -122,6 +122,13 @@ impl FormatBuilder {
         }
     }
 
+    /// The name of one of these tools.
+    pub fn listed_tool_name(&self, tools: &[Tool]) -> ExprId {
+        let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        names.sort_unstable_by_key(|name| std::cmp::Reverse(name.len()));
+        self.choice(names.into_iter().map(|name| self.tool_name(name)))
+    }
+
     /// A call's name, whatever it is.
     pub fn any_tool_name(&self) -> ExprId {
         self.whole(Tag::ToolName, self.any_name())

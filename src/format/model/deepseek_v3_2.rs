@@ -187,7 +187,7 @@ fn marker(p: &FormatBuilder, text: &str) -> ExprId {
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec, block: &[String; 2]) -> ExprId {
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.choice([p.any_tool(spec, |tool| call(p, tool)), p.tolerated(other_call(p, spec))]);
     let more = if spec.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let other = other_block(block).map(|text| p.tolerated(marker(p, &text)));
     let none = p.tolerated(p.empty());
@@ -198,8 +198,8 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec, block: &[String; 2]) -> ExprId {
 }
 
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
-    let open = |end: ExprId| p.tool_open(p.sequence([marker(p, INVOKE[0]), p.tool_name(&tool.name), end]));
-    let close = p.tool_close(marker(p, INVOKE[1]));
+    let open = |end: ExprId| p.tool_open(p.sequence([p.literal(INVOKE[0]), p.tool_name(&tool.name), end]));
+    let close = p.tool_close(p.literal(INVOKE[1]));
     let one_by_one = arguments(p, tool, |member| argument(p, member));
     // Models also write the arguments as one JSON object, or close the tag at once where there are none.
     let whole = p.tolerated(p.sequence([p.space(), p.and(p.exact("{")), p.json_args(tool)]));
@@ -209,16 +209,35 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     p.choice([all, p.tolerated(empty)])
 }
 
+/// A call with the token's bars in another spelling. Attributes say how its values are written.
+fn other_call(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
+    let others = |text: &str| {
+        let [_, doubled, ascii] = spellings(text);
+        p.choice([p.literal(doubled), p.literal(ascii)])
+    };
+    let name = p.sequence([others(INVOKE[0]), p.listed_tool_name(spec.tools()), p.literal("\">")]);
+    let open = |is_text: bool| {
+        let attribute = p.literal(format!("\" string=\"{is_text}\">"));
+        p.atomic(p.sequence([others(PARAMETER[0]), p.arg_name(FormatBuilder::ANY), attribute]))
+    };
+    let close = p.arg_close(others(PARAMETER[1]));
+    let text = p.sequence([p.arg_text(p.until_any(spellings(PARAMETER[1]))), close]);
+    let json = p.sequence([p.arg_json(p.json()), p.space(), close]);
+    let one = p.choice([p.sequence([open(true), text]), p.sequence([open(false), json_or_text(p, json, text)])]);
+    let all = p.many(p.sequence([p.space(), one]));
+    p.sequence([p.atomic(p.tool_open(name)), all, p.space(), p.tool_close(others(INVOKE[1]))])
+}
+
 /// The attribute says how the value is written, whatever the schema would have it be.
 fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     let schema =
         |value, kind: &str, raw| p.schema(value, format!("{}-{kind}", member.rule), member.schema.clone(), raw);
     let open = |is_text: bool| {
         let attribute = format!("\" string=\"{is_text}\">");
-        p.atomic(p.sequence([marker(p, PARAMETER[0]), p.arg_name(member.name), p.literal(attribute)]))
+        p.atomic(p.sequence([p.literal(PARAMETER[0]), p.arg_name(member.name), p.literal(attribute)]))
     };
-    let close = p.arg_close(marker(p, PARAMETER[1]));
-    let text = p.until_any(spellings(PARAMETER[1]));
+    let close = p.arg_close(p.literal(PARAMETER[1]));
+    let text = p.until(PARAMETER[1]);
     let any_text = p.sequence([p.arg_text(text), close]);
     let text = if member.types().has(Types::STRING) {
         p.excluding(p.sequence([p.arg_text(text), close]), [PARAMETER[1]])

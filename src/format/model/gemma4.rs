@@ -167,13 +167,14 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
 
 /// The braces around the arguments show with the name and with the end of the call.
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
-    let brace = p.choice([p.literal("{"), p.tolerated(p.literal("("))]);
     // The name twice.
     let again = Some(&tool.name).filter(|name| !FormatBuilder::is_any(name)).map(|name| p.literal(format!(":{name}")));
     let again = again.map_or_else(|| p.empty(), |again| p.tolerated(p.optional(again)));
-    let open = p.tool_open(p.sequence([p.tool_name(&tool.name), again, p.and(brace)]));
-    let close = p.tool_close(p.choice([p.literal("}"), p.tolerated(p.literal(")"))]));
-    p.sequence([open, brace, listed(p, p.reference("gemma4-member"), close)])
+    let open = p.tool_open(p.sequence([p.tool_name(&tool.name), again, p.and(p.one_of(&[('{', '{'), ('(', '(')]))]));
+    let between = |left: &str, right: &str| {
+        p.sequence([p.literal(left), listed(p, p.reference("gemma4-member"), p.tool_close(p.literal(right)))])
+    };
+    p.sequence([open, p.choice([between("{", "}"), p.tolerated(between("(", ")"))])])
 }
 
 /// Rules for members and values. Keys have no quotes, texts have the token for one at either end; models also write both as JSON or
@@ -185,8 +186,8 @@ fn notation(p: &FormatBuilder) {
     let inside = p.none_of(&[(':', ':'), ('=', '='), ('}', '}')]);
     let run = p.until_any([":", "=", "}", " ", "\n", "\t"]);
     let key = p.key(p.sequence([run, p.many(p.sequence([p.not(end), inside, run]))]));
-    let quoted = p.sequence([p.exact("\""), p.key(p.string_body(b'"')), p.exact("\"")]);
-    let key = p.choice([p.tolerated(quoted), key]);
+    let quoted = p.sequence([p.exact("\""), p.key(p.string_body(b'"')), p.exact("\""), p.and(end)]);
+    let key = p.choice([p.tolerated(p.atomic(quoted)), key]);
     p.rule("gemma4-member", p.sequence([key, p.space(), colon, p.space(), p.reference("gemma4-value")]));
     // Its first character tells a text from other values.
     let start = p.sequence([p.and(p.literal("<")), p.arg_text(p.empty()), p.literal(QUOTE)]);

@@ -71,7 +71,7 @@ fn output(spec: &FormatSpec) -> Arena {
 
 /// The section of the calls. The model may leave its markers out.
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.choice([p.tolerated(near(p, spec)), p.any_tool(spec, |tool| call(p, tool))]);
     let one = p.sequence([p.literal(CALL_START), each, p.space()]);
     let many = p.repeat(one, 1, (!spec.parallel()).then_some(1));
     let [other_start, other_end] = OTHER_SECTION.map(|marker| p.tolerated(p.literal(marker)));
@@ -86,15 +86,16 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let number = p.some(p.one_of(&[('0', '9')]));
     let id = p.sequence([p.literal("functions."), p.tool_name(&tool.name), p.literal(":"), number]);
-    let id = if FormatBuilder::is_any(&tool.name) { id } else { p.choice([p.tolerated(near(p, tool)), id]) };
     let open = p.tool_open(p.sequence([p.tool_id(id), p.literal(ARGUMENTS)]));
     p.sequence([open, p.tolerated(p.space()), p.json_args(tool), p.tool_close(p.optional(p.literal(CALL_END)))])
 }
 
-/// An id as models that do not keep to the form write it: `functions_f_0`, `functionsf0`.
-fn near(p: &FormatBuilder, tool: &Tool) -> ExprId {
+/// A call whose id does not keep to the form: `functions_f_0`, `functionsf0`. The name of one that does shows as soon as it is there.
+fn near(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let joint = || p.optional(p.one_of(&[('_', '_'), (':', ':')]));
     let number = p.many(p.one_of(&[('0', '9')]));
-    // The name of an id in its form shows as soon as it is there.
-    p.sequence([p.not(p.exact("functions.")), p.exact("functions"), joint(), p.tool_name(&tool.name), joint(), number])
+    let id = p.sequence([p.exact("functions"), joint(), p.listed_tool_name(spec.tools()), joint(), number]);
+    let open = p.tool_open(p.sequence([p.tool_id(id), p.literal(ARGUMENTS)]));
+    let close = p.tool_close(p.optional(p.literal(CALL_END)));
+    p.sequence([p.not(p.exact("functions.")), open, p.space(), p.any_json_args(), close])
 }
