@@ -74,8 +74,10 @@ fn left_out(known: &Known, before: &[u8]) -> bool {
 
 /// Whether what stands here is a part of a special token's name: behind a call, that is markup.
 fn in_token(output: &[u8], at: usize) -> bool {
-    let before = output[..at].iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-    output[..at - before].ends_with(b"<|")
+    let before = String::from_utf8_lossy(&output[..at]);
+    let name = before.rsplit(|c: char| !c.is_alphanumeric() && !['_', '▁'].contains(&c)).next().unwrap_or_default();
+    let open = &before[..before.len() - name.len()];
+    open.ends_with("<|") || open.ends_with("<｜")
 }
 
 /// An output that fits or nearly fits, with canaries, and where they stand.
