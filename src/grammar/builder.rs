@@ -37,23 +37,37 @@ pub struct Fidelity {
 pub enum FidelityKind {
     /// The grammar allows more.
     Widened,
+    /// The grammar allows less.
+    Narrowed,
     /// The part could not be used at all, and something else stands for it.
     Refused,
 }
 
 impl FidelityKind {
-    /// `widened` or `refused`.
+    /// `widened`, `narrowed` or `refused`.
     pub fn name(self) -> &'static str {
         match self {
             FidelityKind::Widened => "widened",
+            FidelityKind::Narrowed => "narrowed",
             FidelityKind::Refused => "refused",
         }
     }
 }
 
+/// How schemas become rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// What the schema allows, as nearly as a grammar can.
+    #[default]
+    Faithful,
+    /// The text that llama.cpp makes of the schema.
+    LlamaCpp,
+}
+
 /// Collects rules. Each gets a name of its own; a rule that is there already, under that name, is used again.
 #[derive(Clone, Debug)]
 pub struct Builder {
+    pub(super) style: Style,
     rules: BTreeMap<SmolStr, Entry>,
     /// The texts of rules, those of removed ones, too.
     texts: String,
@@ -97,9 +111,14 @@ impl Default for Builder {
 impl Builder {
     /// With the rule `space`, the blanks that may stand between the parts of a JSON value.
     pub fn new() -> Self {
+        Builder::with_style(Style::default())
+    }
+
+    /// [`Builder::new`] for schemas in the given style.
+    pub fn with_style(style: Style) -> Self {
         let texts = String::with_capacity(2048);
         let (rules, numbered, journal, report, references) = Default::default();
-        let mut builder = Builder { rules, texts, numbered, journal, report, references, strange: 0 };
+        let mut builder = Builder { style, rules, texts, numbered, journal, report, references, strange: 0 };
         builder.add(&SmolStr::new_static(primitive::SPACE), primitive::space());
         builder
     }

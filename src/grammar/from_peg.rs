@@ -12,6 +12,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::automaton::Automaton;
 use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use super::class::{class, one_of, string_character};
+use super::faithful::Undeclared;
 use super::nothing::{Nothing, may_be_string, written};
 use super::rule::Rule;
 use crate::limits;
@@ -263,7 +264,7 @@ impl<'a> Lowering<'a> {
     fn schema(&mut self, value: &Annotated) -> Rule {
         let Annotated { name, schema: SchemaRef { document, pointer }, child, .. } = value;
         let found = document.pointer(pointer).unwrap_or(&Value::Null);
-        match self.rules.add_schema_within(name, found, document) {
+        match self.rules.add_schema_within(name, found, document, Undeclared::Allowed) {
             Ok(rule) => Rule::Reference(rule),
             Err(error) => {
                 self.rules.note(Fidelity {

@@ -5,6 +5,7 @@ mod automaton;
 mod builder;
 mod check;
 mod class;
+mod faithful;
 mod fit;
 mod from_peg;
 mod gbnf;
@@ -18,6 +19,7 @@ mod number;
 mod pattern;
 pub(crate) mod pointer;
 mod primitive;
+mod regular;
 mod resolve;
 mod rule;
 pub mod schema;
@@ -25,8 +27,9 @@ mod tool;
 pub mod valid;
 mod walk;
 
-pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
+pub use builder::{Builder, Fidelity, FidelityKind, Grammar, Style};
 pub use check::Recogniser;
+pub use faithful::Undeclared;
 pub use from_peg::from_arena;
 pub use rule::{Bounds, Pad, Rule, spelled};
 pub use walk::Walk;
@@ -35,7 +38,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 
-/// The grammar of the JSON values that a schema allows, compact or pretty, with llama.cpp's text.
+/// The grammar of the JSON values that a schema allows, compact or pretty.
 ///
 /// ```
 /// let schema = serde_json::json!({"type": "integer", "minimum": 0, "maximum": 23});
@@ -45,7 +48,12 @@ use crate::error::Result;
 /// # Ok::<(), chatparse::Error>(())
 /// ```
 pub fn from_json_schema(schema: &Value) -> Result<Grammar> {
-    let mut builder = Builder::new();
+    from_json_schema_as(schema, Style::default())
+}
+
+/// [`from_json_schema`] in the given style.
+pub fn from_json_schema_as(schema: &Value, style: Style) -> Result<Grammar> {
+    let mut builder = Builder::with_style(style);
     builder.add_schema("", schema)?;
     Ok(builder.finish())
 }

@@ -1,5 +1,6 @@
 //! The rules that schemas share: `string`, `value`, `date` and so on.
 
+use super::builder::Style;
 use super::rule::{Pad, Rule};
 
 /// The rule that every grammar has.
@@ -13,13 +14,14 @@ pub(super) struct Primitive {
 }
 
 /// The shared rule of that name.
-pub(super) fn find(name: &str) -> Option<&'static Primitive> {
-    PRIMITIVES.iter().find(|primitive| primitive.name == name)
+pub(super) fn find(name: &str, style: Style) -> Option<&'static Primitive> {
+    let own: &[Primitive] = if style == Style::Faithful { FAITHFUL } else { &[] };
+    own.iter().chain(PRIMITIVES).find(|primitive| primitive.name == name)
 }
 
 /// Whether only a shared rule, or the top, may have this name.
 pub(super) fn is_reserved(name: &str) -> bool {
-    name == "root" || find(name).is_some()
+    name == "root" || find(name, Style::LlamaCpp).is_some()
 }
 
 const PRIMITIVES: &[Primitive] = &[
@@ -42,6 +44,31 @@ const PRIMITIVES: &[Primitive] = &[
     Primitive { name: "time-string", body: || quoted(rule("time")), needs: &["time"] },
     Primitive { name: "date-time-string", body: || quoted(rule("date-time")), needs: &["date-time"] },
 ];
+
+/// Those that differ where a rule allows all of JSON: digits without end, a solidus with a backslash.
+const FAITHFUL: &[Primitive] = &[
+    Primitive { name: "integer", body: || Rule::sequence(any_integer()), needs: &[] },
+    Primitive { name: "number", body: any_number, needs: &[] },
+    Primitive { name: "char", body: any_char, needs: &[] },
+];
+
+fn any_integer() -> [Rule; 2] {
+    let from_1 = Rule::sequence([class("[1-9]"), class("[0-9]").repeat(0, None)]);
+    [text("-").optional(), Rule::choice([text("0"), from_1]).group()]
+}
+
+fn any_number() -> Rule {
+    let digits = || class("[0-9]").repeat(1, None);
+    let decimals = Rule::sequence([text("."), digits()]).group().optional();
+    let exponent = Rule::sequence([class("[eE]"), class("[-+]").optional(), digits()]).group().optional();
+    Rule::sequence(any_integer().into_iter().chain([decimals, exponent]))
+}
+
+fn any_char() -> Rule {
+    let hex = Rule::sequence([text("u"), class("[0-9a-fA-F]").times(4, Some(4))]);
+    let escape = Rule::choice([class(r#"["\\/bfnrt]"#), hex]).group();
+    Rule::choice([class(r#"[^"\\\x00-\x1F]"#), Rule::sequence([text("\\"), escape])])
+}
 
 /// A body between the quotes of a JSON string.
 pub(super) fn quoted(body: Rule) -> Rule {

@@ -5,7 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::builder::{Builder, Fidelity, FidelityKind, clean};
+use super::builder::{Builder, Fidelity, FidelityKind, Style, clean};
+use super::faithful::{self, Undeclared};
 use super::lower::Lowering;
 use super::rule::Rule;
 use super::{primitive, resolve, schema};
@@ -16,13 +17,22 @@ impl Builder {
     /// Adds the rules of a JSON schema and returns the name of the one to refer to. `name` `""` or `"root"` makes it the top.
     /// Schemas may be added under one name and have equal `$ref`s; each gets rules of its own.
     pub fn add_schema(&mut self, name: &str, schema: &Value) -> Result<SmolStr> {
-        self.add_schema_within(name, schema, schema)
+        self.add_schema_within(name, schema, schema, Undeclared::Allowed)
     }
 
     /// [`Builder::add_schema`] for a part of a larger schema: its `$ref`s lead into `root`.
-    pub fn add_schema_within(&mut self, name: &str, schema: &Value, root: &Value) -> Result<SmolStr> {
+    pub fn add_schema_within(
+        &mut self,
+        name: &str,
+        schema: &Value,
+        root: &Value,
+        undeclared: Undeclared,
+    ) -> Result<SmolStr> {
         let mark = self.mark();
-        let added = self.try_schema(name, schema, root);
+        let added = match self.style {
+            Style::Faithful => self.try_faithful(name, schema, root, undeclared),
+            Style::LlamaCpp => self.try_schema(name, schema, root),
+        };
         if added.is_err() {
             self.undo(mark);
         }
@@ -37,7 +47,8 @@ impl Builder {
             self.refuse(name, format!("the parameters are {kind}; the tool is taken to have none"));
         }
         let none = schema::no_parameters();
-        match self.add_schema(name, if schema::has_parameters(given) { given } else { &none }) {
+        let schema = if schema::has_parameters(given) { given } else { &none };
+        match self.add_schema_within(name, schema, schema, Undeclared::LeftOut) {
             Ok(added) => added,
             Err(error) => {
                 self.refuse(name, format!("{error}; any object is allowed"));
@@ -49,7 +60,7 @@ impl Builder {
     /// The shared rule of that name, with all that it needs.
     pub(super) fn share(&mut self, name: &'static str) -> SmolStr {
         if !self.has_rule(name)
-            && let Some(shared) = primitive::find(name)
+            && let Some(shared) = primitive::find(name, self.style)
         {
             self.add(&SmolStr::new_static(name), (shared.body)());
             self.share_all(shared.needs);
@@ -59,7 +70,7 @@ impl Builder {
 
     /// The body of a shared rule, for a rule of another name.
     pub(super) fn unshared(&mut self, name: &'static str) -> Rule {
-        match primitive::find(name) {
+        match primitive::find(name, self.style) {
             Some(shared) => {
                 self.share_all(shared.needs);
                 (shared.body)()
@@ -76,6 +87,19 @@ impl Builder {
 
     fn refuse(&mut self, name: &str, message: String) {
         self.note(Fidelity { schema: name.to_owned(), pointer: "#".to_owned(), kind: FidelityKind::Refused, message });
+    }
+
+    fn try_faithful(
+        &mut self,
+        name: &str,
+        schema: &Value,
+        root: &Value,
+        undeclared: Undeclared,
+    ) -> Result<SmolStr> {
+        let name = if name == "root" { "" } else { name };
+        let (added, notes) = faithful::add(self, name, schema, root, undeclared)?;
+        notes.into_iter().for_each(|note| self.note(note));
+        Ok(added)
     }
 
     fn try_schema(&mut self, name: &str, schema: &Value, root: &Value) -> Result<SmolStr> {

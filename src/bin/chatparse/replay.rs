@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
 
+use chatparse::grammar::{Fidelity, Recogniser, Style};
 use chatparse::{
     ChatTemplate, DeltaKind, ErrorKind, Message, Params, Request, Status, Stream, TemplateOptions, grammar,
 };
@@ -92,8 +93,7 @@ fn result(line: &str, templates: &mut Templates) -> Value {
 
 fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Value>, String> {
     if let Some(schema) = scenario.get("schema") {
-        let grammar = grammar::from_json_schema(schema).map_err(|error| error.to_string())?;
-        return Ok(Map::from_iter([("grammar".to_owned(), grammar.text.into())]));
+        return of_schema(scenario, schema);
     }
     let template = templates.of(scenario)?;
     let request = Request::from_json(&scenario["request"]).map_err(|error| error.to_string())?;
@@ -110,6 +110,27 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
         let parses = outputs.iter().map(|output| parse(&params, output, timeline, strict));
         fields.insert("parses".into(), parses.collect());
     }
+    Ok(fields)
+}
+
+/// The grammar of a schema: llama.cpp's text, or with `faithful` ours, with its report; and which of `texts` it accepts.
+fn of_schema(scenario: &Value, schema: &Value) -> Result<Map<String, Value>, String> {
+    let faithful = scenario["faithful"] == true;
+    let style = if faithful { Style::Faithful } else { Style::LlamaCpp };
+    let grammar = grammar::from_json_schema_as(schema, style).map_err(|error| error.to_string())?;
+    let mut fields = Map::new();
+    if let Some(texts) = scenario["texts"].as_array() {
+        let recogniser = Recogniser::new(&grammar.text).map_err(|error| error.to_string())?;
+        let accepts = texts.iter().map(|text| Value::from(recogniser.accepts(text.as_str().unwrap_or_default())));
+        fields.insert("accepts".to_owned(), accepts.collect());
+    }
+    if faithful {
+        let entry = |entry: &Fidelity| {
+            json!({"kind": entry.kind.name(), "pointer": entry.pointer, "message": entry.message})
+        };
+        fields.insert("report".to_owned(), grammar.report.iter().map(entry).collect());
+    }
+    fields.insert("grammar".to_owned(), grammar.text.into());
     Ok(fields)
 }
 

@@ -48,6 +48,12 @@ pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
     report.found
 }
 
+/// Whether `schema` may allow `value`, as far as is certain. References lead into `root`.
+pub(super) fn allows(schema: &Value, root: &Value, value: &Value) -> bool {
+    let mut checker = Checker { root, steps: limits::VALID_STEPS, patterns: HashMap::new(), judging: HashSet::new() };
+    checker.judge(schema, value, 0, None) != No
+}
+
 type Fields = Map<String, Value>;
 
 struct Checker<'a> {

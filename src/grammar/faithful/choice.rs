@@ -1,0 +1,132 @@
+//! `anyOf` and `oneOf`.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+use smol_str::{SmolStr, format_smolstr};
+
+use super::all::All;
+use super::{Lowering, Undeclared, types};
+use crate::error::Result;
+use crate::grammar::builder::FidelityKind;
+use crate::grammar::rule::Rule;
+
+/// How many combinations of branches one place may have.
+const COMBINATIONS: usize = 256;
+/// How many branches are compared with each other.
+const COMPARED: usize = 64;
+
+impl<'a> Lowering<'_, 'a> {
+    /// The rule of schemas with choices between others; `None` where there are none.
+    pub(super) fn chosen(&mut self, all: &mut All<'a>, name: &SmolStr) -> Result<Option<Option<Rule>>> {
+        let mut combinations = 1_usize;
+        let mut kept = Vec::new();
+        for choice in std::mem::take(&mut all.choices) {
+            combinations = combinations.saturating_mul(choice.branches.len());
+            if combinations <= COMBINATIONS || kept.is_empty() {
+                kept.push(choice);
+            } else {
+                let message = "too many combinations of alternatives for a grammar; not followed".to_owned();
+                self.note(choice.part.place, choice.key, FidelityKind::Widened, message);
+            }
+        }
+        all.choices = kept;
+        let Some(choice) = all.choices.first().copied() else { return Ok(None) };
+        let mut rules: Vec<Rule> = Vec::new();
+        let mut branches: Vec<All<'a>> = Vec::new();
+        for number in 0..choice.branches.len() {
+            let chosen = all.chosen(&mut self.places, 0, number);
+            self.check_all(&chosen)?;
+            branches.push(chosen.clone());
+            let rule = self.rule(chosen, &format_smolstr!("{name}-{number}"))?;
+            rules.extend(rule.filter(|rule| !rules.contains(rule)));
+        }
+        if choice.key == "oneOf" && !self.are_disjoint(&branches)? {
+            let message = "a value may fit several of the alternatives".to_owned();
+            self.note(choice.part.place, choice.key, FidelityKind::Widened, message);
+        }
+        Ok(Some(match rules.len() {
+            0 => None,
+            1 => rules.pop(),
+            _ => Some(Rule::Choice(rules)),
+        }))
+    }
+
+    /// Whether no value can fit two of these, as far as types, listed values and properties tell.
+    fn are_disjoint(&self, branches: &[All<'a>]) -> Result<bool> {
+        let possible: Vec<&All<'a>> = branches.iter().filter(|branch| !branch.never).collect();
+        if possible.len() > COMPARED {
+            return Ok(false);
+        }
+        let marks: Vec<Marks> = possible.into_iter().map(|branch| self.marks(branch)).collect::<Result<_>>()?;
+        let pairs = marks.iter().enumerate().flat_map(|(i, one)| marks[i + 1..].iter().map(move |other| (one, other)));
+        Ok(pairs.into_iter().all(|(one, other)| one.excludes(other)))
+    }
+
+    fn marks(&self, all: &All<'a>) -> Result<Marks<'a>> {
+        let mut marks = Marks { types: self.types(all)?, ..Marks::default() };
+        for (_, fields) in all.fields() {
+            marks.values = both(marks.values, listed(fields.get("enum"), fields.get("const")));
+            if let Some(Value::Array(names)) = fields.get("required") {
+                marks.required.extend(names.iter().filter_map(Value::as_str));
+            }
+            let properties = fields.get("properties").and_then(Value::as_object);
+            for (name, schema) in properties.into_iter().flatten() {
+                let values = listed(schema.get("enum"), schema.get("const"));
+                let known = marks.properties.remove(name.as_str()).flatten();
+                marks.properties.insert(name, both(known, values));
+            }
+            let says = fields.get("additionalProperties").is_some();
+            marks.closed |= fields.get("additionalProperties") == Some(&Value::Bool(false));
+            marks.open |= says || properties.is_none() && fields.contains_key("patternProperties");
+        }
+        marks.closed |= self.undeclared == Undeclared::LeftOut && !marks.open && !marks.properties.is_empty();
+        Ok(marks)
+    }
+}
+
+/// Values as texts; `None`: not listed.
+type Listed = Option<HashSet<String>>;
+
+fn listed(values: Option<&Value>, value: Option<&Value>) -> Listed {
+    let all = values.and_then(Value::as_array).map(|values| values.iter().map(Value::to_string).collect());
+    both(all, value.map(|value| HashSet::from([value.to_string()])))
+}
+
+fn both(one: Listed, other: Listed) -> Listed {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.intersection(&other).cloned().collect()),
+        (one, other) => one.or(other),
+    }
+}
+
+/// By what values of one branch can be told from those of others.
+#[derive(Default)]
+struct Marks<'a> {
+    types: u8,
+    values: Listed,
+    required: HashSet<&'a str>,
+    properties: HashMap<&'a str, Listed>,
+    closed: bool,
+    open: bool,
+}
+
+impl Marks<'_> {
+    fn excludes(&self, other: &Marks) -> bool {
+        let apart = |one: &Listed, other: &Listed| match (one, other) {
+            (Some(one), Some(other)) => one.is_disjoint(other),
+            _ => false,
+        };
+        let told = |one: &Marks, other: &Marks| {
+            one.required.iter().any(|name| match (one.properties.get(name), other.properties.get(name)) {
+                (Some(mine), Some(theirs)) => other.required.contains(name) && apart(mine, theirs),
+                (_, None) => other.closed,
+                _ => false,
+            })
+        };
+        let only_objects = self.types & other.types & !types::OBJECT == 0;
+        self.types & other.types == 0
+            || apart(&self.values, &other.values)
+            || only_objects && (told(self, other) || told(other, self))
+    }
+}

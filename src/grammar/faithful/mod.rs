@@ -1,0 +1,455 @@
+//! Schemas to rules that allow what the schema allows, as nearly as a grammar can.
+//!
+//! `places` knows where schemas stand and where references lead, `all` takes schemas apart that must hold together, and this
+//! module and `object`, `array`, `text`, `values` make rules of them; `number` and `format` know numbers and formats. Every
+//! set of schemas gets one rule, however often it is met, so recursion ends, and what waits for its rule waits in a queue.
+
+mod all;
+mod array;
+mod choice;
+mod format;
+mod number;
+mod object;
+mod places;
+mod text;
+mod values;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
+
+use serde_json::Value;
+use smol_str::{SmolStr, format_smolstr};
+
+use self::all::{All, Key};
+use self::number::{Decimal, Range};
+use self::places::{Part, Place, Places};
+use super::builder::{Builder, Fidelity, FidelityKind, clean};
+use super::primitive;
+use super::regular::{self, Dfa, Spelling};
+use super::resolve::refused;
+use super::rule::Rule;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
+
+/// Whether objects have properties that their schema neither declares nor speaks of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Undeclared {
+    /// They may have, as the standard says.
+    #[default]
+    Allowed,
+    /// They have none, unless the schema says so; the report tells where. For a tool's parameters: models make arguments up.
+    LeftOut,
+}
+
+/// Adds the rules of `schema` and returns the one to refer to. References lead into `root`.
+pub(super) fn add(
+    builder: &mut Builder,
+    name: &str,
+    schema: &Value,
+    root: &Value,
+    undeclared: Undeclared,
+) -> Result<(SmolStr, Vec<Fidelity>)> {
+    let (places, first) = Places::new(schema, root);
+    let mut lowering = Lowering {
+        builder,
+        places,
+        schema: name,
+        root,
+        undeclared,
+        rules: HashMap::new(),
+        queue: VecDeque::new(),
+        patterns: HashMap::new(),
+        noted: HashSet::new(),
+        notes: Vec::new(),
+    };
+    let added = lowering.all(first, name)?;
+    Ok((added, lowering.notes))
+}
+
+/// The types that values have, as bits. Numbers are two types: with a fraction and without.
+mod types {
+    pub const NULL: u8 = 1;
+    pub const BOOLEAN: u8 = 2;
+    pub const INTEGER: u8 = 4;
+    pub const FRACTION: u8 = 8;
+    pub const NUMBER: u8 = INTEGER | FRACTION;
+    pub const STRING: u8 = 16;
+    pub const ARRAY: u8 = 32;
+    pub const OBJECT: u8 = 64;
+    pub const ALL: u8 = 127;
+
+    pub fn named(name: &str) -> Option<u8> {
+        Some(match name {
+            "null" => NULL,
+            "boolean" => BOOLEAN,
+            "integer" => INTEGER,
+            "number" => NUMBER,
+            "string" => STRING,
+            "array" => ARRAY,
+            "object" => OBJECT,
+            "any" => ALL,
+            _ => return None,
+        })
+    }
+}
+
+struct Lowering<'b, 'a> {
+    builder: &'b mut Builder,
+    places: Places<'a>,
+    /// What reports call the schema.
+    schema: &'b str,
+    root: &'a Value,
+    undeclared: Undeclared,
+    /// The rules of what was met.
+    rules: HashMap<Key, SmolStr>,
+    /// What has a name but no body yet.
+    queue: VecDeque<(All<'a>, SmolStr)>,
+    /// Patterns of property names as automata; `None`: too large, or not understood.
+    patterns: HashMap<&'a str, Option<Rc<Dfa>>>,
+    noted: HashSet<(String, String)>,
+    notes: Vec<Fidelity>,
+}
+
+impl<'a> Lowering<'_, 'a> {
+    /// Adds the rule `name` of a schema (`""`: the top) with all that it needs.
+    fn all(&mut self, first: Part<'a>, name: &str) -> Result<SmolStr> {
+        self.check(first)?;
+        let all = All::of(&mut self.places, [first]);
+        let rule_name = match name {
+            "" => SmolStr::new_static("root"),
+            name if primitive::is_reserved(&clean(&name.into())) => format_smolstr!("{name}-"),
+            name => name.into(),
+        };
+        let Some(rule) = self.rule(all, &rule_name)? else { return Err(refused("#", "nothing fits")) };
+        while let Some((all, name)) = self.queue.pop_front() {
+            if self.builder.bytes() > limits::GRAMMAR_BYTES || self.places.is_full() {
+                return Err(Error::new(ErrorKind::Limit, "the grammar of a JSON schema is too large"));
+            }
+            let body = self.body(all, &name)?.unwrap_or_else(nothing);
+            self.builder.fill(&name, body);
+        }
+        Ok(match rule {
+            Rule::Reference(reference) if reference == rule_name => reference,
+            rule => self.builder.add(&rule_name, rule),
+        })
+    }
+
+    /// The rule of schemas that must hold together, to stand inside others; `None`: nothing fits. `name` is for a rule of its own.
+    fn rule(&mut self, mut all: All<'a>, name: &str) -> Result<Option<Rule>> {
+        for part in std::mem::take(&mut all.lost) {
+            let reference = part.schema.get("$ref").and_then(Value::as_str).unwrap_or_default();
+            let message = format!("{reference:?} leads nowhere in this schema; any value is allowed");
+            self.note(part.place, "$ref", FidelityKind::Widened, message);
+        }
+        if all.never {
+            return Ok(None);
+        }
+        if let Some(rule) = self.shared(&all)? {
+            return Ok(rule);
+        }
+        let key = all.key();
+        if let Some(known) = self.rules.get(&key) {
+            return Ok(Some(Rule::Reference(known.clone())));
+        }
+        let name = self.builder.reserve(&name.into());
+        self.rules.insert(key, name.clone());
+        self.queue.push_back((all, name.clone()));
+        Ok(Some(Rule::Reference(name)))
+    }
+
+    /// The rule where it is one that many schemas share, or is known to be impossible.
+    fn shared(&mut self, all: &All<'a>) -> Result<Option<Option<Rule>>> {
+        let types = self.types(all)?;
+        if types == 0 {
+            return Ok(Some(None));
+        }
+        if !all.choices.is_empty() || all.fields().any(|(_, fields)| fields.contains_key("enum") || fields.contains_key("const")) {
+            return Ok(None);
+        }
+        let has = |keys: &[&str]| all.fields().any(|(_, fields)| keys.iter().any(|key| fields.contains_key(*key)));
+        let constrained = has(&["not", "if"])
+            || types & types::NUMBER != 0 && has(NUMBERS)
+            || types & types::STRING != 0 && has(STRINGS)
+            || types & types::ARRAY != 0 && has(ARRAYS)
+            || types & types::OBJECT != 0 && has(OBJECTS);
+        if constrained {
+            return Ok(None);
+        }
+        let name = match types {
+            types::ALL => "value",
+            types::NULL => "null",
+            types::BOOLEAN => "boolean",
+            types::INTEGER => "integer",
+            types::NUMBER => "number",
+            types::STRING => "string",
+            types::ARRAY => "array",
+            types::OBJECT => "object",
+            _ => return Ok(None),
+        };
+        Ok(Some(Some(Rule::Reference(self.builder.share(name)))))
+    }
+
+    /// The types that all parts allow.
+    fn types(&self, all: &All<'a>) -> Result<u8> {
+        let mut allowed = types::ALL;
+        for (part, fields) in all.fields() {
+            let Some(given) = fields.get("type") else { continue };
+            let of = |name: &Value| name.as_str().and_then(types::named);
+            let mut own = match given {
+                Value::Array(names) => names.iter().filter_map(of).fold(0, |all, one| all | one),
+                Value::Null => types::ALL,
+                name => match of(name) {
+                    Some(own) => own,
+                    None => return Err(refused(&self.places.pointer(part.place), "type must be the name of a type, or an array of names")),
+                },
+            };
+            if fields.get("nullable") == Some(&Value::Bool(true)) {
+                own |= types::NULL;
+            }
+            allowed &= own;
+        }
+        for (_, not) in all.values("not") {
+            allowed &= !excluded_types(not);
+        }
+        Ok(allowed)
+    }
+
+    /// The body of a rule; `None`: nothing fits after all.
+    fn body(&mut self, mut all: All<'a>, name: &SmolStr) -> Result<Option<Rule>> {
+        self.check_all(&all)?;
+        if let Some(rule) = self.chosen(&mut all, name)? {
+            return Ok(rule);
+        }
+        let types = self.types(&all)?;
+        if let Some(rule) = self.values(&all, types, name) {
+            return Ok(rule);
+        }
+        self.left_out(&all, types);
+        let mut branches = Vec::new();
+        for (one, shared) in [(types::NULL, "null"), (types::BOOLEAN, "boolean")] {
+            if types & one != 0 {
+                branches.push(Rule::Reference(self.builder.share(shared)));
+            }
+        }
+        if types & types::NUMBER != 0 {
+            branches.extend(self.number(&all, types, name));
+        }
+        if types & types::STRING != 0 {
+            branches.extend(self.string(&all, name)?);
+        }
+        if types & types::ARRAY != 0 {
+            branches.extend(self.array(&all, name)?);
+        }
+        if types & types::OBJECT != 0 {
+            branches.extend(self.object(&all, name)?);
+        }
+        Ok(match branches.len() {
+            0 => None,
+            1 => branches.pop(),
+            _ => Some(Rule::Choice(branches.into_iter().map(inside_choice).collect())),
+        })
+    }
+
+    fn number(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Rule> {
+        let mut range = Range { whole: types & types::FRACTION == 0, ..Range::default() };
+        for (part, fields) in all.fields() {
+            let bound = |key: &str| fields.get(key).and_then(Value::as_number).and_then(Decimal::of);
+            // Up to draft 4 this said whether the other bound is one of the numbers.
+            let open = |key: &str| fields.get(key) == Some(&Value::Bool(true));
+            bound("minimum").into_iter().for_each(|min| range.at_least((min, !open("exclusiveMinimum"))));
+            bound("maximum").into_iter().for_each(|max| range.at_most((max, !open("exclusiveMaximum"))));
+            bound("exclusiveMinimum").into_iter().for_each(|min| range.at_least((min, false)));
+            bound("exclusiveMaximum").into_iter().for_each(|max| range.at_most((max, false)));
+            range.multiple_of.extend(bound("multipleOf"));
+            for key in NUMBERS {
+                if fields.get(*key).and_then(Value::as_number).is_some_and(|number| Decimal::of(number).is_none()) {
+                    self.note(part.place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned());
+                }
+            }
+        }
+        if range.is_free() {
+            let shared = if range.whole { "integer" } else { "number" };
+            return Some(Rule::Reference(self.builder.share(shared)));
+        }
+        let mut dfa = range.automaton(AUTOMATON);
+        if dfa.is_none() && !range.multiple_of.is_empty() {
+            range.multiple_of.clear();
+            for (part, _) in all.values("multipleOf") {
+                self.note(part.place, "multipleOf", FidelityKind::Widened, "not followed by the grammar".to_owned());
+            }
+            dfa = range.automaton(AUTOMATON);
+        }
+        let exponents = range.has_exponent() || range.whole;
+        if let (false, Some((part, _))) = (exponents, all.fields().find(|(_, fields)| NUMBERS.iter().any(|key| fields.contains_key(*key)))) {
+            self.note(part.place, "", FidelityKind::Narrowed, "a number within bounds is written without an exponent".to_owned());
+        }
+        match dfa {
+            Some(dfa) if dfa.accepts_nothing() => None,
+            Some(dfa) => Some(regular::of_automaton(self.builder, name, &dfa, Spelling::Plain)),
+            None => {
+                let shared = if range.whole { "integer" } else { "number" };
+                if let Some((part, _)) = all.fields().next() {
+                    self.note(part.place, "", FidelityKind::Widened, "the bounds are too large for a grammar".to_owned());
+                }
+                Some(Rule::Reference(self.builder.share(shared)))
+            }
+        }
+    }
+
+    /// Notes the keywords that no rule follows.
+    fn left_out(&mut self, all: &All<'a>, types: u8) {
+        let parts: Vec<_> = all.fields().collect();
+        for (part, fields) in parts {
+            let of_arrays: &[&str] = if types & types::ARRAY != 0 { &["unevaluatedItems"] } else { &[] };
+            let of_objects: &[&str] = if types & types::OBJECT != 0 {
+                &["dependencies", "dependentRequired", "dependentSchemas", "unevaluatedProperties"]
+            } else {
+                &[]
+            };
+            for key in of_arrays.iter().chain(of_objects).chain(&["if", "$dynamicRef", "$recursiveRef"]) {
+                let empty = |value: &Value| {
+                    *value == Value::Bool(true) || value.as_object().is_some_and(|fields| fields.is_empty())
+                };
+                if fields.get(*key).is_some_and(|value| !empty(value)) {
+                    self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
+                }
+            }
+            if let Some(not) = fields.get("not")
+                && !self.is_followed(not, types)
+            {
+                self.note(part.place, "not", FidelityKind::Widened, "not followed by the grammar".to_owned());
+            }
+        }
+    }
+
+    /// Whether all that `not` excludes is left out.
+    fn is_followed(&self, not: &Value, types: u8) -> bool {
+        let Some(fields) = not.as_object() else { return true };
+        let only = |keys: &[&str]| fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()));
+        only(&["type"]) && excluded_types(not) != 0
+            || only(&["required"]) && types & !types::OBJECT == 0 && forbidden(not).is_some()
+            || only(&["enum", "const", "type"]) && types & !types::STRING == 0 && values::excluded(not).is_some()
+    }
+
+    fn note(&mut self, place: Place, key: &str, kind: FidelityKind, message: String) {
+        let pointer = self.places.pointer(place);
+        let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
+        // A place may be met several times.
+        if self.noted.insert((pointer.clone(), message.clone())) {
+            self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
+        }
+    }
+
+    fn check_all(&self, all: &All<'a>) -> Result<()> {
+        all.parts.iter().try_for_each(|part| self.check(*part))
+    }
+
+    /// Refuses keywords whose values cannot be what they must be.
+    fn check(&self, part: Part<'a>) -> Result<()> {
+        let error = |message: String| Err(refused(&self.places.pointer(part.place), &message));
+        let fields = match part.schema {
+            Value::Bool(_) => return Ok(()),
+            Value::Object(fields) => fields,
+            _ => return error("a schema must be an object".to_owned()),
+        };
+        for (key, value) in fields {
+            let (fits, what) = match key.as_str() {
+                "$ref" | "pattern" | "format" => (value.is_string(), "a string"),
+                "properties" | "patternProperties" => (value.is_object(), "an object of schemas"),
+                "anyOf" | "oneOf" | "allOf" => {
+                    (value.as_array().is_some_and(|list| !list.is_empty()), "an array with at least one schema")
+                }
+                "enum" => (value.as_array().is_some_and(|list| !list.is_empty()), "an array with at least one value"),
+                "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
+                    let whole = |number: f64| number >= 0.0 && number.fract() == 0.0;
+                    (value.as_f64().is_some_and(whole), "a whole number that is not negative")
+                }
+                "minimum" | "maximum" | "multipleOf" => (value.is_number(), "a number"),
+                "exclusiveMinimum" | "exclusiveMaximum" => (value.is_number() || value.is_boolean(), "a number"),
+                "additionalProperties" => (value.is_object() || value.is_boolean(), "a boolean or a schema"),
+                _ => continue,
+            };
+            if !fits {
+                return error(format!("{key} must be {what}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// States of an automaton that becomes rules.
+const AUTOMATON: usize = 2_000;
+
+const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+const STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
+const ARRAYS: &[&str] =
+    &["items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems", "contains", "unevaluatedItems"];
+const OBJECTS: &[&str] = &[
+    "properties",
+    "required",
+    "additionalProperties",
+    "minProperties",
+    "maxProperties",
+    "patternProperties",
+    "propertyNames",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "unevaluatedProperties",
+];
+const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
+
+/// A size that a keyword gives, the largest or smallest of several.
+fn counted<'a>(all: &All<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> Option<u64> {
+    let count = |value: &Value| value.as_u64().or_else(|| value.as_f64().map(|number| number as u64));
+    all.values(key).filter_map(|(_, value)| count(value)).reduce(pick)
+}
+
+/// The types that a `not` takes away.
+fn excluded_types(not: &Value) -> u8 {
+    match not {
+        Value::Bool(true) => types::ALL,
+        Value::Object(fields) if fields.is_empty() => types::ALL,
+        Value::Object(fields) if fields.keys().all(|key| key == "type" || ANNOTATIONS.contains(&key.as_str())) => {
+            let of = |name: &Value| name.as_str().and_then(types::named);
+            match fields.get("type") {
+                Some(Value::Array(names)) => names.iter().filter_map(of).fold(0, |all, one| all | one),
+                Some(name) => of(name).unwrap_or(0),
+                None => types::ALL,
+            }
+        }
+        _ => 0,
+    }
+}
+
+/// The property that a `not` takes away.
+fn forbidden(not: &Value) -> Option<&str> {
+    match not.get("required")?.as_array()?.as_slice() {
+        [name] => name.as_str(),
+        _ => None,
+    }
+}
+
+/// What no text fits.
+fn nothing() -> Rule {
+    Rule::class("[^\\x00-\\U0010FFFF]")
+}
+
+fn space() -> Rule {
+    Rule::Reference(SmolStr::new_static(primitive::SPACE))
+}
+
+fn comma() -> Rule {
+    Rule::sequence([Rule::literal(","), space()])
+}
+
+/// A name below another.
+fn below(name: &str, part: &str) -> SmolStr {
+    let below = if name == "root" { clean(&part.into()) } else { clean(&format_smolstr!("{name}-{part}")) };
+    if below.is_empty() || primitive::is_reserved(&below) { format_smolstr!("{below}-") } else { below }
+}
+
+/// A branch of a choice; one that is a choice itself needs parentheses.
+fn inside_choice(rule: Rule) -> Rule {
+    if matches!(rule, Rule::Choice(_)) { rule.group() } else { rule }
+}

@@ -1,0 +1,402 @@
+//! Objects.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use serde_json::Value;
+use smol_str::{SmolStr, format_smolstr};
+
+use super::all::All;
+use super::array::listed;
+use super::places::Part;
+use super::{AUTOMATON, Lowering, Undeclared, below, comma, counted, forbidden, space};
+use crate::error::Result;
+use crate::grammar::builder::FidelityKind;
+use crate::grammar::primitive::quoted;
+use crate::grammar::regular::{self, Dfa, Pattern, Spelling};
+use crate::grammar::rule::Rule;
+use crate::grammar::valid;
+use crate::json_string::quoted as as_json;
+
+/// States of a count of properties that become rules.
+const COUNTED: u64 = 2_000;
+
+/// A property that has a place of its own.
+struct Declared {
+    pair: Rule,
+    required: bool,
+}
+
+impl<'a> Lowering<'_, 'a> {
+    /// The rule of objects; `None`: nothing fits.
+    pub(super) fn object(&mut self, all: &All<'a>, name: &SmolStr) -> Result<Option<Rule>> {
+        let required: Vec<&'a str> = unique(all.values("required").flat_map(|(_, names)| strings(names)));
+        let spoken = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
+        let names = unique(spoken.map(|(name, _)| name.as_str()).chain(required.iter().copied()));
+        let is_required: HashSet<&str> = required.into_iter().collect();
+        let taken: HashSet<&str> = all.values("not").filter_map(|(_, not)| forbidden(not)).collect();
+        let closed = self.is_closed(all);
+        let mut declared = Vec::new();
+        for property in &names {
+            let mut schemas = self.schemas_of(all, property);
+            schemas.never |= taken.contains(property) || !self.may_be_named(all, property);
+            schemas.never |= closed && schemas.unspoken && !is_required.contains(property);
+            let value = All { never: schemas.never, ..All::of(&mut self.places, schemas.parts) };
+            let value = if schemas.never { None } else { self.rule(value, &below(name, property))? };
+            let required = is_required.contains(property);
+            match value {
+                None if required => return Ok(None),
+                None => {}
+                Some(value) => {
+                    let pair = [Rule::Literal(as_json(property)), space(), Rule::literal(":"), space(), value];
+                    declared.push((property, Declared { pair: Rule::sequence(pair), required }));
+                }
+            }
+        }
+        let others = if closed { None } else { self.others(all, &names, name)? };
+        let is_open = others.is_some();
+        if declared.len() > 1 || is_open && !declared.is_empty() {
+            self.note_order(all, is_open);
+        }
+        // Written twice, a pair needs a name.
+        let first_required = declared.iter().position(|(_, one)| one.required).unwrap_or(declared.len());
+        let min = counted(all, "minProperties", u64::max).unwrap_or(0);
+        let max = counted(all, "maxProperties", u64::min);
+        if max.is_some_and(|max| max < min) {
+            return Ok(None);
+        }
+        let counts = self.counts(all, &declared, is_open, min, max);
+        let mut properties = Vec::with_capacity(declared.len());
+        for (index, (property, one)) in declared.into_iter().enumerate() {
+            let once = counts.is_none() && (index > first_required || index == 0);
+            let named = format_smolstr!("{}-kv", below(name, property));
+            let pair = if once { one.pair } else { Rule::Reference(self.builder.add(&named, one.pair)) };
+            properties.push(Declared { pair, ..one });
+        }
+        let inside = match (properties.is_empty(), others, counts) {
+            (true, None, _) if min > 0 => return Ok(None),
+            (true, None, _) => Rule::Empty,
+            (true, Some(others), _) => listed(others, min, max),
+            (false, others, Some((min, max))) => match self.counted_members(&properties, others, min, max, name) {
+                Some(members) => members,
+                None => return Ok(None),
+            },
+            (false, others, None) => self.members(&properties, others, min > 0, name),
+        };
+        let parts = [Rule::literal("{"), space(), inside, space(), Rule::literal("}")];
+        let empty = parts[2] == Rule::Empty;
+        let parts = parts.into_iter().enumerate().filter(|(i, _)| !(empty && (2..=3).contains(i)));
+        Ok(Some(Rule::Sequence(parts.map(|(_, part)| part).collect())))
+    }
+
+    /// Whether properties that nobody speaks of are left out though the schema does not say so.
+    fn is_closed(&mut self, all: &All<'a>) -> bool {
+        let says = |key: &'static str| all.values(key).next().is_some();
+        let closed = self.undeclared == Undeclared::LeftOut
+            && says("properties")
+            && !says("additionalProperties")
+            && !says("unevaluatedProperties")
+            && !says("patternProperties");
+        if closed && let Some((part, _)) = all.values("properties").next() {
+            let message = "properties that are not declared are left out".to_owned();
+            self.note(part.place, "properties", FidelityKind::Narrowed, message);
+        }
+        closed
+    }
+
+    fn note_order(&mut self, all: &All<'a>, is_open: bool) {
+        let spoken = all.values("properties").next().map(|(part, _)| (part, "properties"));
+        let Some((part, key)) = spoken.or_else(|| all.values("required").next().map(|(part, _)| (part, "required"))) else {
+            return;
+        };
+        let others = if is_open { ", others behind them" } else { "" };
+        self.note(part.place, key, FidelityKind::Narrowed, format!("properties are written in this order{others}"));
+    }
+
+    /// The schemas of a property's value.
+    fn schemas_of(&mut self, all: &All<'a>, name: &'a str) -> Schemas<'a> {
+        let mut found = Schemas { parts: Vec::new(), never: false, unspoken: true };
+        for part in &all.parts {
+            let Some(fields) = part.schema.as_object() else { continue };
+            let mut own = false;
+            if let Some(schema) = fields.get("properties").and_then(|schemas| schemas.get(name)) {
+                found.parts.push(self.places.named(*part, "properties", name, schema));
+                own = true;
+            }
+            for (pattern, schema) in fields.get("patternProperties").and_then(Value::as_object).into_iter().flatten() {
+                if self.pattern(pattern, *part).is_none_or(|dfa| dfa.accepts(name)) {
+                    found.parts.push(self.places.named(*part, "patternProperties", pattern, schema));
+                    own = true;
+                }
+            }
+            match fields.get("additionalProperties") {
+                Some(schema) if !own => found.parts.push(self.places.key(*part, "additionalProperties", schema)),
+                _ => {}
+            }
+            found.unspoken &= !own;
+        }
+        found
+    }
+
+    /// The automaton of a pattern for names.
+    fn pattern(&mut self, source: &'a str, part: Part<'a>) -> Option<Rc<Dfa>> {
+        if let Some(known) = self.patterns.get(source) {
+            return known.clone();
+        }
+        let dfa = Pattern::parse(source).ok().and_then(|pattern| regular::automaton(&pattern, AUTOMATON));
+        let dfa = dfa.map(|dfa| Rc::new(if dfa.states.len() <= 500 { dfa.minimal() } else { dfa }));
+        if dfa.is_none() {
+            let message = format!("the pattern {source:?} is not supported; any name is taken to match");
+            self.note(part.place, "patternProperties", FidelityKind::Widened, message);
+        }
+        self.patterns.insert(source, dfa.clone());
+        dfa
+    }
+
+    /// Whether `propertyNames` allows a name.
+    fn may_be_named(&self, all: &All<'a>, name: &str) -> bool {
+        let name = Value::from(name);
+        all.values("propertyNames").all(|(_, schema)| valid::allows(schema, self.root, &name))
+    }
+
+    /// A pair of a name that is none of `names`, with its value; `None`: there are no others.
+    fn others(&mut self, all: &All<'a>, names: &[&'a str], name: &SmolStr) -> Result<Option<Rule>> {
+        let mut patterns: Vec<(Part<'a>, &'a str, &'a Value)> = Vec::new();
+        for (part, schemas) in all.values("patternProperties") {
+            let schemas = schemas.as_object().into_iter().flatten();
+            patterns.extend(schemas.map(|(pattern, schema)| (part, pattern.as_str(), schema)));
+        }
+        let mut allowed: Option<Dfa> = None;
+        let named: Vec<_> = all.values("propertyNames").collect();
+        for (part, schema) in named {
+            let part = self.places.key(part, "propertyNames", schema);
+            let schemas = All::of(&mut self.places, [part]);
+            if schemas.never {
+                return Ok(None);
+            }
+            if let Some(own) = self.names(&schemas)? {
+                allowed = match allowed {
+                    None => Some(own),
+                    Some(known) => known.and(&own, AUTOMATON).or(Some(known)),
+                };
+            }
+            if !schemas.choices.is_empty() {
+                self.note(part.place, "", FidelityKind::Widened, "alternatives are not followed for names".to_owned());
+            }
+        }
+        let languages: Vec<Option<Rc<Dfa>>> =
+            patterns.iter().map(|(part, pattern, _)| self.pattern(pattern, *part)).collect();
+        let mut branches = Vec::new();
+        for index in 0..=patterns.len() {
+            let mut schemas = Vec::new();
+            for part in &all.parts {
+                let matched = patterns.get(index).filter(|(of, ..)| std::ptr::eq(of.schema, part.schema));
+                match (matched, part.schema.get("additionalProperties")) {
+                    (Some((_, pattern, schema)), _) => {
+                        schemas.push(self.places.named(*part, "patternProperties", pattern, schema));
+                    }
+                    (None, Some(schema)) => schemas.push(self.places.key(*part, "additionalProperties", schema)),
+                    (None, None) => {}
+                }
+            }
+            let value = All::of(&mut self.places, schemas);
+            if value.never {
+                continue;
+            }
+            // Names that this pattern matches and no other; last, names that none matches.
+            let mut language = allowed.clone();
+            for (other, dfa) in languages.iter().enumerate() {
+                let Some(dfa) = dfa else { continue };
+                let own = if other == index { (**dfa).clone() } else { dfa.complement() };
+                if other == index && allowed.is_none() && languages.len() == 1 {
+                    language = Some(own);
+                    continue;
+                }
+                language = match language {
+                    None => Some(own),
+                    Some(known) => known.and(&own, AUTOMATON).or(Some(known)),
+                };
+            }
+            if language.as_ref().is_some_and(Dfa::accepts_nothing) {
+                continue;
+            }
+            let key = self.other_name(language, names, name);
+            let Some(key) = key else { continue };
+            let part = if index < patterns.len() { format!("matching-{index}") } else { "other".to_owned() };
+            let Some(value) = self.rule(value, &below(name, &part))? else { continue };
+            branches.push(Rule::sequence([key, space(), Rule::literal(":"), space(), value]));
+        }
+        if branches.len() > 2 {
+            let message = "names that several of the patterns match are left out".to_owned();
+            self.note(patterns[0].0.place, "patternProperties", FidelityKind::Narrowed, message);
+        }
+        let pair = match branches.len() {
+            0 => return Ok(None),
+            1 => branches.swap_remove(0),
+            _ => Rule::Choice(branches),
+        };
+        Ok(Some(Rule::Reference(self.builder.add(&below(name, "other-kv"), pair))))
+    }
+
+    /// The rule of a name of the language, in quotes, that is none of `names`; `None`: there is none.
+    fn other_name(&mut self, language: Option<Dfa>, names: &[&'a str], name: &str) -> Option<Rule> {
+        let mut language = language;
+        let taken = names.iter().copied().filter(|name| language.as_ref().is_none_or(|dfa| dfa.accepts(name)));
+        let taken: Vec<&str> = taken.collect();
+        if !taken.is_empty() {
+            let others = Dfa::of_texts(taken).complement();
+            language = match language {
+                None => Some(others),
+                Some(known) => known.and(&others, 4 * AUTOMATON).or(Some(known)),
+            };
+        }
+        let Some(dfa) = language else { return Some(Rule::Reference(self.builder.share("string"))) };
+        if dfa.accepts_nothing() {
+            return None;
+        }
+        let body = regular::of_automaton(self.builder, &below(name, "other-name"), &dfa, Spelling::JsonString);
+        Some(Rule::Reference(self.builder.add(&below(name, "other-name"), quoted(body))))
+    }
+
+    /// The bounds on how many properties there are that need counting; what cannot be counted is noted.
+    fn counts(
+        &mut self,
+        all: &All<'a>,
+        declared: &[(&&'a str, Declared)],
+        is_open: bool,
+        min: u64,
+        max: Option<u64>,
+    ) -> Option<(u64, Option<u64>)> {
+        if declared.is_empty() {
+            return None;
+        }
+        let required = declared.iter().filter(|(_, one)| one.required).count() as u64;
+        let max = max.filter(|max| is_open || *max < declared.len() as u64);
+        // That there is one at all needs no count.
+        if min <= required.max(1) && max.is_none() {
+            return None;
+        }
+        let states = (declared.len() as u64 + 1).saturating_mul(max.unwrap_or(min) + 1);
+        if states <= COUNTED {
+            return Some((min, max));
+        }
+        for key in ["minProperties", "maxProperties"] {
+            let places: Vec<_> = all.values(key).map(|(part, _)| part.place).collect();
+            for place in places {
+                self.note(place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned());
+            }
+        }
+        None
+    }
+
+    /// Properties in their order, then others. From the first required one on, what follows is the same whatever came before.
+    fn members(&mut self, declared: &[Declared], others: Option<Rule>, some: bool, name: &str) -> Rule {
+        let first = declared.iter().position(|one| one.required);
+        let last_head = first.unwrap_or(declared.len() - 1);
+        let more = |one: &Declared| {
+            let next = Rule::sequence([comma(), one.pair.clone()]);
+            if one.required { next } else { next.group().optional() }
+        };
+        let others_behind = others.clone().map(|others| Rule::sequence([comma(), others]).group().repeat(0, None));
+        let tail = declared[last_head + 1..].iter().map(more).chain(others_behind);
+        let mut behind = sequence(tail.collect());
+        let mut heads = Vec::new();
+        for (index, one) in declared[..=last_head].iter().enumerate().rev() {
+            // What stands behind this one, whatever stood before.
+            if index < last_head || index > 0 && behind != Rule::Empty && !matches!(behind, Rule::Reference(_)) {
+                behind = Rule::Reference(self.builder.add(&below(name, &format!("rest-{}", index + 1)), behind));
+            }
+            heads.push(sequence(vec![one.pair.clone(), behind.clone()]));
+            behind = sequence(vec![more(one), behind]);
+        }
+        heads.reverse();
+        if first.is_none()
+            && let Some(others) = others
+        {
+            heads.push(listed(others, 1, None));
+        }
+        let head = if heads.len() == 1 { heads.swap_remove(0) } else { Rule::Choice(heads).group() };
+        match first.is_none() && !some {
+            true if matches!(head, Rule::Group(..)) => head.optional(),
+            true => head.group().optional(),
+            false => head,
+        }
+    }
+
+    /// The same with a count of how many there are; `None`: there is no such object.
+    fn counted_members(
+        &mut self,
+        declared: &[Declared],
+        others: Option<Rule>,
+        min: u64,
+        max: Option<u64>,
+        name: &str,
+    ) -> Option<Rule> {
+        // Beyond the lower bound the count means nothing where there is no upper one.
+        let most = max.unwrap_or(min);
+        let step = |count: u64| if max.is_none() { (count + 1).min(most) } else { count + 1 };
+        let comma_before = |count: u64, rule: Rule| if count == 0 { rule } else { Rule::sequence([comma(), rule]) };
+        // By count: what may follow behind the properties so far, from the end.
+        let mut behind: Vec<Option<Rule>> = Vec::new();
+        for count in 0..=most {
+            let left = max.map(|max| max - count);
+            let missing = min.saturating_sub(count);
+            behind.push(match &others {
+                None => (missing == 0).then_some(Rule::Empty),
+                Some(others) if count == 0 => Some(listed(others.clone(), missing, left)),
+                Some(others) => {
+                    Some(Rule::sequence([comma(), others.clone()]).group().repeat_or_nothing(missing, left))
+                }
+            });
+        }
+        for (index, one) in declared.iter().enumerate().rev() {
+            let mut before = Vec::new();
+            for count in 0..=most {
+                let with = if max == Some(count) { None } else { behind[step(count) as usize].clone() };
+                let with = with.map(|rest| sequence(vec![comma_before(count, one.pair.clone()), rest]));
+                let without = if one.required { None } else { behind[count as usize].clone() };
+                let rule = match (with, without) {
+                    (Some(with), Some(Rule::Empty)) => Some(with.group().optional()),
+                    (Some(with), Some(without)) => Some(Rule::choice([with, without])),
+                    (with, without) => with.or(without),
+                };
+                let named = rule.map(|rule| match rule {
+                    rule @ (Rule::Empty | Rule::Reference(_)) => rule,
+                    rule => {
+                        let name = below(name, &format!("rest-{index}-{count}"));
+                        Rule::Reference(self.builder.add(&name, rule))
+                    }
+                });
+                before.push(named);
+            }
+            behind = before;
+        }
+        behind.swap_remove(0)
+    }
+}
+
+struct Schemas<'a> {
+    parts: Vec<Part<'a>>,
+    never: bool,
+    /// No part has a schema for exactly this property.
+    unspoken: bool,
+}
+
+fn strings(names: &Value) -> impl Iterator<Item = &str> {
+    names.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Each once, where it is first.
+fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
+}
+
+fn sequence(parts: Vec<Rule>) -> Rule {
+    let mut parts: Vec<Rule> = parts.into_iter().filter(|part| *part != Rule::Empty).collect();
+    match parts.len() {
+        0 => Rule::Empty,
+        1 => parts.swap_remove(0),
+        _ => Rule::Sequence(parts),
+    }
+}

@@ -1,0 +1,252 @@
+//! Where schemas stand in their document, and where references lead.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::grammar::pointer;
+use crate::limits;
+
+/// The keywords of a schema.
+pub(super) type Fields = Map<String, Value>;
+
+/// A schema, where it stands, and which resource its references start from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<'a> {
+    pub schema: &'a Value,
+    pub place: Place,
+    pub resource: Resource,
+}
+
+/// Index of a place in [`Places`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Place(u32);
+
+/// Index of a schema with an identifier of its own, or of the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Resource(u32);
+
+/// A step from one place to another.
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    /// Where a reference leads.
+    Target(&'a str),
+    Key(&'a str),
+    Item(usize),
+}
+
+/// Places of a document, as far as somebody went, and its identifiers.
+pub(super) struct Places<'a> {
+    root: &'a Value,
+    steps: Vec<(Place, Step<'a>)>,
+    resources: Vec<(&'a Value, String)>,
+    /// The resources that begin somewhere, by the address of the schema.
+    known: HashMap<*const Value, Resource>,
+    /// Schemas by their identifiers, and by their anchors with the identifier in front; made when somebody asks.
+    identifiers: Option<HashMap<String, (&'a Value, String)>>,
+    /// Whether keywords beside a reference are ignored, as they were up to draft 7.
+    pub lone_references: bool,
+}
+
+impl<'a> Places<'a> {
+    /// The document and the schema in it to begin with.
+    pub fn new(schema: &'a Value, root: &'a Value) -> (Self, Part<'a>) {
+        let base = identifier(root).unwrap_or_default().trim_end_matches('#').to_owned();
+        let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let lone_references = ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|old| dialect.contains(old));
+        let places = Places {
+            root,
+            steps: vec![(Place(0), Step::Target("#"))],
+            resources: vec![(root, base)],
+            known: HashMap::from([(std::ptr::from_ref(root), Resource(0))]),
+            identifiers: None,
+            lone_references,
+        };
+        (places, Part { schema, place: Place(0), resource: Resource(0) })
+    }
+
+    /// The schema at a key of a part.
+    pub fn key(&mut self, part: Part<'a>, key: &'a str, schema: &'a Value) -> Part<'a> {
+        self.step(part, Step::Key(key), schema)
+    }
+
+    /// The schema at an index of what is at a key of a part.
+    pub fn item(&mut self, part: Part<'a>, key: &'a str, index: usize, schema: &'a Value) -> Part<'a> {
+        let list = self.step(part, Step::Key(key), part.schema);
+        self.step(list, Step::Item(index), schema)
+    }
+
+    /// The schema under a name in what is at a key of a part.
+    pub fn named(&mut self, part: Part<'a>, key: &'a str, name: &'a str, schema: &'a Value) -> Part<'a> {
+        let map = self.step(part, Step::Key(key), part.schema);
+        self.step(map, Step::Key(name), schema)
+    }
+
+    fn step(&mut self, from: Part<'a>, step: Step<'a>, schema: &'a Value) -> Part<'a> {
+        let place = Place(self.steps.len() as u32);
+        self.steps.push((from.place, step));
+        Part { schema, place, resource: from.resource }
+    }
+
+    /// Whether more places may be visited.
+    pub fn is_full(&self) -> bool {
+        self.steps.len() > 8 * limits::SCHEMA_NODES
+    }
+
+    /// The part with the resource that it is inside of: its own, if it has an identifier.
+    pub fn within(&mut self, part: Part<'a>) -> Part<'a> {
+        let address = std::ptr::from_ref(part.schema);
+        if let Some(&resource) = self.known.get(&address) {
+            return Part { resource, ..part };
+        }
+        match identifier(part.schema) {
+            Some(id) if !id.starts_with('#') => {
+                let base = joined(&self.resources[part.resource.0 as usize].1, id.trim_end_matches('#'));
+                Part { resource: self.resource(part.schema, base), ..part }
+            }
+            _ => part,
+        }
+    }
+
+    fn resource(&mut self, schema: &'a Value, base: String) -> Resource {
+        let fresh = Resource(self.resources.len() as u32);
+        self.resources.push((schema, base));
+        self.known.insert(std::ptr::from_ref(schema), fresh);
+        fresh
+    }
+
+    /// Where a reference leads, or `None`: nowhere in this document.
+    pub fn target(&mut self, from: Part<'a>, reference: &'a str) -> Option<Part<'a>> {
+        let (base, fragment) = reference.split_once('#').map_or((reference, ""), |(base, fragment)| (base, fragment));
+        let (own, own_base) = &self.resources[from.resource.0 as usize];
+        let (root, base) = match base {
+            "" => (*own, own_base.clone()),
+            base => {
+                let wanted = joined(own_base, base);
+                if wanted == self.resources[0].1 {
+                    (self.root, wanted)
+                } else {
+                    self.identifiers().get(&wanted).cloned()?
+                }
+            }
+        };
+        let schema = match fragment {
+            "" => root,
+            pointer if pointer.starts_with('/') => {
+                let found = pointer::find(root, pointer).ok();
+                // Many write pointers from the document's root even below an identifier.
+                found.or_else(|| pointer::find(self.root, pointer).ok())?
+            }
+            anchor => {
+                let name = format!("{base}#{anchor}");
+                self.identifiers().get(&name).cloned()?.0
+            }
+        };
+        let resource = match self.known.get(&std::ptr::from_ref(root)) {
+            Some(&known) => known,
+            None => self.resource(root, base),
+        };
+        let start = Part { schema, place: Place(0), resource };
+        Some(self.step(start, Step::Target(reference), schema))
+    }
+
+    /// All identifiers and anchors of the document.
+    fn identifiers(&mut self) -> &HashMap<String, (&'a Value, String)> {
+        let (root, base) = (self.root, &self.resources[0].1);
+        self.identifiers.get_or_insert_with(|| {
+            let mut found = HashMap::new();
+            let mut open = vec![(root, base.clone())];
+            while let Some((value, mut base)) = open.pop() {
+                if let Some(id) = identifier(value) {
+                    match id.strip_prefix('#') {
+                        Some("") => {}
+                        Some(_) => drop(found.entry(format!("{base}{id}")).or_insert((value, base.clone()))),
+                        None => {
+                            base = joined(&base, id.trim_end_matches('#'));
+                            found.entry(base.clone()).or_insert((value, base.clone()));
+                        }
+                    }
+                }
+                for key in ["$anchor", "$dynamicAnchor"] {
+                    if let Some(anchor) = value.get(key).and_then(Value::as_str) {
+                        found.entry(format!("{base}#{anchor}")).or_insert((value, base.clone()));
+                    }
+                }
+                match value {
+                    Value::Object(fields) => open.extend(fields.values().map(|field| (field, base.clone()))),
+                    Value::Array(items) => open.extend(items.iter().map(|item| (item, base.clone()))),
+                    _ => {}
+                }
+            }
+            found
+        })
+    }
+
+    /// The JSON pointer of a place, with `#` in front, or with the reference that led there.
+    pub fn pointer(&self, place: Place) -> String {
+        let mut steps = Vec::new();
+        let mut at = place;
+        loop {
+            let (from, step) = self.steps[at.0 as usize];
+            match step {
+                Step::Target(reference) => {
+                    steps.push(reference.to_owned());
+                    break;
+                }
+                Step::Key(key) => steps.push(pointer::escaped(key)),
+                Step::Item(index) => steps.push(index.to_string()),
+            }
+            at = from;
+        }
+        steps.reverse();
+        steps.join("/")
+    }
+}
+
+/// What a schema calls itself.
+fn identifier(schema: &Value) -> Option<&str> {
+    schema.get("$id").or_else(|| schema.get("id")).and_then(Value::as_str)
+}
+
+/// A relative reference as seen from `base`.
+fn joined(base: &str, reference: &str) -> String {
+    let has_scheme = |text: &str| {
+        let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+        scheme.is_some_and(|scheme| !scheme.is_empty() && !scheme.contains(['/', '?', '#']))
+    };
+    if reference.is_empty() {
+        return base.to_owned();
+    }
+    if has_scheme(reference) || base.is_empty() {
+        return reference.to_owned();
+    }
+    let authority = base.find("://").map_or(0, |at| base[at + 3..].find('/').map_or(base.len(), |slash| at + 3 + slash));
+    if let Some(path) = reference.strip_prefix('/') {
+        return format!("{}/{path}", &base[..authority]);
+    }
+    match base[authority..].rfind('/') {
+        Some(slash) => format!("{}{reference}", &base[..authority + slash + 1]),
+        None if authority == 0 => reference.to_owned(),
+        None => format!("{base}/{reference}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_joined() {
+        for (base, reference, expected) in [
+            ("http://x.y/a/b.json", "c.json", "http://x.y/a/c.json"),
+            ("http://x.y/a/b.json", "/c", "http://x.y/c"),
+            ("http://x.y", "c", "http://x.y/c"),
+            ("http://x.y/a", "urn:z", "urn:z"),
+            ("", "c", "c"),
+            ("b.json", "c.json", "c.json"),
+            ("b.json", "", "b.json"),
+        ] {
+            assert_eq!(joined(base, reference), expected);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Strings: lengths, patterns, formats.
+
+use serde_json::Value;
+
+use super::all::All;
+use super::places::{Part, Place};
+use super::{AUTOMATON, Lowering, counted, format, values};
+use crate::error::Result;
+use crate::grammar::builder::FidelityKind;
+use crate::grammar::primitive::quoted;
+use crate::grammar::regular::{self, Dfa, Expr, Pattern, Spelling, Unusable};
+use crate::grammar::resolve::refused;
+use crate::grammar::rule::Rule;
+use crate::limits;
+
+/// What a string must be.
+#[derive(Default)]
+struct Text<'a> {
+    /// Each with the place and keyword that it comes from.
+    patterns: Vec<(Pattern, Place, &'static str)>,
+    excluded: Vec<&'a str>,
+    min: u64,
+    max: Option<u64>,
+}
+
+impl<'a> Lowering<'_, 'a> {
+    /// The rule of strings with quotes around them; `None`: nothing fits.
+    pub(super) fn string(&mut self, all: &All<'a>, name: &str) -> Result<Option<Rule>> {
+        let mut text = self.text(all)?;
+        if text.max.is_some_and(|max| max < text.min) {
+            return Ok(None);
+        }
+        if text.patterns.is_empty() && text.excluded.is_empty() {
+            let (min, max) = self.bounds(all, (text.min, text.max), ("minLength", "maxLength"));
+            if (min, max) == (0, None) {
+                return Ok(Some(Rule::Reference(self.builder.share("string"))));
+            }
+            let chars = Rule::Reference(self.builder.share("char"));
+            return Ok(Some(quoted(chars.repeat_or_nothing(min, max))));
+        }
+        if let ([(pattern, ..)], true) = (&mut text.patterns[..], text.excluded.is_empty()) {
+            // A length that the pattern implies, or that one of its counts can say, needs no counting.
+            if fits(pattern, text.min, text.max)
+                && let Some(body) = regular::of_pattern(self.builder, pattern, Spelling::JsonString)
+            {
+                return Ok(Some(quoted(body)));
+            }
+        }
+        Ok(match self.automaton(&text, all) {
+            Some(dfa) if dfa.accepts_nothing() => None,
+            Some(dfa) => Some(quoted(regular::of_automaton(self.builder, name, &dfa, Spelling::JsonString))),
+            None => {
+                // One of the patterns is better than none.
+                let first = text.patterns.first().map(|(pattern, ..)| pattern);
+                let body = first.and_then(|pattern| regular::of_pattern(self.builder, pattern, Spelling::JsonString));
+                let chars = Rule::Reference(self.builder.share("char")).repeat(0, None);
+                Some(quoted(body.unwrap_or(chars)))
+            }
+        })
+    }
+
+    /// The automaton of all that a text must be at once; `None`, and noted, where it is too large.
+    fn automaton(&mut self, text: &Text<'a>, all: &All<'a>) -> Option<Dfa> {
+        let mut whole: Option<Dfa> = None;
+        for (pattern, place, key) in &text.patterns {
+            let own = regular::automaton(pattern, AUTOMATON);
+            let both = match (&whole, own) {
+                (_, None) => None,
+                (None, own) => own,
+                (Some(whole), Some(own)) => whole.and(&own, AUTOMATON),
+            };
+            match both {
+                Some(both) => whole = Some(both),
+                None => self.note(*place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned()),
+            }
+        }
+        if !text.excluded.is_empty() {
+            let others = Dfa::of_texts(text.excluded.iter().copied()).complement();
+            whole = match whole {
+                None => Some(others),
+                Some(whole) => whole.and(&others, AUTOMATON),
+            };
+        }
+        let whole = whole?;
+        if (text.min, text.max) == (0, None) {
+            return Some(whole);
+        }
+        match whole.of_length(text.min, text.max, AUTOMATON) {
+            Some(counted) => Some(counted),
+            None => {
+                let parts: Vec<Part<'a>> = all.parts.clone();
+                for part in parts {
+                    for key in ["minLength", "maxLength"] {
+                        if part.schema.get(key).is_some() {
+                            let message = "too large for a grammar beside a pattern; not followed".to_owned();
+                            self.note(part.place, key, FidelityKind::Widened, message);
+                        }
+                    }
+                }
+                Some(whole)
+            }
+        }
+    }
+
+    /// All texts that these schemas allow as the name of a property; `None`: any, or not followed.
+    pub(super) fn names(&mut self, all: &All<'a>) -> Result<Option<Dfa>> {
+        let listed = all.fields().find_map(|(_, fields)| {
+            let one = fields.get("const").map(std::slice::from_ref);
+            one.or_else(|| fields.get("enum")?.as_array().map(Vec::as_slice))
+        });
+        if let Some(listed) = listed {
+            return Ok(Some(Dfa::of_texts(listed.iter().filter_map(Value::as_str))));
+        }
+        let mut text = self.text(all)?;
+        if text.patterns.is_empty() {
+            if (text.min, text.max) == (0, None) {
+                return Ok(None);
+            }
+            let any = Pattern { expr: Expr::nothing(), ahead: Vec::new() };
+            text.patterns.push((any, all.parts[0].place, "propertyNames"));
+        }
+        Ok(self.automaton(&text, all))
+    }
+
+    fn text(&mut self, all: &All<'a>) -> Result<Text<'a>> {
+        let mut text = Text {
+            min: counted(all, "minLength", u64::max).unwrap_or(0),
+            max: counted(all, "maxLength", u64::min),
+            ..Text::default()
+        };
+        let parts: Vec<_> = all.fields().collect();
+        for (part, fields) in parts {
+            if let Some(Value::String(source)) = fields.get("pattern") {
+                match Pattern::parse(source) {
+                    // Found in every text.
+                    Ok(pattern) if pattern.expr == Expr::nothing() && pattern.ahead.is_empty() => {}
+                    Ok(pattern) => text.patterns.push((pattern, part.place, "pattern")),
+                    Err(Unusable::Unsupported(why)) => {
+                        let message = format!("pattern {source:?} is not supported ({why}); any string is allowed");
+                        self.note(part.place, "pattern", FidelityKind::Widened, message);
+                    }
+                    Err(Unusable::Invalid(why)) => {
+                        let message = format!("pattern {source:?} is no regular expression: {why}");
+                        return Err(refused(&self.places.pointer(part.place), &message));
+                    }
+                }
+            }
+            if let Some(Value::String(name)) = fields.get("format")
+                && let Some((source, known)) = format::pattern(name)
+            {
+                if known == format::Known::Wider {
+                    let message = format!("the grammar of {name:?} allows a little more than the format does");
+                    self.note(part.place, "format", FidelityKind::Widened, message);
+                }
+                text.patterns.extend(Pattern::parse(&source).ok().map(|pattern| (pattern, part.place, "format")));
+            }
+            text.excluded.extend(fields.get("not").and_then(values::excluded).into_iter().flatten());
+        }
+        Ok(text)
+    }
+
+    /// Bounds that llama.cpp's reader takes. It gives up over a large lower bound, and reads a large upper one as none.
+    pub(super) fn bounds(
+        &mut self,
+        all: &All<'a>,
+        (min, max): (u64, Option<u64>),
+        keys: (&'static str, &'static str),
+    ) -> (u64, Option<u64>) {
+        let most = limits::GBNF_REPETITIONS;
+        let mut note = |key: &'static str, message: &str| {
+            let places: Vec<Place> = all.values(key).map(|(part, _)| part.place).collect();
+            places.into_iter().for_each(|place| self.note(place, key, FidelityKind::Widened, message.to_owned()));
+        };
+        if min > most {
+            note(keys.0, &format!("lowered to {most}, the most that engines count"));
+        }
+        if max.is_some_and(|max| max > most) {
+            note(keys.1, &format!("engines count no further than {most}; not followed"));
+        }
+        (min.min(most), max.filter(|max| *max <= most))
+    }
+}
+
+/// Whether the length needs no counting beside the pattern; one count of the pattern may have been changed for that.
+fn fits(pattern: &mut Pattern, min: u64, max: Option<u64>) -> bool {
+    if (min, max) == (0, None) {
+        return true;
+    }
+    // Only a pattern with both anchors says how long the text is.
+    let Expr::Sequence(parts) = &mut pattern.expr else { return false };
+    let [Expr::Start, body @ .., Expr::End] = &mut parts[..] else { return false };
+    if body.iter().any(Expr::has_anchor) || !pattern.ahead.is_empty() {
+        return false;
+    }
+    let widths = body.iter().map(Expr::width);
+    let (least, most) = widths.clone().fold((0_u64, Some(0_u64)), |sum, part| {
+        (sum.0.saturating_add(part.0), sum.1.zip(part.1).map(|(sum, part)| sum.saturating_add(part)))
+    });
+    if min <= least && max.is_none_or(|max| most.is_some_and(|most| most <= max)) {
+        return true;
+    }
+    // All parts but one have a length of their own, and that one repeats single characters.
+    let fixed: u64 = widths.clone().filter(|(least, most)| Some(*least) == *most).map(|(least, _)| least).sum();
+    let mut free = body.iter_mut().filter(|part| part.width().1 != Some(part.width().0));
+    match (free.next(), free.next()) {
+        (Some(Expr::Repeat(inner, low, high)), None) if inner.width() == (1, Some(1)) => {
+            let from = min.saturating_sub(fixed).max(u64::from(*low));
+            let to = max.map(|max| max.saturating_sub(fixed)).into_iter().chain(high.map(u64::from)).min();
+            let possible = max.is_none_or(|max| max >= fixed) && to.is_none_or(|to| to >= from);
+            if possible {
+                *low = from.min(u64::from(u32::MAX)) as u32;
+                *high = to.map(|to| to.min(u64::from(u32::MAX)) as u32);
+            }
+            possible
+        }
+        _ => false,
+    }
+}

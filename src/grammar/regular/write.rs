@@ -1,0 +1,353 @@
+//! Patterns and automata as rules.
+
+use std::collections::HashMap;
+
+use smol_str::{SmolStr, SmolStrBuilder, format_smolstr};
+
+use super::chars::Chars;
+use super::dfa::Dfa;
+use super::pattern::{Expr, Pattern};
+use crate::char_class::{self, Spelling as ClassSpelling};
+use crate::grammar::builder::Builder;
+use crate::grammar::rule::Rule;
+use crate::limits;
+
+/// How the characters of a text stand in the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::grammar) enum Spelling {
+    /// As they are.
+    Plain,
+    /// Inside the quotes of a JSON string: some must be escaped, and some others may be.
+    JsonString,
+}
+
+/// How deep the rules of automata are nested before a state gets a rule of its own.
+const NESTED: usize = 12;
+
+/// One character of these.
+pub(in crate::grammar) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spelling) -> Rule {
+    if let Some(c) = chars.single() {
+        return Rule::Literal(literal(c, spelling));
+    }
+    if spelling == Spelling::Plain {
+        return class(chars);
+    }
+    if *chars == Chars::all() {
+        return Rule::Reference(builder.share("char"));
+    }
+    let must_escape = Chars::of([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]);
+    let raw = chars.without(&must_escape);
+    let mut branches = Vec::new();
+    if !raw.is_empty() {
+        branches.push(class(&raw));
+    }
+    let controls = chars.has_all(&Chars::of([('\0', '\x1f')]));
+    let others = chars.has_all(&Chars::of([('\u{80}', '\u{2027}'), ('\u{2030}', char::MAX)]));
+    // What is written with a letter behind the backslash. A solidus counts with the large sets only.
+    let short = [('"', '"'), ('\\', '\\'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
+    let short = short.into_iter().chain(others.then_some(('/', '/')));
+    let letters: Vec<char> = short.filter(|(c, _)| chars.has(*c)).map(|(_, letter)| letter).collect();
+    let mut escapes = Vec::new();
+    if !letters.is_empty() {
+        escapes.push(class(&Chars::of(letters.into_iter().map(|c| (c, c)))));
+    }
+    if controls {
+        escapes.push(Rule::sequence([Rule::literal("u00"), Rule::class("[01]"), Rule::class("[0-9a-fA-F]")]));
+    }
+    if others {
+        escapes.push(Rule::sequence([Rule::literal("u"), Rule::Reference(other_code(builder))]));
+    }
+    if !escapes.is_empty() {
+        let escape = if escapes.len() == 1 { escapes.remove(0) } else { Rule::Choice(escapes).group() };
+        branches.push(Rule::sequence([Rule::literal("\\"), escape]));
+    }
+    match branches.len() {
+        // Nothing but controls that have no short escape: they are written with digits.
+        0 => spelled_out(chars),
+        1 => branches.swap_remove(0),
+        _ if others => {
+            let branches = Rule::Choice(branches);
+            Rule::Reference(builder.add(&SmolStr::new_static("char-but"), branches))
+        }
+        _ => Rule::Choice(branches).group(),
+    }
+}
+
+/// The digits of what is not ASCII.
+fn other_code(builder: &mut Builder) -> SmolStr {
+    let hex = |count| Rule::class("[0-9a-fA-F]").times(count, Some(count));
+    let large = Rule::sequence([Rule::class("[1-9a-fA-F]"), hex(3)]);
+    let middle = Rule::sequence([Rule::literal("0"), Rule::class("[1-9a-fA-F]"), hex(2)]);
+    let small = Rule::sequence([Rule::literal("00"), Rule::class("[89a-fA-F]"), hex(1)]);
+    builder.add(&SmolStr::new_static("code-beyond-ascii"), Rule::choice([large, middle, small]))
+}
+
+fn spelled_out(chars: &Chars) -> Rule {
+    let codes = chars.ranges().iter().flat_map(|&(low, high)| low..=high);
+    Rule::choice(codes.map(|code| Rule::literal(format_smolstr!("\\u{code:04x}")))).group()
+}
+
+fn class(chars: &Chars) -> Rule {
+    let negated = chars.ranges().last().is_some_and(|last| last.1 == u32::from(char::MAX));
+    let written = if negated { chars.negated() } else { chars.clone() };
+    if written.is_empty() {
+        return Rule::class("[^\\x00]");
+    }
+    let ends = |(low, high): (u32, u32)| {
+        // Between the two blocks of code points that are no characters stands nothing.
+        let low = char::from_u32(low).unwrap_or('\u{e000}');
+        (low, char::from_u32(high).unwrap_or('\u{d7ff}'))
+    };
+    let ranges = written.ranges().iter().copied().map(ends);
+    Rule::Class(char_class::spelled(ranges, negated, ClassSpelling::Ascii))
+}
+
+fn literal(c: char, spelling: Spelling) -> SmolStr {
+    let mut out = SmolStrBuilder::new();
+    match c {
+        _ if spelling == Spelling::Plain => out.push(c),
+        '"' | '\\' => {
+            out.push('\\');
+            out.push(c);
+        }
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        c => out.push(c),
+    }
+    out.finish()
+}
+
+/// Puts a part behind others; literals grow together.
+fn push(parts: &mut Vec<Rule>, part: Rule) {
+    match (parts.last_mut(), part) {
+        (_, Rule::Empty) => {}
+        (_, Rule::Sequence(more)) => more.into_iter().for_each(|part| push(parts, part)),
+        (Some(Rule::Literal(before)), Rule::Literal(text)) => *before = format_smolstr!("{before}{text}"),
+        (_, part) => parts.push(part),
+    }
+}
+
+fn sequence(mut parts: Vec<Rule>) -> Rule {
+    match parts.len() {
+        0 => Rule::Empty,
+        1 => parts.swap_remove(0),
+        _ => Rule::Sequence(parts),
+    }
+}
+
+/// A rule that may be repeated, or stand in a sequence.
+fn item(rule: Rule) -> Rule {
+    match rule {
+        Rule::Literal(text) if text.chars().count() > 1 => Rule::Literal(text).group(),
+        Rule::Literal(_) | Rule::Class(_) | Rule::Reference(_) | Rule::Group(..) => rule,
+        rule => rule.group(),
+    }
+}
+
+/// A pattern as it is written, without an automaton; `None` where only an automaton says it.
+pub(in crate::grammar) fn of_pattern(builder: &mut Builder, pattern: &Pattern, spelling: Spelling) -> Option<Rule> {
+    if !pattern.ahead.is_empty() {
+        return None;
+    }
+    let mut branches = Vec::new();
+    for (begins, body, ends) in anchored(&pattern.expr)? {
+        let mut parts = Vec::new();
+        let any = |builder: &mut Builder| characters(builder, &Chars::all(), spelling).repeat(0, None);
+        if !begins {
+            parts.push(any(builder));
+        }
+        for part in body {
+            push(&mut parts, expression(builder, part, spelling)?);
+        }
+        if !ends {
+            parts.push(any(builder));
+        }
+        branches.push(sequence(parts));
+    }
+    Some(choice(branches))
+}
+
+fn choice(mut branches: Vec<Rule>) -> Rule {
+    let count = branches.len();
+    branches.retain(|branch| *branch != Rule::Empty);
+    match (branches.len(), branches.len() < count) {
+        (0, _) => Rule::Empty,
+        (1, false) => branches.swap_remove(0),
+        (1, true) => item(branches.swap_remove(0)).optional(),
+        (_, false) => Rule::Choice(branches).group(),
+        (_, true) => Rule::Choice(branches).group().optional(),
+    }
+}
+
+/// The branches of an expression without its anchors, and whether `^` and `$` stood around each; `None` where anchors stand inside.
+#[expect(clippy::type_complexity, reason = "what it says is what it is")]
+fn anchored(expr: &Expr) -> Option<Vec<(bool, &[Expr], bool)>> {
+    if let Expr::Choice(branches) = expr {
+        return branches.iter().map(anchored).collect::<Option<Vec<_>>>().map(|all| all.into_iter().flatten().collect());
+    }
+    let mut parts = match expr {
+        Expr::Sequence(parts) => &parts[..],
+        one => std::slice::from_ref(one),
+    };
+    // `^$|…` and `(^a$|^b$)` are branches, too.
+    if let [only @ Expr::Choice(_)] = parts {
+        return anchored(only);
+    }
+    let (mut begins, mut ends) = (false, false);
+    while let [Expr::Start, rest @ ..] = parts {
+        (begins, parts) = (true, rest);
+    }
+    while let [rest @ .., Expr::End] = parts {
+        (ends, parts) = (true, rest);
+    }
+    let inside = parts.iter().any(Expr::has_anchor);
+    (!inside).then(|| vec![(begins, parts, ends)])
+}
+
+fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<Rule> {
+    Some(match expr {
+        Expr::One(chars) if chars.is_empty() => return None,
+        Expr::One(chars) => characters(builder, chars, spelling),
+        Expr::Sequence(parts) => {
+            let mut rules = Vec::new();
+            for part in parts {
+                push(&mut rules, expression(builder, part, spelling)?);
+            }
+            sequence(rules)
+        }
+        Expr::Choice(branches) => {
+            let branches: Option<Vec<Rule>> =
+                branches.iter().map(|branch| expression(builder, branch, spelling)).collect();
+            choice(branches?)
+        }
+        Expr::Repeat(_, _, Some(0)) => Rule::Empty,
+        Expr::Repeat(body, min, max) => {
+            let (min, max) = (u64::from(*min), max.map(u64::from));
+            // llama.cpp repeats nothing that may be empty without end, and counts so far only.
+            let too_many = min > limits::GBNF_REPETITIONS || max.is_some_and(|max| max > limits::GBNF_REPETITIONS);
+            if too_many || max.is_none() && body.width().0 == 0 {
+                return None;
+            }
+            match expression(builder, body, spelling)? {
+                Rule::Empty => Rule::Empty,
+                rule => item(rule).repeat(min, max),
+            }
+        }
+        Expr::Start | Expr::End => return None,
+    })
+}
+
+/// The rule of an automaton. States that are reached in several ways get rules of their own, named after `name`.
+pub(in crate::grammar) fn of_automaton(builder: &mut Builder, name: &str, dfa: &Dfa, spelling: Spelling) -> Rule {
+    let mut ways = vec![0_u32; dfa.states.len()];
+    ways[0] = 1;
+    for (from, state) in dfa.states.iter().enumerate() {
+        let mut last = None;
+        for edge in &state.edges {
+            // Ranges that lead to one state are one way.
+            if edge.2 as usize != from && last.replace(edge.2) != Some(edge.2) {
+                ways[edge.2 as usize] += 1;
+            }
+        }
+    }
+    let mut writer = Writer { builder, name, dfa, spelling, ways, names: HashMap::new(), pending: Vec::new() };
+    let first = writer.state(0, 0);
+    while let Some((at, name)) = writer.pending.pop() {
+        let body = writer.state(at, 0);
+        writer.builder.fill(&name, body);
+    }
+    // Where a state leads back to the first, that has a rule.
+    first
+}
+
+struct Writer<'b> {
+    builder: &'b mut Builder,
+    name: &'b str,
+    dfa: &'b Dfa,
+    spelling: Spelling,
+    /// In how many ways each state is reached.
+    ways: Vec<u32>,
+    names: HashMap<u32, SmolStr>,
+    pending: Vec<(u32, SmolStr)>,
+}
+
+impl Writer<'_> {
+    /// What follows from a state on.
+    fn state(&mut self, start: u32, depth: usize) -> Rule {
+        let mut parts = Vec::new();
+        let mut at = start;
+        loop {
+            let mut moves: Vec<(u32, Vec<(u32, u32)>)> = Vec::new();
+            let mut places: HashMap<u32, usize> = HashMap::new();
+            for &(low, high, to) in &self.dfa.states[at as usize].edges {
+                let place = *places.entry(to).or_insert_with(|| {
+                    moves.push((to, Vec::new()));
+                    moves.len() - 1
+                });
+                moves[place].1.push((low, high));
+            }
+            if let Some(itself) = places.get(&at) {
+                let (_, ranges) = moves.remove(*itself);
+                let chars = characters(self.builder, &Chars::of_codes(ranges), self.spelling);
+                push(&mut parts, item(chars).repeat(0, None));
+            }
+            let accepts = self.dfa.states[at as usize].accepts;
+            // A chain needs no nesting.
+            if let ([(to, ranges)], false) = (&moves[..], accepts) {
+                let chars = characters(self.builder, &Chars::of_codes(ranges.iter().copied()), self.spelling);
+                push(&mut parts, chars);
+                if !self.is_inline(*to) {
+                    let next = self.reference(*to);
+                    push(&mut parts, next);
+                    break;
+                }
+                at = *to;
+                continue;
+            }
+            let mut branches = Vec::new();
+            for (to, ranges) in moves {
+                let mut branch = Vec::new();
+                push(&mut branch, characters(self.builder, &Chars::of_codes(ranges), self.spelling));
+                let inside = self.is_inline(to) && (depth < NESTED || self.is_simple(to));
+                let rest = if inside { self.state(to, depth + 1) } else { self.reference(to) };
+                push(&mut branch, rest);
+                branches.push(sequence(branch));
+            }
+            if accepts {
+                branches.push(Rule::Empty);
+            }
+            if !branches.is_empty() {
+                push(&mut parts, choice(branches));
+            }
+            break;
+        }
+        sequence(parts)
+    }
+
+    fn is_inline(&self, at: u32) -> bool {
+        self.ways[at as usize] == 1 && at != 0 || self.is_simple(at)
+    }
+
+    /// Whether nothing follows, or the same again and again.
+    fn is_simple(&self, at: u32) -> bool {
+        let state = &self.dfa.states[at as usize];
+        at != 0 && state.accepts && state.edges.iter().all(|edge| edge.2 == at)
+    }
+
+    fn reference(&mut self, at: u32) -> Rule {
+        let name = match self.names.get(&at) {
+            Some(name) => name.clone(),
+            None => {
+                let name = self.builder.reserve(&format_smolstr!("{}-{at:02}", self.name));
+                self.names.insert(at, name.clone());
+                self.pending.push((at, name.clone()));
+                name
+            }
+        };
+        Rule::Reference(name)
+    }
+}
