@@ -25,6 +25,15 @@ pub(super) struct Choice<'a> {
     pub part: Part<'a>,
     pub key: &'static str,
     pub branches: &'a [Value],
+    /// It stands before the `properties` of its schema.
+    pub is_first: bool,
+}
+
+enum Step<'a> {
+    /// Take this schema apart.
+    Visit(Part<'a>),
+    /// Add what is left of it.
+    Add(Part<'a>),
 }
 
 /// What tells one [`All`] from another: addresses of schemas.
@@ -39,46 +48,67 @@ impl<'a> All<'a> {
 
     /// One more schema must hold.
     pub fn add(&mut self, places: &mut Places<'a>, schema: Part<'a>) {
+        let end = self.parts.len();
+        self.insert(places, schema, end);
+    }
+
+    /// The same, with what it is made of from the place `at` of the parts on: their order is that of the document.
+    fn insert(&mut self, places: &mut Places<'a>, schema: Part<'a>, mut at: usize) {
         let mut seen: HashSet<*const Value> = self.parts.iter().map(|part| std::ptr::from_ref(part.schema)).collect();
-        let mut open = vec![schema];
-        while let Some(part) = open.pop() {
+        let mut open = vec![Step::Visit(schema)];
+        while let Some(step) = open.pop() {
+            let part = match step {
+                Step::Add(part) => {
+                    self.parts.insert(at, part);
+                    at += 1;
+                    continue;
+                }
+                Step::Visit(part) => part,
+            };
             let fields = match part.schema {
-                Value::Bool(true) => continue,
                 Value::Object(fields) if fields.is_empty() => continue,
                 Value::Object(fields) => fields,
                 Value::Bool(false) => {
                     self.never = true;
                     continue;
                 }
-                // Whoever checks schemas has refused it.
+                // `true`; whoever checks schemas has refused anything else.
                 _ => continue,
             };
             if !seen.insert(std::ptr::from_ref(part.schema)) {
                 continue;
             }
             let part = places.within(part);
-            let mut next = Vec::new();
             let reference = fields.get("$ref").and_then(Value::as_str);
-            if let Some(reference) = reference {
-                match places.target(part, reference) {
-                    Some(target) => next.push(target),
-                    None => self.lost.push(part),
-                }
-            }
-            if reference.is_none() || !places.lone_references {
-                self.parts.push(part);
-                if let Some(Value::Array(branches)) = fields.get("allOf") {
-                    let branches = branches.iter().enumerate();
-                    next.extend(branches.map(|(i, branch)| places.item(part, "allOf", i, branch)));
-                }
-                for key in ["anyOf", "oneOf"] {
-                    if let Some(Value::Array(branches)) = fields.get(key) {
-                        self.choices.push(Choice { part, key, branches });
+            let is_lone = reference.is_some() && places.lone_references;
+            let mut steps = Vec::new();
+            let mut is_added = is_lone;
+            for (key, value) in fields {
+                match (key.as_str(), value) {
+                    ("properties", _) if !is_added => {
+                        steps.push(Step::Add(part));
+                        is_added = true;
                     }
+                    ("$ref", Value::String(reference)) => match places.target(part, reference) {
+                        Some(target) => steps.push(Step::Visit(target)),
+                        None => self.lost.push(part),
+                    },
+                    ("allOf", Value::Array(branches)) if !is_lone => {
+                        let branches = branches.iter().enumerate();
+                        steps.extend(branches.map(|(i, branch)| Step::Visit(places.item(part, "allOf", i, branch))));
+                    }
+                    ("anyOf" | "oneOf", Value::Array(branches)) if !is_lone => {
+                        let key = if key == "anyOf" { "anyOf" } else { "oneOf" };
+                        let is_first = !is_added && fields.contains_key("properties");
+                        self.choices.push(Choice { part, key, branches, is_first });
+                    }
+                    _ => {}
                 }
             }
-            // The first is looked at first.
-            open.extend(next.into_iter().rev());
+            if !is_added {
+                steps.push(Step::Add(part));
+            }
+            open.extend(steps.into_iter().rev());
         }
     }
 
@@ -103,9 +133,11 @@ impl<'a> All<'a> {
     /// With one branch of the choice at `index` instead of the choice.
     pub fn chosen(&self, places: &mut Places<'a>, index: usize, branch: usize) -> All<'a> {
         let mut chosen = self.clone();
-        let Choice { part, key, branches } = chosen.choices.remove(index);
+        let Choice { part, key, branches, is_first } = chosen.choices.remove(index);
         let branch = places.item(part, key, branch, &branches[branch]);
-        chosen.add(places, branch);
+        let own = chosen.parts.iter().position(|one| std::ptr::eq(one.schema, part.schema));
+        let at = own.map_or(chosen.parts.len(), |own| if is_first { own } else { own + 1 });
+        chosen.insert(places, branch, at);
         chosen
     }
 }

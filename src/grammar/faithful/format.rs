@@ -51,7 +51,7 @@ const IDN_LABEL: &str = "[0-9A-Za-z\\u0080-\\uFFFF]([0-9A-Za-z\\u0080-\\uFFFF-]{
 const ATEXT: &str = "A-Za-z0-9!#$%&'*+/=?^_`{|}~-";
 const POINTER: &str = "(/([^/~]|~[01])*)*";
 /// Characters beyond ASCII that an IRI may have.
-const BEYOND: &str = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF";
+const BEYOND: &str = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF\\u{10000}-\\u{10FFFD}";
 const URI_TEMPLATE: &str = "([^\\x00-\\x20\"'<>%\\\\^`{|}]|%[0-9A-Fa-f]{2}|\\{[+#./;?&=,!@|]?\
                             [A-Za-z0-9_.%]+(:[1-9][0-9]{0,3}|\\*)?(,[A-Za-z0-9_.%]+(:[1-9][0-9]{0,3}|\\*)?)*\\})*";
 
@@ -121,7 +121,7 @@ fn hierarchy(more: &str) -> String {
 fn authority(more: &str) -> String {
     let host = pchar(more, "");
     let user = pchar(more, ":");
-    format!("//({user}*@)?(\\[({}|v[0-9a-fA-F]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]|{host}*)(:[0-9]*)?", ipv6())
+    format!("//({user}*@)?(\\[({}|[vV][0-9a-fA-F]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]|{host}*)(:[0-9]*)?", ipv6())
 }
 
 fn tail(more: &str) -> String {

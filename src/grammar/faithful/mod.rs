@@ -167,9 +167,9 @@ impl<'a> Lowering<'_, 'a> {
             return Ok(None);
         }
         let has = |keys: &[&str]| all.fields().any(|(_, fields)| keys.iter().any(|key| fields.contains_key(*key)));
-        let constrained = has(&["not", "if"])
+        let constrained = has(&["not", "if", "$dynamicRef", "$recursiveRef"])
             || types & types::NUMBER != 0 && has(NUMBERS)
-            || types & types::STRING != 0 && has(STRINGS)
+            || types & types::STRING != 0 && (has(STRINGS) || has(CONTENTS))
             || types & types::ARRAY != 0 && has(ARRAYS)
             || types & types::OBJECT != 0 && has(OBJECTS);
         if constrained {
@@ -237,11 +237,14 @@ impl<'a> Lowering<'_, 'a> {
         if types & types::STRING != 0 {
             branches.extend(self.string(&all, name)?);
         }
-        if types & types::ARRAY != 0 {
-            branches.extend(self.array(&all, name)?);
-        }
-        if types & types::OBJECT != 0 {
-            branches.extend(self.object(&all, name)?);
+        let has = |keys: &[&str]| all.fields().any(|(_, fields)| keys.iter().any(|key| fields.contains_key(*key)));
+        for (one, shared, keys) in [(types::ARRAY, "array", ARRAYS), (types::OBJECT, "object", OBJECTS)] {
+            match (types & one, has(keys)) {
+                (0, _) => {}
+                (_, false) => branches.push(Rule::Reference(self.builder.share(shared))),
+                (types::ARRAY, true) => branches.extend(self.array(&all, name)?),
+                (_, true) => branches.extend(self.object(&all, name)?),
+            }
         }
         Ok(match branches.len() {
             0 => None,
@@ -306,7 +309,8 @@ impl<'a> Lowering<'_, 'a> {
             } else {
                 &[]
             };
-            for key in of_arrays.iter().chain(of_objects).chain(&["if", "$dynamicRef", "$recursiveRef"]) {
+            let of_strings = if types & types::STRING != 0 { CONTENTS } else { &[] };
+            for key in of_arrays.iter().chain(of_objects).chain(of_strings).chain(&["if", "$dynamicRef", "$recursiveRef"]) {
                 let empty = |value: &Value| {
                     *value == Value::Bool(true) || value.as_object().is_some_and(|fields| fields.is_empty())
                 };
@@ -382,6 +386,8 @@ const AUTOMATON: usize = 2_000;
 
 const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 const STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
+/// What is inside of a string.
+const CONTENTS: &[&str] = &["contentEncoding", "contentMediaType", "contentSchema"];
 const ARRAYS: &[&str] =
     &["items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems", "contains", "unevaluatedItems"];
 const OBJECTS: &[&str] = &[

@@ -21,6 +21,9 @@ use crate::json_string::quoted as as_json;
 /// States of a count of properties that become rules.
 const COUNTED: u64 = 2_000;
 
+/// With so many properties, others may stand between them: each place that they may be in keeps an engine busy.
+const BETWEEN: usize = 8;
+
 /// A property that has a place of its own.
 struct Declared {
     pair: Rule,
@@ -41,7 +44,7 @@ impl<'a> Lowering<'_, 'a> {
             let mut schemas = self.schemas_of(all, property);
             schemas.never |= taken.contains(property) || !self.may_be_named(all, property);
             schemas.never |= closed && schemas.unspoken && !is_required.contains(property);
-            let value = All { never: schemas.never, ..All::of(&mut self.places, schemas.parts) };
+            let value = All::of(&mut self.places, schemas.parts);
             let value = if schemas.never { None } else { self.rule(value, &below(name, property))? };
             let required = is_required.contains(property);
             match value {
@@ -109,7 +112,7 @@ impl<'a> Lowering<'_, 'a> {
         let Some((part, key)) = spoken.or_else(|| all.values("required").next().map(|(part, _)| (part, "required"))) else {
             return;
         };
-        let others = if is_open { ", others behind them" } else { "" };
+        let others = if is_open { ", others before, behind or, where there are few, between them" } else { "" };
         self.note(part.place, key, FidelityKind::Narrowed, format!("properties are written in this order{others}"));
     }
 
@@ -289,16 +292,19 @@ impl<'a> Lowering<'_, 'a> {
         None
     }
 
-    /// Properties in their order, then others. From the first required one on, what follows is the same whatever came before.
+    /// Properties in their order, others before and behind them, and between them if they are few. From the first required one on,
+    /// what follows is the same whatever came before.
     fn members(&mut self, declared: &[Declared], others: Option<Rule>, some: bool, name: &str) -> Rule {
         let first = declared.iter().position(|one| one.required);
         let last_head = first.unwrap_or(declared.len() - 1);
+        let before = others.clone().map(|other| Rule::sequence([other, comma()]).group().repeat(0, None));
+        let behind_any = others.clone().map(|other| Rule::sequence([comma(), other]).group().repeat(0, None));
+        let between = if declared.len() <= BETWEEN { behind_any.clone() } else { None };
         let more = |one: &Declared| {
-            let next = Rule::sequence([comma(), one.pair.clone()]);
+            let next = sequence(between.iter().cloned().chain([comma(), one.pair.clone()]).collect());
             if one.required { next } else { next.group().optional() }
         };
-        let others_behind = others.clone().map(|others| Rule::sequence([comma(), others]).group().repeat(0, None));
-        let tail = declared[last_head + 1..].iter().map(more).chain(others_behind);
+        let tail = declared[last_head + 1..].iter().map(more).chain(behind_any);
         let mut behind = sequence(tail.collect());
         let mut heads = Vec::new();
         for (index, one) in declared[..=last_head].iter().enumerate().rev() {
@@ -310,12 +316,13 @@ impl<'a> Lowering<'_, 'a> {
             behind = sequence(vec![more(one), behind]);
         }
         heads.reverse();
+        let heads = if heads.len() == 1 { heads.swap_remove(0) } else { Rule::Choice(heads).group() };
+        let mut head = sequence(before.into_iter().chain([heads]).collect());
         if first.is_none()
             && let Some(others) = others
         {
-            heads.push(listed(others, 1, None));
+            head = Rule::Choice(vec![head, listed(others, 1, None)]).group();
         }
-        let head = if heads.len() == 1 { heads.swap_remove(0) } else { Rule::Choice(heads).group() };
         match first.is_none() && !some {
             true if matches!(head, Rule::Group(..)) => head.optional(),
             true => head.group().optional(),

@@ -37,8 +37,11 @@ impl<'a> Lowering<'_, 'a> {
                 }
                 scalar => {
                     let text = json::print(scalar).unwrap_or_default();
-                    // A whole number may be written without its fraction.
+                    // A whole number may be written with a fraction of zero, or without.
                     texts.extend(text.strip_suffix(".0").map(str::to_owned));
+                    if scalar.is_i64() || scalar.is_u64() {
+                        texts.push(format!("{text}.0"));
+                    }
                     texts.push(text);
                 }
             }

@@ -76,9 +76,10 @@ pub(in crate::grammar) fn characters(builder: &mut Builder, chars: &Chars, spell
 /// The digits of what is not ASCII.
 fn other_code(builder: &mut Builder) -> SmolStr {
     let hex = |count| Rule::class("[0-9a-fA-F]").times(count, Some(count));
+    let last = Rule::class("[0-9a-fA-F]");
     let large = Rule::sequence([Rule::class("[1-9a-fA-F]"), hex(3)]);
     let middle = Rule::sequence([Rule::literal("0"), Rule::class("[1-9a-fA-F]"), hex(2)]);
-    let small = Rule::sequence([Rule::literal("00"), Rule::class("[89a-fA-F]"), hex(1)]);
+    let small = Rule::sequence([Rule::literal("00"), Rule::class("[89a-fA-F]"), last]);
     builder.add(&SmolStr::new_static("code-beyond-ascii"), Rule::choice([large, middle, small]))
 }
 
