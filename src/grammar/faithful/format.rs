@@ -7,6 +7,8 @@ pub(super) enum Known {
     Exactly,
     /// The pattern allows more.
     Wider,
+    /// The pattern allows leap seconds at midnight in UTC only.
+    Narrower,
 }
 
 /// The pattern of a format that JSON Schema defines, as one or several branches without anchors; `None`: the name is somebody's own.
@@ -16,8 +18,8 @@ pub(super) fn pattern(name: &str) -> Option<(String, Known)> {
     let wider = |pattern: String| Some((format!("^({pattern})$"), Known::Wider));
     match name {
         "date" => exactly(date()),
-        "time" => exactly(TIME.to_owned()),
-        "date-time" => exactly(format!("({})[tT]({TIME})", date())),
+        "time" => Some((format!("^({TIME})$"), Known::Narrower)),
+        "date-time" => Some((format!("^(({})[tT]({TIME}))$", date()), Known::Narrower)),
         "duration" => exactly(DURATION.to_owned()),
         "uuid" => exactly(UUID.to_owned()),
         "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => exactly(UUID.to_owned()),

@@ -311,10 +311,7 @@ impl<'a> Lowering<'_, 'a> {
             };
             let of_strings = if types & types::STRING != 0 { CONTENTS } else { &[] };
             for key in of_arrays.iter().chain(of_objects).chain(of_strings).chain(&["if", "$dynamicRef", "$recursiveRef"]) {
-                let empty = |value: &Value| {
-                    *value == Value::Bool(true) || value.as_object().is_some_and(|fields| fields.is_empty())
-                };
-                if fields.get(*key).is_some_and(|value| !empty(value)) {
+                if fields.get(*key).is_some_and(|value| !is_free(value)) {
                     self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
                 }
             }
@@ -331,7 +328,7 @@ impl<'a> Lowering<'_, 'a> {
         let Some(fields) = not.as_object() else { return true };
         let only = |keys: &[&str]| fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()));
         only(&["type"]) && excluded_types(not) != 0
-            || only(&["required"]) && types & !types::OBJECT == 0 && forbidden(not).is_some()
+            || types & !types::OBJECT == 0 && forbidden(not).is_some()
             || only(&["enum", "const", "type"]) && types & !types::STRING == 0 && values::excluded(not).is_some()
     }
 
@@ -428,12 +425,23 @@ fn excluded_types(not: &Value) -> u8 {
     }
 }
 
-/// The property that a `not` takes away.
+/// The property that a `not` takes away, saying nothing else.
 fn forbidden(not: &Value) -> Option<&str> {
-    match not.get("required")?.as_array()?.as_slice() {
-        [name] => name.as_str(),
+    let fields = not.as_object()?;
+    let says_nothing = |(key, value): (&String, &Value)| match key.as_str() {
+        "required" => true,
+        "properties" => value.as_object().is_some_and(|schemas| schemas.values().all(is_free)),
+        key => ANNOTATIONS.contains(&key),
+    };
+    match fields.get("required")?.as_array()?.as_slice() {
+        [name] if fields.iter().all(says_nothing) => name.as_str(),
         _ => None,
     }
+}
+
+/// Whether a schema plainly allows any value.
+fn is_free(schema: &Value) -> bool {
+    *schema == Value::Bool(true) || schema.as_object().is_some_and(|fields| fields.is_empty())
 }
 
 /// What no text fits.

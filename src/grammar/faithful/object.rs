@@ -22,7 +22,7 @@ use crate::json_string::quoted as as_json;
 const COUNTED: u64 = 2_000;
 
 /// With so many properties, others may stand between them: each place that they may be in keeps an engine busy.
-const BETWEEN: usize = 8;
+const BETWEEN: usize = 16;
 
 /// A property that has a place of its own.
 struct Declared {

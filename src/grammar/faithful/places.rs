@@ -46,6 +46,10 @@ pub(super) struct Places<'a> {
     identifiers: Option<HashMap<String, (&'a Value, String)>>,
     /// Whether keywords beside a reference are ignored, as they were up to draft 7.
     pub lone_references: bool,
+    /// Whether an identifier beside a reference is ignored: so in the drafts that have `definitions`.
+    lone_identifiers: bool,
+    /// Whether the draft takes `format` for a remark, unless somebody asks for more.
+    pub format_annotates: bool,
 }
 
 impl<'a> Places<'a> {
@@ -54,6 +58,7 @@ impl<'a> Places<'a> {
         let base = identifier(root).unwrap_or_default().trim_end_matches('#').to_owned();
         let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let lone_references = ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|old| dialect.contains(old));
+        let looks_old = dialect.is_empty() && root.get("definitions").is_some() && root.get("$defs").is_none();
         let places = Places {
             root,
             steps: vec![(Place(0), Step::Target("#"))],
@@ -61,6 +66,8 @@ impl<'a> Places<'a> {
             known: HashMap::from([(std::ptr::from_ref(root), Resource(0))]),
             identifiers: None,
             lone_references,
+            lone_identifiers: lone_references || looks_old,
+            format_annotates: ["2019-09", "2020-12"].iter().any(|new| dialect.contains(new)),
         };
         (places, Part { schema, place: Place(0), resource: Resource(0) })
     }
@@ -99,8 +106,9 @@ impl<'a> Places<'a> {
         if let Some(&resource) = self.known.get(&address) {
             return Part { resource, ..part };
         }
+        let is_ignored = self.lone_identifiers && part.schema.get("$ref").is_some();
         match identifier(part.schema) {
-            Some(id) if !id.starts_with('#') => {
+            Some(id) if !id.starts_with('#') && !is_ignored => {
                 let base = joined(&self.resources[part.resource.0 as usize].1, id.trim_end_matches('#'));
                 Part { resource: self.resource(part.schema, base), ..part }
             }

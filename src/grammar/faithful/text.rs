@@ -152,6 +152,14 @@ impl<'a> Lowering<'_, 'a> {
                     let message = format!("the grammar of {name:?} allows a little more than the format does");
                     self.note(part.place, "format", FidelityKind::Widened, message);
                 }
+                if known == format::Known::Narrower {
+                    let message = "leap seconds are written in UTC only".to_owned();
+                    self.note(part.place, "format", FidelityKind::Narrowed, message);
+                }
+                if self.places.format_annotates {
+                    let message = "the format is held to, which this draft only asks of who opts in".to_owned();
+                    self.note(part.place, "format", FidelityKind::Narrowed, message);
+                }
                 text.patterns.extend(Pattern::parse(&source).ok().map(|pattern| (pattern, part.place, "format")));
             }
             text.excluded.extend(fields.get("not").and_then(values::excluded).into_iter().flatten());
