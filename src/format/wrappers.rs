@@ -4,7 +4,7 @@ use super::FormatBuilder;
 use crate::peg::ExprId;
 
 /// What wrappers begin with.
-pub(crate) const STARTS: [&str; 4] = ["```", "<", "[", "<｜"];
+pub(crate) const STARTS: [&str; 3] = ["```", "<", "["];
 
 /// The longest name in a special token.
 const NAME: u32 = 40;
