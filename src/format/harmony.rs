@@ -185,7 +185,7 @@ impl Harmony<'_> {
     /// The turn's last message, with or without what ends it.
     fn ended(&self, message: ExprId, ends: &[&str]) -> ExprId {
         let p = self.p;
-        let end = p.choice(ends.iter().map(|end| p.literal(*end)));
+        let end = p.any_of(ends.iter().copied());
         p.spaced([message, p.tolerated(p.optional(end)), p.end()])
     }
 
