@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::dialects::{self, Rows};
-use crate::format::wrappers::{self, behind, wrapped};
+use crate::format::wrappers::{self, behind, is_marker, wrapped};
 use crate::format::{FormatBuilder, Tag};
 use crate::message::{BareCalls, Dialects, Leniency, Tool, UnknownTools};
 use crate::peg::{Arena, Expr, ExprId, TagId};
@@ -125,11 +125,6 @@ fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>) 
     let closes = p.any_of(&closing);
     let ends = closing.iter().chain(starts.iter().filter(|start| is_marker(start)));
     p.sequence([p.tag(Tag::Rest, p.until_any(ends.map(String::as_str))), p.many(closes)])
-}
-
-/// Whether a text is a marker and nothing else.
-fn is_marker(text: &str) -> bool {
-    text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric)
 }
 
 /// What calls end with, and what closes the sections that hold them, in all formats of an arena.

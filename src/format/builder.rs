@@ -187,9 +187,11 @@ impl FormatBuilder {
         if names.is_empty() {
             return FormatBuilder::ANY.to_owned();
         }
-        let longer = self.none_of(NOT_IN_NAMES);
-        let names = names.iter().map(|name| self.exact(*name));
-        self.rule(rule, self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]));
+        if !self.is_defined(rule) {
+            let longer = self.none_of(NOT_IN_NAMES);
+            let names = names.iter().map(|name| self.exact(*name));
+            self.rule(rule, self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]));
+        }
         format!("{}{rule}", FormatBuilder::ANY)
     }
 

@@ -27,6 +27,11 @@ pub(crate) fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
     p.choice([calls, around(p, once, p.choice([marked, once]))])
 }
 
+/// Whether a text is a marker and nothing else.
+pub(crate) fn is_marker(text: &str) -> bool {
+    text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric)
+}
+
 /// What models write between calls.
 pub(crate) fn separator(p: &FormatBuilder) -> ExprId {
     p.one_of(&[(',', ','), (';', ';')])
