@@ -40,7 +40,7 @@ impl CompiledFormat {
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
         let ends =
             [spec.eos].into_iter().map(str::to_owned).chain(format.additional_stops.iter().chain(thoughts).cloned());
-        let parser = Parser::with_tools(output, spec.prefill, tools, spec.leniency)?.with_ends(ends.collect());
+        let parser = Parser::with_tools(output, spec.prefill, tools, spec.leniency, ends.collect())?;
         Ok(CompiledFormat { format, parser, grammar: OnceLock::new() })
     }
 

@@ -47,26 +47,25 @@ impl Parser {
     /// [`crate::ErrorKind::InvalidArgument`] for a format that refers to a rule it does not have or that begins with itself,
     /// [`crate::ErrorKind::Limit`] for one that is too deep or too long.
     pub fn new(format: Arena, prefill: &str) -> Result<Self> {
-        Parser::with_tools(format, prefill, Vec::new(), Leniency::default())
+        Parser::with_tools(format, prefill, Vec::new(), Leniency::default(), Vec::new())
     }
 
     /// The same for a format in which these tools may be called: their calls are also read where the format has none, as far
-    /// as `leniency` says, and reported where they are not what the tools ask for.
+    /// as `leniency` says, and reported where they are not what the tools ask for. `ends`: the texts that end the model's turn,
+    /// such as the end-of-sequence token; behind calls they are no content.
     ///
     /// # Errors
     /// As [`Parser::new`].
-    pub fn with_tools(format: Arena, prefill: &str, tools: Vec<Tool>, leniency: Leniency) -> Result<Self> {
+    pub fn with_tools(
+        format: Arena,
+        prefill: &str,
+        tools: Vec<Tool>,
+        leniency: Leniency,
+        ends: Vec<String>,
+    ) -> Result<Self> {
         let program = Arc::new(peg::compile(&format)?);
-        let fallback = Arc::new(FallbackConfig::new(Arc::new(format), tools, leniency));
+        let fallback = Arc::new(FallbackConfig::new(Arc::new(format), tools, leniency, ends));
         Ok(Parser { program, prefill: prefill.into(), fallback, trees: Arc::default() })
-    }
-
-    /// The same with the texts that end the model's turn, such as the end-of-sequence token: behind calls they are no content.
-    #[must_use]
-    pub fn with_ends(self, ends: Vec<String>) -> Self {
-        let known = &self.fallback;
-        let config = FallbackConfig::new(Arc::clone(known.format()), known.tools.clone(), known.leniency);
-        Parser { fallback: Arc::new(config.with_ends(ends)), ..self }
     }
 
     /// The compiled format. It reads the prefill, too.
@@ -156,6 +155,6 @@ impl Parser {
             return Err(Error::invalid(format!("parser: written in way {found}, this version reads way {VERSION}")));
         }
         let format = Arena::from_json(stored.format)?;
-        Ok(Parser::with_tools(format, &stored.prefill, stored.tools, stored.leniency)?.with_ends(stored.ends))
+        Parser::with_tools(format, &stored.prefill, stored.tools, stored.leniency, stored.ends)
     }
 }

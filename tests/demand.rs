@@ -115,6 +115,31 @@ fn demand_1_4_near_misses_are_calls() {
         let output = format!("<function=Glob>\n<parameter=pattern>{value}\n</function>");
         says(&read(&lenient, &output), "", "", &pattern("x"));
     }
+    // The marker in front of an argument's name left out, or that of the call in its place; an end that is there twice, or not at all.
+    let tags = params("tag-arguments", glob(), &json!({}));
+    let value = |more: &str| format!("pattern</arg_key>\n<arg_value>x</arg_value>{more}");
+    for output in [
+        format!("<tool_call>Glob{}", value("\n</tool_call>")),
+        format!("<tool_call>Glob {}", value("</tool_call>")),
+        format!("<tool_call>Glob\n<tool_call>{}", value("\n</tool_call>")),
+        format!("<tool_call>Glob\n<arg_key>{}", value("\n</arg_value></arg_value>\n</tool_call>")),
+    ] {
+        let ended = read(&tags, &output);
+        says(&ended, "", "", &pattern("x"));
+        assert_eq!(ended.status, Status::Complete, "{output}");
+    }
+    let ended =
+        read(&tags, format!("<tool_call>Glob\n<arg_key>{0}<tool_call>Glob\n<arg_key>{0}</tool_call>", value("\n")));
+    says(&ended, "", "", &[pattern("x"), pattern("x")].concat());
+    assert!(ended.calls().iter().all(|call| call.complete), "{ended:?}");
+    // A name that nothing follows is no call, nor is one that the schema does not list an argument.
+    let free = params("tag-arguments", vec![tool("Glob", json!({"path": {"type": "string"}}), &[])], &json!({}));
+    for output in
+        ["I write <tool_call>Glob here", "<tool_call>Glob<tool_call> here", "<tool_call>Glob<tool_call>paths</arg_key>"]
+    {
+        says(&read(&free, output), "", output, &[]);
+    }
+    says(&read(&free, "<tool_call>Glob</arg_value></tool_call>"), "", "", &[("Glob", json!({}))]);
     // Headers with noise in them: text that is kept.
     for output in ["<|channel|>commentary?<|message|>..", "<|channel|>finalx<|message|>hi"] {
         let ended = read(&params("gpt-oss", glob(), &json!({})), output);

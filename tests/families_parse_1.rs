@@ -203,6 +203,12 @@ fn what_models_write() {
         ),
         (
             "gpt-oss",
+            "<|channel|>analysis<|message|>Why<|end|><|start|>assistant<|channel|>commentary\
+             <|channel|>commentary to=functions.get <|constrain|>json<|message|>{\"key\": \"a\", \"n\": 1}<|call|>",
+            message("Why", "", &get(1)),
+        ),
+        (
+            "gpt-oss",
             " to=functions.get<|channel|>analysis <|constrain|>json<|message|>{\"key\": \"a\", \"n\": 1}",
             message("", "", &get(1)),
         ),

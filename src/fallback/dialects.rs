@@ -9,42 +9,39 @@ use crate::peg::{ExprId, SchemaRef};
 /// A way to write calls.
 struct Dialect {
     name: &'static str,
+    /// Which rows it stands among.
+    rows: Rows,
     /// What its calls begin with: any of these.
     starts: &'static [&'static str],
     call: fn(&Offer) -> ExprId,
 }
 
 impl Dialect {
-    fn rows(&self) -> Rows {
-        match (self.starts, self.name) {
-            (["{"], BARE) => Rows::Bare,
-            (["{"], _) => Rows::Held,
-            _ => Rows::Marked,
-        }
+    /// One with a marker of its own.
+    const fn marked(name: &'static str, starts: &'static [&'static str], call: fn(&Offer) -> ExprId) -> Dialect {
+        Dialect { name, rows: Rows::Marked, starts, call }
     }
 }
 
 /// The table. A row's number is part of its tag.
 const DIALECTS: &[Dialect] = &[
-    Dialect { name: IN_TAGS, starts: &[TOOL_CALL[0]], call: json_in_tags },
-    Dialect { name: "function-tags", starts: &[TOOL_CALL[0], "<function="], call: function_tags },
-    Dialect { name: "invoke-tags", starts: &[TOOL_CALL[0], "<function_calls>", "<invoke name=\""], call: invoke_tags },
-    Dialect { name: "kimi-k2", starts: &["<|tool_calls_section_begin|>", "<|tool_call_begin|>"], call: kimi_k2 },
-    Dialect {
-        name: "deepseek-r1",
-        starts: &["<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<tool▁calls▁begin>", "<tool▁call▁begin>"],
-        call: deepseek_r1,
-    },
-    Dialect { name: "deepseek-r1-function", starts: &["function<"], call: deepseek_r1_function },
-    Dialect { name: "deepseek-r1-list", starts: &["function\n```json", "function ```json"], call: deepseek_r1_list },
-    Dialect { name: "deepseek-r1-tags", starts: &[TOOL_CALL[0]], call: deepseek_r1_tags },
-    Dialect { name: "harmony", starts: &["<|channel|>", "<|start|>assistant"], call: harmony },
-    Dialect { name: BARE, starts: &["{"], call: bare_json },
-    Dialect { name: IN_TAGS, starts: &["{"], call: bare_json },
+    Dialect::marked(IN_TAGS, &[TOOL_CALL[0]], json_in_tags),
+    Dialect::marked("function-tags", &[TOOL_CALL[0], "<function="], function_tags),
+    Dialect::marked("invoke-tags", &[TOOL_CALL[0], "<function_calls>", "<invoke name=\""], invoke_tags),
+    Dialect::marked("kimi-k2", &["<|tool_calls_section_begin|>", "<|tool_call_begin|>"], kimi_k2),
+    Dialect::marked(
+        "deepseek-r1",
+        &["<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<tool▁calls▁begin>", "<tool▁call▁begin>"],
+        deepseek_r1,
+    ),
+    Dialect::marked("deepseek-r1-function", &["function<"], deepseek_r1_function),
+    Dialect::marked("deepseek-r1-list", &["function\n```json", "function ```json"], deepseek_r1_list),
+    Dialect::marked("deepseek-r1-tags", &[TOOL_CALL[0]], deepseek_r1_tags),
+    Dialect::marked("harmony", &["<|channel|>", "<|start|>assistant"], harmony),
+    Dialect { name: "bare-json", rows: Rows::Bare, starts: &["{"], call: bare_json },
+    Dialect { name: IN_TAGS, rows: Rows::Held, starts: &["{"], call: bare_json },
 ];
 
-/// The row without a marker.
-const BARE: &str = "bare-json";
 /// JSON in tags: in those of Hermes and Qwen, which models write most and not always whole, or in any wrapper that marks it.
 const IN_TAGS: &str = "json-in-tags";
 
@@ -60,7 +57,7 @@ pub(crate) fn name(index: u16) -> Option<&'static str> {
 
 /// Whether nothing marks the calls of a row; `None` where there is no such row.
 pub(super) fn is_bare(index: u16) -> Option<bool> {
-    DIALECTS.get(usize::from(index)).map(|dialect| dialect.rows() == Rows::Bare)
+    DIALECTS.get(usize::from(index)).map(|dialect| dialect.rows == Rows::Bare)
 }
 
 /// Which rows of the table.
@@ -76,11 +73,11 @@ pub(super) enum Rows {
 
 /// The calls of the table, and what they begin with. `unknown`: also of tools that nobody offers.
 pub(super) fn calls(p: &FormatBuilder, tools: &[Tool], unknown: bool, rows: Rows) -> (Vec<ExprId>, Vec<String>) {
-    let table = DIALECTS.iter().enumerate().filter(|(_, dialect)| dialect.rows() == rows);
+    let table = DIALECTS.iter().enumerate().filter(|(_, dialect)| dialect.rows == rows);
     let (mut calls, mut starts) = (Vec::new(), Vec::new());
     for (index, dialect) in table {
         starts.extend(dialect.starts.iter().map(|start| (*start).to_owned()));
-        let start = p.and(p.choice(dialect.starts.iter().map(|start| p.literal(*start))));
+        let start = p.and(p.any_of(dialect.starts.iter().copied()));
         calls.push(p.sequence([start, (dialect.call)(&Offer { p, tools, unknown, dialect: index })]));
     }
     (calls, starts)
@@ -309,7 +306,7 @@ fn deepseek_r1_tags(offer: &Offer) -> ExprId {
 /// it, with the parts of the header that models leave out or get wrong.
 fn harmony(offer: &Offer) -> ExprId {
     let p = offer.p;
-    let one_of = |words: &[&str]| p.choice(words.iter().map(|word| p.literal(*word)));
+    let one_of = |words: &[&'static str]| p.any_of(words.iter().copied());
     let word = p.sequence([one_of(&["analysis", "commentary", "final"]), p.many(p.literal("?"))]);
     let channel = p.optional(p.sequence([p.literal("<|channel|>"), word]));
     let kind = p.optional(p.sequence([p.optional(p.literal("<|constrain|>")), one_of(&["json", "code"])]));

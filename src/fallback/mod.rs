@@ -35,22 +35,10 @@ pub struct FallbackConfig {
 }
 
 impl FallbackConfig {
-    /// For a format and a request with these tools.
-    pub fn new(format: Arc<Arena>, tools: Vec<Tool>, leniency: Leniency) -> Self {
-        FallbackConfig {
-            format,
-            tools,
-            leniency,
-            ends: Vec::new(),
-            programs: Default::default(),
-            marked: OnceLock::new(),
-        }
-    }
-
-    /// The same where the model's turn ends so.
-    pub fn with_ends(self, mut ends: Vec<String>) -> Self {
+    /// For a format and a request with these tools, where the model's turn ends so.
+    pub fn new(format: Arc<Arena>, tools: Vec<Tool>, leniency: Leniency, mut ends: Vec<String>) -> Self {
         ends.retain(|end| !end.trim().is_empty());
-        FallbackConfig { ends, ..self }
+        FallbackConfig { format, tools, leniency, ends, programs: Default::default(), marked: OnceLock::new() }
     }
 
     /// What the output should look like.

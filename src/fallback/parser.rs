@@ -263,7 +263,10 @@ impl FallbackParser {
         }
         // What broke off within a call goes with it.
         let place = if self.reader.in_call() { Place::InCall } else { Place::Anywhere };
-        if let Some(program) = self.config.program(place).filter(|_| !self.place.waits_for_end()) {
+        // Only then is a program made: the first one for a place is compiled.
+        if !self.place.waits_for_end()
+            && let Some(program) = self.config.program(place)
+        {
             self.program = program;
         }
         let (budget, spent) = (self.run.machine.budget(), self.run.machine.overdraft());

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::dialects::{self, Rows};
-use crate::format::wrappers::{self, behind, wrapped};
+use crate::format::wrappers::{self, behind, is_marker, wrapped};
 use crate::format::{FormatBuilder, Tag};
 use crate::message::{BareCalls, Dialects, Leniency, Tool, UnknownTools};
 use crate::peg::{Arena, Expr, ExprId, TagId};
@@ -90,10 +90,10 @@ pub(super) fn text_with_calls(
     let before = match place {
         // A call that goes on a row with the one in front.
         Place::BehindCall => {
-            let separator = p.one_of(&[(',', ','), (';', ';')]);
+            let separator = wrappers::separator(&p);
             let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held), behind]);
             // Or bare ones that the wrapper of that holds, too, if something closes it.
-            let closing = p.choice(ends.iter().map(|end| p.literal(end.trim())).collect::<Vec<_>>());
+            let closing = p.any_of(ends.iter().map(|end| end.trim()));
             let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
             let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
             p.sequence([p.optional(bare), behind, p.optional(next)])
@@ -122,14 +122,9 @@ fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>) 
     if closing.is_empty() && !starts.iter().any(|start| is_marker(start)) {
         return p.tag(Tag::Rest, p.until_any(["\n"]));
     }
-    let closes = p.choice(closing.iter().map(|marker| p.literal(&**marker)).collect::<Vec<_>>());
+    let closes = p.any_of(&closing);
     let ends = closing.iter().chain(starts.iter().filter(|start| is_marker(start)));
     p.sequence([p.tag(Tag::Rest, p.until_any(ends.map(String::as_str))), p.many(closes)])
-}
-
-/// Whether a text is a marker and nothing else.
-fn is_marker(text: &str) -> bool {
-    text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric)
 }
 
 /// What calls end with, and what closes the sections that hold them, in all formats of an arena.

@@ -65,6 +65,11 @@ impl FormatBuilder {
         self.builder.literal(text)
     }
 
+    /// One of these markers.
+    pub fn any_of<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
+        self.choice(markers.into_iter().map(|marker| self.literal(marker)))
+    }
+
     /// Text up to a marker.
     pub fn until(&self, marker: impl Into<SmolStr>) -> ExprId {
         self.until_marker([marker])
@@ -182,9 +187,11 @@ impl FormatBuilder {
         if names.is_empty() {
             return FormatBuilder::ANY.to_owned();
         }
-        let longer = self.none_of(NOT_IN_NAMES);
-        let names = names.iter().map(|name| self.exact(*name));
-        self.rule(rule, self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]));
+        if !self.is_defined(rule) {
+            let longer = self.none_of(NOT_IN_NAMES);
+            let names = names.iter().map(|name| self.exact(*name));
+            self.rule(rule, self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]));
+        }
         format!("{}{rule}", FormatBuilder::ANY)
     }
 
@@ -259,7 +266,7 @@ impl FormatBuilder {
         let next = next.iter().filter(|next| !next.trim().is_empty()).map(|next| self.literal(next.trim()));
         let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
         let near = self.sequence([self.literal(core), self.and(next)]);
-        let none = self.and(self.choice(left_out.iter().map(|text| self.literal(text.as_str())).collect::<Vec<_>>()));
+        let none = self.and(self.any_of(left_out));
         let close = self.choice([self.exact(marker), self.tolerated(near), self.tolerated(none)]);
         let run =
             self.builder.until_any([marker.trim_end(), core].into_iter().chain(left_out.iter().map(String::as_str)));

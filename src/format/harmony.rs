@@ -99,7 +99,7 @@ impl Harmony<'_> {
             let unsolicited = (self.dialect == Dialect::GptOss).then(|| self.unsolicited());
             (p.rule("any", p.choice(any.into_iter().chain(unsolicited))), self.final_message(), false)
         } else {
-            let calls = self.ended(self.calls(start), &[CALL, END]);
+            let calls = self.ended(p.sequence([self.header_before_another(), self.calls(start)]), &[CALL, END]);
             let must = spec.call_required();
             let last = if must { calls } else { p.choice([calls, self.final_message()]) };
             (p.rule("any", p.choice(any)), last, must)
@@ -146,6 +146,12 @@ impl Harmony<'_> {
         }
     }
 
+    /// The same in front of a call, whose own header may be on that channel, too.
+    fn header_before_another(&self) -> ExprId {
+        let p = self.p;
+        p.tolerated(p.optional(p.sequence([self.stray_header(), p.and(p.literal(CHANNEL))])))
+    }
+
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
     fn content_type(&self) -> ExprId {
         let p = self.p;
@@ -185,7 +191,7 @@ impl Harmony<'_> {
     /// The turn's last message, with or without what ends it.
     fn ended(&self, message: ExprId, ends: &[&str]) -> ExprId {
         let p = self.p;
-        let end = p.choice(ends.iter().map(|end| p.literal(*end)));
+        let end = p.any_of(ends.iter().copied());
         p.spaced([message, p.tolerated(p.optional(end)), p.end()])
     }
 
@@ -210,7 +216,7 @@ impl Harmony<'_> {
         let p = self.p;
         let call = p.any_tool(self.spec, |tool| self.call(tool));
         let end = p.choice([p.literal(END), p.literal(CALL)]);
-        let next = p.sequence([p.space(), end, start, call]);
+        let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
         let more = match self.dialect {
             Dialect::LlmJp => p.many(next),
             _ => p.tolerated(p.many(next)),

@@ -4,7 +4,7 @@ use super::FormatBuilder;
 use crate::peg::ExprId;
 
 /// What wrappers begin with.
-pub(crate) const STARTS: [&str; 4] = ["```", "<", "[", "<｜"];
+pub(crate) const STARTS: [&str; 3] = ["```", "<", "["];
 
 /// The longest name in a special token.
 const NAME: u32 = 40;
@@ -16,7 +16,7 @@ const NAMES: [&str; 9] =
 /// tell also a bare one from a quotation.
 pub(crate) fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
     let row = |call| {
-        let separator = p.optional(p.one_of(&[(',', ','), (';', ';')]));
+        let separator = p.optional(separator(p));
         p.sequence([call, p.many(p.sequence([p.space(), separator, p.space(), call]))])
     };
     let calls = p.rule("calls-in-a-row", row(call));
@@ -25,6 +25,16 @@ pub(crate) fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
     let marked = p.rule("marked-calls", p.choice([held, list]));
     let once = p.rule("wrapped-once", around(p, calls, marked));
     p.choice([calls, around(p, once, p.choice([marked, once]))])
+}
+
+/// Whether a text is a marker and nothing else.
+pub(crate) fn is_marker(text: &str) -> bool {
+    text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric)
+}
+
+/// What models write between calls.
+pub(crate) fn separator(p: &FormatBuilder) -> ExprId {
+    p.one_of(&[(',', ','), (';', ';')])
 }
 
 /// A wrapper with `inner` in it, or with `marked` if it is a tag or a special token; or `inner` alone.
@@ -46,12 +56,11 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
 /// put around such calls. `ends`: what else ends the text.
 pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) -> ExprId {
     let stops = || calls.iter().chain(ends).cloned();
-    let marks = |marks: &[String]| p.choice(marks.iter().map(|mark| p.literal(mark.as_str())).collect::<Vec<_>>());
     let wrapper = p.choice([fence(p), special(p), tag(p, "<")]);
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(2));
-    let held = p.sequence([wrappers, p.and(marks(calls))]);
+    let held = p.sequence([wrappers, p.and(p.any_of(calls))]);
     let starts = || stops().chain(STARTS.map(str::to_owned));
-    let stop = p.choice([held, marks(calls), marks(ends)]);
+    let stop = p.choice([held, p.any_of(calls), p.any_of(ends)]);
     let more = p.many(p.sequence([p.not(stop), p.any(), p.until_any(starts())]));
     let text = p.content(p.sequence([p.until_any(starts()), more]));
     p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_any(stops()))])
@@ -60,11 +69,10 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) 
 /// What stands behind calls and closes what nobody has opened, or ends the turn. `ends`: what calls and turns end with; `openings`:
 /// what calls begin with.
 pub(crate) fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str]) -> ExprId {
-    let ends = ends.iter().map(|end| p.literal(end.trim()));
-    let any = p.choice(ends.chain([special(p), tag(p, "</")]).collect::<Vec<_>>());
+    let any = p.choice([p.any_of(ends.iter().map(|end| end.trim())), special(p), tag(p, "</")]);
     // A bracket closes with the marker behind it.
     let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
-    let next = p.choice(openings.iter().map(|opening| p.literal(opening.trim())).collect::<Vec<_>>());
+    let next = p.any_of(openings.iter().map(|opening| opening.trim()));
     let line = p.choice([p.end(), p.and(p.exact("\n"))]);
     let fence = p.sequence([p.exact("```"), line]);
     p.many(p.sequence([p.space(), bracket, p.not(next), p.choice([fence, any])]))

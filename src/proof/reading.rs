@@ -87,7 +87,7 @@ impl Reading {
         let source = exam.taught.template.source();
         let spec = FormatSpec { source, opening, prefill, ..FormatSpec::of(&asked.request) };
         let format = self.reader.format(exam.taught, &spec);
-        let parser = Parser::with_tools(format.output, prefill, spec.tools().to_vec(), spec.leniency);
+        let parser = Parser::with_tools(format.output, prefill, spec.tools().to_vec(), spec.leniency, Vec::new());
         self.parsers.push((thinking, opening.to_owned(), parser.clone()));
         parser
     }

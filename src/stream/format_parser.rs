@@ -43,9 +43,14 @@ impl Written {
     /// The fallback parser has found out that there is nothing for it.
     fn drop_fallback(&mut self) {
         if let Some(parser) = self.fallback.take() {
-            self.gone += parser.work();
-            self.limit = self.limit.or(parser.limit());
+            self.account(&parser);
         }
+    }
+
+    /// What a parser that is gone has taken.
+    fn account(&mut self, parser: &FallbackParser) {
+        self.gone += parser.work();
+        self.limit = self.limit.or(parser.limit());
     }
 
     /// Sets the fallback parser back to how it was. What it has done since counts as work.
@@ -66,8 +71,7 @@ impl Written {
         let Some(mut parser) = self.fallback.take() else { return to };
         let to = to.max(parser.read_to());
         parser.close(end, &output[..to], &mut self.builder);
-        self.gone += parser.work();
-        self.limit = self.limit.or(parser.limit());
+        self.account(&parser);
         to
     }
 }

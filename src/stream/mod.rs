@@ -80,7 +80,8 @@ impl Parser {
 
     /// What is tagged in [`Parser::tree`] of the same text, as a message. There is none in a text that does not match.
     pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Option<Ended> {
-        let config = FallbackConfig::new(Arc::clone(self.fallback().format()), Vec::new(), Leniency::default());
+        let config =
+            FallbackConfig::new(Arc::clone(self.fallback().format()), Vec::new(), Leniency::default(), Vec::new());
         let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
         let status = match machine.state() {
             State::Failed | State::Limit => return None,

@@ -64,6 +64,12 @@ const fn left(name: &'static str, output: fn(usize) -> String) -> Shape {
     Shape { name, template: "tag-json-id", asks: nothing, tools: 2, output }
 }
 
+const ONE_ARGUMENT: &str = "<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>text</arg_value>\n";
+
+const fn tags(name: &'static str, output: fn(usize) -> String) -> Shape {
+    Shape { name, template: "tag-arguments", asks: nothing, tools: 2, output }
+}
+
 pub const SHAPES: &[Shape] = &[
     left("calls behind the format", |n| STRAY.to_owned() + &CALL.repeat(n)),
     Shape {
@@ -76,6 +82,10 @@ pub const SHAPES: &[Shape] = &[
             format!("<|tool_call_start|>[{}]<|tool_call_end|>", calls.join(", "))
         },
     },
+    tags("ends of arguments that nothing has begun", |n| format!("<tool_call>f\n{}", "</arg_value>".repeat(n))),
+    tags("the same behind each call", |n| format!("{ONE_ARGUMENT}</arg_value></arg_value>").repeat(n)),
+    tags("calls that nothing ends", |n| ONE_ARGUMENT.repeat(n)),
+    tags("names that nothing begins", |n| format!("<tool_call>f\n{}", "s</arg_key>\n".repeat(n))),
     Shape {
         name: "MiniMax-M3, items as JSON",
         template: "minimax-m3",

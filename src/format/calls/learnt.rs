@@ -281,7 +281,7 @@ impl Arguments<'_> {
             let behind = [Some(&self.members.next), self.close].into_iter().flatten();
             ends = behind.flat_map(|behind| text::heads(&spelled.and(behind))).collect();
         }
-        let end = p.and(p.choice(ends.iter().map(|end| p.literal(&**end)).collect::<Vec<_>>()));
+        let end = p.and(p.any_of(&ends));
         let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
         let more = p.tolerated(p.many(p.sequence([inner, p.until_any(ends.clone())])));
         p.sequence([p.arg_text(p.sequence([p.until_any(ends), more])), p.arg_close(close)])

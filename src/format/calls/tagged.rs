@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
+use super::super::wrappers::is_marker;
 use super::members::{self, Member};
 use crate::analysis::{CallIdPosition, Layout, ToolFormat};
 use crate::grammar::schema::{self, Types};
@@ -33,7 +34,8 @@ pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &Format
         p.trigger_rule("tool-call", p.sequence(list))
     } else {
         let start = p.literal(&*tools.per_call_start);
-        let one = p.sequence([start, gap(), each, gap(), p.markup(&tools.per_call_end)]);
+        let end = p.choice([p.markup(&tools.per_call_end), p.tolerated(sight(p, layout, true))]);
+        let one = p.sequence([start, gap(), each, gap(), end]);
         let mut list = vec![one];
         if spec.parallel() {
             list.push(p.many(p.sequence([p.space(), one])));
@@ -49,6 +51,14 @@ pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &Format
         }
     };
     p.calls(spec, calls)
+}
+
+/// The sight of what follows a call, in place of an end that the model has left out. `next`: the beginning of another call will do.
+fn sight(p: &FormatBuilder, layout: &Layout, next: bool) -> ExprId {
+    let tools = &layout.tools;
+    let next = next.then_some(&tools.per_call_start);
+    let behind = [&tools.per_call_end, &tools.section_end].into_iter().chain(next).map(|marker| marker.trim());
+    p.and(p.any_of(behind.filter(|marker| is_marker(marker))))
 }
 
 /// A tool's arguments, each in tags of its own, in any order, with white space before each; and whether one of them must be
@@ -95,14 +105,26 @@ fn any_argument(p: &FormatBuilder, layout: &Layout, name: &str) -> ExprId {
 
 /// What opens an argument, up to its value. The name shows once what follows it says that it is whole.
 fn open(p: &FormatBuilder, layout: &Layout, name: &str) -> ExprId {
-    let layout = &layout.arguments;
-    let mut open = vec![p.literal(&*layout.name_prefix), p.arg_name(name), p.literal(&*layout.name_suffix)];
-    let before_value = p.literal(&*layout.value_prefix);
-    if layout.name_suffix.trim().is_empty() {
-        open.push(before_value);
-        return p.atomic(p.sequence(open));
+    let arguments = &layout.arguments;
+    let named = p.sequence([p.arg_name(name), p.literal(&*arguments.name_suffix)]);
+    let mut open = p.sequence([p.literal(&*arguments.name_prefix), named]);
+    if is_marker(arguments.name_suffix.trim()) && !FormatBuilder::is_any(name) {
+        open = p.choice([open, p.tolerated(p.sequence([unopened(p, layout), named]))]);
     }
-    p.sequence([p.atomic(p.sequence(open)), before_value])
+    let before_value = p.literal(&*arguments.value_prefix);
+    if arguments.name_suffix.trim().is_empty() {
+        return p.atomic(p.sequence([open, before_value]));
+    }
+    p.sequence([p.atomic(open), before_value])
+}
+
+/// What stands in front of an argument's name where models leave its marker out: nothing, or what opens calls. A name that the
+/// schema lists is still one by the marker behind it.
+fn unopened(p: &FormatBuilder, layout: &Layout) -> ExprId {
+    let tools = &layout.tools;
+    // Some templates close calls with the same.
+    let instead = if tools.per_call_start == tools.per_call_end { "" } else { tools.per_call_start.trim() };
+    p.sequence([p.space(), p.optional(p.literal(instead))])
 }
 
 /// A value that is raw text, and its end.
@@ -144,8 +166,24 @@ impl Call<'_> {
         let id = self.id().map(|(marked, suffix)| p.optional(p.sequence([marked, suffix])));
         // The tag of an argument proves that the name is whole, and so does the end of a call that needs none.
         let sign = (!arguments.name_prefix.is_empty()).then(|| p.literal(&*arguments.name_prefix));
-        let sign = sign.map(|sign| if has_required { sign } else { p.choice([sign, self.close()]) });
+        let sign = sign.map(|sign| {
+            // That another call begins proves nothing: a text about calls may say so.
+            let may_end = !has_required || !self.layout.function.name_suffix.is_empty();
+            let end = may_end.then(|| self.close(false));
+            p.choice([sign].into_iter().chain(self.unopened_argument()).chain(end))
+        });
         self.wrap(id, p.sequence(body), sign)
+    }
+
+    /// The sight of an argument whose first marker is left out.
+    fn unopened_argument(&self) -> Option<ExprId> {
+        let (p, suffix) = (self.p, self.layout.arguments.name_suffix.trim());
+        if !is_marker(suffix) || self.tool.name == FormatBuilder::ANY {
+            return None;
+        }
+        let parameters = SchemaRef::from(schema::parameters(&self.tool.parameters));
+        let listed = p.listed_name(&members::unlisted_name(p, &self.tool.name, &parameters));
+        Some(p.sequence([unopened(p, self.layout), listed, p.literal(suffix)]))
     }
 
     /// The id between name and arguments: its marker and text, and what follows it.
@@ -163,15 +201,26 @@ impl Call<'_> {
     /// the `sign` that the arguments begin with; failing all these, the whole call.
     fn wrap(&self, id: Option<ExprId>, arguments: ExprId, sign: Option<ExprId>) -> ExprId {
         let (p, function) = (self.p, &self.layout.function);
-        let name = [self.before_name(), p.tool_name(&self.tool.name), p.literal(&*function.name_suffix)];
+        let name_ends = match &sign {
+            // Other white space than the template's proves nothing by itself.
+            Some(sign) if !function.name_suffix.is_empty() && function.name_suffix.trim().is_empty() => {
+                let near = p.tolerated(p.sequence([p.space(), p.and(*sign)]));
+                p.choice([p.exact(&*function.name_suffix), near])
+            }
+            _ => p.literal(&*function.name_suffix),
+        };
+        let name = [self.before_name(), p.tool_name(&self.tool.name), name_ends];
         let mut open = vec![p.tool_open(p.sequence(name))];
-        if !function.args_separator.is_empty() {
-            open.extend([p.space(), p.literal(&*function.args_separator)]);
-        }
         let has_id = id.is_some();
+        if !function.args_separator.is_empty() {
+            let separator = p.sequence([p.space(), p.literal(&*function.args_separator)]);
+            // The sign says enough.
+            let may_miss = function.name_suffix.is_empty() && !has_id && sign.is_some();
+            open.push(if may_miss { p.choice([separator, p.tolerated(p.empty())]) } else { separator });
+        }
         open.extend(id);
         let head = p.sequence(open);
-        let close = self.close();
+        let close = self.close(true);
         if !function.name_suffix.is_empty() {
             p.sequence([head, p.space(), arguments, close])
         } else if has_id {
@@ -195,17 +244,30 @@ impl Call<'_> {
         }
     }
 
-    /// What ends the call: its own marker, or the sight of the one around it, or nothing.
-    fn close(&self) -> ExprId {
+    /// What ends the call: its own marker, or the sight of the one around it, or nothing. `next`: as for [`sight`].
+    fn close(&self, next: bool) -> ExprId {
         let (p, layout) = (self.p, self.layout);
+        let seen = p.tolerated(sight(p, layout, next));
         if !layout.function.close.is_empty() {
-            return p.sequence([p.space(), p.tool_close(p.literal(&*layout.function.close))]);
+            let close = p.choice([p.literal(&*layout.function.close), seen]);
+            return p.sequence([self.stray(), p.space(), p.tool_close(close)]);
         }
         if layout.tools.per_call_end.is_empty() {
             return p.sequence([p.tool_close(p.empty()), p.space()]);
         }
         let end = p.literal(&*layout.tools.per_call_end);
         let end = if layout.arguments.loose_whitespace { p.spaced([p.empty(), end]) } else { end };
-        p.tool_close(p.and(end))
+        p.sequence([self.stray(), p.tool_close(p.choice([p.and(end), seen]))])
+    }
+
+    /// Ends of arguments that nothing has begun.
+    fn stray(&self) -> ExprId {
+        let (p, layout) = (self.p, self.layout);
+        let stray = layout.arguments.value_suffix.trim();
+        let ends = [&layout.function.close, &layout.tools.per_call_end, &layout.tools.section_end];
+        if !is_marker(stray) || ends.iter().any(|end| end.trim().starts_with(stray)) {
+            return p.empty();
+        }
+        p.tolerated(p.many(p.literal(stray)))
     }
 }

@@ -106,7 +106,8 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
 /// A member: its name in a tag, its value, and the closing tag. `refs`: how many references have led here.
 fn element(p: &FormatBuilder, member: &Member, refs: usize) -> ExprId {
     if FormatBuilder::is_any(member.name) {
-        return p.sequence([p.not(p.sequence([p.literal(format!("{NS}<")), p.space(), p.listed_name(member.name)])), p.reference(ANY_MEMBER)]);
+        let listed = p.sequence([p.literal(format!("{NS}<")), p.space(), p.listed_name(member.name)]);
+        return p.sequence([p.not(listed), p.reference(ANY_MEMBER)]);
     }
     let open = p.sequence([p.literal(format!("{NS}<")), p.space(), p.arg_name(member.name), p.literal(">")]);
     let close = tag(&format!("/{}", member.name));
