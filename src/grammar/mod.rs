@@ -18,6 +18,7 @@ mod number;
 mod pattern;
 pub(crate) mod pointer;
 mod primitive;
+mod print;
 mod resolve;
 mod rule;
 pub mod schema;
@@ -28,6 +29,7 @@ mod walk;
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
 pub use check::Recogniser;
 pub use from_peg::from_arena;
+pub use print::{Begins, Dialect, Printed, print_old_tag};
 pub use rule::{Bounds, Pad, Rule, spelled};
 pub use walk::Walk;
 
