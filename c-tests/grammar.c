@@ -119,6 +119,25 @@ static void builder(void) {
   chat_grammar_free(second);
 }
 
+static void dialects(void) {
+  chat_grammar *grammar = NULL, *lark = NULL, *again = NULL;
+  OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"boolean\"}"), &grammar, &error));
+  OK(chat_grammar_as(grammar, CHAT_DIALECT_GBNF, &again, &error));
+  CHECK(is(chat_grammar_text(again), "root ::= (\"true\" | \"false\")\nspace ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n"));
+  chat_grammar_free(again);
+  OK(chat_grammar_as(grammar, CHAT_DIALECT_PORTABLE_GBNF, &again, &error));
+  CHECK(is(chat_grammar_text(again), "root ::= \"true\" | \"false\"\n"));
+  chat_grammar_free(again);
+  OK(chat_grammar_as(grammar, CHAT_DIALECT_LARK, &lark, &error));
+  CHECK(contains(chat_grammar_text(lark), "start: ") && chat_grammar_report_count(lark) == 0);
+  // What was printed is no GBNF any more.
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "grammar", chat_grammar_as(lark, CHAT_DIALECT_LARK, &again, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "schemas", chat_grammar_as(grammar, CHAT_DIALECT_STRUCTURAL_TAG_OLD, &again, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "number 9", chat_grammar_as(grammar, 9, &again, &error));
+  chat_grammar_free(grammar);
+  chat_grammar_free(lark);
+}
+
 // Two tools; the parameters of the second cannot be used.
 #define REQUEST(more)                                                                                      \
   "{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]" more                                        \
@@ -152,6 +171,10 @@ static void params(void) {
   OK(chat_params_json(lazy, &json, &error));
   CHECK(contains(json, "\"grammar_lazy\":true") && contains(json, "\"grammar\":\"") && contains(json, "root ::= "));
   CHECK(contains(json, "\"grammar_report\":[{\"schema\":"));
+  // An engine that knows no triggers gets them as a part of the grammar.
+  OK(chat_params_grammar_as(lazy, CHAT_DIALECT_STRUCTURAL_TAG, &grammar, &error));
+  CHECK(contains(chat_grammar_text(grammar), "\"triggers\":[\"<tool_call>\"]"));
+  chat_grammar_free(grammar);
   // The grammar outlives the params, which give the same one each time.
   OK(chat_params_grammar(lazy, &grammar, &error));
   chat_params_free(lazy);
@@ -178,6 +201,7 @@ static void params(void) {
 }
 
 int main(void) {
+  dialects();
   schemas();
   report();
   check();

@@ -25,6 +25,8 @@ static void handles(void) {
   BAD(chat_params_from_template(NULL, TEXT("{}"), &params, &error));
   BAD(chat_params_json(NULL, &text, &error));
   BAD(chat_params_grammar(NULL, &grammar, &error));
+  BAD(chat_params_grammar_as(NULL, CHAT_DIALECT_LARK, &grammar, &error));
+  BAD(chat_grammar_as(NULL, CHAT_DIALECT_LARK, &grammar, &error));
   BAD(chat_params_grammar_trigger(NULL, 0, &trigger, &error));
   BAD(chat_grammar_report(NULL, 0, &fidelity, &error));
   BAD(chat_grammar_builder_add_rule(NULL, TEXT("a"), TEXT("b"), &text, &error));
@@ -180,6 +182,7 @@ static void outputs_and_texts(void) {
   OK(chat_params_from_template(template, TEXT("{\"messages\": []}"), &params, &error));
   BAD(chat_params_json(params, NULL, &error));
   BAD(chat_params_grammar(params, NULL, &error));
+  BAD(chat_params_grammar_as(params, CHAT_DIALECT_LARK, NULL, &error));
   BAD(chat_params_grammar_trigger(params, 0, NULL, &error));
   BAD(chat_parse_partial(params, TEXT(""), 0, NULL, &error));
   BAD(chat_parse_partial(params, NULL, 1, 0, &message, &error));
@@ -256,6 +259,7 @@ static void grammars(void) {
   OK(chat_grammar_from_json_schema(TEXT(widened), &grammar, &error));
   CHECK(chat_grammar_report_count(grammar) == 1);
   BAD(chat_grammar_report(grammar, 0, NULL, &error));
+  BAD(chat_grammar_as(grammar, CHAT_DIALECT_LARK, NULL, &error));
   chat_grammar_free(grammar);
   grammar = NULL;
 

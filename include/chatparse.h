@@ -277,6 +277,39 @@ typedef uint32_t chat_diagnostic_kind;
 #endif // __cplusplus
 
 /**
+ * A notation of grammars.
+ */
+enum chat_dialect
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * GBNF as llama.cpp writes it.
+   */
+  CHAT_DIALECT_GBNF = 1,
+  /**
+   * GBNF that llama.cpp of every version reads, and XGrammar.
+   */
+  CHAT_DIALECT_PORTABLE_GBNF = 2,
+  /**
+   * Lark as llguidance reads it, and XGrammar and vLLM.
+   */
+  CHAT_DIALECT_LARK = 3,
+  /**
+   * XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
+   */
+  CHAT_DIALECT_STRUCTURAL_TAG = 4,
+  /**
+   * Its older form, which llguidance reads, too: `{"structures": [...], "triggers": [...]}`.
+   */
+  CHAT_DIALECT_STRUCTURAL_TAG_OLD = 5,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_dialect;
+#endif // __cplusplus
+
+/**
  * How a grammar departs from a schema.
  */
 enum chat_fidelity_kind
@@ -637,8 +670,8 @@ typedef struct chat_error chat_error;
 typedef struct chat_expr_builder chat_expr_builder;
 
 /**
- * A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for. Immutable;
- * may be used by several threads at once.
+ * A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for; or one that was
+ * printed in another dialect, and what that cannot say. Immutable; may be used by several threads at once.
  */
 typedef struct chat_grammar chat_grammar;
 
@@ -1088,6 +1121,22 @@ chat_status chat_grammar_check(const char *grammar,
                                chat_error **error);
 
 /**
+ * The same grammar in another dialect, one of `chat_dialect`. It allows exactly the same texts; its report has what the dialect cannot say,
+ * and not what the grammar itself leaves of its schemas. A tag holds the grammar as one part.
+ *
+ * On success `*out` is a new grammar, to be freed with `chat_grammar_free`; only its text and its report are of use, as GBNF is the
+ * one dialect that is read.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a dialect that there is not, for a grammar that llama.cpp could not use or
+ * that was printed in another dialect, and for `CHAT_DIALECT_STRUCTURAL_TAG_OLD`, which holds no grammars; `CHAT_STATUS_LIMIT`
+ * where it is too large.
+ */
+chat_status chat_grammar_as(const chat_grammar *grammar,
+                            uint32_t dialect,
+                            chat_grammar **out,
+                            chat_error **error);
+
+/**
  * In how many places the grammar departs from its schemas. 0 for NULL.
  */
 size_t chat_grammar_report_count(const chat_grammar *grammar);
@@ -1249,6 +1298,23 @@ chat_str chat_params_generation_prompt(const chat_params *params);
 chat_status chat_params_grammar(const chat_params *params,
                                 chat_grammar **out,
                                 chat_error **error);
+
+/**
+ * The grammar in another dialect, one of `chat_dialect`, for an engine that sees nothing but the output: free text in front of a trigger is a
+ * part of it, and it starts behind the generation prompt. So it applies from the output's first byte on, whatever
+ * `chat_params_grammar_lazy` says. Only `CHAT_DIALECT_GBNF` is the grammar of `chat_params_grammar` as it is. The text is empty where
+ * nothing constrains the output. The report has what the dialect cannot say, and not what the grammar leaves of the schemas.
+ *
+ * On success `*out` is a new handle, to be freed with `chat_grammar_free`. It does not need the params any more.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a dialect that there is not, and, with the reason, where
+ * `CHAT_DIALECT_STRUCTURAL_TAG_OLD` does not fit: it takes one trigger and calls whose arguments are one JSON object;
+ * `CHAT_STATUS_LIMIT` where the grammar is too large.
+ */
+chat_status chat_params_grammar_as(const chat_params *params,
+                                   uint32_t dialect,
+                                   chat_grammar **out,
+                                   chat_error **error);
 
 /**
  * Whether the grammar applies from the first trigger on only, and the output is free before it. Where it is not lazy, it

@@ -11,7 +11,7 @@ use crate::analysis::turn::TurnFormat;
 use crate::error::Result;
 use crate::format::{Constraint, Delimiter, FormatSpec, Prompt, Thinking, auto};
 use crate::format_cache::{CompiledFormat, FormatCache};
-use crate::grammar::{self, Grammar};
+use crate::grammar::{self, Begins, Dialect, Grammar, Printed};
 use crate::message::{Continuation, Request};
 use crate::parser::Parser;
 use crate::proof::{self, Choice, Exam, Proof, Reading};
@@ -216,6 +216,27 @@ impl Params {
     /// generation prompt with the output. Made by the first call.
     pub fn grammar(&self) -> &Arc<Grammar> {
         self.compiled.grammar()
+    }
+
+    /// The same in another dialect, about the output alone: lazy or not, it starts with the output's first byte, behind
+    /// [`Params::generation_prompt`], and free text in front of a trigger is a part of it. Only [`Dialect::Gbnf`] is
+    /// [`Params::grammar`] as it is, for an engine that knows triggers and the prompt. The report says what the dialect cannot say; what the
+    /// grammar leaves of the schemas is in its own.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] with the reason where [`Dialect::StructuralTagOld`] does not fit,
+    /// [`crate::ErrorKind::Limit`].
+    pub fn grammar_as(&self, dialect: Dialect) -> Result<Printed> {
+        let grammar = self.grammar();
+        match &self.constraint {
+            Constraint::Lazy(triggers) if dialect == Dialect::StructuralTagOld => {
+                grammar::print_old_tag(self.parser.format(), triggers)
+            }
+            Constraint::Lazy(triggers) => grammar.print_output(dialect, Begins::At(triggers)),
+            Constraint::Free | Constraint::Strict(_) => {
+                grammar.print_output(dialect, Begins::Behind(self.parser.prefill()))
+            }
+        }
     }
 
     /// All of it as JSON, for hosts that read it as one text: strings, arrays and objects as the fields are named, with

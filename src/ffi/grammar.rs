@@ -13,10 +13,10 @@ use super::text::{chat_str, utf8, view};
 use smol_str::SmolStr;
 
 use crate::error::{Error, Result};
-use crate::grammar::{self, Builder, FidelityKind, Grammar, Recogniser, Rule, TriggerKind, schema};
+use crate::grammar::{self, Builder, Dialect, FidelityKind, Grammar, Printed, Recogniser, Rule, TriggerKind, schema};
 
-/// A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for. Immutable;
-/// may be used by several threads at once.
+/// A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for; or one that was
+/// printed in another dialect, and what that cannot say. Immutable; may be used by several threads at once.
 pub struct chat_grammar(pub(super) Arc<Grammar>);
 
 /// How a grammar departs from a schema.
@@ -49,6 +49,43 @@ pub struct chat_fidelity {
     pub pointer: chat_str,
     /// What stands there instead, for people.
     pub message: chat_str,
+}
+
+/// A notation of grammars.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_dialect {
+    /// GBNF as llama.cpp writes it.
+    Gbnf = 1,
+    /// GBNF that llama.cpp of every version reads, and XGrammar.
+    PortableGbnf = 2,
+    /// Lark as llguidance reads it, and XGrammar and vLLM.
+    Lark = 3,
+    /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
+    StructuralTag = 4,
+    /// Its older form, which llguidance reads, too: `{"structures": [...], "triggers": [...]}`.
+    StructuralTagOld = 5,
+}
+
+/// The dialect of a number that C gave.
+pub(super) fn dialect(number: u32) -> Result<Dialect> {
+    const NUMBERS: [(chat_dialect, Dialect); 5] = [
+        (chat_dialect::Gbnf, Dialect::Gbnf),
+        (chat_dialect::PortableGbnf, Dialect::PortableGbnf),
+        (chat_dialect::Lark, Dialect::Lark),
+        (chat_dialect::StructuralTag, Dialect::StructuralTag),
+        (chat_dialect::StructuralTagOld, Dialect::StructuralTagOld),
+    ];
+    let found = NUMBERS.iter().find(|(known, _)| *known as u32 == number);
+    found
+        .map(|(_, dialect)| *dialect)
+        .ok_or_else(|| Error::invalid(format!("dialect: there is none of number {number}")))
+}
+
+impl From<Printed> for chat_grammar {
+    fn from(Printed { text, report }: Printed) -> Self {
+        chat_grammar(Arc::new(Grammar { text, report }))
+    }
 }
 
 /// How the value of a trigger is read.
@@ -178,6 +215,29 @@ pub unsafe extern "C" fn chat_grammar_check(
         } else {
             chat_grammar_verdict::Refused
         });
+        Ok(())
+    })
+}
+
+/// The same grammar in another dialect, one of `chat_dialect`. It allows exactly the same texts; its report has what the dialect cannot say,
+/// and not what the grammar itself leaves of its schemas. A tag holds the grammar as one part.
+///
+/// On success `*out` is a new grammar, to be freed with `chat_grammar_free`; only its text and its report are of use, as GBNF is the
+/// one dialect that is read.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a dialect that there is not, for a grammar that llama.cpp could not use or
+/// that was printed in another dialect, and for `CHAT_DIALECT_STRUCTURAL_TAG_OLD`, which holds no grammars; `CHAT_STATUS_LIMIT`
+/// where it is too large.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_grammar_as(
+    grammar: Option<&chat_grammar>,
+    dialect: u32,
+    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (grammar, out) = (required(grammar, "grammar")?, required(out, "out")?);
+        out.write(give(grammar.0.print(self::dialect(dialect)?)?.into()));
         Ok(())
     })
 }

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
 
 use super::error::chat_error;
-use super::grammar::{chat_grammar, chat_trigger};
+use super::grammar::{self, chat_grammar, chat_trigger};
 use super::guard::guard;
 use super::ptr::{give, required};
 use super::status::chat_status;
@@ -93,6 +93,30 @@ pub extern "C" fn chat_params_grammar(
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
         out.write(give(chat_grammar(Arc::clone(params.params.grammar()))));
+        Ok(())
+    })
+}
+
+/// The grammar in another dialect, one of `chat_dialect`, for an engine that sees nothing but the output: free text in front of a trigger is a
+/// part of it, and it starts behind the generation prompt. So it applies from the output's first byte on, whatever
+/// `chat_params_grammar_lazy` says. Only `CHAT_DIALECT_GBNF` is the grammar of `chat_params_grammar` as it is. The text is empty where
+/// nothing constrains the output. The report has what the dialect cannot say, and not what the grammar leaves of the schemas.
+///
+/// On success `*out` is a new handle, to be freed with `chat_grammar_free`. It does not need the params any more.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a dialect that there is not, and, with the reason, where
+/// `CHAT_DIALECT_STRUCTURAL_TAG_OLD` does not fit: it takes one trigger and calls whose arguments are one JSON object;
+/// `CHAT_STATUS_LIMIT` where the grammar is too large.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_grammar_as(
+    params: Option<&chat_params>,
+    dialect: u32,
+    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (params, out) = (required(params, "params")?, required(out, "out")?);
+        out.write(give(params.params.grammar_as(grammar::dialect(dialect)?)?.into()));
         Ok(())
     })
 }

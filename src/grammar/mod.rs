@@ -19,6 +19,7 @@ mod number;
 mod pattern;
 pub(crate) mod pointer;
 mod primitive;
+mod print;
 mod regular;
 mod resolve;
 mod rule;
@@ -31,6 +32,7 @@ pub use builder::{Builder, Fidelity, FidelityKind, Grammar, Style};
 pub use check::Recogniser;
 pub use faithful::Undeclared;
 pub use from_peg::from_arena;
+pub use print::{Begins, Dialect, Printed, print_old_tag};
 pub use rule::{Bounds, Pad, Rule, spelled};
 pub use walk::Walk;
 

@@ -1,9 +1,9 @@
-//! `grammar`: the GBNF of a JSON schema, and what a grammar allows.
+//! `grammar`: the grammar of a JSON schema, in any dialect, and what a grammar allows.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
 
-use chatparse::grammar::{self, Recogniser};
+use chatparse::grammar::{self, Dialect, Recogniser};
 
 use crate::args::{Args, Syntax};
 use crate::failure::{Failure, Outcome};
@@ -14,10 +14,10 @@ use crate::{Command, input};
 pub const COMMAND: Command = Command {
     name: "grammar",
     help: "\
-chatparse grammar [SCHEMA]
+chatparse grammar [--dialect NAME] [SCHEMA]
 chatparse grammar --check GRAMMAR [TEXT]
 
-Prints the GBNF grammar of a JSON schema, as llama.cpp writes it. Where the grammar is
+Prints the grammar of a JSON schema: GBNF as llama.cpp writes it, or another dialect. Where the grammar is
 not exactly what the schema asks for, standard error says how, with a JSON pointer.
 SCHEMA is a file, or standard input.
 
@@ -26,14 +26,17 @@ and whether the grammar allows the text of the file TEXT, to the last byte. GRAM
 TEXT may be `-`, standard input. The exit status is 1 where either is not as it should be.
 
 options:
-  --check       check a grammar, or a text against it
+  --check          check a grammar, or a text against it
+  --dialect NAME   gbnf, portable-gbnf (for XGrammar, too), lark (llguidance, XGrammar, vLLM)
+                   or structural-tag (XGrammar)
 
 examples:
   chatparse grammar schema.json > schema.gbnf
+  chatparse grammar --dialect lark schema.json > schema.lark
   echo '{\"type\": \"integer\", \"minimum\": 0}' | chatparse grammar
   printf 42 | chatparse grammar --check schema.gbnf -
 ",
-    syntax: Syntax { required: &[], optional: &["FILE", "TEXT"], flags: &["--check"], values: &[] },
+    syntax: Syntax { required: &[], optional: &["FILE", "TEXT"], flags: &["--check"], values: &["--dialect"] },
     run,
 };
 
@@ -41,7 +44,10 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     let file = args.word(0).unwrap_or(OsStr::new("-"));
     match (args.flag("--check"), args.word(1)) {
         (false, Some(_)) => Err(Failure::Usage("TEXT goes with --check (see chatparse grammar --help)".into())),
-        (false, None) => print(file, screen),
+        (false, None) => print(file, dialect(args)?, screen),
+        (true, _) if args.value("--dialect").is_some() => {
+            Err(Failure::Usage("--dialect does not go with --check (see chatparse grammar --help)".into()))
+        }
         (true, None) if args.word(0).is_none() => {
             Err(Failure::Usage("GRAMMAR is missing (see chatparse grammar --help)".into()))
         }
@@ -49,14 +55,23 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     }
 }
 
-fn print(file: &OsStr, screen: &mut Screen) -> Outcome {
+fn dialect(args: &Args) -> Result<Dialect, Failure> {
+    let Some(name) = args.value("--dialect") else { return Ok(Dialect::Gbnf) };
+    Dialect::find(name).ok_or_else(|| {
+        let known = Dialect::ALL.map(Dialect::name).join(", ");
+        Failure::Usage(format!("there is no dialect {name:?}; there are {known}"))
+    })
+}
+
+fn print(file: &OsStr, dialect: Dialect, screen: &mut Screen) -> Outcome {
     let schema = input::json(file)?;
     let grammar = grammar::from_json_schema(&schema).map_err(|error| input::failed(file, &error))?;
-    screen.write_all(grammar.text.as_bytes())?;
+    let printed = grammar.print(dialect).map_err(|error| input::failed(file, &error))?;
+    screen.write_all(printed.text.as_bytes())?;
     // The grammar first, where both go to one place.
     screen.flush()?;
     let mut notes = io::stderr().lock();
-    for entry in &grammar.report {
+    for entry in grammar.report.iter().chain(&printed.report) {
         let line = format!("{}: {}: {}", entry.kind.name(), entry.pointer, entry.message);
         writeln!(notes, "chatparse: {}", tamed(&line)).map_err(Failure::from)?;
     }

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
 
-use chatparse::grammar::{Fidelity, Recogniser, Style};
+use chatparse::format::Constraint;
+use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, Style, TriggerKind};
 use chatparse::{
-    ChatTemplate, DeltaKind, ErrorKind, Message, Params, Request, Status, Stream, TemplateOptions, grammar,
+    ChatTemplate, DeltaKind, Error, ErrorKind, Message, Params, Request, Status, Stream, TemplateOptions, grammar,
 };
 use serde_json::{Map, Value, json};
 
@@ -29,7 +30,9 @@ and `request`, and may have `outputs` (texts, or objects with `text`, `partial` 
 family of templates and no work-around is looked up). The answer has the `id` and
 `params`, and `parses` with a message, its status and what each step of the output added
 to it; or `error`. A scenario with a JSON `schema` instead of a template is answered with
-its `grammar`.
+its `grammar`. With `dialects: true` the answer has the grammar in all `dialects`, each with `text`
+and `report`, or `error`; and what the grammar says of each of the `texts`, or of the outputs,
+is in `accepts` (null where a pattern says where it starts).
 
 example:
   chatparse replay < scenarios.jsonl > results.jsonl
@@ -100,6 +103,11 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     let params = template.params(&request).map_err(|error| error.to_string())?;
     let mut fields = Map::new();
     fields.insert("params".into(), params.to_json());
+    if scenario["dialects"] == true {
+        fields.insert("dialects".into(), dialects(|dialect| params.grammar_as(dialect)));
+        let constrained = texts(&scenario["outputs"]).map(|text| constrained(&params, text));
+        fields.insert("accepts".into(), accepts(params.grammar(), constrained)?);
+    }
     if scenario["want_caps"] == true {
         fields.insert("caps".into(), template.caps().to_json());
         fields.insert("supports_enable_thinking".into(), supports_enable_thinking(template)?.into());
@@ -113,25 +121,83 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     Ok(fields)
 }
 
-/// The grammar of a schema: llama.cpp's text, or with `faithful` ours, with its report; and which of `texts` it accepts.
+/// The grammar of a schema: llama.cpp's text, or with `faithful` ours, with its report; which of `texts` it accepts; and the grammar
+/// in other dialects.
 fn of_schema(scenario: &Value, schema: &Value) -> Result<Map<String, Value>, String> {
     let faithful = scenario["faithful"] == true;
     let style = if faithful { Style::Faithful } else { Style::LlamaCpp };
     let grammar = grammar::from_json_schema_as(schema, style).map_err(|error| error.to_string())?;
     let mut fields = Map::new();
-    if let Some(texts) = scenario["texts"].as_array() {
-        let recogniser = Recogniser::new(&grammar.text).map_err(|error| error.to_string())?;
-        let accepts = texts.iter().map(|text| Value::from(recogniser.accepts(text.as_str().unwrap_or_default())));
-        fields.insert("accepts".to_owned(), accepts.collect());
+    if !scenario["texts"].is_null() {
+        fields.insert("accepts".into(), accepts(&grammar, texts(&scenario["texts"]).map(Held::To))?);
     }
     if faithful {
-        let entry = |entry: &Fidelity| {
-            json!({"kind": entry.kind.name(), "pointer": entry.pointer, "message": entry.message})
-        };
-        fields.insert("report".to_owned(), grammar.report.iter().map(entry).collect());
+        let entry = |entry: &Fidelity| json!({"kind": entry.kind.name(), "pointer": entry.pointer, "message": entry.message});
+        fields.insert("report".into(), grammar.report.iter().map(entry).collect());
     }
-    fields.insert("grammar".to_owned(), grammar.text.into());
+    if scenario["dialects"] == true {
+        fields.insert("dialects".into(), dialects(|dialect| grammar.print(dialect)));
+    }
+    fields.insert("grammar".into(), grammar.text.into());
     Ok(fields)
+}
+
+/// The texts of a list of texts or outputs.
+fn texts(list: &Value) -> impl Iterator<Item = String> {
+    let texts = list.as_array().into_iter().flatten();
+    texts.map(|text| text.as_str().or_else(|| text["text"].as_str()).unwrap_or_default().to_owned())
+}
+
+/// A grammar in each dialect.
+fn dialects(print: impl Fn(Dialect) -> Result<Printed, Error>) -> Value {
+    let printed = Dialect::ALL.into_iter().map(|dialect| {
+        let answer = match print(dialect) {
+            Ok(Printed { text, report }) => {
+                let report: Vec<&str> = report.iter().map(|entry| &*entry.message).collect();
+                json!({"text": text, "report": report})
+            }
+            Err(error) => json!({"error": error.to_string()}),
+        };
+        (dialect.name().to_owned(), answer)
+    });
+    Value::Object(printed.collect())
+}
+
+/// What the grammar is held against.
+enum Held {
+    /// Nothing, as all of the output is free.
+    Free,
+    /// There is no telling: a pattern says where it starts.
+    Unknown,
+    To(String),
+}
+
+/// What of an output llama.cpp would hold the grammar against.
+fn constrained(params: &Params, text: String) -> Held {
+    let triggers = params.constraint.triggers();
+    match &params.constraint {
+        Constraint::Free => Held::Free,
+        Constraint::Strict(_) => Held::To(params.parser.prefill().to_owned() + &text),
+        Constraint::Lazy(_) if triggers.iter().any(|trigger| trigger.kind == TriggerKind::Pattern) => Held::Unknown,
+        Constraint::Lazy(_) => {
+            let found = triggers.iter().filter_map(|trigger| text.find(&trigger.value)).min();
+            found.map_or(Held::Free, |at| Held::To(text[at..].to_owned()))
+        }
+    }
+}
+
+/// Whether the grammar allows each text.
+fn accepts(grammar: &Grammar, texts: impl Iterator<Item = Held>) -> Result<Value, String> {
+    if grammar.text.is_empty() {
+        return Ok(texts.map(|_| true).collect());
+    }
+    let recogniser = Recogniser::new(&grammar.text).map_err(|error| error.to_string())?;
+    let verdicts = texts.map(|held| match held {
+        Held::Free => Some(true),
+        Held::Unknown => None,
+        Held::To(text) => Some(recogniser.accepts(&text)),
+    });
+    Ok(verdicts.collect())
 }
 
 /// Whether a plain request shows that the template knows reasoning.

@@ -1,0 +1,380 @@
+//! Whether an engine that cuts the output into terminals, and takes the longest one each time, comes to the same verdicts as one that
+//! follows every way to read it.
+//!
+//! It does where a terminal that is whole, and that what comes next may follow, cannot go on itself, nor any other that began with it,
+//! by the first byte of that. So all terminals that can begin at one place are followed at once, for all places that there are. A
+//! place is known by what may stand there; where rules are used at several places, it counts as all of them, which errs on the safe side.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use super::node::Node;
+use super::set::{Bytes, Set};
+use super::tokens::{Cut, Facts, Part};
+
+/// How many steps are taken for each part of a grammar, and at least.
+const STEPS_PER_PART: usize = 500;
+const STEPS: usize = 2_000_000;
+
+/// The terminals that cannot stay as they are: others must end where they would go on. `None` where that is too much work to find out.
+pub(super) fn confused(cut: &Cut, facts: &Facts) -> Option<BTreeSet<usize>> {
+    let mut lexer = Lexer::new(cut, facts);
+    lexer.run().then_some(lexer.confused)
+}
+
+/// A terminal that may stand at a place, and the node of the net behind it.
+type Step = (usize, usize);
+
+struct Lexer {
+    net: Net,
+    machine: Machine,
+    /// The first bytes of the terminals.
+    first: Vec<Bytes>,
+    /// What may stand behind nodes of the net, as far as it was asked for.
+    behind: HashMap<usize, Rc<Vec<Step>>>,
+    scans: HashMap<Vec<usize>, Rc<Scan>>,
+    confused: BTreeSet<usize>,
+    left: usize,
+}
+
+impl Lexer {
+    fn new(cut: &Cut, facts: &Facts) -> Lexer {
+        let net = Net::new(cut, facts);
+        let machine = Machine::new(cut, facts);
+        let first = (0..cut.tokens.len()).map(|token| machine.first(token)).collect();
+        let left = STEPS + STEPS_PER_PART * (net.nodes.len() + machine.states.len());
+        Lexer { net, machine, first, behind: HashMap::new(), scans: HashMap::new(), confused: BTreeSet::new(), left }
+    }
+
+    /// Looks at all places; whether there was time for it.
+    fn run(&mut self) -> bool {
+        let start = self.steps_behind(self.net.start);
+        let mut seen: HashSet<Rc<Vec<Step>>> = HashSet::from([Rc::clone(&start)]);
+        let mut open = vec![start];
+        while let Some(place) = open.pop() {
+            let mut behind: HashMap<usize, Vec<usize>> = HashMap::new();
+            for &(token, to) in &*place {
+                behind.entry(token).or_default().push(to);
+            }
+            let mut tokens: Vec<usize> = behind.keys().copied().collect();
+            tokens.sort_unstable();
+            let Some(scan) = self.scan(tokens) else { return false };
+            for ends in &scan.ends {
+                let nodes = ends.iter().flat_map(|token| &behind[token]);
+                let next = self.place(nodes.copied());
+                if self.left == 0 {
+                    return false;
+                }
+                if seen.insert(Rc::clone(&next)) {
+                    open.push(next);
+                }
+            }
+            for (token, longer) in &scan.longer {
+                let next = self.place(behind[token].iter().copied());
+                let mut bytes = Bytes::default();
+                next.iter().for_each(|(token, _)| bytes.join(self.first[*token]));
+                self.confused.extend(longer.iter().filter(|(_, on)| on.meets(bytes)).map(|(other, _)| *other));
+            }
+        }
+        true
+    }
+
+    /// All that may stand behind these nodes.
+    fn place(&mut self, nodes: impl Iterator<Item = usize>) -> Rc<Vec<Step>> {
+        let mut all = Vec::new();
+        let mut parts = 0;
+        let mut only = None;
+        for node in nodes {
+            let steps = self.steps_behind(node);
+            all.extend_from_slice(&steps);
+            only = Some(steps);
+            parts += 1;
+        }
+        self.left = self.left.saturating_sub(1 + all.len());
+        if let (Some(only), 1) = (only, parts) {
+            return only;
+        }
+        all.sort_unstable();
+        all.dedup();
+        Rc::new(all)
+    }
+
+    fn steps_behind(&mut self, node: usize) -> Rc<Vec<Step>> {
+        if let Some(known) = self.behind.get(&node) {
+            return Rc::clone(known);
+        }
+        let steps = Rc::new(self.net.steps(node));
+        self.left = self.left.saturating_sub(1 + steps.len());
+        self.behind.insert(node, Rc::clone(&steps));
+        steps
+    }
+
+    fn scan(&mut self, tokens: Vec<usize>) -> Option<Rc<Scan>> {
+        if let Some(known) = self.scans.get(&tokens) {
+            return Some(Rc::clone(known));
+        }
+        let scan = Rc::new(self.machine.scan(&tokens, &mut self.left)?);
+        self.scans.insert(tokens, Rc::clone(&scan));
+        Some(scan)
+    }
+}
+
+/// The rules as a net: between its nodes are terminals, or rules.
+struct Net {
+    nodes: Vec<Vec<Edge>>,
+    start: usize,
+    /// The first node of each rule.
+    begins: HashMap<usize, usize>,
+    /// The last node of rules, and where they go on from there.
+    returns: HashMap<usize, Vec<usize>>,
+    nothing: Vec<bool>,
+}
+
+enum Edge {
+    Free(usize),
+    Token(usize, usize),
+    Rule(usize, usize),
+}
+
+impl Net {
+    fn new(cut: &Cut, facts: &Facts) -> Net {
+        let (begins, returns) = Default::default();
+        let mut net = Net { nodes: Vec::new(), start: 0, begins, returns, nothing: facts.nothing.clone() };
+        let mut ends = HashMap::new();
+        for (rule, _) in &cut.rules {
+            let (begin, end) = (net.node(), net.node());
+            net.begins.insert(*rule, begin);
+            net.returns.insert(end, Vec::new());
+            ends.insert(*rule, end);
+        }
+        net.start = net.begins[&facts.tree.root];
+        for (rule, part) in &cut.rules {
+            net.part(part, net.begins[rule], ends[rule], &ends);
+        }
+        net
+    }
+
+    fn node(&mut self) -> usize {
+        self.nodes.push(Vec::new());
+        self.nodes.len() - 1
+    }
+
+    fn part(&mut self, part: &Part, from: usize, to: usize, ends: &HashMap<usize, usize>) {
+        match part {
+            Part::Token(token) => self.nodes[from].push(Edge::Token(*token, to)),
+            Part::Rule(rule) => {
+                self.nodes[from].push(Edge::Rule(*rule, to));
+                self.returns.entry(ends[rule]).or_default().push(to);
+            }
+            Part::Sequence(parts) => {
+                let mut at = from;
+                for part in parts {
+                    let next = self.node();
+                    self.part(part, at, next, ends);
+                    at = next;
+                }
+                self.nodes[at].push(Edge::Free(to));
+            }
+            Part::Choice(branches) => branches.iter().for_each(|branch| self.part(branch, from, to, ends)),
+            Part::Repeat(part, min, max) => {
+                let (begin, end) = (self.node(), self.node());
+                self.nodes[from].push(Edge::Free(begin));
+                self.part(part, begin, end, ends);
+                self.nodes[end].push(Edge::Free(to));
+                if *max != Some(1) {
+                    self.nodes[end].push(Edge::Free(begin));
+                }
+                if *min == 0 {
+                    self.nodes[from].push(Edge::Free(to));
+                }
+            }
+        }
+    }
+
+    /// The terminals that may stand behind a node.
+    fn steps(&self, from: usize) -> Vec<Step> {
+        let mut steps = Vec::new();
+        // A rule that begins here does not end here, too: what follows if it is nothing is looked at where it is used.
+        let mut seen = HashSet::from([(from, false)]);
+        let mut open = vec![(from, false)];
+        while let Some((node, begun)) = open.pop() {
+            let mut go = |node, begun| {
+                if seen.insert((node, begun)) {
+                    open.push((node, begun));
+                }
+            };
+            for edge in &self.nodes[node] {
+                match *edge {
+                    Edge::Free(to) => go(to, begun),
+                    Edge::Token(token, to) => steps.push((token, to)),
+                    Edge::Rule(rule, to) => {
+                        go(self.begins[&rule], true);
+                        if self.nothing[rule] {
+                            go(to, begun);
+                        }
+                    }
+                }
+            }
+            if let Some(returns) = self.returns.get(&node).filter(|_| !begun) {
+                returns.iter().for_each(|&to| go(to, false));
+            }
+        }
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+}
+
+/// What can be seen of several terminals that begin at one place.
+#[derive(Default)]
+struct Scan {
+    /// Which of them can be whole at the same time.
+    ends: BTreeSet<Vec<usize>>,
+    /// By terminal: which others go on where it is whole, and with which bytes.
+    longer: HashMap<usize, HashMap<usize, Bytes>>,
+}
+
+/// The terminals as automata. Counts of rounds are left out: what goes on longer only looks more dangerous than it is.
+struct Machine {
+    states: Vec<State>,
+    starts: Vec<usize>,
+}
+
+#[derive(Default)]
+struct State {
+    token: usize,
+    free: Vec<usize>,
+    moves: Vec<(Set, usize)>,
+    whole: bool,
+}
+
+impl Machine {
+    fn new(cut: &Cut, facts: &Facts) -> Machine {
+        let mut machine = Machine { states: Vec::new(), starts: Vec::new() };
+        for (token, node) in cut.tokens.iter().enumerate() {
+            let (start, end) = (machine.state(token), machine.state(token));
+            machine.starts.push(start);
+            machine.states[end].whole = true;
+            machine.node(node, start, end, facts);
+        }
+        machine
+    }
+
+    fn state(&mut self, token: usize) -> usize {
+        self.states.push(State { token, ..State::default() });
+        self.states.len() - 1
+    }
+
+    fn node(&mut self, node: &Node, from: usize, to: usize, facts: &Facts) {
+        let token = self.states[from].token;
+        match node {
+            Node::Text(text) => {
+                let mut at = from;
+                for c in text.chars() {
+                    let next = self.state(token);
+                    self.states[at].moves.push((Set::only(c), next));
+                    at = next;
+                }
+                self.states[at].free.push(to);
+            }
+            Node::Class(set) => self.states[from].moves.push((set.clone(), to)),
+            Node::Rule(rule) => self.node(&facts.tree.rules[*rule], from, to, facts),
+            Node::Sequence(parts) => {
+                let mut at = from;
+                for part in parts {
+                    let next = self.state(token);
+                    self.node(part, at, next, facts);
+                    at = next;
+                }
+                self.states[at].free.push(to);
+            }
+            Node::Choice(branches) => branches.iter().for_each(|branch| self.node(branch, from, to, facts)),
+            Node::Repeat(part, min, max) => {
+                let (begin, end) = (self.state(token), self.state(token));
+                self.states[from].free.push(begin);
+                self.node(part, begin, end, facts);
+                self.states[end].free.push(to);
+                if *max != Some(1) {
+                    self.states[end].free.push(begin);
+                }
+                if *min == 0 {
+                    self.states[from].free.push(to);
+                }
+            }
+        }
+    }
+
+    /// All states that these lead to without a character.
+    fn closed(&self, mut states: Vec<usize>) -> Vec<usize> {
+        let mut seen: HashSet<usize> = states.iter().copied().collect();
+        let mut done = 0;
+        while let Some(&state) = states.get(done) {
+            done += 1;
+            states.extend(self.states[state].free.iter().filter(|next| seen.insert(**next)));
+        }
+        // Others do nothing by themselves.
+        states.retain(|&state| self.states[state].whole || !self.states[state].moves.is_empty());
+        states.sort_unstable();
+        states.dedup();
+        states
+    }
+
+    fn first(&self, token: usize) -> Bytes {
+        let mut bytes = Bytes::default();
+        for state in self.closed(vec![self.starts[token]]) {
+            self.states[state].moves.iter().for_each(|(set, _)| bytes.join(set.first_bytes()));
+        }
+        bytes
+    }
+
+    /// Follows all of `tokens` at once. `None` where that takes more steps than are left.
+    fn scan(&self, tokens: &[usize], left: &mut usize) -> Option<Scan> {
+        let mut scan = Scan::default();
+        let start = self.closed(tokens.iter().map(|&token| self.starts[token]).collect());
+        let mut seen = HashSet::from([start.clone()]);
+        let mut open = vec![start];
+        while let Some(states) = open.pop() {
+            let whole: BTreeSet<usize> =
+                states.iter().map(|&at| &self.states[at]).filter(|at| at.whole).map(|at| at.token).collect();
+            if !whole.is_empty() {
+                let mut on: HashMap<usize, Bytes> = HashMap::new();
+                for state in states.iter().map(|&at| &self.states[at]) {
+                    state.moves.iter().for_each(|(set, _)| on.entry(state.token).or_default().join(set.first_bytes()));
+                }
+                for &token in &whole {
+                    let longer = scan.longer.entry(token).or_default();
+                    on.iter().for_each(|(&other, &bytes)| longer.entry(other).or_default().join(bytes));
+                    *left = left.saturating_sub(on.len());
+                }
+                scan.ends.insert(whole.into_iter().collect());
+            }
+            for next in self.next(&states, left) {
+                if seen.insert(next.clone()) {
+                    open.push(next);
+                }
+            }
+            *left = left.saturating_sub(1 + states.len());
+            if *left == 0 {
+                return None;
+            }
+        }
+        Some(scan)
+    }
+
+    /// Where one more character leads.
+    fn next(&self, states: &[usize], left: &mut usize) -> Vec<Vec<usize>> {
+        let moves = || states.iter().flat_map(|&state| &self.states[state].moves);
+        let ranges = || moves().flat_map(|(set, to)| set.ranges().iter().map(move |range| (range, *to)));
+        let mut borders: Vec<u32> = ranges().flat_map(|((low, high), _)| [*low, high + 1]).collect();
+        borders.sort_unstable();
+        borders.dedup();
+        let mut targets = vec![Vec::new(); borders.len()];
+        for ((low, high), to) in ranges() {
+            let (begin, end) = (borders.partition_point(|at| at < low), borders.partition_point(|at| at <= high));
+            targets[begin..end].iter_mut().for_each(|at| at.push(to));
+            *left = left.saturating_sub(end - begin);
+        }
+        let mut seen = HashSet::new();
+        targets.into_iter().filter(|at| !at.is_empty() && seen.insert(at.clone())).map(|at| self.closed(at)).collect()
+    }
+}

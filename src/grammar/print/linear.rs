@@ -1,0 +1,251 @@
+//! Rules that go on with themselves, as loops.
+//!
+//! llguidance pays for each round of a rule that ends with itself (`text ::= | [^<] text`) as long as the text lasts, and gives up after
+//! some hundred; a loop costs nothing. In a circle of rules that lead into each other at their ends only, as those for text up to a
+//! marker do, one becomes a loop: each round is a way through the others, back to it. For that the others are there twice, with
+//! what leads back and with what does not.
+
+use std::collections::HashMap;
+
+use super::node::{Node, Tree};
+
+/// How often circles are looked for that are left in the rules of a circle: a marker that begins anew within itself makes two.
+const PASSES: usize = 3;
+
+/// Writes rules that end with themselves as loops.
+pub(super) fn unroll(tree: &mut Tree) {
+    for _ in 0..PASSES {
+        for circle in circles(tree) {
+            if let Some(parts) = take_apart(tree, &circle) {
+                open(tree, parts);
+            }
+        }
+    }
+    drop_never(tree);
+}
+
+/// Leaves out what no text fits: ways through a circle that lead nowhere.
+fn drop_never(tree: &mut Tree) {
+    let mut order = tree.used();
+    order.reverse();
+    let mut fits = vec![false; tree.rules.len()];
+    let mut left = order.clone();
+    loop {
+        let before = left.len();
+        left.retain(|&rule| {
+            fits[rule] = fits_any(&tree.rules[rule], &fits);
+            !fits[rule]
+        });
+        if left.len() == before {
+            break;
+        }
+    }
+    for rule in order {
+        tree.rules[rule] = if fits[rule] { without(&tree.rules[rule], &fits) } else { Node::NEVER };
+    }
+}
+
+/// Whether there is a text that fits, where `rules` says for which rules there is one.
+fn fits_any(node: &Node, rules: &[bool]) -> bool {
+    match node {
+        Node::Text(_) | Node::Class(_) => true,
+        Node::Rule(rule) => rules[*rule],
+        Node::Sequence(parts) => parts.iter().all(|part| fits_any(part, rules)),
+        Node::Choice(branches) => branches.iter().any(|branch| fits_any(branch, rules)),
+        Node::Repeat(part, min, _) => *min == 0 || fits_any(part, rules),
+    }
+}
+
+/// The same without rules that nothing fits.
+fn without(node: &Node, rules: &[bool]) -> Node {
+    match node {
+        Node::Rule(rule) if !rules[*rule] => Node::NEVER,
+        Node::Text(_) | Node::Class(_) | Node::Rule(_) => node.clone(),
+        Node::Sequence(parts) => Node::sequence(parts.iter().map(|part| without(part, rules))),
+        Node::Choice(branches) => Node::choice(branches.iter().map(|branch| without(branch, rules))),
+        Node::Repeat(part, min, max) => without(part, rules).repeat(*min, *max),
+    }
+}
+
+/// Groups of rules that lead to each other, or to themselves (Tarjan's algorithm).
+pub(super) fn circles(tree: &Tree) -> Vec<Vec<usize>> {
+    const NEW: usize = usize::MAX;
+    let count = tree.rules.len();
+    let used = |rule: usize| {
+        let mut used = Vec::new();
+        tree.rules[rule].references(&mut |rule| used.push(rule));
+        used
+    };
+    let (mut index, mut low) = (vec![NEW; count], vec![NEW; count]);
+    let mut waiting = vec![false; count];
+    let (mut next, mut stack, mut found) = (0, Vec::new(), Vec::new());
+    for start in tree.used() {
+        let mut path: Vec<(usize, Vec<usize>)> = Vec::new();
+        if index[start] == NEW {
+            path.push((start, used(start)));
+        }
+        while let Some((rule, rest)) = path.last_mut() {
+            let rule = *rule;
+            if index[rule] == NEW {
+                (index[rule], low[rule], waiting[rule]) = (next, next, true);
+                next += 1;
+                stack.push(rule);
+            }
+            if let Some(to) = rest.pop() {
+                match index[to] {
+                    NEW => {
+                        let further = used(to);
+                        path.push((to, further));
+                    }
+                    seen if waiting[to] => low[rule] = low[rule].min(seen),
+                    _ => {}
+                }
+                continue;
+            }
+            path.pop();
+            if let Some((from, _)) = path.last() {
+                low[*from] = low[*from].min(low[rule]);
+            }
+            if low[rule] == index[rule] {
+                let begin = stack.iter().rposition(|&other| other == rule).unwrap_or(0);
+                let mut group = stack.split_off(begin);
+                group.iter().for_each(|&member| waiting[member] = false);
+                group.sort_unstable();
+                if group.len() > 1 || used(rule).contains(&rule) {
+                    found.push(group);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The rules of a circle by number, each taken apart.
+type Parts = HashMap<usize, Ends>;
+
+/// What a rule may be, by how it ends.
+#[derive(Default)]
+struct Ends {
+    /// With a rule of the circle, and what stands in front of that.
+    onward: Vec<(Node, usize)>,
+    /// Without one.
+    alone: Vec<Node>,
+}
+
+/// Takes the rules of a circle apart. `None` where one of them stands before the end of another.
+fn take_apart(tree: &Tree, circle: &[usize]) -> Option<Parts> {
+    let mut parts: Parts = circle.iter().map(|&rule| (rule, Ends::default())).collect();
+    for &rule in circle {
+        let mut ends = Ends::default();
+        split(&tree.rules[rule], &parts, Node::EMPTY, &mut ends)?;
+        parts.insert(rule, ends);
+    }
+    Some(parts)
+}
+
+/// Splits a body by the rule of the circle that it ends with. `first` stands in front of it.
+fn split(node: &Node, circle: &Parts, first: Node, ends: &mut Ends) -> Option<()> {
+    if !leads(node, circle) {
+        ends.alone.push(Node::sequence([first, node.clone()]));
+        return Some(());
+    }
+    match node {
+        Node::Rule(rule) => ends.onward.push((first, *rule)),
+        Node::Choice(branches) => {
+            return branches.iter().try_for_each(|branch| split(branch, circle, first.clone(), ends));
+        }
+        Node::Repeat(part, 0, Some(1)) => {
+            ends.alone.push(first.clone());
+            return split(part, circle, first, ends);
+        }
+        Node::Sequence(parts) => {
+            let (last, others) = parts.split_last()?;
+            if others.iter().any(|part| leads(part, circle)) {
+                return None;
+            }
+            return split(last, circle, Node::sequence([first].into_iter().chain(others.iter().cloned())), ends);
+        }
+        Node::Text(_) | Node::Class(_) | Node::Repeat(..) => return None,
+    }
+    Some(())
+}
+
+fn leads(node: &Node, circle: &Parts) -> bool {
+    let mut leads = false;
+    node.references(&mut |rule| leads |= circle.contains_key(&rule));
+    leads
+}
+
+/// Makes a loop of the rule that most others of the circle lead to.
+fn open(tree: &mut Tree, parts: Parts) {
+    let mut wanted: HashMap<usize, usize> = HashMap::new();
+    parts.values().flat_map(|ends| &ends.onward).for_each(|(_, to)| *wanted.entry(*to).or_default() += 1);
+    let Some(hub) = parts.keys().copied().max_by_key(|rule| (wanted.get(rule), std::cmp::Reverse(*rule))) else {
+        return;
+    };
+    let mut others: Vec<usize> = parts.keys().copied().filter(|&rule| rule != hub).collect();
+    others.sort_unstable();
+    let (mut back, mut rest) = (HashMap::new(), HashMap::new());
+    for &rule in &others {
+        let name = tree.names[rule].clone();
+        back.insert(rule, tree.add(format!("{name}-on"), Node::NEVER));
+        rest.insert(rule, tree.add(format!("{name}-end"), Node::NEVER));
+    }
+    let onward = |ends: &Ends, to: &HashMap<usize, usize>| -> Vec<Node> {
+        let steps = ends.onward.iter().filter_map(|(first, rule)| Some((first, to.get(rule)?)));
+        steps.map(|(first, to)| Node::sequence([first.clone(), Node::Rule(*to)])).collect()
+    };
+    let leading_to = |ends: &Ends, rule: usize| -> Vec<Node> {
+        ends.onward.iter().filter(|(_, to)| *to == rule).map(|(first, _)| first.clone()).collect()
+    };
+    for &rule in &others {
+        let ends = &parts[&rule];
+        let home = leading_to(ends, hub);
+        tree.rules[back[&rule]] = Node::choice(home.into_iter().chain(onward(ends, &back)));
+        tree.rules[rest[&rule]] = Node::choice(ends.alone.iter().cloned().chain(onward(ends, &rest)));
+        let by_hub = Node::sequence([Node::Rule(back[&rule]), Node::Rule(hub)]);
+        tree.rules[rule] = Node::choice([by_hub, Node::Rule(rest[&rule])]);
+    }
+    let ends = &parts[&hub];
+    let rounds = Node::choice(leading_to(ends, hub).into_iter().chain(onward(ends, &back)));
+    let last = Node::choice(ends.alone.iter().cloned().chain(onward(ends, &rest)));
+    tree.rules[hub] = Node::sequence([rounds.repeat(0, None), last]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{portable, read::read};
+    use super::*;
+    use crate::grammar::Recogniser;
+
+    fn unrolled(text: &str) -> String {
+        let mut tree = read(text).unwrap();
+        unroll(&mut tree);
+        portable::print(&tree)
+    }
+
+    #[test]
+    fn rules_that_end_with_themselves_become_loops() {
+        assert_eq!(unrolled("root ::= \"a\" root | \"b\""), "root ::= \"a\"* \"b\"\n");
+        assert_eq!(unrolled("root ::= \"a\" (\"b\" root)?"), "root ::= \"ab\"* \"a\"\n");
+        let kept = "root ::= \"a\" root \"b\" | \"c\"\n";
+        assert_eq!(unrolled(kept), kept);
+    }
+
+    #[test]
+    fn text_up_to_a_marker_stays_what_it_was() {
+        let text = "root ::= a \"<ab>\"\na ::= | [^<] a | \"<\" b\nb ::= | \"<\" b | \"a\" c | [^<a] a\nc ::= | \"<\" b | \"b\" d | [^<b] a\nd ::= | \"<\" b | [^<>] a";
+        let (before, after) = (Recogniser::new(text).unwrap(), Recogniser::new(&unrolled(text)).unwrap());
+        assert!(
+            circles(&{
+                let mut tree = read(text).unwrap();
+                unroll(&mut tree);
+                tree
+            })
+            .is_empty()
+        );
+        for text in ["<ab>", "x<ab>", "<<a<ab>", "<ab><ab>", "<a<b>", "x<abx<ab>", "<", "", "<a"] {
+            assert_eq!(before.accepts(text), after.accepts(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Grammars in the notations that engines read.
+//!
+//! A grammar's text is read back as a tree ([`read`]), so whatever is in it, rules that a caller wrote as GBNF included, can be said
+//! in every dialect, and what a dialect allows is what the text allows. Where llama.cpp keeps a part of it beside the text (the
+//! triggers of a lazy grammar, the end of the prompt), that is worked into the tree first ([`node`], [`behind`]).
+
+mod behind;
+mod lark;
+mod lexer;
+mod linear;
+mod node;
+mod portable;
+mod read;
+mod set;
+mod tag;
+mod tokens;
+
+use serde_json::json;
+
+use self::node::{Node, Tree};
+use super::builder::{Fidelity, FidelityKind, Grammar};
+use super::{Trigger, TriggerKind};
+use crate::error::Result;
+use crate::peg::Arena;
+
+/// A notation of grammars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// GBNF as llama.cpp writes it: the text of [`Grammar`].
+    Gbnf,
+    /// GBNF that llama.cpp of every version reads, and XGrammar.
+    PortableGbnf,
+    /// Lark as llguidance reads it, and XGrammar and vLLM.
+    Lark,
+    /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
+    StructuralTag,
+    /// Its older form, which llguidance reads, too: `{"structures": [...], "triggers": [...]}`.
+    StructuralTagOld,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Dialect; 5] =
+        [Dialect::Gbnf, Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag, Dialect::StructuralTagOld];
+
+    /// `gbnf`, `portable-gbnf`, `lark`, `structural-tag` or `structural-tag-old`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::Gbnf => "gbnf",
+            Dialect::PortableGbnf => "portable-gbnf",
+            Dialect::Lark => "lark",
+            Dialect::StructuralTag => "structural-tag",
+            Dialect::StructuralTagOld => "structural-tag-old",
+        }
+    }
+
+    /// The dialect of that name.
+    pub fn find(name: &str) -> Option<Dialect> {
+        Dialect::ALL.into_iter().find(|dialect| dialect.name() == name)
+    }
+}
+
+/// A grammar in some dialect.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// The text; empty where nothing is constrained.
+    pub text: String,
+    /// What the dialect cannot say. What the grammar itself leaves of its schemas is in [`Grammar::report`].
+    pub report: Vec<Fidelity>,
+}
+
+/// Where the output begins that a grammar is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Begins<'a> {
+    /// Behind this text, with which all that the grammar allows begins.
+    Behind(&'a str),
+    /// Anywhere: the grammar is about what follows one of these triggers, and the text in front of it is free.
+    At(&'a [Trigger]),
+}
+
+impl Grammar {
+    /// The same grammar in another dialect. It allows exactly the same texts.
+    ///
+    /// ```
+    /// use chatparse::grammar::{self, Dialect};
+    /// let grammar = grammar::from_json_schema(&serde_json::json!({"type": "boolean"}))?;
+    /// assert_eq!(grammar.print(Dialect::Lark)?.text, "start: ROOT\nROOT: /true|false/\n");
+    /// # Ok::<(), chatparse::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] where the text is none that llama.cpp would load, and for [`Dialect::StructuralTagOld`],
+    /// which holds no grammars; [`crate::ErrorKind::Limit`].
+    pub fn print(&self, dialect: Dialect) -> Result<Printed> {
+        self.print_output(dialect, Begins::Behind(""))
+    }
+
+    /// A grammar of what a model writes, for an engine that sees nothing but that: no prompt and no triggers.
+    /// [`Dialect::Gbnf`] is the text as it is, for llama.cpp, which has both.
+    ///
+    /// # Errors
+    /// As [`Grammar::print`], and [`crate::ErrorKind::InvalidArgument`] where the grammar allows nothing behind the text.
+    pub fn print_output(&self, dialect: Dialect, begins: Begins) -> Result<Printed> {
+        let mut printed = Printed::default();
+        if dialect == Dialect::Gbnf || self.text.is_empty() {
+            printed.text.clone_from(&self.text);
+            return Ok(printed);
+        }
+        if dialect == Dialect::StructuralTagOld {
+            return Err(tag::not_old("it has schemas between texts, and no grammars"));
+        }
+        let mut tree = read::read(&self.text)?;
+        match begins {
+            Begins::Behind(prefix) => {
+                tree = behind::behind(&tree, prefix)?;
+                printed.text = match dialect {
+                    Dialect::Lark => lark::print(&tree),
+                    Dialect::StructuralTag => tag::of(tag::grammar(&tree)),
+                    _ => portable::print(&tree),
+                };
+            }
+            Begins::At(triggers) => {
+                let words = words(&tree, triggers, &mut printed.report);
+                if words.is_empty() {
+                    let any = Node::Class(set::Set::chars(&[], true)).repeat(0, None);
+                    tree.root = tree.add("root", any);
+                } else if dialect != Dialect::StructuralTag {
+                    tree.behind_words(&words);
+                }
+                printed.text = match dialect {
+                    Dialect::Lark => lark::print(&tree),
+                    Dialect::StructuralTag if words.is_empty() => tag::of(json!({"type": "any_text"})),
+                    Dialect::StructuralTag => tag::of(tag::triggered(&tree, &words, &mut printed.report)?),
+                    _ => portable::print(&tree),
+                };
+            }
+        }
+        Ok(printed)
+    }
+}
+
+/// [`Dialect::StructuralTagOld`] of a lazy format: what its calls are written between, and the schemas of their arguments.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] where that form cannot say it, with the reason.
+pub fn print_old_tag(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
+    tag::old(format, triggers)
+}
+
+/// The words that the text in front of the grammar may not have.
+fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut patterns = triggers.iter().filter(|trigger| trigger.kind == TriggerKind::Pattern);
+    words.extend(triggers.iter().filter(|trigger| trigger.kind == TriggerKind::Word).map(|word| word.value.clone()));
+    if let Some(first) = patterns.next() {
+        let message = match behind::heads(tree) {
+            Some(heads) => {
+                words.extend(heads);
+                "is a pattern; what the grammar itself begins with stands for it"
+            }
+            None => {
+                "is a pattern, and the grammar does not begin with words that could stand for it; calls begin nowhere"
+            }
+        };
+        report.push(widened(format!("the trigger {:?} {message}", first.value)));
+    }
+    words.retain(|word| !word.is_empty());
+    behind::shortest(words)
+}
+
+fn widened(message: String) -> Fidelity {
+    Fidelity { schema: String::new(), pointer: "#".to_owned(), kind: FidelityKind::Widened, message }
+}

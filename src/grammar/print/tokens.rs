@@ -1,0 +1,278 @@
+//! Which parts of a grammar become terminals, for engines that cut the output into them.
+//!
+//! Long terminals are quick, so whatever is regular and not too large becomes one, as far as nothing in it may be left out by the name
+//! of a rule (`space`): there a terminal ends. What cannot stay one is split, a level at a time, down to single characters.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::linear;
+use super::node::{Node, Tree};
+use super::set::Set;
+
+/// How large a terminal may be.
+const TERMINAL_SIZE: usize = 300;
+
+/// A part of a rule over terminals.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    Token(usize),
+    Rule(usize),
+    Sequence(Vec<Part>),
+    Choice(Vec<Part>),
+    Repeat(Box<Part>, u64, Option<u64>),
+}
+
+impl Part {
+    fn sequence(parts: impl IntoIterator<Item = Part>) -> Part {
+        let mut flat = Vec::new();
+        for part in parts {
+            match part {
+                Part::Sequence(inner) => flat.extend(inner),
+                other => flat.push(other),
+            }
+        }
+        if flat.len() == 1 { flat.swap_remove(0) } else { Part::Sequence(flat) }
+    }
+}
+
+/// A grammar over terminals.
+pub(super) struct Cut {
+    /// What each terminal is; never nothing.
+    pub tokens: Vec<Node>,
+    /// The rules that are left, the root first.
+    pub rules: Vec<(usize, Part)>,
+}
+
+/// What is known of a tree's rules.
+pub(super) struct Facts<'t> {
+    pub tree: &'t Tree,
+    pub nothing: Vec<bool>,
+    /// How large the rules are that are regular; `None` where they are not, or too large.
+    sizes: Vec<Option<usize>>,
+}
+
+/// What may not be one terminal.
+#[derive(Default)]
+pub(super) struct Splits {
+    /// These, but their parts may.
+    once: HashSet<Node>,
+    /// These, and nothing in them.
+    all: HashSet<Node>,
+    rules: HashSet<usize>,
+    everything: bool,
+}
+
+impl Splits {
+    /// Splits a terminal into its parts; with `fully`, into characters.
+    pub fn add(&mut self, token: &Node, fully: bool, tree: &Tree) {
+        if !fully {
+            self.once.insert(token.clone());
+            // What a rule is would be the same terminal again.
+            if let Node::Rule(rule) = token {
+                self.add(&tree.rules[*rule], false, tree);
+            }
+            return;
+        }
+        let mut open = Vec::new();
+        token.references(&mut |rule| open.push(rule));
+        while let Some(rule) = open.pop() {
+            if self.rules.insert(rule) {
+                tree.rules[rule].references(&mut |rule| open.push(rule));
+            }
+        }
+        self.all.insert(token.clone());
+    }
+
+    /// Splits all there is into characters.
+    pub fn add_everything(&mut self) {
+        self.everything = true;
+    }
+}
+
+impl<'t> Facts<'t> {
+    pub fn new(tree: &'t Tree) -> Facts<'t> {
+        let mut facts = Facts { tree, nothing: tree.nothing(), sizes: vec![None; tree.rules.len()] };
+        let circular: HashSet<usize> = linear::circles(tree).into_iter().flatten().collect();
+        // What a rule is made of comes first.
+        for rule in post_order(tree) {
+            if !circular.contains(&rule) {
+                facts.sizes[rule] = facts.size(&tree.rules[rule]);
+            }
+        }
+        facts
+    }
+
+    /// How large a part is, if it may be a terminal, or a part of one.
+    fn size(&self, node: &Node) -> Option<usize> {
+        let size = match node {
+            Node::Text(text) => text.len(),
+            Node::Class(_) => 1,
+            Node::Rule(rule) if self.nothing[*rule] => return None,
+            // Chains of rules count, too.
+            Node::Rule(rule) => 1 + self.sizes[*rule]?,
+            // Lists of texts are quick, however long.
+            Node::Choice(branches) if branches.iter().all(|branch| matches!(branch, Node::Text(_))) => 1,
+            other => other.parts().iter().try_fold(1, |sum, part| Some(sum + self.size(part)?))?,
+        };
+        Some(size).filter(|size| *size <= TERMINAL_SIZE || matches!(node, Node::Text(_)))
+    }
+
+    fn may_be_nothing(&self, node: &Node) -> bool {
+        node.may_be_nothing(&self.nothing)
+    }
+
+    /// The rules that terminals come from where the rule may also be nothing.
+    pub fn terminals(&self) -> HashMap<Node, usize> {
+        let rules = (0..self.sizes.len()).filter(|&rule| self.sizes[rule].is_some());
+        rules.filter_map(|rule| Some((self.something(&self.tree.rules[rule])?, rule))).collect()
+    }
+
+    /// The same without nothing, if there is a short way to say it.
+    fn something(&self, node: &Node) -> Option<Node> {
+        if !self.may_be_nothing(node) {
+            return Some(node.clone());
+        }
+        match node {
+            Node::Choice(branches) => {
+                let branches = branches.iter().filter(|branch| **branch != Node::EMPTY);
+                branches.map(|branch| self.something(branch)).collect::<Option<Vec<_>>>().map(Node::choice)
+            }
+            Node::Repeat(part, 0, max) => self.something(part).map(|part| part.repeat(1, *max)),
+            _ => None,
+        }
+    }
+}
+
+/// The rules that are used, each behind those that it names, but for circles.
+fn post_order(tree: &Tree) -> Vec<usize> {
+    let mut state = vec![false; tree.rules.len()];
+    let mut order = Vec::new();
+    let mut path = vec![(tree.root, false)];
+    while let Some((rule, done)) = path.pop() {
+        if done {
+            order.push(rule);
+        } else if !std::mem::replace(&mut state[rule], true) {
+            path.push((rule, true));
+            tree.rules[rule].references(&mut |used| path.push((used, false)));
+        }
+    }
+    order
+}
+
+/// The grammar over terminals, none of which is in `splits`.
+pub(super) fn cut(facts: &Facts, splits: &Splits) -> Cut {
+    let root = facts.tree.root;
+    let mut cutter = Cutter {
+        facts,
+        splits,
+        tokens: Vec::new(),
+        numbers: HashMap::new(),
+        seen: HashSet::from([root]),
+        pending: VecDeque::from([root]),
+    };
+    let mut rules = Vec::new();
+    while let Some(rule) = cutter.pending.pop_front() {
+        let fully = splits.everything || splits.rules.contains(&rule);
+        rules.push((rule, cutter.part(&facts.tree.rules[rule], fully)));
+    }
+    Cut { tokens: cutter.tokens, rules }
+}
+
+struct Cutter<'a> {
+    facts: &'a Facts<'a>,
+    splits: &'a Splits,
+    tokens: Vec<Node>,
+    numbers: HashMap<Node, usize>,
+    seen: HashSet<usize>,
+    pending: VecDeque<usize>,
+}
+
+impl Cutter<'_> {
+    fn token(&mut self, node: Node) -> Part {
+        let next = self.tokens.len();
+        let number = *self.numbers.entry(node.clone()).or_insert(next);
+        if number == next {
+            self.tokens.push(node);
+        }
+        Part::Token(number)
+    }
+
+    fn rule(&mut self, rule: usize) -> Part {
+        if self.seen.insert(rule) {
+            self.pending.push_back(rule);
+        }
+        Part::Rule(rule)
+    }
+
+    /// A part over terminals; `fully`: over single characters.
+    fn part(&mut self, node: &Node, fully: bool) -> Part {
+        let mut fully = fully;
+        if !fully
+            && self.facts.size(node).is_some()
+            && let Some(token) = self.facts.something(node).filter(|token| *token != Node::NEVER)
+        {
+            fully = self.splits.all.contains(&token);
+            if !fully && !self.splits.once.contains(&token) {
+                let optional = self.facts.may_be_nothing(node);
+                let token = self.token(token);
+                return if optional { Part::Repeat(Box::new(token), 0, Some(1)) } else { token };
+            }
+        }
+        match node {
+            Node::Text(text) => Part::sequence(text.chars().map(|c| self.token(Node::Text(c.into())))),
+            Node::Class(_) => self.token(node.clone()),
+            Node::Rule(rule) => self.reference(*rule, fully),
+            Node::Sequence(parts) => {
+                let whole = parts.iter().all(|part| self.facts.size(part).is_some());
+                if fully || whole {
+                    return Part::sequence(parts.iter().map(|part| self.part(part, fully)));
+                }
+                let runs = parts.chunk_by(|one, two| self.facts.size(one).is_some() && self.facts.size(two).is_some());
+                Part::sequence(runs.map(|run| self.part(&Node::sequence(run.iter().cloned()), false)))
+            }
+            Node::Choice(branches) => Part::Choice(branches.iter().map(|branch| self.part(branch, fully)).collect()),
+            Node::Repeat(part, 0, None) if !fully && matches!(**part, Node::Choice(_)) => self.rounds(part),
+            Node::Repeat(part, min, max) => Part::Repeat(Box::new(self.part(part, fully)), *min, *max),
+        }
+    }
+
+    /// A rule that may be nothing is written out where it is no more than a terminal that may be left out.
+    fn reference(&mut self, rule: usize, fully: bool) -> Part {
+        let body = &self.facts.tree.rules[rule];
+        let atomic = fully || self.splits.everything || self.splits.rules.contains(&rule);
+        if !atomic
+            && self.facts.nothing[rule]
+            && self.facts.size(body).is_some()
+            && let Some(token) = self.facts.something(body)
+            && !self.splits.once.contains(&token)
+            && !self.splits.all.contains(&token)
+        {
+            return self.part(body, false);
+        }
+        self.rule(rule)
+    }
+
+    /// Any number of branches, some of which are single characters: as many of these as follow each other are one terminal. Else each
+    /// round of text would be one.
+    fn rounds(&mut self, choice: &Node) -> Part {
+        let (mut classes, mut others) = (Vec::new(), Vec::new());
+        for branch in choice.parts() {
+            match branch {
+                Node::Class(set) => classes.extend_from_slice(set.ranges()),
+                other => others.push(other.clone()),
+            }
+        }
+        let run = Node::class(Set::of(classes)).repeat(1, None);
+        if run == Node::NEVER || self.splits.once.contains(&run) || self.splits.all.contains(&run) {
+            return Part::Repeat(Box::new(self.structure(choice)), 0, None);
+        }
+        let run = Part::Repeat(Box::new(self.token(run)), 0, Some(1));
+        let others = self.part(&Node::choice(others), false);
+        let round = Part::sequence([others, run.clone()]);
+        Part::sequence([run, Part::Repeat(Box::new(round), 0, None)])
+    }
+
+    fn structure(&mut self, choice: &Node) -> Part {
+        Part::Choice(choice.parts().iter().map(|branch| self.part(branch, false)).collect())
+    }
+}

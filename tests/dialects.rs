@@ -1,0 +1,175 @@
+//! Grammars in other dialects. What the engines themselves make of them checks `c-tests/dialects.py`; here is what can be seen without.
+
+use chatparse::format::Constraint;
+use chatparse::grammar::{Builder, Dialect, FidelityKind, Recogniser, Rule, TriggerKind, Walk, from_json_schema};
+use chatparse::{ChatTemplate, ErrorKind, Params, Request, builtin};
+use serde_json::{Value, json};
+
+const WALKS: usize = 40;
+const SIZE: usize = 100;
+
+fn params(template: &ChatTemplate, more: Value) -> Params {
+    let mut body = json!({
+        "messages": [{"role": "user", "content": "Hi"}],
+        "reasoning_format": "auto",
+        "tools": [
+            {"type": "function", "function": {"name": "get", "parameters": {"type": "object", "properties": {
+                "key": {"type": "string"}, "n": {"type": "integer"}, "mode": {"enum": ["fast", "slow"]},
+            }, "required": ["key"]}}},
+            {"type": "function", "function": {"name": "get_all"}},
+        ],
+    });
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    template.params(&Request::from_json(&body).unwrap()).unwrap()
+}
+
+fn requests() -> [Value; 4] {
+    [
+        json!({}),
+        json!({"tool_choice": "required"}),
+        json!({"parallel_tool_calls": true}),
+        json!({"tool_choice": "required", "enable_thinking": false}),
+    ]
+}
+
+/// What the grammar of a request says of an output, with triggers that are words; `None` where it says nothing.
+fn allows(params: &Params, grammar: &Recogniser, output: &str) -> bool {
+    match &params.constraint {
+        Constraint::Free => true,
+        Constraint::Strict(_) => grammar.accepts(&(params.parser.prefill().to_owned() + output)),
+        Constraint::Lazy(triggers) => {
+            let first = triggers.iter().filter_map(|trigger| output.find(&trigger.value)).min();
+            first.is_none_or(|at| grammar.accepts(&output[at..]))
+        }
+    }
+}
+
+#[test]
+fn portable_grammars_of_requests_say_what_grammars_and_triggers_say() {
+    for name in builtin::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
+        for request in requests() {
+            let params = params(&template, request.clone());
+            let text = params.grammar_as(Dialect::PortableGbnf).unwrap().text;
+            if text.is_empty() {
+                assert!(params.grammar().text.is_empty());
+                continue;
+            }
+            assert!(!text.contains("\\-") && !text.contains("::= |") && !text.contains(" . "), "{text}");
+            let (whole, portable) = (Recogniser::new(&params.grammar().text).unwrap(), Recogniser::new(&text).unwrap());
+            let patterns = params.constraint.triggers().iter().any(|trigger| trigger.kind == TriggerKind::Pattern);
+            let mut walk = Walk::new(&portable, 7);
+            for output in (0..WALKS).filter_map(|_| walk.text(SIZE)) {
+                assert!(patterns || allows(&params, &whole, &output), "{name}, {request}: {output:?}\n{text}");
+            }
+            let mut walk = Walk::new(&whole, 8);
+            for text in (0..WALKS).filter_map(|_| walk.text(SIZE)) {
+                let output = match &params.constraint {
+                    Constraint::Strict(_) => text.strip_prefix(params.parser.prefill()).map(str::to_owned),
+                    _ => Some(format!("Well. {text}")),
+                };
+                assert!(output.is_none_or(|output| portable.accepts(&output)), "{name}, {request}: {text:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_dialect_of_every_built_in_template() {
+    for name in builtin::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
+        for request in requests() {
+            let params = params(&template, request);
+            assert_eq!(params.grammar_as(Dialect::Gbnf).unwrap().text, params.grammar().text);
+            let lark = params.grammar_as(Dialect::Lark).unwrap();
+            assert!(lark.text.is_empty() || lark.text.starts_with("start: ") && !lark.text.contains("::="), "{name}");
+            let tag = params.grammar_as(Dialect::StructuralTag).unwrap().text;
+            assert!(tag.is_empty() || tag.starts_with("{\"type\":\"structural_tag\",\"format\":{"), "{name}: {tag}");
+            match params.grammar_as(Dialect::StructuralTagOld) {
+                Ok(old) if old.text.is_empty() => assert_eq!(params.constraint, Constraint::Free),
+                Ok(old) => assert!(params.constraint.is_lazy() && old.text.contains("\"structures\":[{\"begin\":")),
+                Err(error) => assert!(error.message().starts_with("structural-tag-old: "), "{name}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lazy_format_is_a_tag_behind_its_trigger() {
+    let template = ChatTemplate::builtin("json-call").unwrap();
+    let tag = params(&template, json!({})).grammar_as(Dialect::StructuralTag).unwrap();
+    let tag: Value = serde_json::from_str(&tag.text).unwrap();
+    let format = &tag["format"];
+    assert_eq!(format["type"], "triggered_tags", "{tag}");
+    assert_eq!(format["triggers"], json!([format["tags"][0]["begin"]]));
+    assert!(format["tags"][0]["content"]["grammar"].as_str().unwrap().starts_with("root ::= "));
+    let old = params(&template, json!({})).grammar_as(Dialect::StructuralTagOld).unwrap();
+    assert!(!old.report.is_empty());
+    let old: Value = serde_json::from_str(&old.text).unwrap();
+    let structures = old["structures"].as_array().unwrap();
+    assert_eq!(structures.len(), 2, "{old}");
+    assert!(structures[0]["begin"].as_str().unwrap().contains("\"get\""), "{old}");
+    assert_eq!(structures[0]["schema"]["required"], json!(["key"]));
+    assert!(structures[0]["begin"].as_str().unwrap().starts_with(old["triggers"][0].as_str().unwrap()));
+    let error =
+        params(&template, json!({"tool_choice": "required"})).grammar_as(Dialect::StructuralTagOld).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn triggers_that_are_patterns_are_told() {
+    let patterned = builtin::names().into_iter().filter_map(|name| {
+        let params = params(&ChatTemplate::builtin(name).unwrap(), json!({}));
+        let lazy = params.constraint.is_lazy();
+        let triggers = params.constraint.triggers();
+        (lazy && triggers.iter().any(|trigger| trigger.kind == TriggerKind::Pattern)).then_some((name, params))
+    });
+    for (name, params) in patterned {
+        for dialect in [Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag] {
+            let printed = params.grammar_as(dialect).unwrap();
+            assert_eq!(printed.report[0].kind, FidelityKind::Widened, "{name}");
+            assert!(printed.report[0].message.contains("what the grammar itself begins with"), "{name}: {printed:?}");
+        }
+    }
+}
+
+#[test]
+fn schemas_in_portable_gbnf_stay_what_they_are() {
+    for schema in [
+        json!({}),
+        json!({"type": "object", "properties": {"a-Ü": {"pattern": "^[a\\-z]*?.{2}$"}, "b": {"type": "number"}}}),
+        json!({"$ref": "#/$defs/n", "$defs": {"n": {"properties": {"next": {"$ref": "#/$defs/n"}}, "type": "object"}}}),
+        json!({"enum": ["::=", "/", "#", "\\", "\u{7}"]}),
+        json!({"type": "integer", "minimum": -3, "maximum": 1200}),
+        json!({"type": "string", "format": "date-time"}),
+    ] {
+        let grammar = from_json_schema(&schema).unwrap();
+        let portable = grammar.print(Dialect::PortableGbnf).unwrap();
+        assert!(portable.report.is_empty());
+        let [one, other] = [&grammar.text, &portable.text].map(|text| Recogniser::new(text).unwrap());
+        for (from, to) in [(&one, &other), (&other, &one)] {
+            let mut walk = Walk::new(from, 3);
+            for text in (0..WALKS).filter_map(|_| walk.text(SIZE)) {
+                assert!(to.accepts(&text), "{schema}: {text:?}\n{}", portable.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn hand_written_rules_in_every_dialect() {
+    let mut builder = Builder::new();
+    builder.add_rule("list", Rule::gbnf(r#"[a-c\-] ("," list)? .{0,2}"#).unwrap());
+    builder.add_rule("root", Rule::reference("list"));
+    let grammar = builder.build().unwrap();
+    assert_eq!(
+        grammar.print(Dialect::PortableGbnf).unwrap().text,
+        "root ::= list\nlist ::= [\\u002Da-c] (\",\" list)? [\\u0000-\\U0010FFFF]{0,2}\n"
+    );
+    assert!(grammar.print(Dialect::Lark).unwrap().text.starts_with("start: list\n"));
+    let error = grammar.print(Dialect::StructuralTagOld).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    for dialect in Dialect::ALL {
+        assert_eq!(Dialect::find(dialect.name()), Some(dialect));
+    }
+}
