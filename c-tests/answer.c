@@ -402,9 +402,18 @@ static bool print_caps(buffer *out, const chat_template *chat, buffer *why) {
 static bool print_params(buffer *out, const chat_template *chat, json scenario, buffer *why) {
   json request = json_member(scenario, "request");
   if (request.len == 0) request = json_read(TEXT("null"));
+  buffer asked = {0};
+  if (request.data[0] == '{' && !json_is(json_member(scenario, "faithful"), "true")) {
+    buffer_print(&asked, "{\"grammar_style\":\"llama.cpp\",");
+    buffer_add(&asked, request.data + 1, request.len - 1);
+  } else {
+    buffer_add(&asked, request.data, request.len);
+  }
   chat_params *params = NULL;
   chat_error *error = NULL;
-  if (!done(chat_params_from_template(chat, request.data, request.len, &params, &error), &error, why)) return false;
+  const bool made = done(chat_params_from_template(chat, asked.data, asked.len, &params, &error), &error, why);
+  buffer_free(&asked);
+  if (!made) return false;
 
   const json all = params_json(params);
   check_params(params, all);
@@ -429,10 +438,12 @@ static bool print_params(buffer *out, const chat_template *chat, json scenario, 
   return fine;
 }
 
-static bool print_grammar(buffer *out, json schema, buffer *why) {
+static bool print_grammar(buffer *out, json schema, bool faithful, buffer *why) {
+  const chat_grammar_style style = faithful ? CHAT_GRAMMAR_STYLE_FAITHFUL : CHAT_GRAMMAR_STYLE_LLAMA_CPP;
   chat_grammar *grammar = NULL;
   chat_error *error = NULL;
-  if (!done(chat_grammar_from_json_schema(schema.data, schema.len, &grammar, &error), &error, why)) return false;
+  const chat_status status = chat_grammar_from_json_schema_with(schema.data, schema.len, style, &grammar, &error);
+  if (!done(status, &error, why)) return false;
   buffer_print(out, ",\"grammar\":");
   quote(out, chat_grammar_text(grammar));
   chat_grammar_free(grammar);
@@ -445,7 +456,7 @@ static bool print_fields(buffer *out, answerer *answers, json scenario, buffer *
     return false;
   }
   const json schema = json_member(scenario, "schema");
-  if (schema.len > 0) return print_grammar(out, schema, why);
+  if (schema.len > 0) return print_grammar(out, schema, json_is(json_member(scenario, "faithful"), "true"), why);
   const chat_template *chat = template_of(answers, scenario, why);
   return chat != NULL && print_params(out, chat, scenario, why);
 }

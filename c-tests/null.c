@@ -252,6 +252,9 @@ static void grammars(void) {
   chat_grammar *grammar = NULL;
   chat_grammar_builder *builder = NULL;
   chat_str name = {NULL, 0};
+  BAD(chat_grammar_builder_set_style(NULL, CHAT_GRAMMAR_STYLE_FAITHFUL, &error));
+  BAD(chat_grammar_from_json_schema_with(TEXT("{}"), CHAT_GRAMMAR_STYLE_FAITHFUL, NULL, &error));
+  BAD(chat_grammar_from_json_schema_with(TEXT("{}"), 0, &grammar, &error));
   BAD(chat_grammar_from_json_schema(TEXT("{}"), NULL, &error));
   BAD(chat_grammar_from_json_schema(NULL, 2, &grammar, &error));
   BAD(chat_grammar_from_json_schema(NULL, 0, &grammar, &error));

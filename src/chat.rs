@@ -199,7 +199,7 @@ impl ChatTemplate {
     fn compiled(&self, reader: Reader, spec: &FormatSpec, pure_content: bool) -> Result<Arc<CompiledFormat>> {
         let make = || {
             if let Some(schema) = spec.response_schema() {
-                grammar::from_json_schema(schema)?;
+                grammar::from_json_schema_as(schema, spec.grammar_style)?;
             }
             Ok(if pure_content { auto::pure_content(spec.opening) } else { reader.format(&self.taught, spec) })
         };

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::format::{Constraint, Format, FormatSpec};
-use crate::grammar::Grammar;
+use crate::grammar::{Grammar, Style};
 use crate::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
 use crate::message::Tool;
 use crate::parser::Parser;
@@ -21,6 +21,7 @@ pub(crate) struct CompiledFormat {
     /// The format, less its expressions, which the parser has.
     format: Format,
     pub parser: Parser,
+    style: Style,
     grammar: OnceLock<Arc<Grammar>>,
 }
 
@@ -41,7 +42,7 @@ impl CompiledFormat {
         let ends =
             [spec.eos].into_iter().map(str::to_owned).chain(format.additional_stops.iter().chain(thoughts).cloned());
         let parser = Parser::with_tools(output, spec.prefill, tools, spec.leniency, ends.collect())?;
-        Ok(CompiledFormat { format, parser, grammar: OnceLock::new() })
+        Ok(CompiledFormat { format, parser, style: spec.grammar_style, grammar: OnceLock::new() })
     }
 
     /// The grammar of the format; empty where nothing constrains the output. Made by the first call.
@@ -49,7 +50,7 @@ impl CompiledFormat {
         self.grammar.get_or_init(|| {
             Arc::new(match &self.format.constraint {
                 Constraint::Free => Grammar::default(),
-                constraint => self.parser.grammar(constraint.is_lazy()),
+                constraint => self.parser.grammar_in(constraint.is_lazy(), self.style),
             })
         })
     }
@@ -162,12 +163,13 @@ impl CacheKey {
             enable_thinking,
             json_schema,
             leniency,
+            grammar_style,
         } = *spec;
         /// Of two small tools.
         const USUAL: usize = 2 << 10;
         let mut key = Vec::with_capacity(USUAL);
         key.extend([continuation as u8, tool_choice as u8, reasoning_format as u8]);
-        key.extend([u8::from(parallel_tool_calls), u8::from(enable_thinking)]);
+        key.extend([u8::from(parallel_tool_calls), u8::from(enable_thinking), grammar_style as u8]);
         serde_json::to_writer(&mut key, &(leniency, opening, prefill, json_schema, offered))
             .expect("all of it can be written");
         CacheKey(key)
@@ -208,6 +210,7 @@ mod tests {
             enable_thinking: true,
             json_schema: schema,
             leniency: Leniency::default(),
+            grammar_style: Style::default(),
         }
     }
 
@@ -241,6 +244,7 @@ mod tests {
             FormatSpec { prefill: "<|assistant|>Yes", ..first },
             FormatSpec { continuation: Continuation::Content, ..first },
             FormatSpec { offered: &[], ..first },
+            FormatSpec { grammar_style: Style::LlamaCpp, ..first },
             FormatSpec { tool_choice: ToolChoice::Required, ..first },
             FormatSpec { parallel_tool_calls: true, ..first },
             FormatSpec { reasoning_format: ReasoningFormat::None, ..first },

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::fallback::FallbackConfig;
-use crate::grammar::{self, Grammar};
+use crate::grammar::{self, Grammar, Style};
 use crate::message::{Leniency, Tool};
 use crate::peg::{self, Arena, Budget, Program, TagId, Tree, TreeParser};
 
@@ -127,7 +127,12 @@ impl Parser {
     /// The grammar of what it parses, as GBNF. `lazy`: of what may follow a trigger only, that is of the trigger rules;
     /// otherwise of the prefill together with the output.
     pub fn grammar(&self, lazy: bool) -> Grammar {
-        grammar::from_arena(self.fallback.format(), lazy)
+        self.grammar_in(lazy, Style::default())
+    }
+
+    /// [`Parser::grammar`] with schemas in the given style.
+    pub fn grammar_in(&self, lazy: bool, style: Style) -> Grammar {
+        grammar::from_arena(self.fallback.format(), lazy, style)
     }
 
     /// The parser as a text that [`Parser::from_text`] reads, in another process, too, if its library has the same version.

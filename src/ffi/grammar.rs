@@ -13,7 +13,9 @@ use super::text::{chat_str, utf8, view};
 use smol_str::SmolStr;
 
 use crate::error::{Error, Result};
-use crate::grammar::{self, Builder, Dialect, FidelityKind, Grammar, Printed, Recogniser, Rule, TriggerKind, schema};
+use crate::grammar::{
+    self, Builder, Dialect, FidelityKind, Grammar, Printed, Recogniser, Rule, Style, TriggerKind, schema,
+};
 
 /// A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for; or one that was
 /// printed in another dialect, and what that cannot say. Immutable; may be used by several threads at once.
@@ -27,6 +29,8 @@ pub enum chat_fidelity_kind {
     Widened = 1,
     /// The part could not be used at all, and something else stands for it.
     Refused = 2,
+    /// It allows less than the schema.
+    Narrowed = 3,
 }
 
 impl From<FidelityKind> for chat_fidelity_kind {
@@ -34,6 +38,7 @@ impl From<FidelityKind> for chat_fidelity_kind {
         match kind {
             FidelityKind::Widened => chat_fidelity_kind::Widened,
             FidelityKind::Refused => chat_fidelity_kind::Refused,
+            FidelityKind::Narrowed => chat_fidelity_kind::Narrowed,
         }
     }
 }
@@ -49,6 +54,24 @@ pub struct chat_fidelity {
     pub pointer: chat_str,
     /// What stands there instead, for people.
     pub message: chat_str,
+}
+
+/// How schemas become rules.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum chat_grammar_style {
+    /// What the schema allows, as nearly as a grammar can.
+    Faithful = 1,
+    /// The text that llama.cpp makes of the schema.
+    LlamaCpp = 2,
+}
+
+/// The style of a number that C gave.
+fn style(number: u32) -> Result<Style> {
+    const NUMBERS: [(chat_grammar_style, Style); 2] =
+        [(chat_grammar_style::Faithful, Style::Faithful), (chat_grammar_style::LlamaCpp, Style::LlamaCpp)];
+    let found = NUMBERS.iter().find(|(known, _)| *known as u32 == number);
+    found.map(|(_, style)| *style).ok_or_else(|| Error::invalid(format!("style: there is none of number {number}")))
 }
 
 /// A notation of grammars.
@@ -131,8 +154,8 @@ pub enum chat_grammar_verdict {
 
 /// The grammar of the JSON values that a schema allows, compact or pretty. `schema` is JSON text; it is copied.
 ///
-/// What a grammar cannot say, or no sampler could carry, is left out and told by `chat_grammar_report`; the grammar then allows
-/// more than the schema.
+/// Properties stand in the order in which the schema declares them, and others where the schema allows them. What a grammar cannot
+/// say, or no sampler could carry, is told by `chat_grammar_report`: where the grammar allows more than the schema, and where less.
 ///
 /// On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
 ///
@@ -151,6 +174,27 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema(
         // SAFETY: the caller's text, by the contract.
         let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
         let grammar = grammar::from_json_schema(&schema)?;
+        out.write(give(chat_grammar(Arc::new(grammar))));
+        Ok(())
+    })
+}
+
+/// `chat_grammar_from_json_schema` in the style of that number, a `chat_grammar_style`.
+///
+/// Errors: as there, and `CHAT_STATUS_INVALID_ARGUMENT` for a number without a style.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_grammar_from_json_schema_with(
+    schema: *const c_char,
+    schema_len: usize,
+    style: u32,
+    out: Option<&mut MaybeUninit<*mut chat_grammar>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let out = required(out, "out")?;
+        // SAFETY: the caller's text, by the contract.
+        let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
+        let grammar = grammar::from_json_schema_as(&schema, self::style(style)?)?;
         out.write(give(chat_grammar(Arc::new(grammar))));
         Ok(())
     })
@@ -325,6 +369,27 @@ pub extern "C" fn chat_grammar_builder_new(
         let out = required(out, "out")?;
         out.write(give(chat_grammar_builder(Guarded::new(Building::default()))));
         Ok(())
+    })
+}
+
+/// Schemas that are added from now on become rules in this style, a `chat_grammar_style`; a new builder is faithful.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a number without a style, and where something was added before.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_grammar_builder_set_style(
+    builder: Option<&mut chat_grammar_builder>,
+    style: u32,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (builder, style) = (required(builder, "builder")?, self::style(style)?);
+        builder.0.change(|building| {
+            if !building.builder.is_new() {
+                return Err(Error::invalid("builder: its style is chosen before anything is added"));
+            }
+            building.builder = Builder::with_style(style);
+            Ok(())
+        })
     })
 }
 

@@ -38,8 +38,8 @@ pub struct chat_params {
 /// does not offer; default `call`), `calls_in_reasoning` (`off`, `at_end` or `always`: whether calls inside reasoning are
 /// reasoning, calls where the output ends with them and the reasoning was not closed, or calls; default `off`), and `bare_calls`
 /// (`off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where the whole
-/// answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`). Other fields are
-/// ignored. The text is copied.
+/// answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`), and `grammar_style`
+/// (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`). Other fields are ignored. The text is copied.
 ///
 /// On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
 ///

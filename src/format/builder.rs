@@ -277,7 +277,7 @@ impl FormatBuilder {
     /// A call's arguments as a JSON object that follows the tool's parameters.
     pub fn json_args(&self, tool: &Tool) -> ExprId {
         let schema = schema::parameters(&tool.parameters);
-        let object = self.schema(self.json_object(), format!("tool-{}-schema", tool.name), schema, false);
+        let object = self.argument(self.json_object(), format!("tool-{}-schema", tool.name), schema, false);
         self.quoted_or(self.tool_args(object))
     }
 

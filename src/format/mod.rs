@@ -32,7 +32,7 @@ pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
 
 use crate::analysis::Layout;
-use crate::grammar::Trigger;
+use crate::grammar::{Style, Trigger};
 use crate::message::{Continuation, Leniency, ReasoningFormat, Request, Tool, ToolChoice};
 use crate::peg::Arena;
 
@@ -63,6 +63,8 @@ pub struct FormatSpec<'a> {
     pub json_schema: &'a Value,
     /// What becomes of output that is not quite in the format.
     pub leniency: Leniency,
+    /// How the schemas become rules of the grammar.
+    pub grammar_style: Style,
 }
 
 impl<'a> FormatSpec<'a> {
@@ -81,6 +83,7 @@ impl<'a> FormatSpec<'a> {
             enable_thinking: request.enable_thinking,
             json_schema: &request.json_schema,
             leniency: request.leniency,
+            grammar_style: request.grammar_style,
         }
     }
 

@@ -123,6 +123,11 @@ impl Builder {
         builder
     }
 
+    /// Whether nothing was added yet.
+    pub fn is_new(&self) -> bool {
+        self.journal.len() == 1 && self.report.is_empty()
+    }
+
     /// Adds a rule and returns its actual name: characters that names cannot have become dashes, the names of the rules that
     /// schemas share get a dash behind them, and where another rule has the name, a number follows. `""` is `root`, the top.
     pub fn add_rule(&mut self, name: impl Into<SmolStr>, body: Rule) -> SmolStr {

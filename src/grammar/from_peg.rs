@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::automaton::Automaton;
-use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
+use super::builder::{Builder, Fidelity, FidelityKind, Grammar, Style};
 use super::class::{class, one_of, string_character};
 use super::faithful::Undeclared;
 use super::nothing::{Nothing, may_be_string, written};
@@ -18,9 +18,9 @@ use super::rule::Rule;
 use crate::limits;
 use crate::peg::{Annotated, Arena, Expr, ExprId, SchemaRef};
 
-/// The grammar of a format. `lazy`: of what may follow a trigger only, that is of its trigger rules.
-pub fn from_arena(arena: &Arena, lazy: bool) -> Grammar {
-    let mut rules = Builder::new();
+/// The grammar of a format, with schemas in the given style. `lazy`: of what may follow a trigger only, that is of its trigger rules.
+pub fn from_arena(arena: &Arena, lazy: bool, style: Style) -> Grammar {
+    let mut rules = Builder::with_style(style);
     rules.add_format(arena, lazy);
     rules.finish()
 }
@@ -262,9 +262,10 @@ impl<'a> Lowering<'a> {
 
     /// A schema that cannot be used degrades alone: any JSON stands for it, and the report says so.
     fn schema(&mut self, value: &Annotated) -> Rule {
-        let Annotated { name, schema: SchemaRef { document, pointer }, child, .. } = value;
+        let Annotated { name, schema: SchemaRef { document, pointer }, child, argument, .. } = value;
+        let undeclared = if *argument { Undeclared::LeftOut } else { Undeclared::Allowed };
         let found = document.pointer(pointer).unwrap_or(&Value::Null);
-        match self.rules.add_schema_within(name, found, document, Undeclared::Allowed) {
+        match self.rules.add_schema_within(name, found, document, undeclared) {
             Ok(rule) => Rule::Reference(rule),
             Err(error) => {
                 self.rules.note(Fidelity {

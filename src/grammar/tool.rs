@@ -89,13 +89,7 @@ impl Builder {
         self.note(Fidelity { schema: name.to_owned(), pointer: "#".to_owned(), kind: FidelityKind::Refused, message });
     }
 
-    fn try_faithful(
-        &mut self,
-        name: &str,
-        schema: &Value,
-        root: &Value,
-        undeclared: Undeclared,
-    ) -> Result<SmolStr> {
+    fn try_faithful(&mut self, name: &str, schema: &Value, root: &Value, undeclared: Undeclared) -> Result<SmolStr> {
         let name = if name == "root" { "" } else { name };
         let (added, notes) = faithful::add(self, name, schema, root, undeclared)?;
         notes.into_iter().for_each(|note| self.note(note));

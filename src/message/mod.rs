@@ -13,6 +13,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::grammar::Style;
+
 /// One message of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
@@ -243,6 +245,8 @@ pub struct Request {
     pub continuation: Continuation,
     /// Extra template variables; they win over ours.
     pub template_kwargs: Map<String, Value>,
+    /// How schemas become rules of the grammar.
+    pub grammar_style: Style,
     /// Learn nothing, parse everything as content.
     pub force_pure_content: bool,
     /// The only clock a template sees: Unix seconds, UTC. `None`: the system's clock.

@@ -9,6 +9,7 @@ use super::{
     ReasoningFormat, Request, Tool, ToolCall, ToolChoice, UnknownTools,
 };
 use crate::error::{Error, Result};
+use crate::grammar::Style;
 
 /// An object of the request, and the path to it for errors.
 struct Fields<'a> {
@@ -105,8 +106,8 @@ impl Request {
     }
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), and our
-    /// options `reasoning_format`, `malformed_arguments`, `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt`
-    /// (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content` and `now`.
+    /// options `reasoning_format`, `malformed_arguments`, `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`,
+    /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content` and `now`.
     /// Null counts as missing, unknown fields are ignored.
     ///
     /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
@@ -145,6 +146,7 @@ impl Request {
                 _ => Continuation::None,
             },
             template_kwargs,
+            grammar_style: choice(&body, "grammar_style", GRAMMAR_STYLES)?,
             force_pure_content: body.flag("force_pure_content", false)?,
             now,
         })
@@ -168,6 +170,8 @@ const DIALECTS: &[(&str, Dialects)] =
     &[("off", Dialects::Off), ("recover", Dialects::Recover), ("always", Dialects::Always)];
 
 const UNKNOWN_TOOLS: &[(&str, UnknownTools)] = &[("call", UnknownTools::Call), ("content", UnknownTools::Content)];
+
+const GRAMMAR_STYLES: &[(&str, Style)] = &[("faithful", Style::Faithful), ("llama.cpp", Style::LlamaCpp)];
 
 const BARE_CALLS: &[(&str, BareCalls)] =
     &[("off", BareCalls::Off), ("whole", BareCalls::Whole), ("anywhere", BareCalls::Anywhere)];

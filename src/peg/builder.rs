@@ -222,7 +222,16 @@ impl Builder {
 
     /// [`Expr::Schema`].
     pub fn schema(&self, child: ExprId, name: impl Into<SmolStr>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
-        self.add(Expr::Schema(Box::new(Annotated { child, name: name.into(), schema: schema.into(), raw })))
+        self.annotated(Annotated { child, name: name.into(), schema: schema.into(), raw, argument: false })
+    }
+
+    /// [`Expr::Schema`] of what a tool is called with.
+    pub fn argument(&self, child: ExprId, name: impl Into<SmolStr>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
+        self.annotated(Annotated { child, name: name.into(), schema: schema.into(), raw, argument: true })
+    }
+
+    fn annotated(&self, value: Annotated) -> ExprId {
+        self.add(Expr::Schema(Box::new(value)))
     }
 
     /// [`Expr::Excluding`].

@@ -115,6 +115,9 @@ pub struct Annotated {
     pub schema: SchemaRef,
     /// True where the value is written as raw text instead of JSON.
     pub raw: bool,
+    /// True for the arguments of a tool, or one of them: its objects have no properties but those that they declare.
+    #[serde(default)]
+    pub argument: bool,
 }
 
 /// One node. Positions are bytes. What is rare and large stands elsewhere: there are many nodes.

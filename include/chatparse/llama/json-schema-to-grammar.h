@@ -61,7 +61,8 @@ inline std::string json_schema_to_grammar(const common_json & schema, bool force
     const std::string text = schema.dump();
     chat_grammar * grammar = nullptr;
     chat_error * error = nullptr;
-    chatparse_llama::check_schema(chat_grammar_from_json_schema(text.data(), text.size(), &grammar, &error), error);
+    chatparse_llama::check_schema(
+        chat_grammar_from_json_schema_with(text.data(), text.size(), CHAT_GRAMMAR_STYLE_LLAMA_CPP, &grammar, &error), error);
     return chatparse_llama::text_of(grammar);
 }
 
@@ -72,6 +73,7 @@ inline std::string build_grammar(const std::function<void(const common_grammar_b
     chat_error * error = nullptr;
     chatparse_llama::check(chat_grammar_builder_new(&handle, &error), error);
     const std::unique_ptr<chat_grammar_builder, void (*)(chat_grammar_builder *)> freed(handle, chat_grammar_builder_free);
+    chatparse_llama::check(chat_grammar_builder_set_style(handle, CHAT_GRAMMAR_STYLE_LLAMA_CPP, &error), error);
 
     common_grammar_builder builder;
     builder.handle = handle;

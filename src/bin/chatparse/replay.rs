@@ -99,7 +99,10 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
         return of_schema(scenario, schema);
     }
     let template = templates.of(scenario)?;
-    let request = Request::from_json(&scenario["request"]).map_err(|error| error.to_string())?;
+    let mut request = Request::from_json(&scenario["request"]).map_err(|error| error.to_string())?;
+    if scenario["faithful"] != true {
+        request.grammar_style = Style::LlamaCpp;
+    }
     let params = template.params(&request).map_err(|error| error.to_string())?;
     let mut fields = Map::new();
     fields.insert("params".into(), params.to_json());
@@ -132,7 +135,8 @@ fn of_schema(scenario: &Value, schema: &Value) -> Result<Map<String, Value>, Str
         fields.insert("accepts".into(), accepts(&grammar, texts(&scenario["texts"]).map(Held::To))?);
     }
     if faithful {
-        let entry = |entry: &Fidelity| json!({"kind": entry.kind.name(), "pointer": entry.pointer, "message": entry.message});
+        let entry =
+            |entry: &Fidelity| json!({"kind": entry.kind.name(), "pointer": entry.pointer, "message": entry.message});
         fields.insert("report".into(), grammar.report.iter().map(entry).collect());
     }
     if scenario["dialects"] == true {

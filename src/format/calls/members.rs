@@ -30,7 +30,7 @@ impl Member<'_> {
 
     /// Its value as JSON or a Python literal.
     pub fn python(&self, p: &FormatBuilder) -> ExprId {
-        p.arg_json(p.schema(p.python(), format!("{}-schema", self.rule), self.schema.clone(), false))
+        p.arg_json(p.argument(p.python(), format!("{}-schema", self.rule), self.schema.clone(), false))
     }
 }
 

@@ -137,7 +137,7 @@ fn text_value(p: &FormatBuilder, layout: &Layout) -> ExprId {
 /// A value that is no text, and its end. Templates print Python's literals where they do not ask for JSON, and their
 /// models write what they have seen.
 fn json_value(p: &FormatBuilder, layout: &Layout, rule: &str, schema: SchemaRef) -> ExprId {
-    let value = p.arg_json(p.schema(p.python(), format!("{rule}-schema"), schema, false));
+    let value = p.arg_json(p.argument(p.python(), format!("{rule}-schema"), schema, false));
     p.sequence([value, p.arg_close(p.literal(&*layout.arguments.value_suffix))])
 }
 

@@ -231,7 +231,7 @@ fn other_call(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
 /// The attribute says how the value is written, whatever the schema would have it be.
 fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     let schema =
-        |value, kind: &str, raw| p.schema(value, format!("{}-{kind}", member.rule), member.schema.clone(), raw);
+        |value, kind: &str, raw| p.argument(value, format!("{}-{kind}", member.rule), member.schema.clone(), raw);
     let open = |is_text: bool| {
         let attribute = format!("\" string=\"{is_text}\">");
         p.atomic(p.sequence([p.literal(PARAMETER[0]), p.arg_name(member.name), p.literal(attribute)]))

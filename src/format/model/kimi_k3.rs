@@ -111,7 +111,7 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     for (name, schema, must) in schema::members(&root) {
         let names = schema::members(&root).map(|(name, ..)| name);
         let rule = format!("tool-{}-arg-{name}", tool.name);
-        let annotated = |value| p.schema(value, format!("{rule}-schema"), SchemaRef::property(&root, name), false);
+        let annotated = |value| p.argument(value, format!("{rule}-schema"), SchemaRef::property(&root, name), false);
         let value = typed_value(p, schema, annotated);
         let argument = p.sequence([key(p.arg_name_before(&escaped(name), names, "\"")), value, p.space()]);
         let argument = p.rule(rule.as_str(), argument);

@@ -146,7 +146,7 @@ fn arguments(p: &FormatBuilder, tool: &Tool) -> ExprId {
 fn value(p: &FormatBuilder, rule: &str, schema: &Value, root: &Value) -> ExprId {
     let close = p.arg_close(p.literal(VALUE_END));
     let text = p.excluding(p.sequence([p.arg_text(p.until(VALUE_END)), close]), [VALUE_END]);
-    let json = p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false);
+    let json = p.argument(p.json(), format!("{rule}-schema"), schema.clone(), false);
     let json = p.sequence([p.arg_json(json), close]);
     let types = schema::types(schema, root);
     let value = match types.has(Types::STRING) {

@@ -224,7 +224,7 @@ impl Ways<'_> {
         let p = self.p;
         let end = p.arg_close(p.literal(self.close));
         let json = |types| {
-            let json = p.arg_json(p.schema(p.json(), format!("{rule}-schema"), schema.clone(), false));
+            let json = p.arg_json(p.argument(p.json(), format!("{rule}-schema"), schema.clone(), false));
             p.sequence([members::sign(p, types), json, p.space(), end])
         };
         if self.text {

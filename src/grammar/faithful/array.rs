@@ -152,7 +152,8 @@ impl<'a> Lowering<'_, 'a> {
         };
         for (index, item) in first.iter().enumerate().rev() {
             let lead = if index > 0 { vec![comma()] } else { Vec::new() };
-            let parts = lead.into_iter().chain([item.clone()]).chain([behind].into_iter().filter(|rule| *rule != Rule::Empty));
+            let parts =
+                lead.into_iter().chain([item.clone()]).chain([behind].into_iter().filter(|rule| *rule != Rule::Empty));
             behind = Rule::Sequence(parts.collect());
             if index as u64 >= min {
                 behind = behind.group().optional();

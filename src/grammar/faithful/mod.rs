@@ -163,7 +163,9 @@ impl<'a> Lowering<'_, 'a> {
         if types == 0 {
             return Ok(Some(None));
         }
-        if !all.choices.is_empty() || all.fields().any(|(_, fields)| fields.contains_key("enum") || fields.contains_key("const")) {
+        if !all.choices.is_empty()
+            || all.fields().any(|(_, fields)| fields.contains_key("enum") || fields.contains_key("const"))
+        {
             return Ok(None);
         }
         let has = |keys: &[&str]| all.fields().any(|(_, fields)| keys.iter().any(|key| fields.contains_key(*key)));
@@ -200,7 +202,12 @@ impl<'a> Lowering<'_, 'a> {
                 Value::Null => types::ALL,
                 name => match of(name) {
                     Some(own) => own,
-                    None => return Err(refused(&self.places.pointer(part.place), "type must be the name of a type, or an array of names")),
+                    None => {
+                        return Err(refused(
+                            &self.places.pointer(part.place),
+                            "type must be the name of a type, or an array of names",
+                        ));
+                    }
                 },
             };
             if fields.get("nullable") == Some(&Value::Bool(true)) {
@@ -266,7 +273,12 @@ impl<'a> Lowering<'_, 'a> {
             range.multiple_of.extend(bound("multipleOf"));
             for key in NUMBERS {
                 if fields.get(*key).and_then(Value::as_number).is_some_and(|number| Decimal::of(number).is_none()) {
-                    self.note(part.place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned());
+                    self.note(
+                        part.place,
+                        key,
+                        FidelityKind::Widened,
+                        "too large for a grammar; not followed".to_owned(),
+                    );
                 }
             }
         }
@@ -283,8 +295,15 @@ impl<'a> Lowering<'_, 'a> {
             dfa = range.automaton(AUTOMATON);
         }
         let exponents = range.has_exponent() || range.whole;
-        if let (false, Some((part, _))) = (exponents, all.fields().find(|(_, fields)| NUMBERS.iter().any(|key| fields.contains_key(*key)))) {
-            self.note(part.place, "", FidelityKind::Narrowed, "a number within bounds is written without an exponent".to_owned());
+        if let (false, Some((part, _))) =
+            (exponents, all.fields().find(|(_, fields)| NUMBERS.iter().any(|key| fields.contains_key(*key))))
+        {
+            self.note(
+                part.place,
+                "",
+                FidelityKind::Narrowed,
+                "a number within bounds is written without an exponent".to_owned(),
+            );
         }
         match dfa {
             Some(dfa) if dfa.accepts_nothing() => None,
@@ -292,7 +311,12 @@ impl<'a> Lowering<'_, 'a> {
             None => {
                 let shared = if range.whole { "integer" } else { "number" };
                 if let Some((part, _)) = all.fields().next() {
-                    self.note(part.place, "", FidelityKind::Widened, "the bounds are too large for a grammar".to_owned());
+                    self.note(
+                        part.place,
+                        "",
+                        FidelityKind::Widened,
+                        "the bounds are too large for a grammar".to_owned(),
+                    );
                 }
                 Some(Rule::Reference(self.builder.share(shared)))
             }
@@ -310,7 +334,9 @@ impl<'a> Lowering<'_, 'a> {
                 &[]
             };
             let of_strings = if types & types::STRING != 0 { CONTENTS } else { &[] };
-            for key in of_arrays.iter().chain(of_objects).chain(of_strings).chain(&["if", "$dynamicRef", "$recursiveRef"]) {
+            for key in
+                of_arrays.iter().chain(of_objects).chain(of_strings).chain(&["if", "$dynamicRef", "$recursiveRef"])
+            {
                 if fields.get(*key).is_some_and(|value| !is_free(value)) {
                     self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
                 }
@@ -326,7 +352,9 @@ impl<'a> Lowering<'_, 'a> {
     /// Whether all that `not` excludes is left out.
     fn is_followed(&self, not: &Value, types: u8) -> bool {
         let Some(fields) = not.as_object() else { return true };
-        let only = |keys: &[&str]| fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()));
+        let only = |keys: &[&str]| {
+            fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()))
+        };
         only(&["type"]) && excluded_types(not) != 0
             || types & !types::OBJECT == 0 && forbidden(not).is_some()
             || only(&["enum", "const", "type"]) && types & !types::STRING == 0 && values::excluded(not).is_some()

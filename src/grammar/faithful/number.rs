@@ -22,7 +22,8 @@ impl Decimal {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
         let exponent: i64 = exponent.parse().ok()?;
         let negative = mantissa.starts_with('-');
-        let (whole, part) = mantissa.trim_start_matches('-').split_once('.').unwrap_or((mantissa.trim_start_matches('-'), ""));
+        let (whole, part) =
+            mantissa.trim_start_matches('-').split_once('.').unwrap_or((mantissa.trim_start_matches('-'), ""));
         let mut digits: Vec<u8> = whole.bytes().chain(part.bytes()).map(|digit| digit - b'0').collect();
         let mut point = whole.len() as i64 + exponent;
         if point.unsigned_abs() as usize > DIGITS || digits.len() > DIGITS {
@@ -361,9 +362,12 @@ mod tests {
     #[test]
     fn what_is_accepted_is_what_is_in_range() {
         let numbers: Vec<String> = (-130..=130)
-            .flat_map(|n: i32| [n.to_string(), format!("{}.{}", n, (n.abs() * 7) % 10), format!("{n}.25"), format!("{n}.0")])
+            .flat_map(|n: i32| {
+                [n.to_string(), format!("{}.{}", n, (n.abs() * 7) % 10), format!("{n}.25"), format!("{n}.0")]
+            })
             .collect();
-        let bounds = [None, Some("-100"), Some("-12.5"), Some("-1"), Some("0"), Some("0.25"), Some("9"), Some("100.75")];
+        let bounds =
+            [None, Some("-100"), Some("-12.5"), Some("-1"), Some("0"), Some("0.25"), Some("9"), Some("100.75")];
         for min in bounds {
             for max in bounds {
                 for (open, whole) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -373,11 +377,20 @@ mod tests {
                     let dfa = range.automaton(10_000).unwrap();
                     for text in &numbers {
                         let value: f64 = text.parse().unwrap();
-                        let low = min.is_none_or(|min| { let min: f64 = min.parse().unwrap(); value > min || !open && value == min });
-                        let high = max.is_none_or(|max| { let max: f64 = max.parse().unwrap(); value < max || !open && value == max });
+                        let low = min.is_none_or(|min| {
+                            let min: f64 = min.parse().unwrap();
+                            value > min || !open && value == min
+                        });
+                        let high = max.is_none_or(|max| {
+                            let max: f64 = max.parse().unwrap();
+                            value < max || !open && value == max
+                        });
                         let negative_zero = text.starts_with('-') && value == 0.0;
                         let expected = low && high && !(whole && text.contains('.'));
-                        assert!(dfa.accepts(text) == expected || negative_zero, "{min:?} {max:?} {open} {whole} {text}");
+                        assert!(
+                            dfa.accepts(text) == expected || negative_zero,
+                            "{min:?} {max:?} {open} {whole} {text}"
+                        );
                     }
                     for text in ["", "-", "01", "1.", ".5", "+1", "1e", "--1"] {
                         assert!(!dfa.accepts(text), "{text}");

@@ -109,7 +109,8 @@ impl<'a> Lowering<'_, 'a> {
 
     fn note_order(&mut self, all: &All<'a>, is_open: bool) {
         let spoken = all.values("properties").next().map(|(part, _)| (part, "properties"));
-        let Some((part, key)) = spoken.or_else(|| all.values("required").next().map(|(part, _)| (part, "required"))) else {
+        let Some((part, key)) = spoken.or_else(|| all.values("required").next().map(|(part, _)| (part, "required")))
+        else {
             return;
         };
         let others = if is_open { ", others before, behind or, where there are few, between them" } else { "" };

@@ -228,7 +228,8 @@ fn joined(base: &str, reference: &str) -> String {
     if has_scheme(reference) || base.is_empty() {
         return reference.to_owned();
     }
-    let authority = base.find("://").map_or(0, |at| base[at + 3..].find('/').map_or(base.len(), |slash| at + 3 + slash));
+    let authority =
+        base.find("://").map_or(0, |at| base[at + 3..].find('/').map_or(base.len(), |slash| at + 3 + slash));
     if let Some(path) = reference.strip_prefix('/') {
         return format!("{}/{path}", &base[..authority]);
     }

@@ -71,7 +71,9 @@ impl<'a> Lowering<'_, 'a> {
             };
             match both {
                 Some(both) => whole = Some(both),
-                None => self.note(*place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned()),
+                None => {
+                    self.note(*place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned())
+                }
             }
         }
         if !text.excluded.is_empty() {

@@ -32,7 +32,12 @@ impl<'a> Lowering<'_, 'a> {
                     }
                     match spelled_out(value, 0) {
                         Some(rule) => branches.push(rule),
-                        None => self.note(part.place, "", FidelityKind::Narrowed, "a listed value is nested too deeply".to_owned()),
+                        None => self.note(
+                            part.place,
+                            "",
+                            FidelityKind::Narrowed,
+                            "a listed value is nested too deeply".to_owned(),
+                        ),
                     }
                 }
                 scalar => {
@@ -63,7 +68,8 @@ fn type_of(value: &Value) -> u8 {
         Value::Null => types::NULL,
         Value::Bool(_) => types::BOOLEAN,
         Value::Number(number) => {
-            let whole = number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|number| number.fract() == 0.0);
+            let whole =
+                number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|number| number.fract() == 0.0);
             if whole { types::INTEGER } else { types::FRACTION }
         }
         Value::String(_) => types::STRING,
@@ -105,7 +111,13 @@ fn spelled_out(value: &Value, depth: usize) -> Option<Rule> {
             for (i, (name, field)) in fields.iter().enumerate() {
                 between(&mut parts, i == 0);
                 let name = json::print(&Value::from(name.as_str()))?;
-                parts.extend([Rule::literal(name), space(), Rule::literal(":"), space(), spelled_out(field, depth + 1)?]);
+                parts.extend([
+                    Rule::literal(name),
+                    space(),
+                    Rule::literal(":"),
+                    space(),
+                    spelled_out(field, depth + 1)?,
+                ]);
             }
             parts.extend([space(), Rule::literal("}")]);
         }

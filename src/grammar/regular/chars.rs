@@ -84,7 +84,11 @@ impl Chars {
             if low <= high {
                 both.push((low, high));
             }
-            if x.1 < y.1 { a.next() } else { b.next() };
+            if x.1 < y.1 {
+                a.next()
+            } else {
+                b.next()
+            };
         }
         Chars(both)
     }

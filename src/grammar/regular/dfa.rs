@@ -169,11 +169,17 @@ impl Dfa {
         let mut count = class.iter().collect::<BTreeSet<_>>().len();
         loop {
             let mut known = HashMap::new();
-            let next: Vec<u32> = self.states.iter().enumerate().map(|(at, state)| {
-                let edges = joined(state.edges.iter().map(|edge| (edge.0, edge.1, class[edge.2 as usize])).collect());
-                let fresh = known.len() as u32;
-                *known.entry((class[at], edges)).or_insert(fresh)
-            }).collect();
+            let next: Vec<u32> = self
+                .states
+                .iter()
+                .enumerate()
+                .map(|(at, state)| {
+                    let edges =
+                        joined(state.edges.iter().map(|edge| (edge.0, edge.1, class[edge.2 as usize])).collect());
+                    let fresh = known.len() as u32;
+                    *known.entry((class[at], edges)).or_insert(fresh)
+                })
+                .collect();
             class = next;
             if known.len() == count {
                 break;

@@ -188,7 +188,11 @@ fn choice(mut branches: Vec<Rule>) -> Rule {
 #[expect(clippy::type_complexity, reason = "what it says is what it is")]
 fn anchored(expr: &Expr) -> Option<Vec<(bool, &[Expr], bool)>> {
     if let Expr::Choice(branches) = expr {
-        return branches.iter().map(anchored).collect::<Option<Vec<_>>>().map(|all| all.into_iter().flatten().collect());
+        return branches
+            .iter()
+            .map(anchored)
+            .collect::<Option<Vec<_>>>()
+            .map(|all| all.into_iter().flatten().collect());
     }
     let mut parts = match expr {
         Expr::Sequence(parts) => &parts[..],
