@@ -61,7 +61,7 @@ pub const VALID_STEPS: usize = 1_000_000;
 pub const VALID_DEPTH: usize = 256;
 
 /// Largest program of a `pattern` that a value is checked with, in bytes. A larger one counts as satisfied.
-pub const PATTERN_BYTES: usize = 16 << 10;
+pub const PATTERN_BYTES: usize = 64 << 10;
 
 /// Required names of an object that are looked for among its properties, to report those that are not.
 pub const CHECKED_NAMES: usize = 64;

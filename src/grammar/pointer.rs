@@ -10,7 +10,20 @@ use crate::peg::SchemaRef;
 
 /// Where a reference `#` or `#/...` leads, or the step at which it leads nowhere.
 pub(super) fn find<'a, 'r>(root: &'a Value, reference: &'r str) -> Result<&'a Value, &'r str> {
-    steps(reference).try_fold(root, |value, step| inside(value, step).map(|(_, found)| found).ok_or(step))
+    find_through(root, reference, |_| {})
+}
+
+/// The same; tells of every value on the way behind the root.
+pub(super) fn find_through<'a, 'r>(
+    root: &'a Value,
+    reference: &'r str,
+    mut through: impl FnMut(&'a Value),
+) -> Result<&'a Value, &'r str> {
+    steps(reference).try_fold(root, |value, step| {
+        let (_, found) = inside(value, step).ok_or(step)?;
+        through(found);
+        Ok(found)
+    })
 }
 
 /// Where the value of a `$ref` leads; `None` if it leads nowhere, or out of `root`.

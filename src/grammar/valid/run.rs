@@ -6,43 +6,44 @@ use serde_json::Value;
 
 use self::Verdict::{No, Open, Yes};
 use super::Violation;
+use super::resource::Base;
 use crate::grammar::pointer::escaped;
 use crate::limits;
 
 /// How a value fits a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Verdict {
-    Yes,
+    No,
     /// No violation was found, but not everything was checked.
     Open,
-    No,
+    Yes,
 }
 
 impl Verdict {
-    fn and(self, other: Verdict) -> Verdict {
-        match (self, other) {
-            (No, _) | (_, No) => No,
-            (Open, _) | (_, Open) => Open,
-            (Yes, Yes) => Yes,
+    pub(super) fn negated(self) -> Verdict {
+        match self {
+            No => Yes,
+            Open => Open,
+            Yes => No,
         }
     }
 }
 
 /// How one comes from a value to one inside it.
 #[derive(Clone, Copy)]
-pub(super) enum Step<'a> {
+pub(super) enum Step<'v> {
     Root,
-    Name(&'a str),
+    Name(&'v str),
     Index(usize),
 }
 
 /// What was found, and the ways to the places where something could be.
-pub(super) struct Report<'a> {
-    pub(super) places: Vec<(usize, Step<'a>)>,
+pub(super) struct Report<'v> {
+    pub(super) places: Vec<(usize, Step<'v>)>,
     pub(super) found: Vec<Violation>,
 }
 
-impl<'a> Report<'a> {
+impl Report<'_> {
     fn add(&mut self, place: usize, message: String) {
         let (mut at, mut steps) = (place, Vec::new());
         while at != 0 {
@@ -61,21 +62,46 @@ impl<'a> Report<'a> {
     }
 }
 
-/// A schema that a value must fit, and where the value stands.
-pub(super) type Task<'a> = (&'a Value, &'a Value, usize);
+/// A schema that a value must fit, and where both stand.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'a, 'v> {
+    pub(super) schema: &'a Value,
+    pub(super) base: Base,
+    pub(super) value: &'v Value,
+    pub(super) place: usize,
+}
+
+impl<'a, 'v> Task<'a, 'v> {
+    /// A schema at the root of a document, and all of a value.
+    pub(super) fn new(schema: &'a Value, value: &'v Value) -> Self {
+        Task { schema, base: Base::default(), value, place: 0 }
+    }
+
+    /// Another schema for the same value.
+    pub(super) fn with(self, schema: &'a Value, base: Base) -> Self {
+        Task { schema, base, ..self }
+    }
+
+    /// What it is about. Where the way to a schema does not matter, it is always the same.
+    pub(super) fn key(&self) -> Key {
+        (self.schema, self.value, self.base.way)
+    }
+}
+
+pub(super) type Key = (*const Value, *const Value, usize);
 
 /// One run over what must hold all at once.
-pub(super) struct Run<'a, 'r> {
-    pub(super) queue: VecDeque<Task<'a>>,
+pub(super) struct Run<'a, 'v, 'r> {
+    pub(super) queue: VecDeque<Task<'a, 'v>>,
     /// References that were followed, with the value they are about: a circle of them says nothing new.
-    pub(super) followed: HashSet<(*const Value, *const Value)>,
-    pub(super) report: Option<&'r mut Report<'a>>,
+    pub(super) followed: HashSet<Key>,
+    pub(super) report: Option<&'r mut Report<'v>>,
     pub(super) verdict: Verdict,
     /// How many alternatives this run lies in.
     pub(super) depth: usize,
 }
 
-impl<'a> Run<'a, '_> {
+impl<'a, 'v> Run<'a, 'v, '_> {
     pub(super) fn wrong(&mut self, place: usize, message: impl Into<String>) {
         self.verdict = No;
         if let Some(report) = &mut self.report {
@@ -86,24 +112,30 @@ impl<'a> Run<'a, '_> {
     pub(super) fn holds(&mut self, verdict: Verdict, place: usize, message: impl FnOnce() -> String) {
         match verdict {
             No => self.wrong(place, message()),
-            other => self.verdict = self.verdict.and(other),
+            other => self.verdict = self.verdict.min(other),
         }
     }
 
     /// Something could not be checked.
     pub(super) fn open(&mut self) {
-        self.verdict = self.verdict.and(Open);
+        self.verdict = self.verdict.min(Open);
     }
 
-    pub(super) fn inside(&mut self, schema: &'a Value, value: &'a Value, place: usize, step: Step<'a>) {
+    /// The same value must fit another schema, which stands in the schema of `task`.
+    pub(super) fn also(&mut self, schema: &'a Value, task: Task<'a, 'v>) {
+        self.queue.push_back(task.with(schema, task.base));
+    }
+
+    /// A value inside of that of `task` must fit a schema, which stands in the schema of `task`.
+    pub(super) fn inside(&mut self, schema: &'a Value, value: &'v Value, task: Task<'a, 'v>, step: Step<'v>) {
         let place = match &mut self.report {
             None => 0,
             Some(report) => {
-                report.places.push((place, step));
+                report.places.push((task.place, step));
                 report.places.len() - 1
             }
         };
-        self.queue.push_back((schema, value, place));
+        self.queue.push_back(Task { schema, value, place, ..task });
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -1,14 +1,14 @@
-//! What schemas say about single values: their type, size and number, and whether two are equal.
+//! What schemas say about single values: their type and size, and whether two are equal.
 
 use std::cmp::Ordering;
 
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 
-use super::run::Run;
+use super::draft::{Draft, Keywords};
+use super::number::{compare, is_whole};
 use super::run::Verdict::{self, No, Open, Yes};
+use super::run::{Run, Task};
 use crate::grammar::json;
-
-type Fields = Map<String, Value>;
 
 /// The types, with their articles.
 pub(super) const TYPES: &[(&str, &str)] = &[
@@ -21,12 +21,37 @@ pub(super) const TYPES: &[(&str, &str)] = &[
     ("object", "an object"),
 ];
 
-pub(super) fn is_of(value: &Value, kind: &str) -> bool {
+/// `type`, as drafts behind draft 3 have it.
+pub(super) fn kind(run: &mut Run, keywords: Keywords, task: Task) {
+    let names = match keywords.get("type") {
+        Some(Value::Array(names)) => &names[..],
+        Some(name) => std::slice::from_ref(name),
+        None => &[],
+    };
+    let known = |name: &str| TYPES.iter().find(|(known, _)| *known == name);
+    let wanted: Vec<_> = names.iter().map(|name| known(name.as_str()?)).collect();
+    if wanted.is_empty() {
+        return;
+    }
+    let verdict = wanted.iter().map(|kind| kind.map_or(Open, |(name, _)| is_of(task.value, name, keywords.draft)));
+    run.holds(verdict.max().unwrap_or(Open), task.place, || {
+        let wanted: Vec<&str> = wanted.iter().flatten().map(|(_, words)| *words).collect();
+        let found = known(name_of(task.value)).map_or("", |(_, words)| words);
+        let found = if wanted == ["a whole number"] && task.value.is_number() { "a fraction" } else { found };
+        format!("must be {}, not {found}", wanted.join(" or "))
+    });
+}
+
+pub(super) fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
     match value {
-        Value::Number(number) if kind == "integer" => {
-            integer(number).is_some() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
-        }
-        value => name_of(value) == kind,
+        Value::Number(number) if kind == "integer" => match is_whole(number) {
+            // `1.0` was none in the drafts up to 4, at least for who can tell it from `1`.
+            true if number.is_f64() && draft <= Draft::Four => Open,
+            true => Yes,
+            false => No,
+        },
+        value if name_of(value) == kind => Yes,
+        _ => No,
     }
 }
 
@@ -42,79 +67,14 @@ pub(super) fn name_of(value: &Value) -> &'static str {
 }
 
 /// Checks a number of things against its bounds.
-pub(super) fn counted(run: &mut Run, fields: &Fields, bounds: [&str; 2], thing: &str, count: usize, place: usize) {
-    let [least, most] = bounds.map(|key| fields.get(key).and_then(Value::as_f64));
+pub(super) fn counted(run: &mut Run, keywords: Keywords, bounds: [&str; 2], thing: &str, count: usize, place: usize) {
+    let [least, most] = bounds.map(|key| keywords.get(key).and_then(Value::as_f64));
     let things = |bound: f64| if bound == 1.0 { thing.to_owned() } else { format!("{thing}s") };
     if let Some(least) = least.filter(|least| (count as f64) < *least) {
         run.wrong(place, format!("must have at least {least} {}, not {count}", things(least)));
     }
     if let Some(most) = most.filter(|most| count as f64 > *most) {
         run.wrong(place, format!("must have at most {most} {}, not {count}", things(most)));
-    }
-}
-
-pub(super) fn numeric(run: &mut Run, fields: &Fields, number: &Number, place: usize) {
-    let bound = |key: &str| match fields.get(key) {
-        Some(Value::Number(bound)) => Some(bound),
-        _ => None,
-    };
-    let against = |bound: &Number| compare(number, bound);
-    // Once, `exclusive...` was a flag beside the bound.
-    let strict = |key: &str| fields.get(key) == Some(&Value::Bool(true));
-    for (key, exclusive, beyond, than) in [
-        ("minimum", "exclusiveMinimum", Ordering::Less, "at least"),
-        ("maximum", "exclusiveMaximum", Ordering::Greater, "at most"),
-    ] {
-        let word = if beyond == Ordering::Less { "more than" } else { "less than" };
-        match bound(key).and_then(|bound| Some((bound, against(bound)?))) {
-            Some((bound, Ordering::Equal)) if strict(exclusive) => run.wrong(place, format!("must be {word} {bound}")),
-            Some((bound, order)) if order == beyond => run.wrong(place, format!("must be {than} {bound}")),
-            _ => {}
-        }
-        match bound(exclusive).and_then(|bound| Some((bound, against(bound)?))) {
-            Some((bound, order)) if order == beyond || order == Ordering::Equal => {
-                run.wrong(place, format!("must be {word} {bound}"));
-            }
-            _ => {}
-        }
-    }
-    if let Some(step) = bound("multipleOf") {
-        let verdict = match (integer(number), integer(step)) {
-            (_, Some(..=0)) => Open,
-            (Some(number), Some(step)) => {
-                if number % step == 0 {
-                    Yes
-                } else {
-                    No
-                }
-            }
-            _ => multiple(number.as_f64().unwrap_or_default(), step.as_f64().unwrap_or_default()),
-        };
-        run.holds(verdict, place, || format!("must be a multiple of {step}"));
-    }
-}
-
-/// Decimal fractions are not exact: what is off by no more than that may be meant.
-fn multiple(number: f64, step: f64) -> Verdict {
-    let times = number / step;
-    let off = (times - times.round()).abs();
-    if off <= 1e-9 * times.abs().max(1.0) {
-        Yes
-    } else if step > 0.0 && times.is_finite() {
-        No
-    } else {
-        Open
-    }
-}
-
-fn integer(number: &Number) -> Option<i128> {
-    number.as_i64().map(i128::from).or(number.as_u64().map(i128::from))
-}
-
-fn compare(left: &Number, right: &Number) -> Option<Ordering> {
-    match (integer(left), integer(right)) {
-        (Some(left), Some(right)) => Some(left.cmp(&right)),
-        _ => left.as_f64()?.partial_cmp(&right.as_f64()?),
     }
 }
 
@@ -127,7 +87,7 @@ pub(super) fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool)
             return Open;
         }
         let equal = match (left, right) {
-            (Value::Number(left), Value::Number(right)) => compare(left, right) == Some(Ordering::Equal),
+            (Value::Number(left), Value::Number(right)) => compare(left, right) == Ordering::Equal,
             (Value::Array(left), Value::Array(right)) => {
                 pairs.extend(left.iter().zip(right));
                 left.len() == right.len()
