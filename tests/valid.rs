@@ -163,6 +163,131 @@ fn references() {
     judge(json!({"$ref": 7}), &[json!(1)], &[]);
 }
 
+/// A schema of a draft, by the name that its URI has.
+fn of_draft(name: &str, mut schema: Value) -> Value {
+    schema["$schema"] = format!("http://json-schema.org/{name}/schema#").into();
+    schema
+}
+
+#[test]
+fn keywords_count_in_their_drafts() {
+    let drafts = ["draft-03", "draft-04", "draft-06", "draft-07", "draft/2019-09", "draft/2020-12"];
+    // A schema, a value that it does not allow, and the drafts that know it.
+    for (schema, value, known) in [
+        (json!({"extends": {"type": "null"}}), json!(1), 0..1),
+        (json!({"disallow": ["string", {"minimum": 1}]}), json!(1), 0..1),
+        (json!({"type": ["string", {"maximum": 0}]}), json!(1), 0..1),
+        (json!({"divisibleBy": 2}), json!(1), 0..1),
+        (json!({"properties": {"a": {"required": true}}}), json!({}), 0..1),
+        (json!({"dependencies": {"a": "b"}}), json!({"a": 1}), 0..1),
+        (json!({"required": ["a"]}), json!({}), 1..6),
+        (json!({"not": {"type": "integer"}}), json!(1), 1..6),
+        (json!({"const": 2}), json!(1), 2..6),
+        (json!({"contains": {"type": "null"}}), json!([1]), 2..6),
+        (json!({"propertyNames": {"maxLength": 1}}), json!({"ab": 1}), 2..6),
+        (json!({"exclusiveMinimum": 1}), json!(1), 2..6),
+        (json!({"if": true, "then": {"type": "null"}}), json!(1), 3..6),
+        (json!({"dependencies": {"a": ["b"]}}), json!({"a": 1}), 0..6),
+        (
+            json!({"dependencies": {"a": {"maxProperties": 1, "extends": {"disallow": "object"}}}}),
+            json!({"a": 1}),
+            0..1,
+        ),
+        (json!({"dependentRequired": {"a": ["b"]}}), json!({"a": 1}), 4..6),
+        (json!({"dependentSchemas": {"a": {"maxProperties": 0}}}), json!({"a": 1}), 4..6),
+        (json!({"unevaluatedProperties": false}), json!({"a": 1}), 4..6),
+        (json!({"items": [{}], "additionalItems": {"type": "null"}}), json!([1, 1]), 0..6),
+        (json!({"prefixItems": [{"type": "null"}]}), json!([1]), 5..6),
+        // What stands beside a reference.
+        (json!({"$ref": "#/definitions/a", "type": "null", "definitions": {"a": {}}}), json!(1), 4..6),
+        (json!({"$ref": "#a", "definitions": {"a": {"$anchor": "a", "type": "null"}}}), json!(1), 4..6),
+        (json!({"$ref": "a", "definitions": {"a": {"$id": "a", "type": "null"}}}), json!(1), 2..6),
+        (json!({"$ref": "a", "definitions": {"a": {"id": "a", "type": "null"}}}), json!(1), 0..2),
+    ] {
+        for (index, name) in drafts.iter().enumerate() {
+            let schema = of_draft(name, schema.clone());
+            assert_eq!(check(&schema, &value).is_empty(), !known.contains(&index), "{schema} {value}");
+        }
+        let newest = check(&schema, &value).is_empty();
+        assert_eq!(newest, !known.contains(&5), "{schema} {value}");
+        // Nobody knows what these keywords mean.
+        judge(of_draft("draft-05", schema), &[value], &[]);
+    }
+    let strict = of_draft("draft-04", json!({"minimum": 1, "exclusiveMinimum": true}));
+    judge(strict, &[json!(2)], &[json!(1)]);
+    judge(of_draft("draft-04", json!({"type": "integer"})), &[json!(1), json!(1.0)], &[json!(1.5)]);
+    judge(of_draft("draft-04", json!({"not": {"type": "integer"}})), &[json!(1.0), json!(1.5)], &[json!(1)]);
+}
+
+#[test]
+fn names_and_bases() {
+    let schema = json!({"$id": "http://x.example/a/root.json", "$defs": {
+        "item": {"$id": "item.json", "$defs": {"n": {"type": "integer"}}, "items": {"$ref": "#/$defs/n"}},
+        "n": {"type": "string"}, "named": {"$anchor": "here", "minLength": 2}},
+        "properties": {"items": {"$ref": "/a/item.json"}, "named": {"$ref": "root.json#here"}, "n": {"$ref": "#/$defs/n"},
+            "inner": {"$ref": "#/$defs/item/$defs/n"}, "away": {"$ref": "http://x.example/b.json"}}});
+    judge(
+        schema,
+        &[json!({"items": [1], "named": "ab", "n": "x", "inner": 1, "away": 7})],
+        &[json!({"items": ["x"]}), json!({"named": "a"}), json!({"n": 1}), json!({"inner": "x"})],
+    );
+    // Of two with the same name, nobody knows which is meant.
+    let twice = json!({"$ref": "#a", "$defs": {"x": {"$anchor": "a", "type": "null"}, "y": {"$anchor": "a"}}});
+    judge(twice, &[json!(1)], &[]);
+    let twice = json!({"$ref": "a", "$defs": {"x": {"$id": "a", "type": "null"}, "y": {"$id": "a"}}});
+    judge(twice, &[json!(1)], &[]);
+    // What is no schema has no name.
+    judge(
+        json!({"$ref": "a", "const": {"$id": "a", "type": "null"}}),
+        &[json!({"$id": "a", "type": "null"})],
+        &[json!(1)],
+    );
+    // Where this leads depends on the draft, and that is not said.
+    let either = json!({"$defs": {"a": {"$id": "a", "type": "null"}}, "allOf": [{"$id": "x/", "$ref": "a"}]});
+    judge(either, &[json!(1)], &[]);
+}
+
+#[test]
+fn dynamic_references() {
+    let tree = |leaf: Value| {
+        json!({"$id": "http://x.example/leaf", "$ref": "tree", "$defs": {
+            "leaf": leaf,
+            "tree": {"$id": "tree", "$dynamicAnchor": "node", "items": {"$dynamicRef": "#node"}}}})
+    };
+    judge(tree(json!({"$dynamicAnchor": "node", "type": "array"})), &[json!([[]])], &[json!([1])]);
+    judge(tree(json!({"$anchor": "node", "type": "array"})), &[json!([[], 1])], &[]);
+    let tree = json!({"$id": "http://x.example/strict", "$recursiveAnchor": true, "$ref": "tree", "maxItems": 1, "$defs": {
+        "tree": {"$id": "tree", "$recursiveAnchor": true, "items": {"$recursiveRef": "#"}}}});
+    judge(of_draft("draft/2019-09", tree), &[json!([[1]])], &[json!([[1, 2]])]);
+}
+
+#[test]
+fn items_that_are_asked_for() {
+    judge(json!({"contains": {"const": 1}}), &[json!([2, 1]), json!("x")], &[json!([2]), json!([])]);
+    let few = json!({"contains": {"const": 1}, "minContains": 2, "maxContains": 3});
+    judge(few, &[json!([1, 1]), json!([1, 0, 1, 1])], &[json!([1]), json!([1, 1, 1, 1])]);
+    judge(json!({"contains": {"const": 1}, "minContains": 0}), &[json!([])], &[]);
+    let open = json!({"contains": {"format": "date", "type": "string"}, "maxContains": 1});
+    judge(open, &[json!(["a"]), json!(["a", "b"])], &[json!([1])]);
+}
+
+#[test]
+fn what_no_keyword_looks_at() {
+    let closed = json!({"allOf": [{"properties": {"a": {}}}], "anyOf": [{"properties": {"b": {"type": "null"}}}, {"required": ["c"]}],
+        "if": {"required": ["d"]}, "then": {"patternProperties": {"^d": {}}}, "unevaluatedProperties": false});
+    judge(
+        closed,
+        &[json!({"a": 1}), json!({"a": 1, "b": null}), json!({"b": null, "d": 1, "de": 1})],
+        &[json!({"b": 1, "c": 1}), json!({"de": 1}), json!({"c": null})],
+    );
+    let rest = json!({"prefixItems": [{}], "contains": {"type": "string"}, "unevaluatedItems": {"type": "null"}});
+    judge(rest, &[json!([1, null, "a"])], &[json!([1, 1, "a"])]);
+    // Whether something looks at it cannot be told.
+    let open = json!({"anyOf": [{"format": "date", "properties": {"a": {}}}, {}], "unevaluatedProperties": false});
+    judge(open, &[json!({"a": 1})], &[json!({"b": 1})]);
+    judge(json!({"$ref": "http://x.example/", "unevaluatedItems": false}), &[json!([1])], &[]);
+}
+
 #[test]
 fn places_and_words() {
     let schema = json!({"type": "object", "required": ["city", "unit"], "additionalProperties": false, "properties": {
@@ -249,6 +374,17 @@ fn hostile_schemas_and_values_end() {
         let defs: Map<String, Value> = steps.chain([("d60".to_owned(), json!({"type": "string"}))]).collect();
         json!({"$ref": "#/$defs/d0", "$defs": defs})
     };
+    let named = |inner| Value::Object(Map::from_iter([("$id".to_owned(), json!("a/")), ("not".to_owned(), inner)]));
+    let unevaluated = |inner: Value| json!({"unevaluatedItems": false, "anyOf": [inner]});
+    let names: Vec<String> = (0..1_000).map(|i| format!("p{i}")).collect();
+    let on_all: Map<String, Value> = names.iter().map(|name| (name.clone(), json!(names))).collect();
+    let chain = nested(
+        200,
+        |inner| json!({"$id": "a/", "$dynamicAnchor": "n", "allOf": [{"$dynamicRef": "#n"}, inner]}),
+        json!({}),
+    );
+    let patterns: Vec<Value> =
+        (0..20_000).map(|i| json!({"pattern": format!("^((a{{0,99}}){{0,99}}){{0,{i}}}$")})).collect();
     on_a_small_stack(vec![
         ("items, deep", nested(10_000, |inner| object("items", inner), json!({"const": 2})), deep()),
         ("anyOf, deep", nested(10_000, |inner| object("anyOf", array(inner)), json!({"const": 2})), json!(1)),
@@ -283,5 +419,14 @@ fn hostile_schemas_and_values_end() {
             json!(vec![json!({"x": 1}); 20_000]),
         ),
         ("a remote reference", json!({"$ref": "http://127.0.0.1:9/schema"}), json!(1)),
+        ("contains, deep", nested(10_000, |inner| object("contains", inner), json!({"const": 2})), deep()),
+        ("unevaluated, deep", nested(300, unevaluated, json!({"const": 2})), json!([1])),
+        ("unevaluated, doubling", double("unevaluatedItems"), json!([1])),
+        ("propertyNames of many", json!({"propertyNames": {"pattern": "^(a|b)+$"}}), members(100_000)),
+        ("dependencies of all on all", json!({"dependentRequired": on_all}), members(1_000)),
+        ("names in names", nested(10_000, named, json!({"$ref": "b"})), json!(1)),
+        ("names on the way", json!({"items": chain}), json!(vec![1; 1_000])),
+        ("a long reference", json!({"items": {"$ref": format!("#{}", "/a".repeat(500_000))}}), json!(vec![1; 10_000])),
+        ("many programs", json!({"items": {"allOf": patterns}}), json!(["aaaa"])),
     ]);
 }
