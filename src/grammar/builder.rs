@@ -133,7 +133,7 @@ impl Builder {
     pub fn add_rule(&mut self, name: impl Into<SmolStr>, body: Rule) -> SmolStr {
         let name = name.into();
         let name = if name.is_empty() { "root".into() } else { clean(&name) };
-        if primitive::is_reserved(&name) && name != "root" {
+        if primitive::is_reserved(&name, self.style) && name != "root" {
             self.add(&format_smolstr!("{name}-"), body)
         } else {
             self.add(&name, body)
@@ -380,7 +380,7 @@ mod tests {
         builder.add_rule("", Rule::reference("list").padded(Pad::None).optional());
         let grammar = builder.build().unwrap();
         assert!(grammar.text.contains("list ::= item (\",\" list)?\nroot ::= (list)?\n"), "{}", grammar.text);
-        builder.add_schema("s", &serde_json::json!({"pattern": "^(?=a)"})).unwrap();
+        builder.add_schema("s", &serde_json::json!({"pattern": "^\\p{L}"})).unwrap();
         assert_eq!((builder.build().unwrap().report.len(), grammar.report.len()), (1, 0));
         assert_eq!(builder.build().unwrap(), builder.clone().finish());
         builder.add_rule("late", Rule::gbnf("list | missing").unwrap());

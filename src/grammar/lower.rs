@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::builder::{Builder, Fidelity, FidelityKind};
+use super::builder::{Builder, Fidelity, FidelityKind, Style};
 use super::graph::{Count, Format, Graph, Node, NodeId, Text};
 use super::pattern::{self, Pattern};
 use super::primitive::{self, quoted};
@@ -74,7 +74,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         let rule_name = match name.as_str() {
             "" => SmolStr::new_static("root"),
-            _ if primitive::is_reserved(&super::builder::clean(name)) => format_smolstr!("{name}-"),
+            _ if primitive::is_reserved(&super::builder::clean(name), Style::LlamaCpp) => format_smolstr!("{name}-"),
             _ => name.clone(),
         };
         // What lies deeper waits instead of taking more stack.

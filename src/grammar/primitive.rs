@@ -20,8 +20,8 @@ pub(super) fn find(name: &str, style: Style) -> Option<&'static Primitive> {
 }
 
 /// Whether only a shared rule, or the top, may have this name.
-pub(super) fn is_reserved(name: &str) -> bool {
-    name == "root" || find(name, Style::LlamaCpp).is_some()
+pub(super) fn is_reserved(name: &str, style: Style) -> bool {
+    name == "root" || find(name, style).is_some()
 }
 
 const PRIMITIVES: &[Primitive] = &[
@@ -45,11 +45,12 @@ const PRIMITIVES: &[Primitive] = &[
     Primitive { name: "date-time-string", body: || quoted(rule("date-time")), needs: &["date-time"] },
 ];
 
-/// Those that differ where a rule allows all of JSON: digits without end, a solidus with a backslash.
+/// Those that differ where a rule allows all of JSON: any number of digits, a solidus with a backslash.
 const FAITHFUL: &[Primitive] = &[
     Primitive { name: "integer", body: || Rule::sequence(any_integer()), needs: &[] },
     Primitive { name: "number", body: any_number, needs: &[] },
-    Primitive { name: "char", body: any_char, needs: &[] },
+    Primitive { name: "char", body: any_char, needs: &["code-unit"] },
+    Primitive { name: "code-unit", body: code_unit, needs: &[] },
 ];
 
 fn any_integer() -> [Rule; 2] {
@@ -60,12 +61,25 @@ fn any_integer() -> [Rule; 2] {
 fn any_number() -> Rule {
     let digits = || class("[0-9]").repeat(1, None);
     let decimals = Rule::sequence([text("."), digits()]).group().optional();
-    let exponent = Rule::sequence([class("[eE]"), class("[-+]").optional(), digits()]).group().optional();
+    // Larger ones are no numbers for most readers.
+    let power = [class("[0-2]").optional(), class("[0-9]"), class("[0-9]").optional()];
+    let exponent = [class("[eE]"), class("[-+]").optional()].into_iter().chain(power);
+    let exponent = Rule::sequence(exponent).group().optional();
     Rule::sequence(any_integer().into_iter().chain([decimals, exponent]))
 }
 
+/// Four digits behind `\u`; two halves of a character come together.
+fn code_unit() -> Rule {
+    let hex = |count| class("[0-9a-fA-F]").times(count, Some(count));
+    let plain = Rule::sequence([class("[0-9abcefABCEF]"), hex(3)]);
+    let low = Rule::sequence([class("[dD]"), class("[0-7]"), hex(2)]);
+    let first_half = [class("[dD]"), class("[89abAB]"), hex(2)];
+    let second_half = [text("\\u"), class("[dD]"), class("[c-fC-F]"), hex(2)];
+    Rule::choice([plain, low, Rule::sequence(first_half.into_iter().chain(second_half))])
+}
+
 fn any_char() -> Rule {
-    let hex = Rule::sequence([text("u"), class("[0-9a-fA-F]").times(4, Some(4))]);
+    let hex = Rule::sequence([text("u"), rule("code-unit")]);
     let escape = Rule::choice([class(r#"["\\/bfnrt]"#), hex]).group();
     Rule::choice([class(r#"[^"\\\x00-\x1F]"#), Rule::sequence([text("\\"), escape])])
 }

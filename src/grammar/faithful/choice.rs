@@ -33,13 +33,20 @@ impl<'a> Lowering<'_, 'a> {
         all.choices = kept;
         let Some(choice) = all.choices.first().copied() else { return Ok(None) };
         let mut rules: Vec<Rule> = Vec::new();
+        let mut known: HashSet<SmolStr> = HashSet::new();
         let mut branches: Vec<All<'a>> = Vec::new();
         for number in 0..choice.branches.len() {
+            self.spend(all.parts.len())?;
             let chosen = all.chosen(&mut self.places, 0, number);
             self.check_all(&chosen)?;
-            branches.push(chosen.clone());
+            if branches.len() <= COMPARED {
+                branches.push(chosen.clone());
+            }
             let rule = self.rule(chosen, &format_smolstr!("{name}-{number}"))?;
-            rules.extend(rule.filter(|rule| !rules.contains(rule)));
+            rules.extend(rule.filter(|rule| match rule {
+                Rule::Reference(name) => known.insert(name.clone()),
+                _ => true,
+            }));
         }
         if choice.key == "oneOf" && !self.are_disjoint(&branches)? {
             let message = "a value may fit several of the alternatives".to_owned();

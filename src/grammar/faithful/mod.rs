@@ -15,6 +15,7 @@ mod text;
 mod values;
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -23,7 +24,7 @@ use smol_str::{SmolStr, format_smolstr};
 use self::all::{All, Key};
 use self::number::{Decimal, Range};
 use self::places::{Part, Place, Places};
-use super::builder::{Builder, Fidelity, FidelityKind, clean};
+use super::builder::{Builder, Fidelity, FidelityKind, Style, clean};
 use super::primitive;
 use super::regular::{self, Dfa, Spelling};
 use super::resolve::refused;
@@ -59,6 +60,7 @@ pub(super) fn add(
         rules: HashMap::new(),
         queue: VecDeque::new(),
         patterns: HashMap::new(),
+        steps: 0,
         noted: HashSet::new(),
         notes: Vec::new(),
     };
@@ -106,6 +108,7 @@ struct Lowering<'b, 'a> {
     queue: VecDeque<(All<'a>, SmolStr)>,
     /// Patterns of property names as automata; `None`: too large, or not understood.
     patterns: HashMap<&'a str, Option<Rc<Dfa>>>,
+    steps: usize,
     noted: HashSet<(String, String)>,
     notes: Vec<Fidelity>,
 }
@@ -117,14 +120,11 @@ impl<'a> Lowering<'_, 'a> {
         let all = All::of(&mut self.places, [first]);
         let rule_name = match name {
             "" => SmolStr::new_static("root"),
-            name if primitive::is_reserved(&clean(&name.into())) => format_smolstr!("{name}-"),
+            name if primitive::is_reserved(&clean(&name.into()), Style::Faithful) => format_smolstr!("{name}-"),
             name => name.into(),
         };
         let Some(rule) = self.rule(all, &rule_name)? else { return Err(refused("#", "nothing fits")) };
         while let Some((all, name)) = self.queue.pop_front() {
-            if self.builder.bytes() > limits::GRAMMAR_BYTES || self.places.is_full() {
-                return Err(Error::new(ErrorKind::Limit, "the grammar of a JSON schema is too large"));
-            }
             let body = self.body(all, &name)?.unwrap_or_else(nothing);
             self.builder.fill(&name, body);
         }
@@ -134,6 +134,19 @@ impl<'a> Lowering<'_, 'a> {
         })
     }
 
+    /// Takes so many steps.
+    fn spend(&mut self, steps: usize) -> Result<()> {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > STEPS || self.builder.bytes() > limits::GRAMMAR_BYTES || self.places.is_full() {
+            return Err(Error::new(ErrorKind::Limit, "the grammar of a JSON schema is too large"));
+        }
+        if let Some(deep) = self.places.too_deep {
+            let message = format!("nested more than {} deep", limits::JSON_DEPTH);
+            return Err(refused(&self.places.pointer(deep), &message));
+        }
+        Ok(())
+    }
+
     /// The rule of schemas that must hold together, to stand inside others; `None`: nothing fits. `name` is for a rule of its own.
     fn rule(&mut self, mut all: All<'a>, name: &str) -> Result<Option<Rule>> {
         for part in std::mem::take(&mut all.lost) {
@@ -141,6 +154,7 @@ impl<'a> Lowering<'_, 'a> {
             let message = format!("{reference:?} leads nowhere in this schema; any value is allowed");
             self.note(part.place, "$ref", FidelityKind::Widened, message);
         }
+        self.spend(1 + all.parts.len())?;
         if all.never {
             return Ok(None);
         }
@@ -246,7 +260,10 @@ impl<'a> Lowering<'_, 'a> {
         }
         let has = |keys: &[&str]| all.fields().any(|(_, fields)| keys.iter().any(|key| fields.contains_key(*key)));
         for (one, shared, keys) in [(types::ARRAY, "array", ARRAYS), (types::OBJECT, "object", OBJECTS)] {
-            match (types & one, has(keys)) {
+            // An object without a property is none that any object is.
+            let spoken =
+                has(keys) || one == types::OBJECT && all.values("not").any(|(_, not)| forbidden(not).is_some());
+            match (types & one, spoken) {
                 (0, _) => {}
                 (_, false) => branches.push(Rule::Reference(self.builder.share(shared))),
                 (types::ARRAY, true) => branches.extend(self.array(&all, name)?),
@@ -406,6 +423,10 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
+/// Bytes of a rule's name.
+const NAME: usize = 160;
+/// Steps that one schema may take: places times keywords that speak of them.
+const STEPS: usize = 4_000_000;
 /// States of an automaton that becomes rules.
 const AUTOMATON: usize = 2_000;
 
@@ -487,8 +508,18 @@ fn comma() -> Rule {
 
 /// A name below another.
 fn below(name: &str, part: &str) -> SmolStr {
-    let below = if name == "root" { clean(&part.into()) } else { clean(&format_smolstr!("{name}-{part}")) };
-    if below.is_empty() || primitive::is_reserved(&below) { format_smolstr!("{below}-") } else { below }
+    let mut below = if name == "root" { clean(&part.into()) } else { clean(&format_smolstr!("{name}-{part}")) };
+    // Long names would cost more than the rules, and short ones must differ.
+    if below.len() > NAME {
+        let mut hasher = DefaultHasher::new();
+        below.hash(&mut hasher);
+        below = format_smolstr!("{}-{:016x}", &below[..NAME / 2], hasher.finish());
+    }
+    if below.is_empty() || primitive::is_reserved(&below, Style::Faithful) {
+        format_smolstr!("{below}-")
+    } else {
+        below
+    }
 }
 
 /// A branch of a choice; one that is a choice itself needs parentheses.

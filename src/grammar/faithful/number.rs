@@ -144,7 +144,8 @@ enum Phase {
     /// Behind the `e`, its sign, its first digit.
     Exponent,
     ExponentSign,
-    ExponentDigits,
+    /// So many more digits may follow; larger numbers are none for most readers.
+    ExponentDigits(u8),
 }
 
 /// How the digits so far compare with those of a bound, as far as there are some.
@@ -270,8 +271,13 @@ impl Machine for Sided<'_> {
             Phase::Whole(count) => digits(0, Phase::Whole((count + 1).min(self.longest()))),
             Phase::Point => digits(0, Phase::Part(1.min(self.deepest()))),
             Phase::Part(count) => digits(0, Phase::Part((count + 1).min(self.deepest()))),
-            Phase::Exponent | Phase::ExponentSign | Phase::ExponentDigits => {
-                moves.push((digit(0, 9), At { phase: Phase::ExponentDigits, ..at }));
+            Phase::Exponent | Phase::ExponentSign => {
+                moves.push((digit(0, 2), At { phase: Phase::ExponentDigits(2), ..at }));
+                moves.push((digit(3, 9), At { phase: Phase::ExponentDigits(1), ..at }));
+            }
+            Phase::ExponentDigits(0) => {}
+            Phase::ExponentDigits(left) => {
+                moves.push((digit(0, 9), At { phase: Phase::ExponentDigits(left - 1), ..at }));
             }
         }
         match at.phase {
@@ -297,7 +303,7 @@ impl Machine for Sided<'_> {
             Phase::Zero | Phase::Whole(_) => self.fits(self.closed(*at)),
             Phase::Part(_) => self.fits(*at),
             // The number was a fitting one before its exponent.
-            Phase::ExponentDigits => true,
+            Phase::ExponentDigits(_) => true,
             _ => false,
         }
     }

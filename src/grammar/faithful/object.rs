@@ -21,6 +21,8 @@ use crate::json_string::quoted as as_json;
 /// States of a count of properties that become rules.
 const COUNTED: u64 = 2_000;
 
+/// So many patterns of names are told from each other.
+const PATTERNS: usize = 8;
 /// With so many properties, others may stand between them: each place that they may be in keeps an engine busy.
 const BETWEEN: usize = 16;
 
@@ -39,8 +41,11 @@ impl<'a> Lowering<'_, 'a> {
         let is_required: HashSet<&str> = required.into_iter().collect();
         let taken: HashSet<&str> = all.values("not").filter_map(|(_, not)| forbidden(not)).collect();
         let closed = self.is_closed(all);
+        let spoken = all.values("patternProperties").filter_map(|(_, patterns)| patterns.as_object());
+        let each = all.parts.len() + spoken.map(|patterns| patterns.len()).sum::<usize>();
         let mut declared = Vec::new();
         for property in &names {
+            self.spend(each + property.len())?;
             let mut schemas = self.schemas_of(all, property);
             schemas.never |= taken.contains(property) || !self.may_be_named(all, property);
             schemas.never |= closed && schemas.unspoken && !is_required.contains(property);
@@ -56,7 +61,9 @@ impl<'a> Lowering<'_, 'a> {
                 }
             }
         }
-        let others = if closed { None } else { self.others(all, &names, name)? };
+        let absent: Vec<&'a str> =
+            unique(names.iter().copied().chain(all.values("not").filter_map(|(_, not)| forbidden(not))));
+        let others = if closed { None } else { self.others(all, &absent, name)? };
         let is_open = others.is_some();
         if declared.len() > 1 || is_open && !declared.is_empty() {
             self.note_order(all, is_open);
@@ -169,6 +176,14 @@ impl<'a> Lowering<'_, 'a> {
         for (part, schemas) in all.values("patternProperties") {
             let schemas = schemas.as_object().into_iter().flatten();
             patterns.extend(schemas.map(|(pattern, schema)| (part, pattern.as_str(), schema)));
+        }
+        if patterns.len() > PATTERNS {
+            let message = "too many patterns for a grammar; other properties may have any value".to_owned();
+            self.note(patterns[0].0.place, "patternProperties", FidelityKind::Widened, message);
+            let Some(key) = self.other_name(None, names, name) else { return Ok(None) };
+            let value = Rule::Reference(self.builder.share("value"));
+            let pair = Rule::sequence([key, space(), Rule::literal(":"), space(), value]);
+            return Ok(Some(Rule::Reference(self.builder.add(&below(name, "other-kv"), pair))));
         }
         let mut allowed: Option<Dfa> = None;
         let named: Vec<_> = all.values("propertyNames").collect();

@@ -38,7 +38,10 @@ enum Step<'a> {
 /// Places of a document, as far as somebody went, and its identifiers.
 pub(super) struct Places<'a> {
     root: &'a Value,
-    steps: Vec<(Place, Step<'a>)>,
+    /// Where each place is reached from, how, and how deep it lies.
+    steps: Vec<(Place, Step<'a>, u16)>,
+    /// A place that lies too deep.
+    pub too_deep: Option<Place>,
     resources: Vec<(&'a Value, String)>,
     /// The resources that begin somewhere, by the address of the schema.
     known: HashMap<*const Value, Resource>,
@@ -61,7 +64,8 @@ impl<'a> Places<'a> {
         let looks_old = dialect.is_empty() && root.get("definitions").is_some() && root.get("$defs").is_none();
         let places = Places {
             root,
-            steps: vec![(Place(0), Step::Target("#"))],
+            steps: vec![(Place(0), Step::Target("#"), 0)],
+            too_deep: None,
             resources: vec![(root, base)],
             known: HashMap::from([(std::ptr::from_ref(root), Resource(0))]),
             identifiers: None,
@@ -91,7 +95,15 @@ impl<'a> Places<'a> {
 
     fn step(&mut self, from: Part<'a>, step: Step<'a>, schema: &'a Value) -> Part<'a> {
         let place = Place(self.steps.len() as u32);
-        self.steps.push((from.place, step));
+        let depth = match step {
+            Step::Target(_) => 0,
+            _ => self.steps[from.place.0 as usize].2 + 1,
+        };
+        self.steps.push((from.place, step, depth));
+        // A schema in a list or a map takes two steps.
+        if usize::from(depth) > 2 * limits::JSON_DEPTH {
+            self.too_deep.get_or_insert(place);
+        }
         Part { schema, place, resource: from.resource }
     }
 
@@ -195,7 +207,7 @@ impl<'a> Places<'a> {
         let mut steps = Vec::new();
         let mut at = place;
         loop {
-            let (from, step) = self.steps[at.0 as usize];
+            let (from, step, _) = self.steps[at.0 as usize];
             match step {
                 Step::Target(reference) => {
                     steps.push(reference.to_owned());

@@ -73,14 +73,18 @@ pub(in crate::grammar) fn characters(builder: &mut Builder, chars: &Chars, spell
     }
 }
 
-/// The digits of what is not ASCII.
+/// The digits of what is not ASCII; two halves of a character come together.
 fn other_code(builder: &mut Builder) -> SmolStr {
     let hex = |count| Rule::class("[0-9a-fA-F]").times(count, Some(count));
     let last = Rule::class("[0-9a-fA-F]");
-    let large = Rule::sequence([Rule::class("[1-9a-fA-F]"), hex(3)]);
+    let large = Rule::sequence([Rule::class("[1-9abcefABCEF]"), hex(3)]);
+    let lower = Rule::sequence([Rule::class("[dD]"), Rule::class("[0-7]"), hex(2)]);
+    let first_half = [Rule::class("[dD]"), Rule::class("[89abAB]"), hex(2)];
+    let second_half = [Rule::literal("\\u"), Rule::class("[dD]"), Rule::class("[c-fC-F]"), hex(2)];
+    let both = Rule::sequence(first_half.into_iter().chain(second_half));
     let middle = Rule::sequence([Rule::literal("0"), Rule::class("[1-9a-fA-F]"), hex(2)]);
     let small = Rule::sequence([Rule::literal("00"), Rule::class("[89a-fA-F]"), last]);
-    builder.add(&SmolStr::new_static("code-beyond-ascii"), Rule::choice([large, middle, small]))
+    builder.add(&SmolStr::new_static("code-beyond-ascii"), Rule::choice([large, lower, both, middle, small]))
 }
 
 fn spelled_out(chars: &Chars) -> Rule {

@@ -1,0 +1,266 @@
+//! Faithful grammars of JSON schemas: what they allow and refuse, and what the report says of the rest.
+
+use chatparse::ErrorKind;
+use chatparse::grammar::{Builder, FidelityKind, Grammar, Recogniser, Rule, Walk, from_json_schema, valid};
+use serde_json::{Map, Value, json};
+
+fn grammar(schema: &Value) -> Grammar {
+    from_json_schema(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
+}
+
+/// Checks what the grammar of `schema` allows and refuses.
+#[track_caller]
+fn judges(schema: Value, yes: &[&str], no: &[&str]) {
+    let grammar = grammar(&schema);
+    let recogniser = Recogniser::new(&grammar.text).unwrap_or_else(|error| panic!("{error}\n{}", grammar.text));
+    for text in yes {
+        assert!(recogniser.accepts(text), "{schema} must allow {text}\n{}", grammar.text);
+    }
+    for text in no {
+        assert!(!recogniser.accepts(text), "{schema} must not allow {text}\n{}", grammar.text);
+    }
+}
+
+/// Checks that the report has an entry of this kind at this place.
+#[track_caller]
+fn tells(schema: Value, kind: FidelityKind, pointer: &str) {
+    let report = grammar(&schema).report;
+    let found = report.iter().any(|entry| entry.kind == kind && entry.pointer == pointer);
+    assert!(found, "{schema}: no {} at {pointer} in {report:?}", kind.name());
+}
+
+#[test]
+fn properties_stand_in_their_order() {
+    let schema = json!({"type": "object", "additionalProperties": false, "required": ["b"], "properties": {
+        "a": {"type": "integer"}, "b": {"type": "integer"}, "c": {"type": "integer"},
+    }});
+    let yes = [r#"{"b": 1}"#, r#"{"a":1,"b":1}"#, r#"{"a": 1, "b": 1, "c": 1}"#, "{\n  \"b\": 1,\n  \"c\": 1\n}"];
+    judges(schema.clone(), &yes, &["{}", r#"{"a":1}"#, r#"{"b":1,"a":1}"#, r#"{"b":1,"z":1}"#, r#"{"b":"x"}"#]);
+    tells(schema, FidelityKind::Narrowed, "#/properties");
+    let optional = json!({"properties": {"a": {}, "b": {}}, "additionalProperties": false, "type": "object"});
+    judges(optional, &["{}", r#"{"a":1}"#, r#"{"b":1}"#, r#"{"a":1,"b":[]}"#], &["1", r#"{,"a":1}"#, r#"{"a":1,}"#]);
+}
+
+#[test]
+fn other_properties_are_what_the_schema_says() {
+    let open = json!({"type": "object", "properties": {"ab": {"type": "integer"}}});
+    judges(open, &[r#"{"z":"x"}"#, r#"{"z":1,"ab":1,"a":"x","abc":2}"#, r#"{"ac":[]}"#], &[r#"{"ab":"x"}"#]);
+    let typed = json!({"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}});
+    judges(typed, &[r#"{"a":"x","b":1}"#, r#"{"é":1}"#], &[r#"{"b":"x"}"#]);
+    let patterns = json!({"type": "object", "properties": {"ax": {}}, "patternProperties": {"^a": {"type": "integer"}},
+        "additionalProperties": false});
+    judges(patterns, &[r#"{"ax":2,"ab":1}"#, "{}"], &[r#"{"ax":"x"}"#, r#"{"b":1}"#, r#"{"ab":"x"}"#]);
+    let both = json!({"type": "object", "patternProperties": {"^a": {"type": "integer"}, "z$": {"type": "null"}}});
+    judges(both, &[r#"{"ab":1,"xz":null,"q":"x"}"#], &[r#"{"ab":null}"#, r#"{"xz":1}"#]);
+    let names = json!({"type": "object", "propertyNames": {"pattern": "^[a-z]{2}$"}});
+    judges(names, &[r#"{"ab":1}"#], &[r#"{"abc":1}"#, r#"{"A":1}"#]);
+    let undeclared = json!({"type": "object", "properties": {"a": {}}, "required": ["a", "b"]});
+    judges(undeclared, &[r#"{"a":1,"b":1}"#], &[r#"{"a":1}"#]);
+    let false_one = json!({"type": "object", "properties": {"a": false}});
+    judges(false_one, &["{}", r#"{"b":1}"#], &[r#"{"a":1}"#]);
+}
+
+#[test]
+fn how_many_properties_there_are_is_counted() {
+    let some =
+        json!({"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": false, "minProperties": 1});
+    judges(some, &[r#"{"a":1}"#, r#"{"b":1}"#], &["{}"]);
+    let two =
+        json!({"type": "object", "properties": {"a": {}, "b": {}, "c": {}}, "minProperties": 2, "maxProperties": 2});
+    let yes = [r#"{"a":1,"c":1}"#, r#"{"b":1,"z":1}"#, r#"{"y":1,"z":1}"#];
+    judges(two, &yes, &["{}", r#"{"a":1}"#, r#"{"a":1,"b":1,"c":1}"#, r#"{"x":1,"y":1,"z":1}"#]);
+    judges(json!({"type": "object", "maxProperties": 1}), &["{}", r#"{"a":1}"#], &[r#"{"a":1,"b":1}"#]);
+}
+
+#[test]
+fn schemas_hold_together() {
+    let merged = json!({"allOf": [{"properties": {"a": {"type": "integer"}}, "required": ["a"]}, {"type": "object"}]});
+    judges(merged, &[r#"{"a":1}"#, r#"{"a":1,"z":1}"#], &["{}", r#"{"a":"x"}"#, "1"]);
+    judges(json!({"allOf": [{"type": "string"}, {"minLength": 2}]}), &[r#""ab""#], &[r#""a""#, "12"]);
+    let beside = json!({"$defs": {"a": {"properties": {"a": {"type": "integer"}}}}, "$ref": "#/$defs/a", "type": "object",
+        "properties": {"b": {"const": 1}}});
+    judges(beside, &[r#"{"a":1,"b":1}"#], &[r#"{"a":"x"}"#, r#"{"b":2}"#]);
+    let branches = json!({"type": "object", "properties": {"k": {"const": "x"}}, "anyOf": [{"required": ["k"]},
+        {"properties": {"a": {"const": 1}}, "required": ["a"], "additionalProperties": false}]});
+    judges(branches, &[r#"{"k":"x"}"#, r#"{"a":1}"#], &["{}", r#"{"k":"y"}"#]);
+    let one = json!({"oneOf": [{"type": "integer", "minimum": 0}, {"type": "integer", "maximum": 9}]});
+    tells(one, FidelityKind::Widened, "#/oneOf");
+    let apart = json!({"oneOf": [{"type": "integer"}, {"type": "string"}]});
+    assert!(grammar(&apart).report.is_empty());
+    judges(json!({"enum": ["a", "bb", 3], "type": "string", "maxLength": 1}), &[r#""a""#], &[r#""bb""#, "3"]);
+    judges(json!({"not": {"type": "string"}}), &["1", "null"], &[r#""a""#]);
+    judges(json!({"type": "string", "not": {"enum": ["a"]}}), &[r#""b""#, r#""aa""#], &[r#""a""#]);
+    let without = json!({"type": "object", "not": {"required": ["a"]}});
+    judges(without, &[r#"{"b":1}"#], &[r#"{"a":1}"#]);
+}
+
+#[test]
+fn references() {
+    let tree = json!({"type": "object", "properties": {"c": {"$ref": "#"}}, "additionalProperties": false});
+    judges(tree, &[r#"{"c":{"c":{}}}"#], &[r#"{"c":1}"#]);
+    let anchor = json!({"$defs": {"x": {"$anchor": "n", "type": "integer"}}, "$ref": "#n"});
+    judges(anchor, &["1"], &[r#""a""#]);
+    let id = json!({"$id": "http://x.y/root.json", "$ref": "item.json", "$defs": {"a": {"$id": "item.json", "$ref": "#/$defs/b",
+        "$defs": {"b": {"type": "null"}}}}});
+    judges(id, &["null"], &["1"]);
+    judges(json!({"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"const": 1}]}}}), &["1"], &[]);
+    judges(
+        json!({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#/definitions/a", "type": "null",
+        "definitions": {"a": {"type": "integer"}}}),
+        &["1"],
+        &["null"],
+    );
+    tells(json!({"$ref": "http://elsewhere.org/x"}), FidelityKind::Widened, "#/$ref");
+}
+
+#[test]
+fn arrays() {
+    let tuple =
+        json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": {"type": "null"}});
+    judges(tuple, &["[]", r#"["a"]"#, r#"["a",1]"#, r#"["a", 1, null, null]"#], &["[1]", r#"["a",1,2]"#]);
+    let closed =
+        json!({"type": "array", "items": [{"const": 1}, {"const": 2}], "additionalItems": false, "minItems": 1});
+    judges(closed, &["[1]", "[1,2]"], &["[]", "[1,2,3]", "[2]"]);
+    judges(json!({"type": "array", "minItems": 2, "maxItems": 3}), &["[1,2]", "[1,2,3]"], &["[1]", "[1,2,3,4]"]);
+    judges(json!({"type": "array", "contains": {"const": 7}}), &["[7]", "[1,7,2]"], &["[]", "[1]"]);
+    judges(json!({"type": "array", "items": false}), &["[]"], &["[1]"]);
+    tells(json!({"type": "array", "uniqueItems": true}), FidelityKind::Widened, "#/uniqueItems");
+    let long: Vec<Value> = (0..100).map(|i| json!({"const": i})).collect();
+    let text: Vec<String> = (0..100).map(|i| i.to_string()).collect();
+    judges(json!({"type": "array", "prefixItems": long}), &[&format!("[{}]", text.join(",")), "[0]"], &["[1]"]);
+}
+
+#[test]
+fn strings() {
+    judges(json!({"type": "string", "pattern": "^\\d{3}$"}), &[r#""123""#], &[r#""12""#, r#""abc""#]);
+    judges(json!({"type": "string", "pattern": "abc"}), &[r#""xabcy""#], &[r#""ab""#]);
+    judges(json!({"type": "string", "pattern": "^a|b$"}), &[r#""axx""#, r#""xb""#], &[r#""xax""#]);
+    judges(json!({"type": "string", "pattern": "^(.*)$"}), &[r#""x\"y""#, r#""é😀""#], &["\"x\"y\"", r#""\x""#]);
+    judges(
+        json!({"type": "string", "pattern": "^[^;]*$"}),
+        &[r#""a\n""#, r#""\u00e9""#],
+        &[r#""a;""#, r#""\u003b""#, "\"\n\""],
+    );
+    judges(json!({"type": "string", "pattern": "^a\"b$"}), &[r#""a\"b""#], &[r#""a"b""#]);
+    judges(
+        json!({"type": "string", "pattern": "^[a-z]+$", "minLength": 2, "maxLength": 3}),
+        &[r#""ab""#, r#""abc""#],
+        &[r#""a""#, r#""abcd""#],
+    );
+    judges(json!({"type": "string", "pattern": "^(ab|c)*$", "maxLength": 3}), &[r#""abc""#, r#""""#], &[r#""abab""#]);
+    judges(json!({"type": "string", "pattern": "^(?!x)[a-z]+$"}), &[r#""ax""#], &[r#""xa""#]);
+    judges(json!({"type": "string", "minLength": 1}), &[r#""\/""#, "\"\u{7f}\""], &[r#""""#]);
+    judges(json!({"type": "string", "format": "date"}), &[r#""2024-02-29""#], &[r#""2022-02-31""#, r#""x""#]);
+    judges(json!({"format": "email"}), &[r#""a@b.c""#, "1"], &[r#""no mail""#]);
+    tells(json!({"type": "string", "pattern": "^\\p{L}$"}), FidelityKind::Widened, "#/pattern");
+    assert_eq!(from_json_schema(&json!({"pattern": "("})).unwrap_err().kind(), ErrorKind::Schema);
+}
+
+#[test]
+fn numbers() {
+    judges(
+        json!({"type": "number"}),
+        &["1e-06", "12345678901234567890", "0.12345678901234567", "-0"],
+        &["01", ".5", "1."],
+    );
+    judges(json!({"type": "number", "minimum": 0}), &["0", "1.5", "1e-06"], &["-1"]);
+    judges(json!({"type": "integer", "minimum": 100, "maximum": 250}), &["100", "199", "250"], &["99", "251", "1000"]);
+    judges(json!({"type": "number", "exclusiveMinimum": 1.5}), &["1.51", "2"], &["1.5", "1"]);
+    judges(json!({"type": "integer", "multipleOf": 5}), &["0", "-15", "100"], &["3", "51"]);
+    judges(json!({"type": "number", "minimum": 2, "exclusiveMinimum": true}), &["2.1"], &["2"]);
+    tells(json!({"type": "number", "minimum": 1}), FidelityKind::Narrowed, "#");
+}
+
+#[test]
+fn listed_values() {
+    judges(
+        json!({"enum": ["ab", "abc", "b", 1, null, {"a": [1]}]}),
+        &[r#""ab""#, r#""abc""#, "1", "null", r#"{ "a": [1] }"#],
+        &[r#""a""#, "2"],
+    );
+    // Values that begin alike share their beginning.
+    let values: Vec<String> = (0..500).map(|i| format!("a-long-beginning-{i}")).collect();
+    let text = grammar(&json!({"enum": values})).text;
+    assert_eq!(text.matches("a-long-beginning-").count(), 1, "{text}");
+}
+
+#[test]
+fn a_tools_arguments_are_those_that_it_declares() {
+    let parameters = json!({"type": "object", "properties": {"a": {"properties": {"b": {}}, "type": "object"}, "m": {"type": "object"}}});
+    let mut builder = Builder::new();
+    let rule = builder.add_parameters("f", &parameters);
+    builder.add_rule("root", Rule::Reference(rule));
+    let grammar = builder.finish();
+    let recogniser = Recogniser::new(&grammar.text).unwrap();
+    assert!(recogniser.accepts(r#"{"a":{"b":1},"m":{"x":1}}"#));
+    assert!(!recogniser.accepts(r#"{"z":1}"#) && !recogniser.accepts(r#"{"a":{"z":1}}"#));
+    let closed: Vec<&str> =
+        grammar.report.iter().filter(|entry| entry.message.contains("left out")).map(|entry| &*entry.pointer).collect();
+    assert_eq!(closed, ["#/properties", "#/properties/a/properties"]);
+}
+
+#[test]
+fn what_no_rule_follows_is_told() {
+    for (schema, pointer) in [
+        (json!({"dependencies": {"a": ["b"]}}), "#/dependencies"),
+        (json!({"type": "object", "dependentRequired": {"a": ["b"]}}), "#/dependentRequired"),
+        (json!({"if": {"type": "string"}, "then": {"minLength": 2}}), "#/if"),
+        (json!({"not": {"minimum": 3}}), "#/not"),
+        (json!({"type": "array", "contains": {}, "maxContains": 1}), "#/contains"),
+        (json!({"type": "array", "unevaluatedItems": false}), "#/unevaluatedItems"),
+        (json!({"type": "object", "unevaluatedProperties": false}), "#/unevaluatedProperties"),
+        (json!({"$dynamicRef": "#x"}), "#/$dynamicRef"),
+    ] {
+        tells(schema, FidelityKind::Widened, pointer);
+    }
+    for (schema, pointer) in
+        [(json!({"type": "null", "minimum": 3}), ""), (json!({"type": "integer", "title": "x"}), "")]
+    {
+        assert!(grammar(&schema).report.is_empty(), "{schema}{pointer}");
+    }
+}
+
+#[test]
+fn walks_are_valid() {
+    for schema in [
+        json!({"type": "object", "properties": {"a": {"type": "integer", "minimum": -5, "maximum": 1234},
+            "b": {"enum": ["x\"", 1.5]}, "c": {"type": "array", "items": {"format": "date-time", "type": "string"}, "maxItems": 3}},
+            "required": ["b"], "additionalProperties": {"type": "number", "multipleOf": 0.25}}),
+        json!({"type": "array", "items": {"type": "string", "pattern": "[^a]\\w+|^x$", "maxLength": 9}, "minItems": 1}),
+        json!({"anyOf": [{"type": "object", "minProperties": 1}, {"type": "array", "contains": {"const": 1}}]}),
+    ] {
+        let recogniser = Recogniser::new(&grammar(&schema).text).unwrap();
+        let mut walk = Walk::new(&recogniser, 7);
+        for _ in 0..100 {
+            let text = walk.text(200).expect("some text is allowed");
+            let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{schema}: {error}: {text}"));
+            assert_eq!(valid::check(&schema, &value), [], "{schema}: {text}");
+        }
+    }
+}
+
+#[test]
+fn hostile_schemas_end() {
+    let deep = |depth: usize| (0..depth).fold(json!({"type": "null"}), |inner, _| json!({"items": inner}));
+    assert!(Recogniser::new(&grammar(&deep(100)).text).unwrap().accepts("[[[]]]"));
+    assert!(from_json_schema(&deep(300)).unwrap_err().message().contains("nested"));
+    let wide: Map<String, Value> = (0..20_000).map(|i| (format!("p{i}"), json!({"type": "string"}))).collect();
+    assert!(grammar(&json!({"properties": wide})).text.len() < 20_000_000);
+    let parts: Vec<Value> = (0..20_000).map(|i| json!({"properties": {format!("p{i}"): {}}})).collect();
+    drop(from_json_schema(&json!({"allOf": parts})));
+    let choices: Vec<Value> =
+        (0..60).map(|i| json!({"anyOf": [{"minLength": i}, {"maxLength": 2 * i}, {"type": "null"}]})).collect();
+    tells(json!({"allOf": choices}), FidelityKind::Widened, "#/allOf/6/anyOf");
+    let patterns: Map<String, Value> = (0..2_000).map(|i| (format!("a{i}.*b{i}"), json!({}))).collect();
+    tells(json!({"patternProperties": patterns}), FidelityKind::Widened, "#/patternProperties");
+    let chain: Map<String, Value> = (0..5_000)
+        .map(|i| (format!("d{i}"), json!({"properties": {"x": {"allOf": [{"$ref": format!("#/$defs/d{}", i + 1)}]}}})))
+        .chain([("d5000".to_owned(), json!({"const": 1}))])
+        .collect();
+    assert!(from_json_schema(&json!({"$ref": "#/$defs/d0", "$defs": chain})).is_ok());
+    for pattern in ["(".repeat(100_000), "(a*)*".repeat(3_000), "(?:a|a)+".repeat(1_000), "(.*a.{30})+".to_owned()] {
+        drop(from_json_schema(&json!({"type": "string", "minLength": 40, "pattern": format!("^{pattern}$")})));
+    }
+    let enumerated: Vec<String> = (0..3_000).map(|i| "a".repeat(i)).collect();
+    drop(grammar(&json!({"enum": enumerated})));
+}
