@@ -495,6 +495,10 @@ fn grammar_prints_and_checks() {
     run_with(&["grammar", "--check", &file, "-"], b"{\"n\": x}").failed(1, &["from byte 6 on", "x}"]);
     run_with(&["grammar", "--check", &file, "-"], b"{\"n\": 4").failed(1, &["wants more"]);
 
+    let lark = run_with(&["grammar", "--dialect", "lark"], br#"{"type": "boolean"}"#).succeeded();
+    assert_eq!(lark, "start: ROOT\nROOT: /true|false/\n");
+    run_with(&["grammar", "--dialect", "bnf"], b"{}").failed(2, &["\"bnf\"", "portable-gbnf"]);
+    run_with(&["grammar", "--check", "--dialect", "lark", &file], b"").failed(2, &["--check"]);
     run_with(&["grammar"], br#"{"type": "banana"}"#).failed(1, &["standard input", "#", "banana"]);
     run_with(&["grammar"], b"{").failed(1, &["standard input", "EOF"]);
     run_with(&["grammar", "--check", "-"], b"root ::= *").failed(1, &["line 1", "nothing to repeat"]);

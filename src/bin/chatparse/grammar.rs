@@ -17,9 +17,9 @@ pub const COMMAND: Command = Command {
 chatparse grammar [--dialect NAME] [SCHEMA]
 chatparse grammar --check GRAMMAR [TEXT]
 
-Prints the grammar of a JSON schema: GBNF as llama.cpp writes it, or another dialect. Where the grammar is
-not exactly what the schema asks for, standard error says how, with a JSON pointer.
-SCHEMA is a file, or standard input.
+Prints the grammar of a JSON schema: GBNF as llama.cpp writes it, or another dialect.
+Where the grammar is not exactly what the schema asks for, standard error says how, with
+a JSON pointer. SCHEMA is a file, or standard input.
 
 With --check it reads a GBNF grammar as llama.cpp does, and says what is wrong with it;
 and whether the grammar allows the text of the file TEXT, to the last byte. GRAMMAR or
@@ -27,8 +27,8 @@ TEXT may be `-`, standard input. The exit status is 1 where either is not as it 
 
 options:
   --check          check a grammar, or a text against it
-  --dialect NAME   gbnf, portable-gbnf (for XGrammar, too), lark (llguidance, XGrammar, vLLM)
-                   or structural-tag (XGrammar)
+  --dialect NAME   gbnf, portable-gbnf (for XGrammar, too), lark (llguidance, XGrammar,
+                   vLLM) or structural-tag (XGrammar)
 
 examples:
   chatparse grammar schema.json > schema.gbnf

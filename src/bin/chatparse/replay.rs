@@ -30,9 +30,9 @@ and `request`, and may have `outputs` (texts, or objects with `text`, `partial` 
 family of templates and no work-around is looked up). The answer has the `id` and
 `params`, and `parses` with a message, its status and what each step of the output added
 to it; or `error`. A scenario with a JSON `schema` instead of a template is answered with
-its `grammar`. With `dialects: true` the answer has the grammar in all `dialects`, each with `text`
-and `report`, or `error`; and what the grammar says of each of the `texts`, or of the outputs,
-is in `accepts` (null where a pattern says where it starts).
+its `grammar`. With `dialects: true` the answer has the grammar in all `dialects`, each
+with `text` and `report`, or `error`; and `accepts` has what the grammar says of each of
+the `texts`, or of the outputs (null where a pattern says where it starts).
 
 example:
   chatparse replay < scenarios.jsonl > results.jsonl

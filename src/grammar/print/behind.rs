@@ -90,8 +90,9 @@ impl Left<'_> {
 /// The texts that all texts of the grammar begin with, one or another of them; none of them begins with another one. `None` where they
 /// are too many, or there is no telling.
 pub(super) fn heads(tree: &Tree) -> Option<Vec<String>> {
-    let mut heads = Vec::new();
-    collect(tree, &[&tree.rules[tree.root]], String::new(), 0, &mut heads)?;
+    let mut collector = Collector { tree, nothing: tree.nothing(), heads: Vec::new(), left: STEPS };
+    collector.collect(&[&tree.rules[tree.root]], String::new(), 0)?;
+    let mut heads = collector.heads;
     heads.retain(|head| !head.is_empty());
     Some(shortest(heads)).filter(|heads| !heads.is_empty())
 }
@@ -103,39 +104,70 @@ pub(super) fn shortest(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// How many ways to begin are looked at.
+/// How many ways to begin are looked at, and how many there may be of what is one text at first.
 const HEADS: usize = 256;
+const ALTERNATIVES: usize = 64;
+/// How many parts are looked at for them.
+const STEPS: usize = 20_000;
 
-/// Adds what `head` goes on as, where `parts` follow; an empty head where there is no telling.
-fn collect(tree: &Tree, parts: &[&Node], head: String, depth: usize, heads: &mut Vec<String>) -> Option<()> {
-    if heads.len() > HEADS || depth > limits::GBNF_DEPTH {
-        return None;
-    }
-    let Some((first, rest)) = parts.split_first() else {
-        heads.push(head);
-        return Some(());
-    };
-    let mut go_on = |nodes: Vec<&Node>, head: &str| {
-        let parts: Vec<&Node> = nodes.into_iter().chain(rest.iter().copied()).collect();
-        collect(tree, &parts, head.to_owned(), depth + 1, heads)
-    };
-    match first {
-        Node::Text(text) => go_on(Vec::new(), &(head + text)),
-        Node::Sequence(parts) => go_on(parts.iter().collect(), &head),
-        // What follows a text in more than one way is no head any more.
-        _ if !head.is_empty() => {
-            heads.push(head);
-            Some(())
+struct Collector<'t> {
+    tree: &'t Tree,
+    nothing: Vec<bool>,
+    heads: Vec<String>,
+    left: usize,
+}
+
+impl<'t> Collector<'t> {
+    /// Adds what `head` goes on as, where `parts` follow. `None` where there is no telling.
+    fn collect(&mut self, parts: &[&'t Node], head: String, depth: usize) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        if self.heads.len() > HEADS || depth > limits::GBNF_DEPTH {
+            return None;
         }
-        Node::Rule(rule) => go_on(vec![&tree.rules[*rule]], &head),
-        Node::Choice(branches) => branches.iter().try_for_each(|branch| go_on(vec![branch], &head)),
-        Node::Repeat(part, 0, _) => {
-            go_on(vec![part], &head)?;
-            go_on(Vec::new(), &head)
+        let Some((first, rest)) = parts.split_first() else {
+            self.heads.push(head);
+            return Some(());
+        };
+        match first {
+            Node::Text(text) => self.collect(rest, head + text, depth + 1),
+            Node::Sequence(parts) => self.collect(&followed(parts.iter(), rest), head, depth + 1),
+            _ if head.is_empty() => self.ways(first, rest, "", depth),
+            Node::Rule(_) | Node::Choice(_) if !first.may_be_nothing(&self.nothing) => {
+                let known = self.heads.len();
+                let found = self.ways(first, rest, &head, depth);
+                if found.is_none() || self.heads.len() > known + ALTERNATIVES {
+                    self.heads.truncate(known);
+                    self.heads.push(head);
+                }
+                Some(())
+            }
+            _ => {
+                self.heads.push(head);
+                Some(())
+            }
         }
-        Node::Repeat(part, ..) => go_on(vec![part], &head),
-        Node::Class(_) => None,
     }
+
+    /// The same for each of the ways to begin with `first`.
+    fn ways(&mut self, first: &'t Node, rest: &[&'t Node], head: &str, depth: usize) -> Option<()> {
+        let tree = self.tree;
+        let mut go_on = |nodes: &'t [Node]| {
+            nodes.iter().try_for_each(|node| self.collect(&followed([node], rest), head.to_owned(), depth + 1))
+        };
+        match first {
+            Node::Rule(rule) => go_on(std::slice::from_ref(&tree.rules[*rule])),
+            Node::Choice(branches) => go_on(branches),
+            Node::Repeat(part, min, _) => {
+                go_on(std::slice::from_ref(part))?;
+                if *min == 0 { self.collect(rest, head.to_owned(), depth + 1) } else { Some(()) }
+            }
+            Node::Text(_) | Node::Class(_) | Node::Sequence(_) => None,
+        }
+    }
+}
+
+fn followed<'t>(nodes: impl IntoIterator<Item = &'t Node>, rest: &[&'t Node]) -> Vec<&'t Node> {
+    nodes.into_iter().chain(rest.iter().copied()).collect()
 }
 
 #[cfg(test)]
@@ -161,6 +193,10 @@ mod tests {
         let of = |text: &str| heads(&read(text).unwrap());
         assert_eq!(of("root ::= (\"<a>\" | \"<ab\" [x]) | b\nb ::= \"c\" [d-e]").unwrap(), ["<a>", "<abx", "c"]);
         assert_eq!(of("root ::= \"a\"? \"bc\" | \"b\" [x]? \"\"").unwrap(), ["abc", "b"]);
+        assert_eq!(
+            of("root ::= \">>\"? t\nt ::= \"get\" s [a-b] | \"put\"\ns ::= \"\" | \" \"").unwrap(),
+            [">>get", ">>put", "get", "put"]
+        );
         assert_eq!(of("root ::= [a-b]"), None);
         assert_eq!(of("root ::= \"\""), None);
     }

@@ -12,29 +12,32 @@ use super::portable::{bounds, escaped, free, names};
 use super::set::Set;
 use super::tokens::{Cut, Facts, Part, Splits, cut};
 
-/// How often terminals are split: at first into their parts, then into characters, then all that there are.
-const ROUNDS: usize = 16;
-const CAREFUL_ROUNDS: usize = 10;
+/// How often terminals are split into their parts, then into characters; then how often all is split that there is.
+const ROUNDS: [usize; 3] = [10, 6, 3];
 
 /// The rules of `tree`, `start` first, then the terminals.
 pub(super) fn print(tree: &Tree) -> String {
     let mut tree = tree.clone();
-    linear::unroll(&mut tree);
-    let facts = Facts::new(&tree);
+    let free = linear::unroll(&mut tree);
+    let facts = Facts::new(&tree, &free);
     Printer::new(&facts, &terminals(&facts)).print()
 }
 
 /// The grammar over terminals that can be told from each other.
 fn terminals(facts: &Facts) -> Cut {
     let mut splits = Splits::default();
-    for round in 0..ROUNDS {
-        let cut = cut(facts, &splits);
-        match lexer::confused(&cut, facts) {
-            Some(confused) if confused.is_empty() => return cut,
-            Some(confused) => {
-                confused.iter().for_each(|&token| splits.add(&cut.tokens[token], round >= CAREFUL_ROUNDS, facts.tree));
+    let mut budget = lexer::budget(facts);
+    for (stage, rounds) in ROUNDS.into_iter().enumerate() {
+        if stage + 1 == ROUNDS.len() {
+            splits.add_everything();
+        }
+        for _ in 0..rounds {
+            let cut = cut(facts, &splits);
+            let Some(confused) = lexer::confused(&cut, facts, &mut budget) else { break };
+            if confused.is_empty() {
+                return cut;
             }
-            None => break,
+            confused.iter().for_each(|&token| splits.add(&cut.tokens[token], stage > 0, facts.tree));
         }
     }
     splits.add_everything();

@@ -14,12 +14,22 @@ use super::tokens::{Cut, Facts, Part};
 
 /// How many steps are taken for each part of a grammar, and at least.
 const STEPS_PER_PART: usize = 500;
-const STEPS: usize = 2_000_000;
+const STEPS: usize = 1_000_000;
 
-/// The terminals that cannot stay as they are: others must end where they would go on. `None` where that is too much work to find out.
-pub(super) fn confused(cut: &Cut, facts: &Facts) -> Option<BTreeSet<usize>> {
-    let mut lexer = Lexer::new(cut, facts);
-    lexer.run().then_some(lexer.confused)
+/// How many steps may be taken for a grammar, all in all.
+pub(super) fn budget(facts: &Facts) -> usize {
+    let parts = facts.tree.used().into_iter().map(|rule| facts.tree.rules[rule].size()).sum::<usize>();
+    STEPS + STEPS_PER_PART * parts
+}
+
+/// The terminals that cannot stay as they are: others must end where they would go on. `None` where the budget is not enough to find
+/// out; the next try may have half of what was left.
+pub(super) fn confused(cut: &Cut, facts: &Facts, budget: &mut usize) -> Option<BTreeSet<usize>> {
+    *budget /= 2;
+    let mut lexer = Lexer::new(cut, facts, *budget);
+    let done = lexer.run();
+    *budget += lexer.left;
+    done.then_some(lexer.confused)
 }
 
 /// A terminal that may stand at a place, and the node of the net behind it.
@@ -38,11 +48,10 @@ struct Lexer {
 }
 
 impl Lexer {
-    fn new(cut: &Cut, facts: &Facts) -> Lexer {
+    fn new(cut: &Cut, facts: &Facts, left: usize) -> Lexer {
         let net = Net::new(cut, facts);
         let machine = Machine::new(cut, facts);
         let first = (0..cut.tokens.len()).map(|token| machine.first(token)).collect();
-        let left = STEPS + STEPS_PER_PART * (net.nodes.len() + machine.states.len());
         Lexer { net, machine, first, behind: HashMap::new(), scans: HashMap::new(), confused: BTreeSet::new(), left }
     }
 

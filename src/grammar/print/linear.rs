@@ -5,23 +5,31 @@
 //! marker do, one becomes a loop: each round is a way through the others, back to it. For that the others are there twice, with
 //! what leads back and with what does not.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::node::{Node, Tree};
 
 /// How often circles are looked for that are left in the rules of a circle: a marker that begins anew within itself makes two.
 const PASSES: usize = 3;
 
-/// Writes rules that end with themselves as loops.
-pub(super) fn unroll(tree: &mut Tree) {
+/// Writes rules that end with themselves as loops. Returns the rules of circles that may be nothing: free text, which what follows
+/// it may be taken for.
+pub(super) fn unroll(tree: &mut Tree) -> HashSet<usize> {
+    let mut free = HashSet::new();
+    let nothing = tree.nothing();
     for _ in 0..PASSES {
         for circle in circles(tree) {
-            if let Some(parts) = take_apart(tree, &circle) {
-                open(tree, parts);
+            let Some(parts) = take_apart(tree, &circle) else { continue };
+            let own = tree.rules.len();
+            open(tree, parts);
+            let may_be_nothing = |rule: &usize| free.contains(rule) || nothing.get(*rule) == Some(&true);
+            if circle.len() > 1 && circle.iter().any(may_be_nothing) {
+                free.extend(circle.into_iter().chain(own..tree.rules.len()));
             }
         }
     }
     drop_never(tree);
+    free
 }
 
 /// Leaves out what no text fits: ways through a circle that lead nowhere.

@@ -150,11 +150,16 @@ pub fn print_old_tag(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
 /// The words that the text in front of the grammar may not have.
 fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    let mut patterns = triggers.iter().filter(|trigger| trigger.kind == TriggerKind::Pattern);
-    words.extend(triggers.iter().filter(|trigger| trigger.kind == TriggerKind::Word).map(|word| word.value.clone()));
-    if let Some(first) = patterns.next() {
+    let (patterns, plain): (Vec<&Trigger>, _) = triggers.iter().partition(|it| it.kind == TriggerKind::Pattern);
+    words.extend(plain.into_iter().map(|word| word.value.clone()));
+    if let Some(first) = patterns.first() {
         let message = match behind::heads(tree) {
-            Some(heads) => {
+            Some(mut heads) => {
+                // Where a pattern begins with a text, only what begins with that can be meant.
+                let texts: Vec<&str> = patterns.iter().map(|pattern| text_of(&pattern.value)).collect();
+                if texts.iter().any(|text| !text.is_empty() && heads.iter().any(|head| head.starts_with(text))) {
+                    heads.retain(|head| texts.iter().any(|text| head.starts_with(text)));
+                }
                 words.extend(heads);
                 "is a pattern; what the grammar itself begins with stands for it"
             }
@@ -166,6 +171,14 @@ fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<S
     }
     words.retain(|word| !word.is_empty());
     behind::shortest(words)
+}
+
+/// The text that a pattern begins with.
+fn text_of(pattern: &str) -> &str {
+    let plain = |c: char| c.is_alphanumeric() || " <>=_-/:'\"".contains(c);
+    let end = pattern.find(|c| !plain(c)).unwrap_or(pattern.len());
+    // A count would be about the last character.
+    if pattern[end..].starts_with(['*', '+', '?', '{']) { "" } else { &pattern[..end] }
 }
 
 fn widened(message: String) -> Fidelity {

@@ -119,9 +119,9 @@ impl Set {
 /// The first byte of a character as UTF-8.
 fn first_byte(code: u32) -> u8 {
     let (lead, shift) = match code {
-        ..=0x7F => (0, 0),
-        ..=0x7FF => (0xC0, 6),
-        ..=0xFFFF => (0xE0, 12),
+        0..=0x7F => (0, 0),
+        0x80..=0x7FF => (0xC0, 6),
+        0x800..=0xFFFF => (0xE0, 12),
         _ => (0xF0, 18),
     };
     lead | (code >> shift) as u8

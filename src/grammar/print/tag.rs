@@ -81,7 +81,7 @@ pub(super) fn old(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
     let text = json!({"structures": structures, "triggers": [word]}).to_string();
     let mut report = vec![widened("text and calls may follow the calls".to_owned())];
     if reader.spaces {
-        report.push(widened("white space around the parts of a call is as the template writes it".to_owned()));
+        report.push(widened("white space that may stand between the parts of a call is left out".to_owned()));
     }
     Ok(Printed { text, report })
 }

@@ -60,6 +60,7 @@ pub(super) struct Splits {
     all: HashSet<Node>,
     rules: HashSet<usize>,
     everything: bool,
+    runs: bool,
 }
 
 impl Splits {
@@ -83,19 +84,21 @@ impl Splits {
         self.all.insert(token.clone());
     }
 
-    /// Splits all there is into characters.
+    /// Splits all there is into characters, but for those of free text that follow each other; at the second call, these, too.
     pub fn add_everything(&mut self) {
+        self.runs = self.everything;
         self.everything = true;
     }
 }
 
 impl<'t> Facts<'t> {
-    pub fn new(tree: &'t Tree) -> Facts<'t> {
+    /// `free`: rules of free text, which are no terminals.
+    pub fn new(tree: &'t Tree, free: &HashSet<usize>) -> Facts<'t> {
         let mut facts = Facts { tree, nothing: tree.nothing(), sizes: vec![None; tree.rules.len()] };
         let circular: HashSet<usize> = linear::circles(tree).into_iter().flatten().collect();
         // What a rule is made of comes first.
         for rule in post_order(tree) {
-            if !circular.contains(&rule) {
+            if !circular.contains(&rule) && !free.contains(&rule) {
                 facts.sizes[rule] = facts.size(&tree.rules[rule]);
             }
         }
@@ -231,7 +234,7 @@ impl Cutter<'_> {
                 Part::sequence(runs.map(|run| self.part(&Node::sequence(run.iter().cloned()), false)))
             }
             Node::Choice(branches) => Part::Choice(branches.iter().map(|branch| self.part(branch, fully)).collect()),
-            Node::Repeat(part, 0, None) if !fully && matches!(**part, Node::Choice(_)) => self.rounds(part),
+            Node::Repeat(part, 0, None) if matches!(**part, Node::Choice(_)) => self.rounds(part, fully),
             Node::Repeat(part, min, max) => Part::Repeat(Box::new(self.part(part, fully)), *min, *max),
         }
     }
@@ -254,7 +257,7 @@ impl Cutter<'_> {
 
     /// Any number of branches, some of which are single characters: as many of these as follow each other are one terminal. Else each
     /// round of text would be one.
-    fn rounds(&mut self, choice: &Node) -> Part {
+    fn rounds(&mut self, choice: &Node, fully: bool) -> Part {
         let (mut classes, mut others) = (Vec::new(), Vec::new());
         for branch in choice.parts() {
             match branch {
@@ -263,16 +266,13 @@ impl Cutter<'_> {
             }
         }
         let run = Node::class(Set::of(classes)).repeat(1, None);
-        if run == Node::NEVER || self.splits.once.contains(&run) || self.splits.all.contains(&run) {
-            return Part::Repeat(Box::new(self.structure(choice)), 0, None);
+        if run == Node::NEVER || self.splits.runs || self.splits.once.contains(&run) || self.splits.all.contains(&run) {
+            let branches = choice.parts().iter().map(|branch| self.part(branch, fully)).collect();
+            return Part::Repeat(Box::new(Part::Choice(branches)), 0, None);
         }
         let run = Part::Repeat(Box::new(self.token(run)), 0, Some(1));
-        let others = self.part(&Node::choice(others), false);
+        let others = self.part(&Node::choice(others), fully);
         let round = Part::sequence([others, run.clone()]);
         Part::sequence([run, Part::Repeat(Box::new(round), 0, None)])
-    }
-
-    fn structure(&mut self, choice: &Node) -> Part {
-        Part::Choice(choice.parts().iter().map(|branch| self.part(branch, false)).collect())
     }
 }
