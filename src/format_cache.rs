@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::format::{Constraint, Format, FormatSpec};
-use crate::grammar::{Grammar, Style};
+use crate::grammar::Grammar;
 use crate::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
-use crate::message::Tool;
+use crate::message::{GrammarStyle, Tool};
 use crate::parser::Parser;
 
 /// A format, compiled.
@@ -21,7 +21,7 @@ pub(crate) struct CompiledFormat {
     /// The format, less its expressions, which the parser has.
     format: Format,
     pub parser: Parser,
-    style: Style,
+    style: GrammarStyle,
     grammar: OnceLock<Arc<Grammar>>,
 }
 
@@ -210,7 +210,7 @@ mod tests {
             enable_thinking: true,
             json_schema: schema,
             leniency: Leniency::default(),
-            grammar_style: Style::default(),
+            grammar_style: GrammarStyle::default(),
         }
     }
 
@@ -244,7 +244,7 @@ mod tests {
             FormatSpec { prefill: "<|assistant|>Yes", ..first },
             FormatSpec { continuation: Continuation::Content, ..first },
             FormatSpec { offered: &[], ..first },
-            FormatSpec { grammar_style: Style::LlamaCpp, ..first },
+            FormatSpec { grammar_style: GrammarStyle::LlamaCpp, ..first },
             FormatSpec { tool_choice: ToolChoice::Required, ..first },
             FormatSpec { parallel_tool_calls: true, ..first },
             FormatSpec { reasoning_format: ReasoningFormat::None, ..first },

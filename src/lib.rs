@@ -38,7 +38,7 @@ pub mod template;
 
 pub use chat::{ChatTemplate, Params, TemplateOptions};
 pub use error::{Error, ErrorKind, Result};
-pub use message::{Delta, DeltaKind, Message, Request, Status, ToolCall};
+pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, ToolCall};
 pub use parser::Parser;
 pub use proof::Proof;
 pub use reader::Reader;

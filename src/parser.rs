@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::fallback::FallbackConfig;
-use crate::grammar::{self, Grammar, Style};
-use crate::message::{Leniency, Tool};
+use crate::grammar::{self, Grammar};
+use crate::message::{GrammarStyle, Leniency, Tool};
 use crate::peg::{self, Arena, Budget, Program, TagId, Tree, TreeParser};
 
 /// A compiled format, and the text that the prompt has already put in the model's mouth. Immutable and cheap to clone; shared
@@ -127,11 +127,11 @@ impl Parser {
     /// The grammar of what it parses, as GBNF. `lazy`: of what may follow a trigger only, that is of the trigger rules;
     /// otherwise of the prefill together with the output.
     pub fn grammar(&self, lazy: bool) -> Grammar {
-        self.grammar_in(lazy, Style::default())
+        self.grammar_in(lazy, GrammarStyle::default())
     }
 
     /// [`Parser::grammar`] with schemas in the given style.
-    pub fn grammar_in(&self, lazy: bool, style: Style) -> Grammar {
+    pub fn grammar_in(&self, lazy: bool, style: GrammarStyle) -> Grammar {
         grammar::from_arena(self.fallback.format(), lazy, style)
     }
 

@@ -1,13 +1,11 @@
 //! Grammars of JSON schemas in llama.cpp's style: what they allow, what is refused, what is reported, and that nothing takes for ever.
 
-use chatparse::grammar::{
-    Builder, FidelityKind, Grammar, Recogniser, Rule, Style, Undeclared, Walk, from_json_schema_as,
-};
-use chatparse::{Error, ErrorKind};
+use chatparse::grammar::{Builder, FidelityKind, Grammar, Recogniser, Rule, Undeclared, Walk, from_json_schema_as};
+use chatparse::{Error, ErrorKind, GrammarStyle};
 use serde_json::{Map, Value, json};
 
 fn from_json_schema(schema: &Value) -> Result<Grammar, Error> {
-    from_json_schema_as(schema, Style::LlamaCpp)
+    from_json_schema_as(schema, GrammarStyle::LlamaCpp)
 }
 
 fn grammar(schema: &Value) -> Grammar {
@@ -255,7 +253,7 @@ fn a_tool_may_have_anything_for_parameters() {
         (json!({"type": ["object", "null"]}), "{\"a\":1}"),
         (json!({"type": "banana"}), "{\"a\":1}"),
     ] {
-        let mut builder = Builder::with_style(Style::LlamaCpp);
+        let mut builder = Builder::with_style(GrammarStyle::LlamaCpp);
         let rule = builder.add_parameters("tool", &parameters);
         builder.add_rule("root", Rule::Reference(rule));
         let grammar = builder.finish();
@@ -272,7 +270,7 @@ fn schemas_of_one_grammar_do_not_meet() {
         json!({"properties": {"x": {"$ref": "#/$defs/x"}, "string": {"type": "object", "properties": {}}},
             "required": ["x", "string"], "$defs": {"x": {"items": {"anyOf": [{"const": value}, {"$ref": "#/$defs/x"}]}}}})
     };
-    let mut builder = Builder::with_style(Style::LlamaCpp);
+    let mut builder = Builder::with_style(GrammarStyle::LlamaCpp);
     let names = [1, 2, 1].map(|value| builder.add_schema("tool", &tool(value)).unwrap());
     assert_eq!(names[0], names[2]);
     assert_ne!(names[0], names[1]);
@@ -290,7 +288,7 @@ fn schemas_of_one_grammar_do_not_meet() {
 #[test]
 fn a_part_of_a_schema_keeps_its_references() {
     let root = json!({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"const": 7}}});
-    let mut builder = Builder::with_style(Style::LlamaCpp);
+    let mut builder = Builder::with_style(GrammarStyle::LlamaCpp);
     let rule = builder.add_schema_within("argument", &root["properties"]["a"], &root, Undeclared::Allowed).unwrap();
     builder.add_rule("root", Rule::Reference(rule));
     assert!(Recogniser::new(&builder.finish().text).unwrap().accepts("7"));
@@ -315,7 +313,7 @@ fn hostile_schemas_end() {
             let small = small.spawn_scoped(scope, || {
                 assert!(from_json_schema(&very_deep).unwrap_err().message().contains("nested"));
                 assert!(
-                    Builder::with_style(Style::LlamaCpp)
+                    Builder::with_style(GrammarStyle::LlamaCpp)
                         .add_schema_within("a", &json!({"const": 1}), &very_deep, Undeclared::Allowed)
                         .is_ok()
                 );

@@ -16,7 +16,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("peg", &["error", "limits", "char_class", "find", "json_string"]),
     ("template", &["error", "limits", "json_string", "message"]),
     ("analysis", &["error", "limits", "message", "template"]),
-    ("grammar", &["error", "limits", "char_class", "json_string", "peg"]),
+    ("grammar", &["error", "limits", "char_class", "json_string", "message", "peg"]),
     ("format", &["error", "limits", "json_string", "message", "template", "analysis", "peg", "grammar"]),
     ("output", &["limits", "json_string", "message", "peg", "grammar", "format"]),
     ("fallback", &["message", "peg", "grammar", "format", "output"]),

@@ -46,6 +46,8 @@ pub mod template;
 
 pub mod grammar;
 
+pub mod grammar_builder;
+
 pub mod params;
 
 pub mod parser;
@@ -68,7 +70,7 @@ const _: () = {
     shared::<error::chat_error>();
     shared::<template::chat_template>();
     shared::<grammar::chat_grammar>();
-    shared::<grammar::chat_grammar_builder>();
+    shared::<grammar_builder::chat_grammar_builder>();
     shared::<params::chat_params>();
     shared::<parser::chat_parser>();
     shared::<tree::chat_tree>();

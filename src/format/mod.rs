@@ -32,8 +32,8 @@ pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
 
 use crate::analysis::Layout;
-use crate::grammar::{Style, Trigger};
-use crate::message::{Continuation, Leniency, ReasoningFormat, Request, Tool, ToolChoice};
+use crate::grammar::Trigger;
+use crate::message::{Continuation, GrammarStyle, Leniency, ReasoningFormat, Request, Tool, ToolChoice};
 use crate::peg::Arena;
 
 /// What a format may know of a request: all that it may depend on, so that equal ones give equal formats.
@@ -64,7 +64,7 @@ pub struct FormatSpec<'a> {
     /// What becomes of output that is not quite in the format.
     pub leniency: Leniency,
     /// How the schemas become rules of the grammar.
-    pub grammar_style: Style,
+    pub grammar_style: GrammarStyle,
 }
 
 impl<'a> FormatSpec<'a> {

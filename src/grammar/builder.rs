@@ -9,6 +9,7 @@ use super::fit::{self, Reader};
 use super::rule::Rule;
 use super::{gbnf, primitive};
 use crate::error::Result;
+use crate::message::GrammarStyle;
 
 /// A finished grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,20 +55,10 @@ impl FidelityKind {
     }
 }
 
-/// How schemas become rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Style {
-    /// What the schema allows, as nearly as a grammar can.
-    #[default]
-    Faithful,
-    /// The text that llama.cpp makes of the schema.
-    LlamaCpp,
-}
-
 /// Collects rules. Each gets a name of its own; a rule that is there already, under that name, is used again.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    pub(super) style: Style,
+    pub(super) style: GrammarStyle,
     rules: BTreeMap<SmolStr, Entry>,
     /// The texts of rules, those of removed ones, too.
     texts: String,
@@ -111,11 +102,11 @@ impl Default for Builder {
 impl Builder {
     /// With the rule `space`, the blanks that may stand between the parts of a JSON value.
     pub fn new() -> Self {
-        Builder::with_style(Style::default())
+        Builder::with_style(GrammarStyle::default())
     }
 
     /// [`Builder::new`] for schemas in the given style.
-    pub fn with_style(style: Style) -> Self {
+    pub fn with_style(style: GrammarStyle) -> Self {
         let texts = String::with_capacity(2048);
         let (rules, numbered, journal, report, references) = Default::default();
         let mut builder = Builder { style, rules, texts, numbered, journal, report, references, strange: 0 };

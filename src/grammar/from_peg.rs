@@ -10,16 +10,17 @@ use smallvec::SmallVec;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::automaton::Automaton;
-use super::builder::{Builder, Fidelity, FidelityKind, Grammar, Style};
+use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use super::class::{class, one_of, string_character};
 use super::faithful::Undeclared;
 use super::nothing::{Nothing, may_be_string, written};
 use super::rule::Rule;
 use crate::limits;
+use crate::message::GrammarStyle;
 use crate::peg::{Annotated, Arena, Expr, ExprId, SchemaRef};
 
 /// The grammar of a format, with schemas in the given style. `lazy`: of what may follow a trigger only, that is of its trigger rules.
-pub fn from_arena(arena: &Arena, lazy: bool, style: Style) -> Grammar {
+pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
     let mut rules = Builder::with_style(style);
     rules.add_format(arena, lazy);
     rules.finish()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::builder::{Builder, Fidelity, FidelityKind, Style};
+use super::builder::{Builder, Fidelity, FidelityKind};
 use super::graph::{Count, Format, Graph, Node, NodeId, Text};
 use super::pattern::{self, Pattern};
 use super::primitive::{self, quoted};
@@ -14,6 +14,7 @@ use super::{json, keys, number};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json_string::quoted as as_json;
 use crate::limits;
+use crate::message::GrammarStyle;
 
 /// Turns one graph into rules of a builder.
 pub(super) struct Lowering<'b, 'g, 'a> {
@@ -74,7 +75,9 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         let rule_name = match name.as_str() {
             "" => SmolStr::new_static("root"),
-            _ if primitive::is_reserved(&super::builder::clean(name), Style::LlamaCpp) => format_smolstr!("{name}-"),
+            _ if primitive::is_reserved(&super::builder::clean(name), GrammarStyle::LlamaCpp) => {
+                format_smolstr!("{name}-")
+            }
             _ => name.clone(),
         };
         // What lies deeper waits instead of taking more stack.

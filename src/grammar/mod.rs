@@ -28,7 +28,7 @@ mod tool;
 pub mod valid;
 mod walk;
 
-pub use builder::{Builder, Fidelity, FidelityKind, Grammar, Style};
+pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
 pub use check::Recogniser;
 pub use faithful::Undeclared;
 pub use from_peg::from_arena;
@@ -39,6 +39,7 @@ pub use walk::Walk;
 use serde_json::Value;
 
 use crate::error::Result;
+use crate::message::GrammarStyle;
 
 /// The grammar of the JSON values that a schema allows, compact or pretty.
 ///
@@ -50,11 +51,11 @@ use crate::error::Result;
 /// # Ok::<(), chatparse::Error>(())
 /// ```
 pub fn from_json_schema(schema: &Value) -> Result<Grammar> {
-    from_json_schema_as(schema, Style::default())
+    from_json_schema_as(schema, GrammarStyle::default())
 }
 
 /// [`from_json_schema`] in the given style.
-pub fn from_json_schema_as(schema: &Value, style: Style) -> Result<Grammar> {
+pub fn from_json_schema_as(schema: &Value, style: GrammarStyle) -> Result<Grammar> {
     let mut builder = Builder::with_style(style);
     builder.add_schema("", schema)?;
     Ok(builder.finish())

@@ -1,7 +1,7 @@
 //! The rules that schemas share: `string`, `value`, `date` and so on.
 
-use super::builder::Style;
 use super::rule::{Pad, Rule};
+use crate::message::GrammarStyle;
 
 /// The rule that every grammar has.
 pub(super) const SPACE: &str = "space";
@@ -14,13 +14,13 @@ pub(super) struct Primitive {
 }
 
 /// The shared rule of that name.
-pub(super) fn find(name: &str, style: Style) -> Option<&'static Primitive> {
-    let own: &[Primitive] = if style == Style::Faithful { FAITHFUL } else { &[] };
+pub(super) fn find(name: &str, style: GrammarStyle) -> Option<&'static Primitive> {
+    let own: &[Primitive] = if style == GrammarStyle::Faithful { FAITHFUL } else { &[] };
     own.iter().chain(PRIMITIVES).find(|primitive| primitive.name == name)
 }
 
 /// Whether only a shared rule, or the top, may have this name.
-pub(super) fn is_reserved(name: &str, style: Style) -> bool {
+pub(super) fn is_reserved(name: &str, style: GrammarStyle) -> bool {
     name == "root" || find(name, style).is_some()
 }
 

@@ -5,13 +5,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::builder::{Builder, Fidelity, FidelityKind, Style, clean};
+use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::faithful::{self, Undeclared};
 use super::lower::Lowering;
 use super::rule::Rule;
 use super::{primitive, resolve, schema};
 use crate::error::Result;
 use crate::limits;
+use crate::message::GrammarStyle;
 
 impl Builder {
     /// Adds the rules of a JSON schema and returns the name of the one to refer to. `name` `""` or `"root"` makes it the top.
@@ -30,8 +31,8 @@ impl Builder {
     ) -> Result<SmolStr> {
         let mark = self.mark();
         let added = match self.style {
-            Style::Faithful => self.try_faithful(name, schema, root, undeclared),
-            Style::LlamaCpp => self.try_schema(name, schema, root),
+            GrammarStyle::Faithful => self.try_faithful(name, schema, root, undeclared),
+            GrammarStyle::LlamaCpp => self.try_schema(name, schema, root),
         };
         if added.is_err() {
             self.undo(mark);

@@ -13,8 +13,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::grammar::Style;
-
 /// One message of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
@@ -216,6 +214,16 @@ pub struct Leniency {
     pub bare_calls: BareCalls,
 }
 
+/// How schemas become rules of a grammar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GrammarStyle {
+    /// What the schema allows, as nearly as a grammar can.
+    #[default]
+    Faithful,
+    /// The text that llama.cpp makes of the schema.
+    LlamaCpp,
+}
+
 /// A chat-completions request: what [`crate::chat`] needs to make a prompt and a parser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -246,7 +254,7 @@ pub struct Request {
     /// Extra template variables; they win over ours.
     pub template_kwargs: Map<String, Value>,
     /// How schemas become rules of the grammar.
-    pub grammar_style: Style,
+    pub grammar_style: GrammarStyle,
     /// Learn nothing, parse everything as content.
     pub force_pure_content: bool,
     /// The only clock a template sees: Unix seconds, UTC. `None`: the system's clock.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::GrammarStyle;
 use super::{
     BareCalls, CallsInReasoning, Continuation, Delta, DeltaKind, Dialects, Leniency, MalformedArguments, Message, Part,
     ReasoningFormat, Request, Tool, ToolCall, ToolChoice, UnknownTools,
 };
 use crate::error::{Error, Result};
-use crate::grammar::Style;
 
 /// An object of the request, and the path to it for errors.
 struct Fields<'a> {
@@ -171,7 +171,8 @@ const DIALECTS: &[(&str, Dialects)] =
 
 const UNKNOWN_TOOLS: &[(&str, UnknownTools)] = &[("call", UnknownTools::Call), ("content", UnknownTools::Content)];
 
-const GRAMMAR_STYLES: &[(&str, Style)] = &[("faithful", Style::Faithful), ("llama.cpp", Style::LlamaCpp)];
+const GRAMMAR_STYLES: &[(&str, GrammarStyle)] =
+    &[("faithful", GrammarStyle::Faithful), ("llama.cpp", GrammarStyle::LlamaCpp)];
 
 const BARE_CALLS: &[(&str, BareCalls)] =
     &[("off", BareCalls::Off), ("whole", BareCalls::Whole), ("anywhere", BareCalls::Anywhere)];

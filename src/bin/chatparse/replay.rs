@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
 
 use chatparse::format::Constraint;
-use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, Style, TriggerKind};
+use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, TriggerKind};
 use chatparse::{
-    ChatTemplate, DeltaKind, Error, ErrorKind, Message, Params, Request, Status, Stream, TemplateOptions, grammar,
+    ChatTemplate, DeltaKind, Error, ErrorKind, GrammarStyle, Message, Params, Request, Status, Stream, TemplateOptions,
+    grammar,
 };
 use serde_json::{Map, Value, json};
 
@@ -101,7 +102,7 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     let template = templates.of(scenario)?;
     let mut request = Request::from_json(&scenario["request"]).map_err(|error| error.to_string())?;
     if scenario["faithful"] != true {
-        request.grammar_style = Style::LlamaCpp;
+        request.grammar_style = GrammarStyle::LlamaCpp;
     }
     let params = template.params(&request).map_err(|error| error.to_string())?;
     let mut fields = Map::new();
@@ -128,7 +129,7 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
 /// in other dialects.
 fn of_schema(scenario: &Value, schema: &Value) -> Result<Map<String, Value>, String> {
     let faithful = scenario["faithful"] == true;
-    let style = if faithful { Style::Faithful } else { Style::LlamaCpp };
+    let style = if faithful { GrammarStyle::Faithful } else { GrammarStyle::LlamaCpp };
     let grammar = grammar::from_json_schema_as(schema, style).map_err(|error| error.to_string())?;
     let mut fields = Map::new();
     if !scenario["texts"].is_null() {

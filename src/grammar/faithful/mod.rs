@@ -8,6 +8,7 @@ mod all;
 mod array;
 mod choice;
 mod format;
+mod keywords;
 mod number;
 mod object;
 mod places;
@@ -22,15 +23,16 @@ use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
 use self::all::{All, Key};
-use self::number::{Decimal, Range};
+use self::keywords::{CONTENTS, excluded_types, forbidden};
 use self::places::{Part, Place, Places};
-use super::builder::{Builder, Fidelity, FidelityKind, Style, clean};
+use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::primitive;
-use super::regular::{self, Dfa, Spelling};
+use super::regular::Dfa;
 use super::resolve::refused;
 use super::rule::Rule;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
+use crate::message::GrammarStyle;
 
 /// Whether objects have properties that their schema neither declares nor speaks of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,7 +122,7 @@ impl<'a> Lowering<'_, 'a> {
         let all = All::of(&mut self.places, [first]);
         let rule_name = match name {
             "" => SmolStr::new_static("root"),
-            name if primitive::is_reserved(&clean(&name.into()), Style::Faithful) => format_smolstr!("{name}-"),
+            name if primitive::is_reserved(&clean(&name.into()), GrammarStyle::Faithful) => format_smolstr!("{name}-"),
             name => name.into(),
         };
         let Some(rule) = self.rule(all, &rule_name)? else { return Err(refused("#", "nothing fits")) };
@@ -277,106 +279,6 @@ impl<'a> Lowering<'_, 'a> {
         })
     }
 
-    fn number(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Rule> {
-        let mut range = Range { whole: types & types::FRACTION == 0, ..Range::default() };
-        for (part, fields) in all.fields() {
-            let bound = |key: &str| fields.get(key).and_then(Value::as_number).and_then(Decimal::of);
-            // Up to draft 4 this said whether the other bound is one of the numbers.
-            let open = |key: &str| fields.get(key) == Some(&Value::Bool(true));
-            bound("minimum").into_iter().for_each(|min| range.at_least((min, !open("exclusiveMinimum"))));
-            bound("maximum").into_iter().for_each(|max| range.at_most((max, !open("exclusiveMaximum"))));
-            bound("exclusiveMinimum").into_iter().for_each(|min| range.at_least((min, false)));
-            bound("exclusiveMaximum").into_iter().for_each(|max| range.at_most((max, false)));
-            range.multiple_of.extend(bound("multipleOf"));
-            for key in NUMBERS {
-                if fields.get(*key).and_then(Value::as_number).is_some_and(|number| Decimal::of(number).is_none()) {
-                    self.note(
-                        part.place,
-                        key,
-                        FidelityKind::Widened,
-                        "too large for a grammar; not followed".to_owned(),
-                    );
-                }
-            }
-        }
-        if range.is_free() {
-            let shared = if range.whole { "integer" } else { "number" };
-            return Some(Rule::Reference(self.builder.share(shared)));
-        }
-        let mut dfa = range.automaton(AUTOMATON);
-        if dfa.is_none() && !range.multiple_of.is_empty() {
-            range.multiple_of.clear();
-            for (part, _) in all.values("multipleOf") {
-                self.note(part.place, "multipleOf", FidelityKind::Widened, "not followed by the grammar".to_owned());
-            }
-            dfa = range.automaton(AUTOMATON);
-        }
-        let exponents = range.has_exponent() || range.whole;
-        if let (false, Some((part, _))) =
-            (exponents, all.fields().find(|(_, fields)| NUMBERS.iter().any(|key| fields.contains_key(*key))))
-        {
-            self.note(
-                part.place,
-                "",
-                FidelityKind::Narrowed,
-                "a number within bounds is written without an exponent".to_owned(),
-            );
-        }
-        match dfa {
-            Some(dfa) if dfa.accepts_nothing() => None,
-            Some(dfa) => Some(regular::of_automaton(self.builder, name, &dfa, Spelling::Plain)),
-            None => {
-                let shared = if range.whole { "integer" } else { "number" };
-                if let Some((part, _)) = all.fields().next() {
-                    self.note(
-                        part.place,
-                        "",
-                        FidelityKind::Widened,
-                        "the bounds are too large for a grammar".to_owned(),
-                    );
-                }
-                Some(Rule::Reference(self.builder.share(shared)))
-            }
-        }
-    }
-
-    /// Notes the keywords that no rule follows.
-    fn left_out(&mut self, all: &All<'a>, types: u8) {
-        let parts: Vec<_> = all.fields().collect();
-        for (part, fields) in parts {
-            let of_arrays: &[&str] = if types & types::ARRAY != 0 { &["unevaluatedItems"] } else { &[] };
-            let of_objects: &[&str] = if types & types::OBJECT != 0 {
-                &["dependencies", "dependentRequired", "dependentSchemas", "unevaluatedProperties"]
-            } else {
-                &[]
-            };
-            let of_strings = if types & types::STRING != 0 { CONTENTS } else { &[] };
-            for key in
-                of_arrays.iter().chain(of_objects).chain(of_strings).chain(&["if", "$dynamicRef", "$recursiveRef"])
-            {
-                if fields.get(*key).is_some_and(|value| !is_free(value)) {
-                    self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
-                }
-            }
-            if let Some(not) = fields.get("not")
-                && !self.is_followed(not, types)
-            {
-                self.note(part.place, "not", FidelityKind::Widened, "not followed by the grammar".to_owned());
-            }
-        }
-    }
-
-    /// Whether all that `not` excludes is left out.
-    fn is_followed(&self, not: &Value, types: u8) -> bool {
-        let Some(fields) = not.as_object() else { return true };
-        let only = |keys: &[&str]| {
-            fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()))
-        };
-        only(&["type"]) && excluded_types(not) != 0
-            || types & !types::OBJECT == 0 && forbidden(not).is_some()
-            || only(&["enum", "const", "type"]) && types & !types::STRING == 0 && values::excluded(not).is_some()
-    }
-
     fn note(&mut self, place: Place, key: &str, kind: FidelityKind, message: String) {
         let pointer = self.places.pointer(place);
         let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
@@ -432,8 +334,6 @@ const AUTOMATON: usize = 2_000;
 
 const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 const STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
-/// What is inside of a string.
-const CONTENTS: &[&str] = &["contentEncoding", "contentMediaType", "contentSchema"];
 const ARRAYS: &[&str] =
     &["items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems", "contains", "unevaluatedItems"];
 const OBJECTS: &[&str] = &[
@@ -449,48 +349,10 @@ const OBJECTS: &[&str] = &[
     "dependentSchemas",
     "unevaluatedProperties",
 ];
-const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
-
 /// A size that a keyword gives, the largest or smallest of several.
 fn counted<'a>(all: &All<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> Option<u64> {
     let count = |value: &Value| value.as_u64().or_else(|| value.as_f64().map(|number| number as u64));
     all.values(key).filter_map(|(_, value)| count(value)).reduce(pick)
-}
-
-/// The types that a `not` takes away.
-fn excluded_types(not: &Value) -> u8 {
-    match not {
-        Value::Bool(true) => types::ALL,
-        Value::Object(fields) if fields.is_empty() => types::ALL,
-        Value::Object(fields) if fields.keys().all(|key| key == "type" || ANNOTATIONS.contains(&key.as_str())) => {
-            let of = |name: &Value| name.as_str().and_then(types::named);
-            match fields.get("type") {
-                Some(Value::Array(names)) => names.iter().filter_map(of).fold(0, |all, one| all | one),
-                Some(name) => of(name).unwrap_or(0),
-                None => types::ALL,
-            }
-        }
-        _ => 0,
-    }
-}
-
-/// The property that a `not` takes away, saying nothing else.
-fn forbidden(not: &Value) -> Option<&str> {
-    let fields = not.as_object()?;
-    let says_nothing = |(key, value): (&String, &Value)| match key.as_str() {
-        "required" => true,
-        "properties" => value.as_object().is_some_and(|schemas| schemas.values().all(is_free)),
-        key => ANNOTATIONS.contains(&key),
-    };
-    match fields.get("required")?.as_array()?.as_slice() {
-        [name] if fields.iter().all(says_nothing) => name.as_str(),
-        _ => None,
-    }
-}
-
-/// Whether a schema plainly allows any value.
-fn is_free(schema: &Value) -> bool {
-    *schema == Value::Bool(true) || schema.as_object().is_some_and(|fields| fields.is_empty())
 }
 
 /// What no text fits.
@@ -515,7 +377,7 @@ fn below(name: &str, part: &str) -> SmolStr {
         below.hash(&mut hasher);
         below = format_smolstr!("{}-{:016x}", &below[..NAME / 2], hasher.finish());
     }
-    if below.is_empty() || primitive::is_reserved(&below, Style::Faithful) {
+    if below.is_empty() || primitive::is_reserved(&below, GrammarStyle::Faithful) {
         format_smolstr!("{below}-")
     } else {
         below

@@ -1,8 +1,78 @@
 //! Numbers between bounds, and multiples of a number, digit by digit.
 
-use serde_json::Number;
+use serde_json::{Number, Value};
 
-use crate::grammar::regular::{Chars, Dfa, Machine};
+use super::all::All;
+use super::{AUTOMATON, Lowering, NUMBERS, types};
+use crate::grammar::builder::FidelityKind;
+use crate::grammar::regular::{self, Chars, Dfa, Machine, Spelling};
+use crate::grammar::rule::Rule;
+
+impl<'a> Lowering<'_, 'a> {
+    /// The rule of numbers; `None`: nothing fits.
+    pub(super) fn number(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Rule> {
+        let mut range = Range { whole: types & types::FRACTION == 0, ..Range::default() };
+        for (part, fields) in all.fields() {
+            let bound = |key: &str| fields.get(key).and_then(Value::as_number).and_then(Decimal::of);
+            // Up to draft 4 this said whether the other bound is one of the numbers.
+            let open = |key: &str| fields.get(key) == Some(&Value::Bool(true));
+            bound("minimum").into_iter().for_each(|min| range.at_least((min, !open("exclusiveMinimum"))));
+            bound("maximum").into_iter().for_each(|max| range.at_most((max, !open("exclusiveMaximum"))));
+            bound("exclusiveMinimum").into_iter().for_each(|min| range.at_least((min, false)));
+            bound("exclusiveMaximum").into_iter().for_each(|max| range.at_most((max, false)));
+            range.multiple_of.extend(bound("multipleOf"));
+            for key in NUMBERS {
+                if fields.get(*key).and_then(Value::as_number).is_some_and(|number| Decimal::of(number).is_none()) {
+                    self.note(
+                        part.place,
+                        key,
+                        FidelityKind::Widened,
+                        "too large for a grammar; not followed".to_owned(),
+                    );
+                }
+            }
+        }
+        if range.is_free() {
+            let shared = if range.whole { "integer" } else { "number" };
+            return Some(Rule::Reference(self.builder.share(shared)));
+        }
+        let mut dfa = range.automaton(AUTOMATON);
+        if dfa.is_none() && !range.multiple_of.is_empty() {
+            range.multiple_of.clear();
+            for (part, _) in all.values("multipleOf") {
+                self.note(part.place, "multipleOf", FidelityKind::Widened, "not followed by the grammar".to_owned());
+            }
+            dfa = range.automaton(AUTOMATON);
+        }
+        let exponents = range.has_exponent() || range.whole;
+        if let (false, Some((part, _))) =
+            (exponents, all.fields().find(|(_, fields)| NUMBERS.iter().any(|key| fields.contains_key(*key))))
+        {
+            self.note(
+                part.place,
+                "",
+                FidelityKind::Narrowed,
+                "a number within bounds is written without an exponent".to_owned(),
+            );
+        }
+        match dfa {
+            Some(dfa) if dfa.accepts_nothing() => None,
+            Some(dfa) => Some(regular::of_automaton(self.builder, name, &dfa, Spelling::Plain)),
+            None => {
+                let shared = if range.whole { "integer" } else { "number" };
+                if let Some((part, _)) = all.fields().next() {
+                    self.note(
+                        part.place,
+                        "",
+                        FidelityKind::Widened,
+                        "the bounds are too large for a grammar".to_owned(),
+                    );
+                }
+                Some(Rule::Reference(self.builder.share(shared)))
+            }
+        }
+    }
+}
 
 /// A decimal number: its digits before and behind the point, without zeros that say nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,8 +8,9 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::all::All;
 use super::array::listed;
+use super::keywords::forbidden;
 use super::places::Part;
-use super::{AUTOMATON, Lowering, Undeclared, below, comma, counted, forbidden, space};
+use super::{AUTOMATON, Lowering, Undeclared, below, comma, counted, space};
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::primitive::quoted;

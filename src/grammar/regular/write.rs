@@ -189,7 +189,6 @@ fn choice(mut branches: Vec<Rule>) -> Rule {
 }
 
 /// The branches of an expression without its anchors, and whether `^` and `$` stood around each; `None` where anchors stand inside.
-#[expect(clippy::type_complexity, reason = "what it says is what it is")]
 fn anchored(expr: &Expr) -> Option<Vec<(bool, &[Expr], bool)>> {
     if let Expr::Choice(branches) = expr {
         return branches
@@ -269,7 +268,6 @@ pub(in crate::grammar) fn of_automaton(builder: &mut Builder, name: &str, dfa: &
         let body = writer.state(at, 0);
         writer.builder.fill(&name, body);
     }
-    // Where a state leads back to the first, that has a rule.
     first
 }
 

@@ -1,0 +1,86 @@
+//! What `not` takes away, and the keywords that no rule follows.
+
+use serde_json::Value;
+
+use super::all::All;
+use super::{Lowering, types, values};
+use crate::grammar::builder::FidelityKind;
+
+/// What is inside of a string.
+pub(super) const CONTENTS: &[&str] = &["contentEncoding", "contentMediaType", "contentSchema"];
+const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
+
+impl<'a> Lowering<'_, 'a> {
+    /// Notes the keywords that no rule follows.
+    pub(super) fn left_out(&mut self, all: &All<'a>, types: u8) {
+        let parts: Vec<_> = all.fields().collect();
+        for (part, fields) in parts {
+            let of_arrays: &[&str] = if types & types::ARRAY != 0 { &["unevaluatedItems"] } else { &[] };
+            let of_objects: &[&str] = if types & types::OBJECT != 0 {
+                &["dependencies", "dependentRequired", "dependentSchemas", "unevaluatedProperties"]
+            } else {
+                &[]
+            };
+            let of_strings = if types & types::STRING != 0 { CONTENTS } else { &[] };
+            for key in
+                of_arrays.iter().chain(of_objects).chain(of_strings).chain(&["if", "$dynamicRef", "$recursiveRef"])
+            {
+                if fields.get(*key).is_some_and(|value| !is_free(value)) {
+                    self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
+                }
+            }
+            if let Some(not) = fields.get("not")
+                && !self.is_followed(not, types)
+            {
+                self.note(part.place, "not", FidelityKind::Widened, "not followed by the grammar".to_owned());
+            }
+        }
+    }
+
+    /// Whether all that `not` excludes is left out.
+    fn is_followed(&self, not: &Value, types: u8) -> bool {
+        let Some(fields) = not.as_object() else { return true };
+        let only = |keys: &[&str]| {
+            fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()))
+        };
+        only(&["type"]) && excluded_types(not) != 0
+            || types & !types::OBJECT == 0 && forbidden(not).is_some()
+            || only(&["enum", "const", "type"]) && types & !types::STRING == 0 && values::excluded(not).is_some()
+    }
+}
+
+/// The types that a `not` takes away.
+pub(super) fn excluded_types(not: &Value) -> u8 {
+    match not {
+        Value::Bool(true) => types::ALL,
+        Value::Object(fields) if fields.is_empty() => types::ALL,
+        Value::Object(fields) if fields.keys().all(|key| key == "type" || ANNOTATIONS.contains(&key.as_str())) => {
+            let of = |name: &Value| name.as_str().and_then(types::named);
+            match fields.get("type") {
+                Some(Value::Array(names)) => names.iter().filter_map(of).fold(0, |all, one| all | one),
+                Some(name) => of(name).unwrap_or(0),
+                None => types::ALL,
+            }
+        }
+        _ => 0,
+    }
+}
+
+/// The property that a `not` takes away, saying nothing else.
+pub(super) fn forbidden(not: &Value) -> Option<&str> {
+    let fields = not.as_object()?;
+    let says_nothing = |(key, value): (&String, &Value)| match key.as_str() {
+        "required" => true,
+        "properties" => value.as_object().is_some_and(|schemas| schemas.values().all(is_free)),
+        key => ANNOTATIONS.contains(&key),
+    };
+    match fields.get("required")?.as_array()?.as_slice() {
+        [name] if fields.iter().all(says_nothing) => name.as_str(),
+        _ => None,
+    }
+}
+
+/// Whether a schema plainly allows any value.
+fn is_free(schema: &Value) -> bool {
+    *schema == Value::Bool(true) || schema.as_object().is_some_and(|fields| fields.is_empty())
+}
