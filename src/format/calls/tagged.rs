@@ -109,7 +109,7 @@ fn open(p: &FormatBuilder, layout: &Layout, name: &str) -> ExprId {
     let named = p.sequence([p.arg_name(name), p.literal(&*arguments.name_suffix)]);
     let mut open = p.sequence([p.literal(&*arguments.name_prefix), named]);
     if is_marker(arguments.name_suffix.trim()) && !FormatBuilder::is_any(name) {
-        open = p.choice([open, p.tolerated(p.sequence([unopened(p, layout), named]))]);
+        open = p.choice([open, p.tolerated(unopened(p, layout, named))]);
     }
     let before_value = p.literal(&*arguments.value_prefix);
     if arguments.name_suffix.trim().is_empty() {
@@ -118,13 +118,16 @@ fn open(p: &FormatBuilder, layout: &Layout, name: &str) -> ExprId {
     p.sequence([p.atomic(open), before_value])
 }
 
-/// What stands in front of an argument's name where models leave its marker out: nothing, or what opens calls. A name that the
-/// schema lists is still one by the marker behind it.
-fn unopened(p: &FormatBuilder, layout: &Layout) -> ExprId {
+/// An argument's name and the marker behind it, where models leave out the one in front, or write what opens calls in its place. A
+/// name that the schema lists is still one.
+fn unopened(p: &FormatBuilder, layout: &Layout, named: ExprId) -> ExprId {
     let tools = &layout.tools;
+    let bare = p.sequence([p.space(), named]);
     // Some templates close calls with the same.
-    let instead = if tools.per_call_start == tools.per_call_end { "" } else { tools.per_call_start.trim() };
-    p.sequence([p.space(), p.optional(p.literal(instead))])
+    if !is_marker(&tools.per_call_start) || tools.per_call_start == tools.per_call_end {
+        return bare;
+    }
+    p.choice([bare, p.sequence([p.literal(tools.per_call_start.trim()), named])])
 }
 
 /// A value that is raw text, and its end.
@@ -183,7 +186,7 @@ impl Call<'_> {
         }
         let parameters = SchemaRef::from(schema::parameters(&self.tool.parameters));
         let listed = p.listed_name(&members::unlisted_name(p, &self.tool.name, &parameters));
-        Some(p.sequence([unopened(p, self.layout), listed, p.literal(suffix)]))
+        Some(unopened(p, self.layout, p.sequence([listed, p.literal(suffix)])))
     }
 
     /// The id between name and arguments: its marker and text, and what follows it.
