@@ -325,9 +325,34 @@ enum chat_fidelity_kind
    * The part could not be used at all, and something else stands for it.
    */
   CHAT_FIDELITY_KIND_REFUSED = 2,
+  /**
+   * It allows less than the schema.
+   */
+  CHAT_FIDELITY_KIND_NARROWED = 3,
 };
 #ifndef __cplusplus
 typedef uint32_t chat_fidelity_kind;
+#endif // __cplusplus
+
+/**
+ * How schemas become rules.
+ */
+enum chat_grammar_style
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * What the schema allows, as nearly as a grammar can.
+   */
+  CHAT_GRAMMAR_STYLE_FAITHFUL = 1,
+  /**
+   * The text that llama.cpp makes of the schema.
+   */
+  CHAT_GRAMMAR_STYLE_LLAMA_CPP = 2,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_grammar_style;
 #endif // __cplusplus
 
 /**
@@ -1069,8 +1094,8 @@ void chat_template_free(chat_template *template_);
 /**
  * The grammar of the JSON values that a schema allows, compact or pretty. `schema` is JSON text; it is copied.
  *
- * What a grammar cannot say, or no sampler could carry, is left out and told by `chat_grammar_report`; the grammar then allows
- * more than the schema.
+ * Properties stand in the order in which the schema declares them, and others where the schema allows them. What a grammar cannot
+ * say, or no sampler could carry, is told by `chat_grammar_report`: where the grammar allows more than the schema, and where less.
  *
  * On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
  *
@@ -1082,6 +1107,17 @@ chat_status chat_grammar_from_json_schema(const char *schema,
                                           size_t schema_len,
                                           chat_grammar **out,
                                           chat_error **error);
+
+/**
+ * `chat_grammar_from_json_schema` in the style of that number, a `chat_grammar_style`.
+ *
+ * Errors: as there, and `CHAT_STATUS_INVALID_ARGUMENT` for a number without a style.
+ */
+chat_status chat_grammar_from_json_schema_with(const char *schema,
+                                               size_t schema_len,
+                                               uint32_t style,
+                                               chat_grammar **out,
+                                               chat_error **error);
 
 /**
  * Whether a value that the schema (JSON text) allows may be a string, by any of its branches. Tagged formats write such values as raw
@@ -1163,6 +1199,13 @@ void chat_grammar_free(chat_grammar *grammar);
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
  */
 chat_status chat_grammar_builder_new(chat_grammar_builder **out, chat_error **error);
+
+/**
+ * Schemas that are added from now on become rules in this style, a `chat_grammar_style`; a new builder is faithful.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a number without a style, and where something was added before.
+ */
+chat_status chat_grammar_builder_set_style(chat_grammar_builder *builder, uint32_t style, chat_error **error);
 
 /**
  * Adds a rule. `body` is what GBNF has right of `::=`, in one line, e.g. `"yes" | "no" | number{1,3}`; it may refer to rules that
@@ -1260,8 +1303,8 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  * does not offer; default `call`), `calls_in_reasoning` (`off`, `at_end` or `always`: whether calls inside reasoning are
  * reasoning, calls where the output ends with them and the reasoning was not closed, or calls; default `off`), and `bare_calls`
  * (`off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where the whole
- * answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`). Other fields are
- * ignored. The text is copied.
+ * answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`), and `grammar_style`
+ * (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`). Other fields are ignored. The text is copied.
  *
  * On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
  *
