@@ -482,7 +482,10 @@ fn a_full_disk_is_a_failure() {
 #[test]
 fn grammar_prints_and_checks() {
     let schema = br#"{"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 2}}, "required": ["n"]}"#;
-    let printed = run_with(&["grammar"], schema);
+    let faithful = run_with(&["grammar"], schema);
+    assert_eq!(faithful.code, Some(0), "{faithful:?}");
+    assert!(faithful.stderr.starts_with("chatparse: narrowed: #/properties: "), "{faithful:?}");
+    let printed = run_with(&["grammar", "--llama"], schema);
     assert_eq!(printed.code, Some(0), "{printed:?}");
     assert_eq!(printed.stderr, "chatparse: widened: #/properties/n/multipleOf: not followed by the grammar\n");
     assert!(printed.stdout.contains("root ::= \"{\" space n-kv space \"}\"\n"), "{}", printed.stdout);

@@ -110,6 +110,7 @@ fn references() {
         &["1"],
         &["null"],
     );
+    assert!(from_json_schema(&json!({"$ref": "#/nowhere"})).unwrap_err().message().contains("nowhere"));
     tells(json!({"$ref": "http://elsewhere.org/x"}), FidelityKind::Widened, "#/$ref");
 }
 

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::builder::{Builder, Fidelity, FidelityKind};
+use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::graph::{Count, Format, Graph, Node, NodeId, Text};
 use super::pattern::{self, Pattern};
-use super::primitive::{self, quoted};
+use super::primitive::{self, blank as space, comma, quoted};
 use super::rule::{Pad, Rule};
 use super::{json, keys, number};
 use crate::error::{Error, ErrorKind, Result};
@@ -75,9 +75,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         let rule_name = match name.as_str() {
             "" => SmolStr::new_static("root"),
-            _ if primitive::is_reserved(&super::builder::clean(name), GrammarStyle::LlamaCpp) => {
-                format_smolstr!("{name}-")
-            }
+            _ if primitive::is_reserved(&clean(name), GrammarStyle::LlamaCpp) => format_smolstr!("{name}-"),
             _ => name.clone(),
         };
         // What lies deeper waits instead of taking more stack.
@@ -472,14 +470,6 @@ fn behind(graph: &Graph, mut id: NodeId) -> NodeId {
 
 fn below(name: &str, part: &str) -> SmolStr {
     if name.is_empty() { part.into() } else { format_smolstr!("{name}-{part}") }
-}
-
-fn space() -> Rule {
-    Rule::Reference(SmolStr::new_static(primitive::SPACE))
-}
-
-fn comma() -> Rule {
-    Rule::sequence([Rule::literal(","), space()])
 }
 
 fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {

@@ -89,6 +89,16 @@ pub(super) fn quoted(body: Rule) -> Rule {
     Rule::sequence([text("\""), body, text("\"")])
 }
 
+/// The rule of blanks.
+pub(super) fn blank() -> Rule {
+    rule(SPACE)
+}
+
+/// What stands between the parts of a list.
+pub(super) fn comma() -> Rule {
+    Rule::sequence([text(","), blank()])
+}
+
 /// At most one blank, or one or two line breaks and an indentation: enough for any style, too little to fill a context.
 pub(super) fn space() -> Rule {
     let break_and_indent = [text("\n").times(1, Some(2)), Rule::class("[ \\t]").times(0, Some(20))];

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 
+use chatparse::GrammarStyle;
 use chatparse::grammar::{self, Dialect, Recogniser};
 
 use crate::args::{Args, Syntax};
@@ -14,12 +15,12 @@ use crate::{Command, input};
 pub const COMMAND: Command = Command {
     name: "grammar",
     help: "\
-chatparse grammar [--dialect NAME] [SCHEMA]
+chatparse grammar [--dialect NAME] [--llama] [SCHEMA]
 chatparse grammar --check GRAMMAR [TEXT]
 
-Prints the grammar of a JSON schema: GBNF as llama.cpp writes it, or another dialect.
-Where the grammar is not exactly what the schema asks for, standard error says how, with
-a JSON pointer. SCHEMA is a file, or standard input.
+Prints the grammar of a JSON schema: GBNF, or another dialect. Where the grammar is not
+exactly what the schema asks for, standard error says how, with a JSON pointer. SCHEMA is
+a file, or standard input.
 
 With --check it reads a GBNF grammar as llama.cpp does, and says what is wrong with it;
 and whether the grammar allows the text of the file TEXT, to the last byte. GRAMMAR or
@@ -29,6 +30,7 @@ options:
   --check          check a grammar, or a text against it
   --dialect NAME   gbnf, portable-gbnf (for XGrammar, too), lark (llguidance, XGrammar,
                    vLLM) or structural-tag (XGrammar)
+  --llama          the rules that llama.cpp makes of the schema, to the letter
 
 examples:
   chatparse grammar schema.json > schema.gbnf
@@ -36,7 +38,12 @@ examples:
   echo '{\"type\": \"integer\", \"minimum\": 0}' | chatparse grammar
   printf 42 | chatparse grammar --check schema.gbnf -
 ",
-    syntax: Syntax { required: &[], optional: &["FILE", "TEXT"], flags: &["--check"], values: &["--dialect"] },
+    syntax: Syntax {
+        required: &[],
+        optional: &["FILE", "TEXT"],
+        flags: &["--check", "--llama"],
+        values: &["--dialect"],
+    },
     run,
 };
 
@@ -44,9 +51,12 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     let file = args.word(0).unwrap_or(OsStr::new("-"));
     match (args.flag("--check"), args.word(1)) {
         (false, Some(_)) => Err(Failure::Usage("TEXT goes with --check (see chatparse grammar --help)".into())),
-        (false, None) => print(file, dialect(args)?, screen),
-        (true, _) if args.value("--dialect").is_some() => {
-            Err(Failure::Usage("--dialect does not go with --check (see chatparse grammar --help)".into()))
+        (false, None) => {
+            let style = if args.flag("--llama") { GrammarStyle::LlamaCpp } else { GrammarStyle::Faithful };
+            print(file, style, dialect(args)?, screen)
+        }
+        (true, _) if args.value("--dialect").is_some() || args.flag("--llama") => {
+            Err(Failure::Usage("--dialect and --llama do not go with --check (see chatparse grammar --help)".into()))
         }
         (true, None) if args.word(0).is_none() => {
             Err(Failure::Usage("GRAMMAR is missing (see chatparse grammar --help)".into()))
@@ -63,9 +73,9 @@ fn dialect(args: &Args) -> Result<Dialect, Failure> {
     })
 }
 
-fn print(file: &OsStr, dialect: Dialect, screen: &mut Screen) -> Outcome {
+fn print(file: &OsStr, style: GrammarStyle, dialect: Dialect, screen: &mut Screen) -> Outcome {
     let schema = input::json(file)?;
-    let grammar = grammar::from_json_schema(&schema).map_err(|error| input::failed(file, &error))?;
+    let grammar = grammar::from_json_schema_as(&schema, style).map_err(|error| input::failed(file, &error))?;
     let printed = grammar.print(dialect).map_err(|error| input::failed(file, &error))?;
     screen.write_all(printed.text.as_bytes())?;
     // The grammar first, where both go to one place.

@@ -26,7 +26,7 @@ use self::all::{All, Key};
 use self::keywords::{CONTENTS, excluded_types, forbidden};
 use self::places::{Part, Place, Places};
 use super::builder::{Builder, Fidelity, FidelityKind, clean};
-use super::primitive;
+use super::primitive::{self, blank as space, comma};
 use super::regular::Dfa;
 use super::resolve::refused;
 use super::rule::Rule;
@@ -125,6 +125,11 @@ impl<'a> Lowering<'_, 'a> {
             name if primitive::is_reserved(&clean(&name.into()), GrammarStyle::Faithful) => format_smolstr!("{name}-"),
             name => name.into(),
         };
+        let is_plain = name.is_empty() && !all.never && all.lost.is_empty();
+        if let (true, Some(Some(shared))) = (is_plain, self.shared(&all)?) {
+            let body = self.builder.unshared(shared);
+            return Ok(self.builder.add(&rule_name, body));
+        }
         let Some(rule) = self.rule(all, &rule_name)? else { return Err(refused("#", "nothing fits")) };
         while let Some((all, name)) = self.queue.pop_front() {
             let body = self.body(all, &name)?.unwrap_or_else(nothing);
@@ -153,15 +158,19 @@ impl<'a> Lowering<'_, 'a> {
     fn rule(&mut self, mut all: All<'a>, name: &str) -> Result<Option<Rule>> {
         for part in std::mem::take(&mut all.lost) {
             let reference = part.schema.get("$ref").and_then(Value::as_str).unwrap_or_default();
-            let message = format!("{reference:?} leads nowhere in this schema; any value is allowed");
+            if reference.starts_with('#') {
+                let message = format!("$ref {reference:?} leads nowhere");
+                return Err(refused(&self.places.pointer(part.place), &message));
+            }
+            let message = format!("{reference:?} leads out of the schema; any value is allowed");
             self.note(part.place, "$ref", FidelityKind::Widened, message);
         }
         self.spend(1 + all.parts.len())?;
         if all.never {
             return Ok(None);
         }
-        if let Some(rule) = self.shared(&all)? {
-            return Ok(rule);
+        if let Some(shared) = self.shared(&all)? {
+            return Ok(shared.map(|name| Rule::Reference(self.builder.share(name))));
         }
         let key = all.key();
         if let Some(known) = self.rules.get(&key) {
@@ -173,8 +182,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(Rule::Reference(name)))
     }
 
-    /// The rule where it is one that many schemas share, or is known to be impossible.
-    fn shared(&mut self, all: &All<'a>) -> Result<Option<Option<Rule>>> {
+    /// The rule where it is one that many schemas share; `Some(None)`: nothing fits.
+    fn shared(&self, all: &All<'a>) -> Result<Option<Option<&'static str>>> {
         let types = self.types(all)?;
         if types == 0 {
             return Ok(Some(None));
@@ -204,7 +213,7 @@ impl<'a> Lowering<'_, 'a> {
             types::OBJECT => "object",
             _ => return Ok(None),
         };
-        Ok(Some(Some(Rule::Reference(self.builder.share(name)))))
+        Ok(Some(Some(name)))
     }
 
     /// The types that all parts allow.
@@ -358,14 +367,6 @@ fn counted<'a>(all: &All<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> O
 /// What no text fits.
 fn nothing() -> Rule {
     Rule::class("[^\\x00-\\U0010FFFF]")
-}
-
-fn space() -> Rule {
-    Rule::Reference(SmolStr::new_static(primitive::SPACE))
-}
-
-fn comma() -> Rule {
-    Rule::sequence([Rule::literal(","), space()])
 }
 
 /// A name below another.

@@ -109,7 +109,7 @@ impl<'a> Places<'a> {
 
     /// Whether more places may be visited.
     pub fn is_full(&self) -> bool {
-        self.steps.len() > 8 * limits::SCHEMA_NODES
+        self.steps.len() > 2 * limits::SCHEMA_NODES
     }
 
     /// The part with the resource that it is inside of: its own, if it has an identifier.
