@@ -228,10 +228,8 @@ impl<'a> Lowering<'_, 'a> {
                 name => match of(name) {
                     Some(own) => own,
                     None => {
-                        return Err(refused(
-                            &self.places.pointer(part.place),
-                            "type must be the name of a type, or an array of names",
-                        ));
+                        let message = format!("type must be the name of a type, or an array of names, not {name}");
+                        return Err(refused(&self.places.pointer(part.place), &message));
                     }
                 },
             };

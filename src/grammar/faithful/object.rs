@@ -24,6 +24,8 @@ const COUNTED: u64 = 2_000;
 
 /// So many patterns of names are told from each other.
 const PATTERNS: usize = 8;
+/// An automaton of so many states is worth making smaller.
+const MINIMISED: usize = 64;
 /// With so many properties, others may stand between them: each place that they may be in keeps an engine busy.
 const BETWEEN: usize = 16;
 
@@ -156,7 +158,7 @@ impl<'a> Lowering<'_, 'a> {
             return known.clone();
         }
         let dfa = Pattern::parse(source).ok().and_then(|pattern| regular::automaton(&pattern, AUTOMATON));
-        let dfa = dfa.map(|dfa| Rc::new(if dfa.states.len() <= 500 { dfa.minimal() } else { dfa }));
+        let dfa = dfa.map(|dfa| Rc::new(if dfa.states.len() <= MINIMISED { dfa.minimal() } else { dfa }));
         if dfa.is_none() {
             let message = format!("the pattern {source:?} is not supported; any name is taken to match");
             self.note(part.place, "patternProperties", FidelityKind::Widened, message);
@@ -261,6 +263,12 @@ impl<'a> Lowering<'_, 'a> {
     /// The rule of a name of the language, in quotes, that is none of `names`; `None`: there is none.
     fn other_name(&mut self, language: Option<Dfa>, names: &[&'a str], name: &str) -> Option<Rule> {
         let mut language = language;
+        if language.is_none() && !names.is_empty() {
+            let mut names = names.to_vec();
+            names.sort_unstable();
+            let body = regular::none_of(self.builder, &names);
+            return Some(Rule::Reference(self.builder.add(&below(name, "other-name"), quoted(body))));
+        }
         let taken = names.iter().copied().filter(|name| language.as_ref().is_none_or(|dfa| dfa.accepts(name)));
         let taken: Vec<&str> = taken.collect();
         if !taken.is_empty() {

@@ -35,8 +35,7 @@ pub(in crate::grammar) fn characters(builder: &mut Builder, chars: &Chars, spell
     if *chars == Chars::all() {
         return Rule::Reference(builder.share("char"));
     }
-    let must_escape = Chars::of([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]);
-    let raw = chars.without(&must_escape);
+    let raw = chars.without(&Chars::of(must_escape()));
     let mut branches = Vec::new();
     if !raw.is_empty() {
         branches.push(class(&raw));
@@ -107,7 +106,12 @@ fn class(chars: &Chars) -> Rule {
     Rule::Class(char_class::spelled(ranges, negated, ClassSpelling::Ascii))
 }
 
-fn literal(c: char, spelling: Spelling) -> SmolStr {
+/// What cannot stand in a JSON string as it is.
+pub(super) fn must_escape() -> [(char, char); 3] {
+    [('\0', '\x1f'), ('"', '"'), ('\\', '\\')]
+}
+
+pub(super) fn literal(c: char, spelling: Spelling) -> SmolStr {
     let mut out = SmolStrBuilder::new();
     match c {
         _ if spelling == Spelling::Plain => out.push(c),
