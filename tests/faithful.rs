@@ -254,6 +254,11 @@ fn hostile_schemas_end() {
     tells(json!({"allOf": choices}), FidelityKind::Widened, "#/allOf/6/anyOf");
     let patterns: Map<String, Value> = (0..2_000).map(|i| (format!("a{i}.*b{i}"), json!({}))).collect();
     tells(json!({"patternProperties": patterns}), FidelityKind::Widened, "#/patternProperties");
+    for key in ["minProperties", "maxProperties", "minLength", "maxLength", "minItems", "maxItems"] {
+        let grammar = grammar(&json!({key: 1_000_000_000}));
+        Recogniser::new(&grammar.text).unwrap_or_else(|error| panic!("{key}: {error}\n{}", grammar.text));
+        assert!(grammar.report.iter().any(|entry| entry.pointer == format!("#/{key}")), "{key}: {:?}", grammar.report);
+    }
     let chain: Map<String, Value> = (0..5_000)
         .map(|i| (format!("d{i}"), json!({"properties": {"x": {"allOf": [{"$ref": format!("#/$defs/d{}", i + 1)}]}}})))
         .chain([("d5000".to_owned(), json!({"const": 1}))])

@@ -82,14 +82,22 @@ impl<'a> Lowering<'_, 'a> {
         let mut properties = Vec::with_capacity(declared.len());
         for (index, (property, one)) in declared.into_iter().enumerate() {
             let once = counts.is_none() && (index > first_required || index == 0);
-            let named = format_smolstr!("{}-kv", below(name, property));
-            let pair = if once { one.pair } else { Rule::Reference(self.builder.add(&named, one.pair)) };
+            let pair = match once {
+                true => one.pair,
+                false => {
+                    let name = format_smolstr!("{}-kv", below(name, property));
+                    Rule::Reference(self.builder.add(&name, one.pair))
+                }
+            };
             properties.push(Declared { pair, ..one });
         }
         let inside = match (properties.is_empty(), others, counts) {
             (true, None, _) if min > 0 => return Ok(None),
             (true, None, _) => Rule::Empty,
-            (true, Some(others), _) => listed(others, min, max),
+            (true, Some(others), _) => {
+                let (min, max) = self.bounds(all, (min, max), ("minProperties", "maxProperties"));
+                listed(others, min, max)
+            }
             (false, others, Some((min, max))) => match self.counted_members(&properties, others, min, max, name) {
                 Some(members) => members,
                 None => return Ok(None),
