@@ -249,6 +249,9 @@ fn hostile_schemas_end() {
     assert!(grammar(&json!({"properties": wide})).text.len() < 20_000_000);
     let parts: Vec<Value> = (0..20_000).map(|i| json!({"properties": {format!("p{i}"): {}}})).collect();
     drop(from_json_schema(&json!({"allOf": parts})));
+    let parts: Vec<Value> =
+        (0..20_000).map(|_| json!({"properties": {"a": {"$ref": "#/$defs/x"}, "b": {"minLength": 1}}})).collect();
+    drop(from_json_schema(&json!({"allOf": parts, "$defs": {"x": {"type": "string"}}})));
     let choices: Vec<Value> =
         (0..60).map(|i| json!({"anyOf": [{"minLength": i}, {"maxLength": 2 * i}, {"type": "null"}]})).collect();
     tells(json!({"allOf": choices}), FidelityKind::Widened, "#/allOf/6/anyOf");

@@ -54,6 +54,17 @@ impl<'a> All<'a> {
 
     /// The same, with what it is made of from the place `at` of the parts on: their order is that of the document.
     fn insert(&mut self, places: &mut Places<'a>, schema: Part<'a>, mut at: usize) {
+        let leads_on = |key: &str| matches!(key, "$ref" | "allOf" | "anyOf" | "oneOf" | "$id" | "id");
+        if let Value::Object(fields) = schema.schema
+            && !fields.keys().any(|key| leads_on(key))
+        {
+            // What most schemas are.
+            let is_new = !self.parts.iter().any(|part| std::ptr::eq(part.schema, schema.schema));
+            if is_new && !fields.is_empty() {
+                self.parts.insert(at, schema);
+            }
+            return;
+        }
         let mut seen: HashSet<*const Value> = self.parts.iter().map(|part| std::ptr::from_ref(part.schema)).collect();
         let mut open = vec![Step::Visit(schema)];
         while let Some(step) = open.pop() {

@@ -6,8 +6,37 @@ use super::all::All;
 use super::{Lowering, types, values};
 use crate::grammar::builder::FidelityKind;
 
+/// The types that the keywords of all parts speak of.
+pub(super) fn spoken_of(all: &All) -> u8 {
+    all.fields().flat_map(|(_, fields)| fields.keys()).fold(0, |spoken, key| spoken | speaks_of(key))
+}
+
+/// The types that a keyword speaks of; `type` itself, and what is for people only, speaks of none.
+fn speaks_of(key: &str) -> u8 {
+    match key {
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => types::NUMBER,
+        "minLength" | "maxLength" | "pattern" | "format" => types::STRING,
+        "contentEncoding" | "contentMediaType" | "contentSchema" => types::STRING,
+        "items" | "prefixItems" | "additionalItems" | "minItems" | "maxItems" | "uniqueItems" | "contains"
+        | "unevaluatedItems" => types::ARRAY,
+        "properties"
+        | "required"
+        | "additionalProperties"
+        | "minProperties"
+        | "maxProperties"
+        | "patternProperties"
+        | "propertyNames"
+        | "dependencies"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedProperties" => types::OBJECT,
+        "enum" | "const" | "not" | "if" | "$dynamicRef" | "$recursiveRef" => types::ALL,
+        _ => 0,
+    }
+}
+
 /// What is inside of a string.
-pub(super) const CONTENTS: &[&str] = &["contentEncoding", "contentMediaType", "contentSchema"];
+const CONTENTS: &[&str] = &["contentEncoding", "contentMediaType", "contentSchema"];
 const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
 
 impl<'a> Lowering<'_, 'a> {

@@ -23,7 +23,7 @@ use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
 use self::all::{All, Key};
-use self::keywords::{CONTENTS, excluded_types, forbidden};
+use self::keywords::{excluded_types, spoken_of};
 use self::places::{Part, Place, Places};
 use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::primitive::{self, blank as space, comma};
@@ -188,18 +188,7 @@ impl<'a> Lowering<'_, 'a> {
         if types == 0 {
             return Ok(Some(None));
         }
-        if !all.choices.is_empty()
-            || all.fields().any(|(_, fields)| fields.contains_key("enum") || fields.contains_key("const"))
-        {
-            return Ok(None);
-        }
-        let has = |keys: &[&str]| all.fields().any(|(_, fields)| keys.iter().any(|key| fields.contains_key(*key)));
-        let constrained = has(&["not", "if", "$dynamicRef", "$recursiveRef"])
-            || types & types::NUMBER != 0 && has(NUMBERS)
-            || types & types::STRING != 0 && (has(STRINGS) || has(CONTENTS))
-            || types & types::ARRAY != 0 && has(ARRAYS)
-            || types & types::OBJECT != 0 && has(OBJECTS);
-        if constrained {
+        if !all.choices.is_empty() || spoken_of(all) & types != 0 {
             return Ok(None);
         }
         let name = match types {
@@ -267,12 +256,9 @@ impl<'a> Lowering<'_, 'a> {
         if types & types::STRING != 0 {
             branches.extend(self.string(&all, name)?);
         }
-        let has = |keys: &[&str]| all.fields().any(|(_, fields)| keys.iter().any(|key| fields.contains_key(*key)));
-        for (one, shared, keys) in [(types::ARRAY, "array", ARRAYS), (types::OBJECT, "object", OBJECTS)] {
-            // An object without a property is none that any object is.
-            let spoken =
-                has(keys) || one == types::OBJECT && all.values("not").any(|(_, not)| forbidden(not).is_some());
-            match (types & one, spoken) {
+        let spoken = spoken_of(&all);
+        for (one, shared) in [(types::ARRAY, "array"), (types::OBJECT, "object")] {
+            match (types & one, spoken & one != 0) {
                 (0, _) => {}
                 (_, false) => branches.push(Rule::Reference(self.builder.share(shared))),
                 (types::ARRAY, true) => branches.extend(self.array(&all, name)?),
@@ -340,22 +326,6 @@ const STEPS: usize = 4_000_000;
 const AUTOMATON: usize = 2_000;
 
 const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
-const STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
-const ARRAYS: &[&str] =
-    &["items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems", "contains", "unevaluatedItems"];
-const OBJECTS: &[&str] = &[
-    "properties",
-    "required",
-    "additionalProperties",
-    "minProperties",
-    "maxProperties",
-    "patternProperties",
-    "propertyNames",
-    "dependencies",
-    "dependentRequired",
-    "dependentSchemas",
-    "unevaluatedProperties",
-];
 /// A size that a keyword gives, the largest or smallest of several.
 fn counted<'a>(all: &All<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> Option<u64> {
     let count = |value: &Value| value.as_u64().or_else(|| value.as_f64().map(|number| number as u64));

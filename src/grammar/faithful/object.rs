@@ -52,6 +52,8 @@ impl<'a> Lowering<'_, 'a> {
             let mut schemas = self.schemas_of(all, property);
             schemas.never |= taken.contains(property) || !self.may_be_named(all, property);
             schemas.never |= closed && schemas.unspoken && !is_required.contains(property);
+            // Each of them is compared with the others.
+            self.spend(schemas.parts.len() * schemas.parts.len() / 8)?;
             let value = All::of(&mut self.places, schemas.parts);
             let value = if schemas.never { None } else { self.rule(value, &below(name, property))? };
             let required = is_required.contains(property);
@@ -229,6 +231,7 @@ impl<'a> Lowering<'_, 'a> {
                     (None, None) => {}
                 }
             }
+            self.spend(schemas.len() * schemas.len() / 8)?;
             let value = All::of(&mut self.places, schemas);
             if value.never {
                 continue;
