@@ -153,6 +153,7 @@ def main():
     options.add_argument("--shared", required=True)
     options.add_argument("--every", type=int, default=1)
     options.add_argument("--kind", choices=["schemas", "formats"])
+    options.add_argument("--llama", action="store_true", help="llama.cpp's rules of schemas instead of faithful ones")
     options.add_argument("--only", default="")
     options.add_argument("--show", type=int, default=0)
     options.add_argument("--seconds", type=float, default=60, help="for one case in one engine and dialect")
@@ -168,7 +169,7 @@ def main():
         cases += rows(os.path.join(parity, "instances.jsonl.gz"), options.every)
     if options.kind != "schemas":
         cases += rows(os.path.join(parity, "scenarios.jsonl.gz"), options.every) + list(builtin(binary))
-    cases = [dict(case, dialects=True, timeline=False) for case in cases if options.only in case["id"]]
+    cases = [dict(case, dialects=True, timeline=False, faithful=not options.llama) for case in cases if options.only in case["id"]]
     lines = "\n".join(json.dumps(case) for case in cases)
     folder = os.path.join(options.shared, "templates")
     replay = subprocess.run([binary, "replay"], input=lines, capture_output=True, text=True, cwd=folder, check=True)
