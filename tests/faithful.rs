@@ -247,6 +247,8 @@ fn hostile_schemas_end() {
     assert!(from_json_schema(&deep(300)).unwrap_err().message().contains("nested"));
     let wide: Map<String, Value> = (0..20_000).map(|i| (format!("p{i}"), json!({"type": "string"}))).collect();
     assert!(grammar(&json!({"properties": wide})).text.len() < 20_000_000);
+    let names: Map<String, Value> = (0..3_000).map(|i| (format!("{}", 7919 * i), json!({}))).collect();
+    Recogniser::new(&grammar(&json!({"properties": names})).text).expect("engines can read it");
     let parts: Vec<Value> = (0..20_000).map(|i| json!({"properties": {format!("p{i}"): {}}})).collect();
     drop(from_json_schema(&json!({"allOf": parts})));
     let parts: Vec<Value> =

@@ -27,11 +27,12 @@ fn rest(names: &[&str], at: usize, depth: usize, any: &str, out: &mut String) {
     let groups = || longer.chunk_by(|one, other| next(one) == next(other));
     let known = groups().map(|group| (next(&group[0]), next(&group[0])));
     let other = char_class::spelled(must_escape().into_iter().chain(known), true, ClassSpelling::Ascii);
-    out.extend(["(", &other, " ", any, "*"]);
+    // An empty branch, as engines count what a `?` repeats.
+    out.extend([if is_name { "(" } else { "(\"\" | " }, &other, " ", any, "*"]);
     for group in groups().filter(|_| depth > 0) {
         let c = next(&group[0]);
         out.extend([" | \"", &spelled(&literal(c, Spelling::JsonString)), "\" "]);
         rest(group, at + c.len_utf8(), depth - 1, any, out);
     }
-    out.push_str(if is_name { ")" } else { ")?" });
+    out.push(')');
 }
