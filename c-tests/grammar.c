@@ -5,9 +5,13 @@ static void schemas(void) {
   chat_grammar *grammar = NULL;
   OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"), &grammar, &error));
   CHECK(is(chat_grammar_text(grammar),
-           "root ::= ([0-9] | ([1] [0-9] | [2] [0-3]))\n"
+           "root ::= ([03-9] | \"1\" [0-9]? | \"2\" [0-3]?)\n"
            "space ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n"));
   CHECK(chat_grammar_report_count(grammar) == 0);
+  chat_grammar_free(grammar);
+  OK(chat_grammar_from_json_schema_with(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"),
+                                        CHAT_GRAMMAR_STYLE_LLAMA_CPP, &grammar, &error));
+  CHECK(contains(chat_grammar_text(grammar), "root ::= ([0-9] | ([1] [0-9] | [2] [0-3]))\n"));
   chat_grammar_free(grammar);
 
   grammar = NULL;
@@ -22,7 +26,8 @@ static void schemas(void) {
 
 // A pattern that no grammar can say becomes any string, and the report tells.
 static void report(void) {
-  static const char schema[] = "{\"properties\": {\"code\": {\"type\": \"string\", \"pattern\": \"^(?=a).*$\"}}}";
+  static const char schema[] = "{\"properties\": {\"code\": {\"type\": \"string\", \"pattern\": \"^\\\\b.*$\"}},"
+                               "\"additionalProperties\": false, \"type\": \"object\"}";
   chat_grammar *grammar = NULL;
   chat_fidelity entry;
   OK(chat_grammar_from_json_schema(TEXT(schema), &grammar, &error));

@@ -248,7 +248,7 @@ static void parsers(void) {
 }
 
 static void grammars(void) {
-  static const char widened[] = "{\"pattern\": \"^(?=a)\"}";
+  static const char widened[] = "{\"pattern\": \"^\\\\p{L}\"}";
   chat_grammar *grammar = NULL;
   chat_grammar_builder *builder = NULL;
   chat_str name = {NULL, 0};
@@ -260,7 +260,7 @@ static void grammars(void) {
   BAD(chat_grammar_from_json_schema(NULL, 0, &grammar, &error));
   CHECK(grammar == NULL);
   OK(chat_grammar_from_json_schema(TEXT(widened), &grammar, &error));
-  CHECK(chat_grammar_report_count(grammar) == 1);
+  CHECK(chat_grammar_report_count(grammar) > 0);
   BAD(chat_grammar_report(grammar, 0, NULL, &error));
   BAD(chat_grammar_as(grammar, CHAT_DIALECT_LARK, NULL, &error));
   chat_grammar_free(grammar);

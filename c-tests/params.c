@@ -80,7 +80,9 @@ static void grammar(writer *out, const chat_params *params) {
     raw(out, i > 0 ? "," : "");
     field(out, "{\"schema\":", entry.schema);
     field(out, ",\"pointer\":", entry.pointer);
-    raw(out, entry.kind == CHAT_FIDELITY_KIND_REFUSED ? ",\"kind\":\"refused\"" : ",\"kind\":\"widened\"");
+    raw(out, entry.kind == CHAT_FIDELITY_KIND_REFUSED    ? ",\"kind\":\"refused\""
+             : entry.kind == CHAT_FIDELITY_KIND_NARROWED ? ",\"kind\":\"narrowed\""
+                                                         : ",\"kind\":\"widened\"");
     field(out, ",\"message\":", entry.message);
     raw(out, "}");
   }

@@ -241,7 +241,7 @@ pub extern "C" fn chat_params_message_delimiter(params: Option<&chat_params>, in
 /// - `prompt`, `generation_prompt`: as the functions of that name;
 /// - `grammar`: the text of `chat_params_grammar`, empty where nothing constrains the output;
 /// - `grammar_lazy`, `grammar_triggers` (objects with `type`, `word` or `pattern`, and `value`): where the grammar starts;
-/// - `grammar_report` (objects with `schema`, `pointer`, `kind`, `widened` or `refused`, and `message`): where the grammar is
+/// - `grammar_report` (objects with `schema`, `pointer`, `kind`, `widened`, `narrowed` or `refused`, and `message`): where the grammar is
 ///   not exactly what the schemas ask for;
 /// - `preserved_tokens`: texts that the tokeniser must keep whole and the detokeniser must print;
 /// - `additional_stops`: texts that end the output besides the end-of-turn token;

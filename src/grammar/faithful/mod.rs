@@ -136,7 +136,7 @@ impl<'a> Lowering<'_, 'a> {
             self.builder.fill(&name, body);
         }
         Ok(match rule {
-            Rule::Reference(reference) if reference == rule_name => reference,
+            Rule::Reference(reference) => reference,
             rule => self.builder.add(&rule_name, rule),
         })
     }
