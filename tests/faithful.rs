@@ -111,6 +111,7 @@ fn references() {
         &["null"],
     );
     assert!(from_json_schema(&json!({"$ref": "#/nowhere"})).unwrap_err().message().contains("nowhere"));
+    judges(json!({"$ref": "http://elsewhere.org/x"}), &["1", "{}"], &["x"]);
     tells(json!({"$ref": "http://elsewhere.org/x"}), FidelityKind::Widened, "#/$ref");
 }
 

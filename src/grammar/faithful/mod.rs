@@ -136,7 +136,8 @@ impl<'a> Lowering<'_, 'a> {
             self.builder.fill(&name, body);
         }
         Ok(match rule {
-            Rule::Reference(reference) => reference,
+            // The top is a rule of its own in any case.
+            Rule::Reference(reference) if !name.is_empty() || reference == rule_name => reference,
             rule => self.builder.add(&rule_name, rule),
         })
     }
