@@ -60,6 +60,21 @@ pub const VALID_STEPS: usize = 1_000_000;
 /// Alternatives of a schema that are judged one inside the other when a value is checked. Deeper ones count as satisfied.
 pub const VALID_DEPTH: usize = 256;
 
+/// Steps that the rules of one schema may take: places, times the keywords that speak of each.
+pub const SCHEMA_STEPS: usize = 4_000_000;
+
+/// How many combinations of the branches of `anyOf` and `oneOf` one place of a schema may have; further choices are not followed.
+pub const SCHEMA_COMBINATIONS: usize = 256;
+
+/// States of an automaton that becomes rules: of a pattern, of numbers within bounds, of a count of properties.
+pub const AUTOMATON_STATES: usize = 2_000;
+
+/// Longest name of a rule that is made up from a schema, in bytes; longer ones are cut.
+pub const RULE_NAME_BYTES: usize = 160;
+
+/// Longest `pattern` that becomes rules, in bytes.
+pub const PATTERN_SOURCE_BYTES: usize = 64 << 10;
+
 /// Largest program of a `pattern` that a value is checked with, in bytes. A larger one counts as satisfied.
 pub const PATTERN_BYTES: usize = 64 << 10;
 

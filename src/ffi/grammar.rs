@@ -64,12 +64,17 @@ pub enum chat_grammar_style {
 
 /// The style of a number that C gave.
 pub(super) fn style_of(number: u32) -> Result<GrammarStyle> {
-    const NUMBERS: [(chat_grammar_style, GrammarStyle); 2] = [
-        (chat_grammar_style::Faithful, GrammarStyle::Faithful),
-        (chat_grammar_style::LlamaCpp, GrammarStyle::LlamaCpp),
+    const NUMBERS: [(u32, GrammarStyle); 2] = [
+        (chat_grammar_style::Faithful as u32, GrammarStyle::Faithful),
+        (chat_grammar_style::LlamaCpp as u32, GrammarStyle::LlamaCpp),
     ];
-    let found = NUMBERS.iter().find(|(known, _)| *known as u32 == number);
-    found.map(|(_, style)| *style).ok_or_else(|| Error::invalid(format!("style: there is none of number {number}")))
+    numbered("style", number, &NUMBERS)
+}
+
+/// What a number stands for that C gave; `what` is its name.
+fn numbered<T: Copy>(what: &str, number: u32, numbers: &[(u32, T)]) -> Result<T> {
+    let found = numbers.iter().find(|(known, _)| *known == number);
+    found.map(|(_, named)| *named).ok_or_else(|| Error::invalid(format!("{what}: there is none of number {number}")))
 }
 
 /// A notation of grammars.
@@ -90,17 +95,14 @@ pub enum chat_dialect {
 
 /// The dialect of a number that C gave.
 pub(super) fn dialect(number: u32) -> Result<Dialect> {
-    const NUMBERS: [(chat_dialect, Dialect); 5] = [
-        (chat_dialect::Gbnf, Dialect::Gbnf),
-        (chat_dialect::PortableGbnf, Dialect::PortableGbnf),
-        (chat_dialect::Lark, Dialect::Lark),
-        (chat_dialect::StructuralTag, Dialect::StructuralTag),
-        (chat_dialect::StructuralTagOld, Dialect::StructuralTagOld),
+    const NUMBERS: [(u32, Dialect); 5] = [
+        (chat_dialect::Gbnf as u32, Dialect::Gbnf),
+        (chat_dialect::PortableGbnf as u32, Dialect::PortableGbnf),
+        (chat_dialect::Lark as u32, Dialect::Lark),
+        (chat_dialect::StructuralTag as u32, Dialect::StructuralTag),
+        (chat_dialect::StructuralTagOld as u32, Dialect::StructuralTagOld),
     ];
-    let found = NUMBERS.iter().find(|(known, _)| *known as u32 == number);
-    found
-        .map(|(_, dialect)| *dialect)
-        .ok_or_else(|| Error::invalid(format!("dialect: there is none of number {number}")))
+    numbered("dialect", number, &NUMBERS)
 }
 
 impl From<Printed> for chat_grammar {

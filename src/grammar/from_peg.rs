@@ -14,6 +14,7 @@ use super::builder::{Builder, Fidelity, FidelityKind, Grammar};
 use super::class::{class, one_of, string_character};
 use super::faithful::Undeclared;
 use super::nothing::{Nothing, may_be_string, written};
+use super::primitive::no_character;
 use super::rule::Rule;
 use crate::limits;
 use crate::message::GrammarStyle;
@@ -382,11 +383,6 @@ impl<'a> Lowering<'a> {
         }
         Rule::Reference(sets[sets.len() - 1].clone())
     }
-}
-
-/// What no text fits, without being nothing.
-fn no_character() -> Rule {
-    Rule::class("[^\\x00-\\U0010FFFF]")
 }
 
 /// Of how many parts a rule is made.

@@ -89,6 +89,11 @@ pub(super) fn quoted(body: Rule) -> Rule {
     Rule::sequence([text("\""), body, text("\"")])
 }
 
+/// What no text fits, without being nothing.
+pub(super) fn no_character() -> Rule {
+    class("[^\\x00-\\U0010FFFF]")
+}
+
 /// The rule of blanks.
 pub(super) fn blank() -> Rule {
     rule(SPACE)

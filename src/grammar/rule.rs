@@ -94,6 +94,16 @@ impl Rule {
         Rule::Sequence(parts.into_iter().collect())
     }
 
+    /// All of these but the empty ones, in order; one alone as it is.
+    pub(super) fn joined(parts: impl IntoIterator<Item = Rule>) -> Rule {
+        let mut parts: Vec<Rule> = parts.into_iter().filter(|part| *part != Rule::Empty).collect();
+        match parts.len() {
+            0 => Rule::Empty,
+            1 => parts.swap_remove(0),
+            _ => Rule::Sequence(parts),
+        }
+    }
+
     /// Any one of these.
     pub fn choice(branches: impl IntoIterator<Item = Rule>) -> Rule {
         Rule::Choice(branches.into_iter().collect())

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::GrammarStyle;
 use super::{
-    BareCalls, CallsInReasoning, Continuation, Delta, DeltaKind, Dialects, Leniency, MalformedArguments, Message, Part,
-    ReasoningFormat, Request, Tool, ToolCall, ToolChoice, UnknownTools,
+    BareCalls, CallsInReasoning, Continuation, Delta, DeltaKind, Dialects, GrammarStyle, Leniency, MalformedArguments,
+    Message, Part, ReasoningFormat, Request, Tool, ToolCall, ToolChoice, UnknownTools,
 };
 use crate::error::{Error, Result};
 
@@ -107,7 +106,8 @@ impl Request {
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), and our
     /// options `reasoning_format`, `malformed_arguments`, `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`,
-    /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content` and `now`.
+    /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true),
+    /// `continue_final_message`, `chat_template_kwargs`, `force_pure_content` and `now`.
     /// Null counts as missing, unknown fields are ignored.
     ///
     /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.

@@ -107,7 +107,7 @@ impl<'a> Lowering<'_, 'a> {
         let after = Rule::sequence([comma(), rest.clone()]).group().repeat(0, None);
         let one = |first: bool| {
             let lead = if first { Rule::Empty } else { comma() };
-            Rule::sequence([lead, before.clone(), found.clone()].into_iter().filter(|part| *part != Rule::Empty))
+            Rule::joined([lead, before.clone(), found.clone()])
         };
         let items = (0..least).map(|number| one(number == 0)).chain([after]);
         let items = Rule::Sequence(items.collect());
@@ -151,10 +151,8 @@ impl<'a> Lowering<'_, 'a> {
             None => Rule::Empty,
         };
         for (index, item) in first.iter().enumerate().rev() {
-            let lead = if index > 0 { vec![comma()] } else { Vec::new() };
-            let parts =
-                lead.into_iter().chain([item.clone()]).chain([behind].into_iter().filter(|rule| *rule != Rule::Empty));
-            behind = Rule::Sequence(parts.collect());
+            let lead = if index > 0 { comma() } else { Rule::Empty };
+            behind = Rule::joined([lead, item.clone(), behind]);
             if index as u64 >= min {
                 behind = behind.group().optional();
             }
@@ -168,8 +166,7 @@ impl<'a> Lowering<'_, 'a> {
 }
 
 fn bracketed(inside: Rule) -> Rule {
-    let parts = [Rule::literal("["), space(), inside, space(), Rule::literal("]")];
-    Rule::sequence(parts.into_iter().filter(|part| *part != Rule::Empty))
+    Rule::joined([Rule::literal("["), space(), inside, space(), Rule::literal("]")])
 }
 
 /// The same with commas between.
@@ -179,6 +176,6 @@ pub(super) fn listed(item: Rule, min: u64, max: Option<u64>) -> Rule {
     }
     let more = Rule::sequence([comma(), item.clone()]).group();
     let more = more.repeat_or_nothing(min.saturating_sub(1), max.map(|max| max - 1));
-    let items = Rule::sequence([item, more].into_iter().filter(|part| *part != Rule::Empty));
+    let items = Rule::joined([item, more]);
     if min == 0 { items.group().optional() } else { items }
 }

@@ -10,9 +10,8 @@ use super::{Lowering, Undeclared, types};
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::rule::Rule;
+use crate::limits;
 
-/// How many combinations of branches one place may have.
-const COMBINATIONS: usize = 256;
 /// How many branches are compared with each other.
 const COMPARED: usize = 64;
 
@@ -23,7 +22,7 @@ impl<'a> Lowering<'_, 'a> {
         let mut kept = Vec::new();
         for choice in std::mem::take(&mut all.choices) {
             combinations = combinations.saturating_mul(choice.branches.len());
-            if combinations <= COMBINATIONS || kept.is_empty() {
+            if combinations <= limits::SCHEMA_COMBINATIONS || kept.is_empty() {
                 kept.push(choice);
             } else {
                 let message = "too many combinations of alternatives for a grammar; not followed".to_owned();

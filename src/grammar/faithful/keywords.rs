@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::all::All;
+use super::places::Fields;
 use super::{Lowering, types, values};
 use crate::grammar::builder::FidelityKind;
 
@@ -35,8 +36,21 @@ fn speaks_of(key: &str) -> u8 {
     }
 }
 
-/// What is inside of a string.
-const CONTENTS: &[&str] = &["contentEncoding", "contentMediaType", "contentSchema"];
+/// Keywords that have no rules.
+const UNFOLLOWED: &[&str] = &[
+    "unevaluatedItems",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "unevaluatedProperties",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "if",
+    "$dynamicRef",
+    "$recursiveRef",
+];
+/// Keywords that are for people.
 const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
 
 impl<'a> Lowering<'_, 'a> {
@@ -44,17 +58,8 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn left_out(&mut self, all: &All<'a>, types: u8) {
         let parts: Vec<_> = all.fields().collect();
         for (part, fields) in parts {
-            let of_arrays: &[&str] = if types & types::ARRAY != 0 { &["unevaluatedItems"] } else { &[] };
-            let of_objects: &[&str] = if types & types::OBJECT != 0 {
-                &["dependencies", "dependentRequired", "dependentSchemas", "unevaluatedProperties"]
-            } else {
-                &[]
-            };
-            let of_strings = if types & types::STRING != 0 { CONTENTS } else { &[] };
-            for key in
-                of_arrays.iter().chain(of_objects).chain(of_strings).chain(&["if", "$dynamicRef", "$recursiveRef"])
-            {
-                if fields.get(*key).is_some_and(|value| !is_free(value)) {
+            for key in UNFOLLOWED {
+                if types & speaks_of(key) != 0 && fields.get(*key).is_some_and(|value| !is_free(value)) {
                     self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
                 }
             }
@@ -69,12 +74,11 @@ impl<'a> Lowering<'_, 'a> {
     /// Whether all that `not` excludes is left out.
     fn is_followed(&self, not: &Value, types: u8) -> bool {
         let Some(fields) = not.as_object() else { return true };
-        let only = |keys: &[&str]| {
-            fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()))
-        };
-        only(&["type"]) && excluded_types(not) != 0
+        excluded_types(not) != 0
             || types & !types::OBJECT == 0 && forbidden(not).is_some()
-            || only(&["enum", "const", "type"]) && types & !types::STRING == 0 && values::excluded(not).is_some()
+            || says_only(fields, &["enum", "const", "type"])
+                && types & !types::STRING == 0
+                && values::excluded(not).is_some()
     }
 }
 
@@ -82,17 +86,16 @@ impl<'a> Lowering<'_, 'a> {
 pub(super) fn excluded_types(not: &Value) -> u8 {
     match not {
         Value::Bool(true) => types::ALL,
-        Value::Object(fields) if fields.is_empty() => types::ALL,
-        Value::Object(fields) if fields.keys().all(|key| key == "type" || ANNOTATIONS.contains(&key.as_str())) => {
-            let of = |name: &Value| name.as_str().and_then(types::named);
-            match fields.get("type") {
-                Some(Value::Array(names)) => names.iter().filter_map(of).fold(0, |all, one| all | one),
-                Some(name) => of(name).unwrap_or(0),
-                None => types::ALL,
-            }
+        Value::Object(fields) if says_only(fields, &["type"]) => {
+            fields.get("type").map_or(types::ALL, |given| types::of(given).unwrap_or(0))
         }
         _ => 0,
     }
+}
+
+/// Whether a schema has none but these keywords, and what is for people.
+fn says_only(fields: &Fields, keys: &[&str]) -> bool {
+    fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()))
 }
 
 /// The property that a `not` takes away, saying nothing else.

@@ -26,7 +26,7 @@ use self::all::{All, Key};
 use self::keywords::{excluded_types, spoken_of};
 use self::places::{Part, Place, Places};
 use super::builder::{Builder, Fidelity, FidelityKind, clean};
-use super::primitive::{self, blank as space, comma};
+use super::primitive::{self, blank as space, comma, no_character};
 use super::regular::Dfa;
 use super::resolve::refused;
 use super::rule::Rule;
@@ -72,6 +72,8 @@ pub(super) fn add(
 
 /// The types that values have, as bits. Numbers are two types: with a fraction and without.
 mod types {
+    use serde_json::Value;
+
     pub const NULL: u8 = 1;
     pub const BOOLEAN: u8 = 2;
     pub const INTEGER: u8 = 4;
@@ -82,7 +84,18 @@ mod types {
     pub const OBJECT: u8 = 64;
     pub const ALL: u8 = 127;
 
-    pub fn named(name: &str) -> Option<u8> {
+    /// The types that the keyword `type` names; `None`: it names none.
+    pub fn of(given: &Value) -> Option<u8> {
+        match given {
+            Value::Array(names) => {
+                Some(names.iter().filter_map(Value::as_str).filter_map(named).fold(0, |all, one| all | one))
+            }
+            Value::Null => Some(ALL),
+            name => name.as_str().and_then(named),
+        }
+    }
+
+    fn named(name: &str) -> Option<u8> {
         Some(match name {
             "null" => NULL,
             "boolean" => BOOLEAN,
@@ -132,7 +145,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         let Some(rule) = self.rule(all, &rule_name)? else { return Err(refused("#", "nothing fits")) };
         while let Some((all, name)) = self.queue.pop_front() {
-            let body = self.body(all, &name)?.unwrap_or_else(nothing);
+            let body = self.body(all, &name)?.unwrap_or_else(no_character);
             self.builder.fill(&name, body);
         }
         Ok(match rule {
@@ -145,7 +158,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Takes so many steps.
     fn spend(&mut self, steps: usize) -> Result<()> {
         self.steps = self.steps.saturating_add(steps);
-        if self.steps > STEPS || self.builder.bytes() > limits::GRAMMAR_BYTES || self.places.is_full() {
+        if self.steps > limits::SCHEMA_STEPS || self.builder.bytes() > limits::GRAMMAR_BYTES || self.places.is_full() {
             return Err(Error::new(ErrorKind::Limit, "the grammar of a JSON schema is too large"));
         }
         if let Some(deep) = self.places.too_deep {
@@ -211,17 +224,9 @@ impl<'a> Lowering<'_, 'a> {
         let mut allowed = types::ALL;
         for (part, fields) in all.fields() {
             let Some(given) = fields.get("type") else { continue };
-            let of = |name: &Value| name.as_str().and_then(types::named);
-            let mut own = match given {
-                Value::Array(names) => names.iter().filter_map(of).fold(0, |all, one| all | one),
-                Value::Null => types::ALL,
-                name => match of(name) {
-                    Some(own) => own,
-                    None => {
-                        let message = format!("type must be the name of a type, or an array of names, not {name}");
-                        return Err(refused(&self.places.pointer(part.place), &message));
-                    }
-                },
+            let Some(mut own) = types::of(given) else {
+                let message = format!("type must be the name of a type, or an array of names, not {given}");
+                return Err(refused(&self.places.pointer(part.place), &message));
             };
             if fields.get("nullable") == Some(&Value::Bool(true)) {
                 own |= types::NULL;
@@ -319,33 +324,20 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Bytes of a rule's name.
-const NAME: usize = 160;
-/// Steps that one schema may take: places times keywords that speak of them.
-const STEPS: usize = 4_000_000;
-/// States of an automaton that becomes rules.
-const AUTOMATON: usize = 2_000;
-
-const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 /// A size that a keyword gives, the largest or smallest of several.
 fn counted<'a>(all: &All<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> Option<u64> {
     let count = |value: &Value| value.as_u64().or_else(|| value.as_f64().map(|number| number as u64));
     all.values(key).filter_map(|(_, value)| count(value)).reduce(pick)
 }
 
-/// What no text fits.
-fn nothing() -> Rule {
-    Rule::class("[^\\x00-\\U0010FFFF]")
-}
-
 /// A name below another.
 fn below(name: &str, part: &str) -> SmolStr {
     let mut below = if name == "root" { clean(&part.into()) } else { clean(&format_smolstr!("{name}-{part}")) };
     // Long names would cost more than the rules, and short ones must differ.
-    if below.len() > NAME {
+    if below.len() > limits::RULE_NAME_BYTES {
         let mut hasher = DefaultHasher::new();
         below.hash(&mut hasher);
-        below = format_smolstr!("{}-{:016x}", &below[..NAME / 2], hasher.finish());
+        below = format_smolstr!("{}-{:016x}", &below[..limits::RULE_NAME_BYTES / 2], hasher.finish());
     }
     if below.is_empty() || primitive::is_reserved(&below, GrammarStyle::Faithful) {
         format_smolstr!("{below}-")

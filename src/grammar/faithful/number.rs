@@ -3,10 +3,13 @@
 use serde_json::{Number, Value};
 
 use super::all::All;
-use super::{AUTOMATON, Lowering, NUMBERS, types};
+use super::{Lowering, types};
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::regular::{self, Chars, Dfa, Machine, Spelling};
 use crate::grammar::rule::Rule;
+use crate::limits;
+
+const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule of numbers; `None`: nothing fits.
@@ -36,13 +39,13 @@ impl<'a> Lowering<'_, 'a> {
             let shared = if range.whole { "integer" } else { "number" };
             return Some(Rule::Reference(self.builder.share(shared)));
         }
-        let mut dfa = range.automaton(AUTOMATON);
+        let mut dfa = range.automaton(limits::AUTOMATON_STATES);
         if dfa.is_none() && !range.multiple_of.is_empty() {
             range.multiple_of.clear();
             for (part, _) in all.values("multipleOf") {
                 self.note(part.place, "multipleOf", FidelityKind::Widened, "not followed by the grammar".to_owned());
             }
-            dfa = range.automaton(AUTOMATON);
+            dfa = range.automaton(limits::AUTOMATON_STATES);
         }
         let exponents = range.has_exponent() || range.whole;
         if let (false, Some((part, _))) =

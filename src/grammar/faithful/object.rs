@@ -10,7 +10,7 @@ use super::all::All;
 use super::array::listed;
 use super::keywords::forbidden;
 use super::places::Part;
-use super::{AUTOMATON, Lowering, Undeclared, below, comma, counted, space};
+use super::{Lowering, Undeclared, below, comma, counted, space};
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::primitive::quoted;
@@ -18,9 +18,7 @@ use crate::grammar::regular::{self, Dfa, Pattern, Spelling};
 use crate::grammar::rule::Rule;
 use crate::grammar::valid;
 use crate::json_string::quoted as as_json;
-
-/// States of a count of properties that become rules.
-const COUNTED: u64 = 2_000;
+use crate::limits;
 
 /// So many patterns of names are told from each other.
 const PATTERNS: usize = 8;
@@ -106,10 +104,9 @@ impl<'a> Lowering<'_, 'a> {
             },
             (false, others, None) => self.members(&properties, others, min > 0, name),
         };
-        let parts = [Rule::literal("{"), space(), inside, space(), Rule::literal("}")];
-        let empty = parts[2] == Rule::Empty;
-        let parts = parts.into_iter().enumerate().filter(|(i, _)| !(empty && (2..=3).contains(i)));
-        Ok(Some(Rule::Sequence(parts.map(|(_, part)| part).collect())))
+        let end = Rule::literal("}");
+        let inside = if inside == Rule::Empty { end } else { Rule::sequence([inside, space(), end]) };
+        Ok(Some(Rule::joined([Rule::literal("{"), space(), inside])))
     }
 
     /// Whether properties that nobody speaks of are left out though the schema does not say so.
@@ -167,7 +164,8 @@ impl<'a> Lowering<'_, 'a> {
         if let Some(known) = self.patterns.get(source) {
             return known.clone();
         }
-        let dfa = Pattern::parse(source).ok().and_then(|pattern| regular::automaton(&pattern, AUTOMATON));
+        let dfa =
+            Pattern::parse(source).ok().and_then(|pattern| regular::automaton(&pattern, limits::AUTOMATON_STATES));
         let dfa = dfa.map(|dfa| Rc::new(if dfa.states.len() <= MINIMISED { dfa.minimal() } else { dfa }));
         if dfa.is_none() {
             let message = format!("the pattern {source:?} is not supported; any name is taken to match");
@@ -209,7 +207,7 @@ impl<'a> Lowering<'_, 'a> {
             if let Some(own) = self.names(&schemas)? {
                 allowed = match allowed {
                     None => Some(own),
-                    Some(known) => known.and(&own, AUTOMATON).or(Some(known)),
+                    Some(known) => known.and(&own, limits::AUTOMATON_STATES).or(Some(known)),
                 };
             }
             if !schemas.choices.is_empty() {
@@ -247,7 +245,7 @@ impl<'a> Lowering<'_, 'a> {
                 }
                 language = match language {
                     None => Some(own),
-                    Some(known) => known.and(&own, AUTOMATON).or(Some(known)),
+                    Some(known) => known.and(&own, limits::AUTOMATON_STATES).or(Some(known)),
                 };
             }
             if language.as_ref().is_some_and(Dfa::accepts_nothing) {
@@ -286,7 +284,7 @@ impl<'a> Lowering<'_, 'a> {
             let others = Dfa::of_texts(taken).complement();
             language = match language {
                 None => Some(others),
-                Some(known) => known.and(&others, 4 * AUTOMATON).or(Some(known)),
+                Some(known) => known.and(&others, 4 * limits::AUTOMATON_STATES).or(Some(known)),
             };
         }
         let Some(dfa) = language else { return Some(Rule::Reference(self.builder.share("string"))) };
@@ -316,7 +314,7 @@ impl<'a> Lowering<'_, 'a> {
             return None;
         }
         let states = (declared.len() as u64 + 1).saturating_mul(max.unwrap_or(min) + 1);
-        if states <= COUNTED {
+        if states <= limits::AUTOMATON_STATES as u64 {
             return Some((min, max));
         }
         for key in ["minProperties", "maxProperties"] {
@@ -337,23 +335,23 @@ impl<'a> Lowering<'_, 'a> {
         let behind_any = others.clone().map(|other| Rule::sequence([comma(), other]).group().repeat(0, None));
         let between = if declared.len() <= BETWEEN { behind_any.clone() } else { None };
         let more = |one: &Declared| {
-            let next = sequence(between.iter().cloned().chain([comma(), one.pair.clone()]).collect());
+            let next = Rule::joined(between.iter().cloned().chain([comma(), one.pair.clone()]));
             if one.required { next } else { next.group().optional() }
         };
         let tail = declared[last_head + 1..].iter().map(more).chain(behind_any);
-        let mut behind = sequence(tail.collect());
+        let mut behind = Rule::joined(tail);
         let mut heads = Vec::new();
         for (index, one) in declared[..=last_head].iter().enumerate().rev() {
             // What stands behind this one, whatever stood before.
             if index < last_head || index > 0 && behind != Rule::Empty && !matches!(behind, Rule::Reference(_)) {
                 behind = Rule::Reference(self.builder.add(&below(name, &format!("rest-{}", index + 1)), behind));
             }
-            heads.push(sequence(vec![one.pair.clone(), behind.clone()]));
-            behind = sequence(vec![more(one), behind]);
+            heads.push(Rule::joined([one.pair.clone(), behind.clone()]));
+            behind = Rule::joined([more(one), behind]);
         }
         heads.reverse();
         let heads = if heads.len() == 1 { heads.swap_remove(0) } else { Rule::Choice(heads).group() };
-        let mut head = sequence(before.into_iter().chain([heads]).collect());
+        let mut head = Rule::joined(before.into_iter().chain([heads]));
         if first.is_none()
             && let Some(others) = others
         {
@@ -396,7 +394,7 @@ impl<'a> Lowering<'_, 'a> {
             let mut before = Vec::new();
             for count in 0..=most {
                 let with = if max == Some(count) { None } else { behind[step(count) as usize].clone() };
-                let with = with.map(|rest| sequence(vec![comma_before(count, one.pair.clone()), rest]));
+                let with = with.map(|rest| Rule::joined([comma_before(count, one.pair.clone()), rest]));
                 let without = if one.required { None } else { behind[count as usize].clone() };
                 let rule = match (with, without) {
                     (Some(with), Some(Rule::Empty)) => Some(with.group().optional()),
@@ -433,13 +431,4 @@ fn strings(names: &Value) -> impl Iterator<Item = &str> {
 fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = HashSet::new();
     names.filter(|name| seen.insert(*name)).collect()
-}
-
-fn sequence(parts: Vec<Rule>) -> Rule {
-    let mut parts: Vec<Rule> = parts.into_iter().filter(|part| *part != Rule::Empty).collect();
-    match parts.len() {
-        0 => Rule::Empty,
-        1 => parts.swap_remove(0),
-        _ => Rule::Sequence(parts),
-    }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::lexer;
 use super::linear;
 use super::node::{Node, Tree};
-use super::portable::{bounds, escaped, free, names};
+use super::portable::{bounds, class, escaped, free, names};
 use super::set::Set;
 use super::tokens::{Cut, Facts, Part, Splits, cut};
 
@@ -148,7 +148,7 @@ impl<'a> Printer<'a> {
             Part::Rule(rule) => self.out.push_str(&self.rules[rule]),
             Part::Choice(branches) if branches.is_empty() => {
                 self.out.push('/');
-                class(&Set::none(), &mut self.out);
+                class(&Set::none(), member, &mut self.out);
                 self.out.push('/');
             }
             Part::Choice(_) | Part::Sequence(_) => self.in_group(part, depth),
@@ -178,13 +178,13 @@ impl<'a> Printer<'a> {
     fn regex(&self, node: &Node, out: &mut String) {
         match node {
             Node::Text(text) => text.chars().for_each(|c| member(c, out)),
-            Node::Class(set) => class(set, out),
+            Node::Class(set) => class(set, member, out),
             Node::Rule(rule) => self.group(&self.facts.tree.rules[*rule], out),
             Node::Sequence(parts) => parts.iter().for_each(|part| match part {
                 Node::Choice(_) => self.group(part, out),
                 other => self.regex(other, out),
             }),
-            Node::Choice(branches) if branches.is_empty() => class(&Set::none(), out),
+            Node::Choice(branches) if branches.is_empty() => class(&Set::none(), member, out),
             Node::Choice(branches) => {
                 for (i, branch) in branches.iter().enumerate() {
                     if i > 0 {
@@ -195,7 +195,7 @@ impl<'a> Printer<'a> {
             }
             Node::Repeat(part, min, max) => {
                 match &**part {
-                    Node::Class(set) => class(set, out),
+                    Node::Class(set) => class(set, member, out),
                     Node::Text(text) if text.chars().count() == 1 => self.regex(part, out),
                     other => self.group(other, out),
                 }
@@ -221,22 +221,6 @@ fn member(c: char, out: &mut String) {
         c if c.is_alphanumeric() => out.push(c),
         c => escaped(c, out),
     }
-}
-
-fn class(set: &Set, out: &mut String) {
-    let (negated, mut ranges) = set.spelled();
-    if set.is_empty() {
-        ranges = vec![('\0', '\u{10FFFF}')];
-    }
-    out.push_str(if negated || set.is_empty() { "[^" } else { "[" });
-    for (low, high) in ranges {
-        member(low, out);
-        if high != low {
-            out.push('-');
-            member(high, out);
-        }
-    }
-    out.push(']');
 }
 
 /// A text between quotes, as JSON has it. Readers take a text with `::=` in it for GBNF.

@@ -98,9 +98,9 @@ fn sequence(node: &Node, names: &HashMap<usize, String>, out: &mut String) {
 fn item(node: &Node, names: &HashMap<usize, String>, out: &mut String) {
     match node {
         Node::Text(text) => literal(text, out),
-        Node::Class(set) => class(set, out),
+        Node::Class(set) => class(set, member, out),
         Node::Rule(rule) => out.push_str(&names[rule]),
-        Node::Choice(branches) if branches.is_empty() => class(&Set::none(), out),
+        Node::Choice(branches) if branches.is_empty() => class(&Set::none(), member, out),
         Node::Choice(_) | Node::Sequence(_) => {
             out.push('(');
             branches(node, names, out);
@@ -147,7 +147,8 @@ fn literal(text: &str, out: &mut String) {
     out.push('"');
 }
 
-fn class(set: &Set, out: &mut String) {
+/// A class whose characters `member` writes.
+pub(super) fn class(set: &Set, member: fn(char, &mut String), out: &mut String) {
     let (negated, mut ranges) = set.spelled();
     if set.is_empty() {
         ranges = vec![('\0', '\u{10FFFF}')];

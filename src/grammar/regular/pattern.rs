@@ -44,7 +44,7 @@ type Parsed<T> = Result<T, Unusable>;
 
 impl Pattern {
     pub fn parse(source: &str) -> Parsed<Pattern> {
-        if source.len() > limits::PATTERN_BYTES {
+        if source.len() > limits::PATTERN_SOURCE_BYTES {
             return Err(Unsupported("it is too long"));
         }
         let mut parser = Parser { rest: source.chars().peekable(), depth: 0, ahead: Vec::new(), at_start: true };

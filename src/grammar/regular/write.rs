@@ -140,14 +140,6 @@ fn push(parts: &mut Vec<Rule>, part: Rule) {
     }
 }
 
-fn sequence(mut parts: Vec<Rule>) -> Rule {
-    match parts.len() {
-        0 => Rule::Empty,
-        1 => parts.swap_remove(0),
-        _ => Rule::Sequence(parts),
-    }
-}
-
 /// A rule that may be repeated, or stand in a sequence.
 fn item(rule: Rule) -> Rule {
     match rule {
@@ -175,7 +167,7 @@ pub(in crate::grammar) fn of_pattern(builder: &mut Builder, pattern: &Pattern, s
         if !ends {
             parts.push(any(builder));
         }
-        branches.push(sequence(parts));
+        branches.push(Rule::joined(parts));
     }
     Some(choice(branches))
 }
@@ -229,7 +221,7 @@ fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<
             for part in parts {
                 push(&mut rules, expression(builder, part, spelling)?);
             }
-            sequence(rules)
+            Rule::joined(rules)
         }
         Expr::Choice(branches) => {
             let branches: Option<Vec<Rule>> =
@@ -326,7 +318,7 @@ impl Writer<'_> {
                 let inside = self.is_inline(to) && (depth < NESTED || self.is_simple(to));
                 let rest = if inside { self.state(to, depth + 1) } else { self.reference(to) };
                 push(&mut branch, rest);
-                branches.push(sequence(branch));
+                branches.push(Rule::joined(branch));
             }
             if accepts {
                 branches.push(Rule::Empty);
@@ -336,7 +328,7 @@ impl Writer<'_> {
             }
             break;
         }
-        sequence(parts)
+        Rule::joined(parts)
     }
 
     fn is_inline(&self, at: u32) -> bool {
