@@ -116,6 +116,21 @@ fn references() {
 }
 
 #[test]
+fn what_is_no_schema_is_refused() {
+    for (schema, place) in [
+        (json!({"properties": {"a": 5}}), "#/properties/a"),
+        (json!({"items": "x"}), "#/items"),
+        (json!({"prefixItems": [{}, 1]}), "#/prefixItems/1"),
+        (json!({"type": "object", "allOf": [{}, null]}), "#/allOf/1"),
+        (json!({"anyOf": [{"type": "null"}, []]}), "#/anyOf/1"),
+        (json!({"$defs": {"a": 1}, "items": {"$ref": "#/$defs/a"}}), "#/$defs/a"),
+    ] {
+        let error = from_json_schema(&schema).expect_err(place);
+        assert!(error.message().contains(&format!("at {place}: a schema must be an object")), "{error}");
+    }
+}
+
+#[test]
 fn arrays() {
     let tuple =
         json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": {"type": "null"}});

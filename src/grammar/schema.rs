@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::graph::Format;
 use super::pointer::target;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
 /// The keywords of a schema.
@@ -19,6 +18,11 @@ type Fields = Map<String, Value>;
 /// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
 pub fn from_text(text: &str) -> Result<Value> {
     serde_json::from_str(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
+}
+
+/// An error about the schema at `pointer`.
+pub(super) fn refused(pointer: &str, message: &str) -> Error {
+    Error::new(ErrorKind::Schema, format!("JSON schema error at {pointer}: {message}"))
 }
 
 /// The parameters of a tool as a schema: a tool without any, or with an empty `{}`, takes no arguments.
@@ -191,6 +195,28 @@ pub(super) fn says_object(fields: &Fields) -> bool {
 pub(super) fn says_string(fields: &Fields) -> bool {
     ["pattern", "minLength", "maxLength"].iter().any(|key| fields.contains_key(*key))
         || fields.get("format").and_then(Value::as_str).and_then(Format::named).is_some()
+}
+
+/// The formats that llama.cpp has rules for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Uuid,
+    Date,
+    Time,
+    DateTime,
+}
+
+impl Format {
+    /// The format of that name, if it has a rule.
+    pub fn named(name: &str) -> Option<Format> {
+        match name {
+            "date" => Some(Format::Date),
+            "time" => Some(Format::Time),
+            "date-time" => Some(Format::DateTime),
+            "uuid" | "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => Some(Format::Uuid),
+            _ => None,
+        }
+    }
 }
 
 /// Whether a schema allows any value.

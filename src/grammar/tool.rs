@@ -1,17 +1,13 @@
 //! Schemas into a builder: of a whole response, of a tool's parameters, of one argument.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::builder::{Builder, Fidelity, FidelityKind, clean};
+use super::builder::{Builder, Fidelity, FidelityKind};
 use super::faithful::{self, Undeclared};
-use super::lower::Lowering;
 use super::rule::Rule;
-use super::{primitive, resolve, schema};
+use super::{llama, primitive, schema};
 use crate::error::Result;
-use crate::limits;
 use crate::message::GrammarStyle;
 
 impl Builder {
@@ -30,14 +26,15 @@ impl Builder {
         undeclared: Undeclared,
     ) -> Result<SmolStr> {
         let mark = self.mark();
+        // The top is the rule `root`.
+        let name = if name == "root" { "" } else { name };
         let added = match self.style {
-            GrammarStyle::Faithful => self.try_faithful(name, schema, root, undeclared),
-            GrammarStyle::LlamaCpp => self.try_schema(name, schema, root),
+            GrammarStyle::Faithful => faithful::add(self, name, schema, root, undeclared),
+            GrammarStyle::LlamaCpp => llama::add(self, name, schema, root),
         };
-        if added.is_err() {
-            self.undo(mark);
-        }
-        added
+        let (added, notes) = added.inspect_err(|_| self.undo(mark))?;
+        notes.into_iter().for_each(|note| self.note(note));
+        Ok(added)
     }
 
     /// Adds the rules of a tool's parameters. A tool may have none, or `null`, a boolean or `{}` in their place: it takes no
@@ -88,60 +85,5 @@ impl Builder {
 
     fn refuse(&mut self, name: &str, message: String) {
         self.note(Fidelity { schema: name.to_owned(), pointer: "#".to_owned(), kind: FidelityKind::Refused, message });
-    }
-
-    fn try_faithful(&mut self, name: &str, schema: &Value, root: &Value, undeclared: Undeclared) -> Result<SmolStr> {
-        let name = if name == "root" { "" } else { name };
-        let (added, notes) = faithful::add(self, name, schema, root, undeclared)?;
-        notes.into_iter().for_each(|note| self.note(note));
-        Ok(added)
-    }
-
-    fn try_schema(&mut self, name: &str, schema: &Value, root: &Value) -> Result<SmolStr> {
-        let name = if name == "root" { "" } else { name };
-        let (graph, first) = resolve::resolve(schema, root)?;
-        let document = if graph.targets.is_empty() { 0 } else { self.document(root) };
-        let mut lowering = Lowering::new(self, &graph, name, document);
-        // The names of all rules below begin with it: it is cleaned once for them.
-        let added = lowering.all(first, &clean(&name.into()))?;
-        let notes = lowering.notes;
-        for note in notes {
-            self.note(note);
-        }
-        Ok(added)
-    }
-
-    /// Tells documents apart: references with equal pointers lead to different schemas in different ones.
-    fn document(&mut self, root: &Value) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        if fingerprint(root, 0, &mut hasher).is_none() {
-            self.strange += 1;
-            self.strange.hash(&mut hasher);
-        }
-        hasher.finish()
-    }
-}
-
-/// `None` where the value is nested too deeply. The order of fields counts: it is the order of properties.
-fn fingerprint(value: &Value, depth: usize, hasher: &mut impl Hasher) -> Option<()> {
-    if depth > limits::JSON_DEPTH {
-        return None;
-    }
-    match value {
-        Value::Array(items) => {
-            (0_u8, items.len()).hash(hasher);
-            items.iter().try_for_each(|item| fingerprint(item, depth + 1, hasher))
-        }
-        Value::Object(fields) => {
-            (1_u8, fields.len()).hash(hasher);
-            fields.iter().try_for_each(|(name, field)| {
-                name.hash(hasher);
-                fingerprint(field, depth + 1, hasher)
-            })
-        }
-        scalar => {
-            (2_u8, scalar).hash(hasher);
-            Some(())
-        }
     }
 }

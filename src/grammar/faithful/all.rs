@@ -15,8 +15,8 @@ pub(super) struct All<'a> {
     pub choices: Vec<Choice<'a>>,
     /// Nothing fits.
     pub never: bool,
-    /// References that lead nowhere in the document.
-    pub lost: Vec<Part<'a>>,
+    /// What is no schema, and references that lead nowhere in the document.
+    pub unusable: Vec<Part<'a>>,
 }
 
 /// An `anyOf` or `oneOf`.
@@ -83,8 +83,11 @@ impl<'a> All<'a> {
                     self.never = true;
                     continue;
                 }
-                // `true`; whoever checks schemas has refused anything else.
-                _ => continue,
+                Value::Bool(true) => continue,
+                _ => {
+                    self.unusable.push(part);
+                    continue;
+                }
             };
             if !seen.insert(std::ptr::from_ref(part.schema)) {
                 continue;
@@ -102,7 +105,7 @@ impl<'a> All<'a> {
                     }
                     ("$ref", Value::String(reference)) => match places.target(part, reference) {
                         Some(target) => steps.push(Step::Visit(target)),
-                        None => self.lost.push(part),
+                        None => self.unusable.push(part),
                     },
                     ("allOf", Value::Array(branches)) if !is_lone => {
                         let branches = branches.iter().enumerate();

@@ -28,8 +28,8 @@ use self::places::{Part, Place, Places};
 use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::primitive::{self, blank as space, comma, no_character};
 use super::regular::Dfa;
-use super::resolve::refused;
 use super::rule::Rule;
+use super::schema::refused;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::message::GrammarStyle;
@@ -44,7 +44,8 @@ pub enum Undeclared {
     LeftOut,
 }
 
-/// Adds the rules of `schema` and returns the one to refer to. References lead into `root`.
+/// Adds the rules of `schema` and returns the one to refer to (`name` `""`: the top), and what is to be reported. References
+/// lead into `root`.
 pub(super) fn add(
     builder: &mut Builder,
     name: &str,
@@ -138,7 +139,7 @@ impl<'a> Lowering<'_, 'a> {
             name if primitive::is_reserved(&clean(&name.into()), GrammarStyle::Faithful) => format_smolstr!("{name}-"),
             name => name.into(),
         };
-        let is_plain = name.is_empty() && !all.never && all.lost.is_empty();
+        let is_plain = name.is_empty() && !all.never && all.unusable.is_empty();
         if let (true, Some(Some(shared))) = (is_plain, self.shared(&all)?) {
             let body = self.builder.unshared(shared);
             return Ok(self.builder.add(&rule_name, body));
@@ -170,7 +171,8 @@ impl<'a> Lowering<'_, 'a> {
 
     /// The rule of schemas that must hold together, to stand inside others; `None`: nothing fits. `name` is for a rule of its own.
     fn rule(&mut self, mut all: All<'a>, name: &str) -> Result<Option<Rule>> {
-        for part in std::mem::take(&mut all.lost) {
+        for part in std::mem::take(&mut all.unusable) {
+            self.check(part)?;
             let reference = part.schema.get("$ref").and_then(Value::as_str).unwrap_or_default();
             if reference.starts_with('#') {
                 let message = format!("$ref {reference:?} leads nowhere");

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::grammar::pointer;
+use crate::grammar::uri::joined;
 use crate::limits;
 
 /// The keywords of a schema.
@@ -226,48 +227,4 @@ impl<'a> Places<'a> {
 /// What a schema calls itself.
 fn identifier(schema: &Value) -> Option<&str> {
     schema.get("$id").or_else(|| schema.get("id")).and_then(Value::as_str)
-}
-
-/// A relative reference as seen from `base`.
-fn joined(base: &str, reference: &str) -> String {
-    let has_scheme = |text: &str| {
-        let scheme = text.split_once(':').map(|(scheme, _)| scheme);
-        scheme.is_some_and(|scheme| !scheme.is_empty() && !scheme.contains(['/', '?', '#']))
-    };
-    if reference.is_empty() {
-        return base.to_owned();
-    }
-    if has_scheme(reference) || base.is_empty() {
-        return reference.to_owned();
-    }
-    let authority =
-        base.find("://").map_or(0, |at| base[at + 3..].find('/').map_or(base.len(), |slash| at + 3 + slash));
-    if let Some(path) = reference.strip_prefix('/') {
-        return format!("{}/{path}", &base[..authority]);
-    }
-    match base[authority..].rfind('/') {
-        Some(slash) => format!("{}{reference}", &base[..authority + slash + 1]),
-        None if authority == 0 => reference.to_owned(),
-        None => format!("{base}/{reference}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn references_are_joined() {
-        for (base, reference, expected) in [
-            ("http://x.y/a/b.json", "c.json", "http://x.y/a/c.json"),
-            ("http://x.y/a/b.json", "/c", "http://x.y/c"),
-            ("http://x.y", "c", "http://x.y/c"),
-            ("http://x.y/a", "urn:z", "urn:z"),
-            ("", "c", "c"),
-            ("b.json", "c.json", "c.json"),
-            ("b.json", "", "b.json"),
-        ] {
-            assert_eq!(joined(base, reference), expected);
-        }
-    }
 }

@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::primitive::quoted;
 use crate::grammar::regular::{self, Dfa, Expr, Pattern, Spelling, Unusable};
-use crate::grammar::resolve::refused;
 use crate::grammar::rule::Rule;
+use crate::grammar::schema::refused;
 use crate::limits;
 
 /// What a string must be.

@@ -18,7 +18,6 @@ mod resource;
 mod run;
 mod scalar;
 mod unevaluated;
-mod uri;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -11,8 +11,8 @@ use std::ptr;
 use serde_json::Value;
 
 use super::draft::{Draft, Keywords};
-use super::uri::joined;
 use crate::grammar::pointer;
+use crate::grammar::uri::joined;
 
 /// The steps that a check may still take.
 pub(super) struct Steps(pub(super) usize);

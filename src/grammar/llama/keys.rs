@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rule::{Pad, Rule};
+use crate::grammar::rule::{Pad, Rule};
 use crate::limits;
 
 /// A JSON string that is none of `names`, and whether all of them could be kept out. `chars` is the rule of a character.

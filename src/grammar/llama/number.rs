@@ -1,6 +1,6 @@
 //! Ranges of whole numbers as rules over their digits.
 
-use super::rule::Rule;
+use crate::grammar::rule::Rule;
 
 /// Digits that a number may have where it has no bound on that side.
 const DIGITS: u64 = 16;

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::builder::Builder;
 use super::graph::Count;
-use super::rule::{Rule, spelled};
 use crate::char_class::{self, Unreadable};
+use crate::grammar::builder::Builder;
+use crate::grammar::rule::{Rule, spelled};
 use crate::limits;
 
 /// Characters that mean something outside of classes, and that a backslash makes plain.

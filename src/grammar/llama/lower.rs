@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::builder::{Builder, Fidelity, FidelityKind, clean};
-use super::graph::{Count, Format, Graph, Node, NodeId, Text};
+use super::graph::{Count, Graph, Node, NodeId, Text};
 use super::pattern::{self, Pattern};
-use super::primitive::{self, blank as space, comma, quoted};
-use super::rule::{Pad, Rule};
-use super::{json, keys, number};
+use super::{keys, number};
 use crate::error::{Error, ErrorKind, Result};
+use crate::grammar::builder::{Builder, Fidelity, FidelityKind, clean};
+use crate::grammar::json;
+use crate::grammar::primitive::{self, blank as space, comma, quoted};
+use crate::grammar::rule::{Pad, Rule};
+use crate::grammar::schema::{Format, refused};
 use crate::json_string::quoted as as_json;
 use crate::limits;
 use crate::message::GrammarStyle;
@@ -192,7 +194,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     fn constant(&self, id: NodeId, value: &Value) -> Result<Rule> {
         match json::print(value) {
             Some(text) => Ok(Rule::literal(text)),
-            None => Err(super::resolve::refused(&self.graph.pointer(id), "a constant is nested too deeply")),
+            None => Err(refused(&self.graph.pointer(id), "a constant is nested too deeply")),
         }
     }
 
@@ -395,7 +397,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             }
             Err(pattern::Problem::Invalid(why)) => {
                 let message = format!("pattern {source:?} is no regular expression: {why}");
-                return Err(super::resolve::refused(&self.graph.pointer(id), &message));
+                return Err(refused(&self.graph.pointer(id), &message));
             }
         };
         for message in pattern.widened() {

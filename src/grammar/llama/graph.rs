@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::pointer::escaped;
+use crate::grammar::pointer::escaped;
+use crate::grammar::schema::Format;
 
 /// Index of a node in its [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,28 +43,6 @@ pub(super) struct Text<'a> {
     pub pattern: Option<&'a str>,
     pub format: Option<Format>,
     pub length: Count,
-}
-
-/// The formats that have rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
-    Uuid,
-    Date,
-    Time,
-    DateTime,
-}
-
-impl Format {
-    /// The format of that name, if it has a rule.
-    pub fn named(name: &str) -> Option<Format> {
-        match name {
-            "date" => Some(Format::Date),
-            "time" => Some(Format::Time),
-            "date-time" => Some(Format::DateTime),
-            "uuid" | "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => Some(Format::Uuid),
-            _ => None,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

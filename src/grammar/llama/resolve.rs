@@ -6,10 +6,11 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::graph::{Count, Format, Graph, Node, NodeId, Place, Property, Text};
-use super::schema::{all_of, says_object, says_string};
-use super::{keywords, pointer};
+use super::graph::{Count, Graph, Node, NodeId, Place, Property, Text};
+use super::keywords;
 use crate::error::{Error, ErrorKind, Result};
+use crate::grammar::pointer;
+use crate::grammar::schema::{Format, all_of, refused, says_object, says_string};
 use crate::limits;
 
 type Fields = Map<String, Value>;
@@ -26,11 +27,6 @@ pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value) -> Result<(Graph<'
     }
     resolver.refuse_empty_circles()?;
     Ok((resolver.graph, first))
-}
-
-/// An error about the schema at `pointer`.
-pub(super) fn refused(pointer: &str, message: &str) -> Error {
-    Error::new(ErrorKind::Schema, format!("JSON schema error at {pointer}: {message}"))
 }
 
 struct Resolver<'a> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::graph::Node;
-use super::valid;
+use crate::grammar::valid;
 use crate::limits;
 
 const OF_STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];

@@ -1,0 +1,64 @@
+//! Schemas as rules with llama.cpp's text: what it follows of a schema and how it writes that, byte for byte.
+
+mod graph;
+mod keys;
+mod keywords;
+mod lower;
+mod number;
+mod pattern;
+mod resolve;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use self::lower::Lowering;
+use super::builder::{Builder, Fidelity, clean};
+use crate::error::Result;
+use crate::limits;
+
+/// Adds the rules of `schema` and returns the one to refer to (`name` `""`: the top), and what is to be reported. References
+/// lead into `root`.
+pub(super) fn add(builder: &mut Builder, name: &str, schema: &Value, root: &Value) -> Result<(SmolStr, Vec<Fidelity>)> {
+    let (graph, first) = resolve::resolve(schema, root)?;
+    let document = if graph.targets.is_empty() { 0 } else { document(builder, root) };
+    let mut lowering = Lowering::new(builder, &graph, name, document);
+    // The names of all rules below begin with it: it is cleaned once for them.
+    let added = lowering.all(first, &clean(&name.into()))?;
+    Ok((added, lowering.notes))
+}
+
+/// Tells documents apart: references with equal pointers lead to different schemas in different ones.
+fn document(builder: &mut Builder, root: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    if fingerprint(root, 0, &mut hasher).is_none() {
+        builder.strange += 1;
+        builder.strange.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// `None` where the value is nested too deeply. The order of fields counts: it is the order of properties.
+fn fingerprint(value: &Value, depth: usize, hasher: &mut impl Hasher) -> Option<()> {
+    if depth > limits::JSON_DEPTH {
+        return None;
+    }
+    match value {
+        Value::Array(items) => {
+            (0_u8, items.len()).hash(hasher);
+            items.iter().try_for_each(|item| fingerprint(item, depth + 1, hasher))
+        }
+        Value::Object(fields) => {
+            (1_u8, fields.len()).hash(hasher);
+            fields.iter().try_for_each(|(name, field)| {
+                name.hash(hasher);
+                fingerprint(field, depth + 1, hasher)
+            })
+        }
+        scalar => {
+            (2_u8, scalar).hash(hasher);
+            Some(())
+        }
+    }
+}
