@@ -10,7 +10,7 @@ use crate::analysis::{self, Analysis, Evidence, Source};
 use crate::error::Result;
 use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, auto, family_of, learnt, prompt};
 use crate::message::{Continuation, Request};
-use crate::template::{Template, prepare};
+use crate::template::{Template, plain, prepare};
 
 /// A way to read what a template's model writes.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +70,15 @@ impl Reader {
         request: &Request,
         opening: bool,
     ) -> Result<Prompts> {
+        if let Some(given) = &request.plain {
+            let (prompt, generation_prompt) = plain(template, request, given)?;
+            let opening = generation_prompt.clone();
+            let continuation = match request.continuation {
+                Continuation::Auto => Continuation::Content,
+                continuation => continuation,
+            };
+            return Ok(Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation });
+        }
         let prepared = prepare(template, request)?;
         // What is continued stands behind the opening.
         let opening = opening || prepared.continued.is_some();

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 fn conversation(messages: Value) -> Conversation {
     Conversation {
+        plain: false,
         messages: messages.into(),
         tools: Value::Null.into(),
         enable_thinking: true,

@@ -201,6 +201,7 @@ impl Probe {
     pub(super) fn conversation(&self, caps: &Caps, tools: &Arc<Value>) -> Conversation {
         let parts = caps.wants_parts();
         Conversation {
+            plain: false,
             messages: Arc::new(self.turns.iter().map(|turn| turn.to_json(parts)).collect()),
             tools: if self.offers_tools { tools.clone() } else { Arc::default() },
             enable_thinking: self.enable_thinking,

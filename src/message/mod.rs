@@ -224,6 +224,17 @@ pub enum GrammarStyle {
     LlamaCpp,
 }
 
+/// A conversation that nobody prepares for the template: JSON as the host has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlainConversation {
+    /// An array of messages with any fields.
+    pub messages: Arc<Value>,
+    /// An array of tools of any form, or `Null`.
+    pub tools: Arc<Value>,
+    /// An array of documents, or `Null`.
+    pub documents: Arc<Value>,
+}
+
 /// A chat-completions request: what [`crate::chat`] needs to make a prompt and a parser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -255,6 +266,9 @@ pub struct Request {
     pub template_kwargs: Map<String, Value>,
     /// How schemas become rules of the grammar.
     pub grammar_style: GrammarStyle,
+    /// The conversation as the template is to see it, instead of `messages`: transformers' way to a prompt. `tools` are what the
+    /// parser knows.
+    pub plain: Option<PlainConversation>,
     /// Learn nothing, parse everything as content.
     pub force_pure_content: bool,
     /// The only clock a template sees: Unix seconds, UTC. `None`: the system's clock.

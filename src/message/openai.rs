@@ -6,13 +6,15 @@ use serde_json::{Map, Value, json};
 
 use super::{
     BareCalls, CallsInReasoning, Continuation, Delta, DeltaKind, Dialects, GrammarStyle, Leniency, MalformedArguments,
-    Message, Part, ReasoningFormat, Request, Tool, ToolCall, ToolChoice, UnknownTools,
+    Message, Part, PlainConversation, ReasoningFormat, Request, Tool, ToolCall, ToolChoice, UnknownTools,
 };
 use crate::error::{Error, Result};
 
 /// An object of the request, and the path to it for errors.
 struct Fields<'a> {
     map: &'a Map<String, Value>,
+    /// Fields that count before those of `map`.
+    over: Option<&'a Map<String, Value>>,
     path: String,
 }
 
@@ -20,7 +22,7 @@ impl<'a> Fields<'a> {
     fn new(value: &'a Value, path: impl Into<String>) -> Result<Fields<'a>> {
         let path = path.into();
         match value {
-            Value::Object(map) => Ok(Fields { map, path }),
+            Value::Object(map) => Ok(Fields { map, over: None, path }),
             other => Err(wrong(&path, "an object", other)),
         }
     }
@@ -31,7 +33,8 @@ impl<'a> Fields<'a> {
 
     /// The field, where it is there and not null.
     fn get(&self, name: &str) -> Option<&'a Value> {
-        self.map.get(name).filter(|value| !value.is_null())
+        let over = self.over.and_then(|over| over.get(name));
+        over.or_else(|| self.map.get(name)).filter(|value| !value.is_null())
     }
 
     fn required(&self, name: &str) -> Result<&'a Value> {
@@ -107,35 +110,70 @@ impl Request {
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), and our
     /// options `reasoning_format`, `malformed_arguments`, `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`,
     /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true),
-    /// `continue_final_message`, `chat_template_kwargs`, `force_pure_content` and `now`.
+    /// `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `now` and `plain`: the template sees `messages`, `tools`,
+    /// `documents` and `chat_template_kwargs` as they are, and no other variable ([`PlainConversation`]).
     /// Null counts as missing, unknown fields are ignored.
     ///
     /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
     pub fn from_json(body: &Value) -> Result<Request> {
-        let body = Fields::new(body, "")?;
+        Request::read(&Fields::new(body, "")?)
+    }
+
+    /// [`Request::from_json`] with the host's options beside the client's body: an object of fields that are ours, each of which
+    /// counts before the body's. So a host need not change what a client sent.
+    ///
+    /// Errors: as there; an option that is not known.
+    pub fn from_json_with(body: &Value, options: &Value) -> Result<Request> {
+        let options = Fields::new(options, "options")?;
+        if let Some(unknown) = options.map.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
+            let message =
+                format!("{}: there is no such option; there are {}", options.path(unknown), OPTIONS.join(", "));
+            return Err(Error::invalid(message));
+        }
+        Request::read(&Fields { over: Some(options.map), ..Fields::new(body, "")? })
+    }
+
+    fn read(body: &Fields) -> Result<Request> {
         body.required("messages")?;
         let now = match body.get("now") {
             None => None,
             Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
         };
-        let template_kwargs = match body.get("chat_template_kwargs") {
+        let mut template_kwargs = match body.get("chat_template_kwargs") {
             None => Map::new(),
             Some(value) => Fields::new(value, "chat_template_kwargs")?.map.clone(),
         };
+        let plain = if body.flag("plain", false)? { Some(plain(body)?) } else { None };
+        let (messages, tools) = match &plain {
+            Some(plain) => (Vec::new(), known_tools(&plain.tools)),
+            None => (
+                body.items("messages")?.iter().map(message).collect::<Result<_>>()?,
+                body.items("tools")?.iter().map(tool).collect::<Result<_>>()?,
+            ),
+        };
+        let mut enable_thinking = body.flag("enable_thinking", true)?;
+        if plain.is_some() {
+            // The template sees what the request names; the parser knows what the template saw.
+            if let Some(value) = body.get("enable_thinking") {
+                template_kwargs.entry("enable_thinking").or_insert_with(|| value.clone());
+            }
+            enable_thinking = template_kwargs.get("enable_thinking").and_then(Value::as_bool).unwrap_or(true);
+        }
         Ok(Request {
-            messages: body.items("messages")?.iter().map(message).collect::<Result<_>>()?,
-            tools: body.items("tools")?.iter().map(tool).collect::<Result<_>>()?,
-            tool_choice: choice(&body, "tool_choice", TOOL_CHOICES)?,
+            messages,
+            tools,
+            plain,
+            tool_choice: choice(body, "tool_choice", TOOL_CHOICES)?,
             parallel_tool_calls: body.flag("parallel_tool_calls", false)?,
-            reasoning_format: choice(&body, "reasoning_format", REASONING_FORMATS)?,
-            malformed_arguments: choice(&body, "malformed_arguments", MALFORMED_ARGUMENTS)?,
+            reasoning_format: choice(body, "reasoning_format", REASONING_FORMATS)?,
+            malformed_arguments: choice(body, "malformed_arguments", MALFORMED_ARGUMENTS)?,
             leniency: Leniency {
-                dialects: choice(&body, "dialects", DIALECTS)?,
-                unknown_tools: choice(&body, "unknown_tools", UNKNOWN_TOOLS)?,
-                calls_in_reasoning: choice(&body, "calls_in_reasoning", CALLS_IN_REASONING)?,
-                bare_calls: choice(&body, "bare_calls", BARE_CALLS)?,
+                dialects: choice(body, "dialects", DIALECTS)?,
+                unknown_tools: choice(body, "unknown_tools", UNKNOWN_TOOLS)?,
+                calls_in_reasoning: choice(body, "calls_in_reasoning", CALLS_IN_REASONING)?,
+                bare_calls: choice(body, "bare_calls", BARE_CALLS)?,
             },
-            enable_thinking: body.flag("enable_thinking", true)?,
+            enable_thinking,
             json_schema: body.get("json_schema").cloned().unwrap_or_default(),
             grammar: body.text_or_empty("grammar")?,
             add_generation_prompt: body.flag("add_generation_prompt", true)?,
@@ -146,12 +184,32 @@ impl Request {
                 _ => Continuation::None,
             },
             template_kwargs,
-            grammar_style: choice(&body, "grammar_style", GRAMMAR_STYLES)?,
+            grammar_style: choice(body, "grammar_style", GRAMMAR_STYLES)?,
             force_pure_content: body.flag("force_pure_content", false)?,
             now,
         })
     }
 }
+
+/// The fields that are ours, and not OpenAI's.
+const OPTIONS: &[&str] = &[
+    "add_generation_prompt",
+    "bare_calls",
+    "calls_in_reasoning",
+    "chat_template_kwargs",
+    "continue_final_message",
+    "dialects",
+    "enable_thinking",
+    "force_pure_content",
+    "grammar",
+    "grammar_style",
+    "json_schema",
+    "malformed_arguments",
+    "now",
+    "plain",
+    "reasoning_format",
+    "unknown_tools",
+];
 
 const TOOL_CHOICES: &[(&str, ToolChoice)] =
     &[("auto", ToolChoice::Auto), ("required", ToolChoice::Required), ("none", ToolChoice::None)];
@@ -244,6 +302,28 @@ fn tool(fields: &Fields) -> Result<Tool> {
         description: function.text_or_empty("description")?,
         parameters: Arc::new(function.map.get("parameters").cloned().unwrap_or_else(|| json!({}))),
     })
+}
+
+/// The conversation as the template is to see it: each part must be an object, of any form.
+fn plain(body: &Fields) -> Result<PlainConversation> {
+    let given = |name: &str| {
+        body.items(name)?;
+        Ok(Arc::new(body.get(name).cloned().unwrap_or_default()))
+    };
+    Ok(PlainConversation { messages: given("messages")?, tools: given("tools")?, documents: given("documents")? })
+}
+
+/// Those of a template's tools that the parser can know: with a name, inside of a `function` or not.
+fn known_tools(tools: &Value) -> Vec<Tool> {
+    let known = |given: &Value| {
+        let function = given.get("function").filter(|function| function.is_object()).unwrap_or(given);
+        Some(Tool {
+            name: function.get("name")?.as_str()?.to_owned(),
+            description: function.get("description").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            parameters: Arc::new(function.get("parameters").cloned().unwrap_or_else(|| json!({}))),
+        })
+    };
+    tools.as_array().into_iter().flatten().filter_map(known).collect()
 }
 
 impl Message {

@@ -20,6 +20,7 @@ pub(super) const NOW: &str = " now";
 pub(super) struct Variables<'c> {
     set: Vec<(&'c str, Value)>,
     now: i64,
+    has_dates: bool,
     /// What [`opening::NAME`] would be if the conversation asked for the opposite.
     other_opening: Value,
 }
@@ -28,7 +29,7 @@ impl Variables<'_> {
     /// As the engine takes it.
     pub(super) fn value(self) -> Value {
         let set = self.set.into_iter().map(|(name, value)| (Value::from(name), value));
-        Value::from_object(Root { set: Pairs::of(set.collect()), now: self.now })
+        Value::from_object(Root { set: Pairs::of(set.collect()), now: self.now, has_dates: self.has_dates })
     }
 
     /// For a render that shows both prompts, and the marks that it leaves in an output that counts its bytes in `written`.
@@ -45,10 +46,16 @@ struct Root {
     set: Pairs,
     /// The moment of those that few templates ask for, and that are made when one does.
     now: i64,
+    has_dates: bool,
 }
 
+const DATES: [(&str, &str); 2] = [("datetime", "%b %d %Y"), ("date_string", "%d %b %Y")];
+
 impl Root {
-    const DATES: [(&str, &str); 2] = [("datetime", "%b %d %Y"), ("date_string", "%d %b %Y")];
+    /// The variables that are made when a template asks for them, and their formats.
+    fn dates(&self) -> &'static [(&'static str, &'static str)] {
+        if self.has_dates { &DATES } else { &[] }
+    }
 }
 
 impl Object for Root {
@@ -60,38 +67,44 @@ impl Object for Root {
         self.set.get_by_str(key).or_else(|| match key {
             NOW => Some(Value::from(self.now)),
             _ => {
-                let (_, format) = Root::DATES.iter().find(|(name, _)| *name == key)?;
+                let (_, format) = self.dates().iter().find(|(name, _)| *name == key)?;
                 Some(Value::from(clock::text(self.now, format)))
             }
         })
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        let dates = Root::DATES.iter().map(|(name, _)| *name).filter(|name| self.set.get_by_str(name).is_none());
+        let dates = self.dates().iter().map(|(name, _)| *name).filter(|name| self.set.get_by_str(name).is_none());
         Enumerator::Values(self.set.keys().into_iter().chain(dates.map(Value::from)).collect())
     }
 }
 
 /// The variables of a conversation.
 pub(super) fn conversation<'c>(conversation: &'c Conversation, bos: &str, eos: &str) -> Result<Variables<'c>, Error> {
+    let is_plain = conversation.plain;
     let mut set: Vec<(&str, Value)> = Vec::with_capacity(12 + conversation.extra.len());
-    set.extend(reasoning_aliases(&conversation.extra));
+    if !is_plain {
+        set.extend(reasoning_aliases(&conversation.extra));
+        set.push(("enable_thinking", Value::from(conversation.enable_thinking)));
+    }
     set.push(("messages", from_json(&conversation.messages)?));
-    set.push(("bos_token", Value::from(bos)));
-    set.push(("eos_token", Value::from(eos)));
-    set.push(("enable_thinking", Value::from(conversation.enable_thinking)));
-    if !conversation.tools.is_null() {
+    // A tokenizer without such a token defines no variable for it.
+    let tokens = [("bos_token", bos), ("eos_token", eos)].into_iter().filter(|(_, text)| !is_plain || !text.is_empty());
+    set.extend(tokens.map(|(name, text)| (name, Value::from(text))));
+    if is_plain || !conversation.tools.is_null() {
         set.push(("tools", from_json(&conversation.tools)?));
     }
     for (name, value) in &conversation.extra {
         set.push((name, from_json(value)?));
     }
-    let mut other_opening = Value::from(true);
-    if conversation.add_generation_prompt {
-        set.push((opening::NAME, Value::from(true)));
+    let mut other_opening = Value::from(!conversation.add_generation_prompt);
+    if is_plain || conversation.add_generation_prompt {
+        set.push((opening::NAME, Value::from(conversation.add_generation_prompt)));
+    }
+    if !is_plain && conversation.add_generation_prompt {
         other_opening = conversation.extra.get(opening::NAME).map(from_json).transpose()?.unwrap_or_default();
     }
-    Ok(Variables { set, now: conversation.now, other_opening })
+    Ok(Variables { set, now: conversation.now, has_dates: !is_plain, other_opening })
 }
 
 /// Vendors call the same two switches by different names: what a caller sets under ours holds for all of them.

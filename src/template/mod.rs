@@ -15,6 +15,7 @@ mod marks;
 mod methods;
 mod opening;
 mod ops;
+mod plain;
 mod prepare;
 mod print;
 mod sequences;
@@ -27,6 +28,7 @@ mod value;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 
@@ -35,6 +37,7 @@ use crate::limits::{PROBE_FUEL, TEMPLATE_BYTES};
 
 pub use marks::Marks;
 use opening::Opening;
+pub use plain::plain;
 pub use prepare::{Prepared, prepare};
 
 /// What a template accepts, found by trial renders.
@@ -98,6 +101,9 @@ pub struct Conversation {
     pub enable_thinking: bool,
     /// Whether the prompt ends with the opening of the assistant's turn.
     pub add_generation_prompt: bool,
+    /// Whether the template sees nothing but `messages`, `tools` (`none` where there are none), `add_generation_prompt`, the special
+    /// tokens and `extra`, as transformers has it: no other variable is defined, and the source is not patched.
+    pub plain: bool,
     /// Further template variables; they win over all others but `add_generation_prompt`.
     pub extra: Map<String, Value>,
     /// Unix seconds, UTC.
@@ -110,11 +116,37 @@ pub struct Template {
     source: String,
     bos: String,
     eos: String,
-    env: minijinja::Environment<'static>,
-    opening: Opening,
+    compiled: Compiled,
+    /// What the patches for known faults took away.
+    unpatched: Option<Arc<Unpatched>>,
     ways: prepare::Ways,
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
+}
+
+/// A source, ready to be rendered.
+#[derive(Clone)]
+struct Compiled {
+    env: minijinja::Environment<'static>,
+    opening: Opening,
+}
+
+impl Compiled {
+    fn new(source: &str) -> Result<Self> {
+        let for_both =
+            source::rewrite_for_both(source).and_then(|(text, opening)| Some((env::compile(text).ok()?, opening)));
+        let (env, opening) = match for_both {
+            Some(compiled) => compiled,
+            None => (env::compile(source::rewrite(source)?)?, Opening::Anywhere),
+        };
+        Ok(Compiled { env, opening })
+    }
+}
+
+/// A source without its patches, compiled when somebody asks.
+struct Unpatched {
+    source: String,
+    compiled: OnceLock<Result<Compiled>>,
 }
 
 impl Template {
@@ -129,20 +161,20 @@ impl Template {
                 format!("the template has {} bytes, more than {TEMPLATE_BYTES}", source.len()),
             ));
         }
-        let source = source::normalize(source);
-        let for_both =
-            source::rewrite_for_both(&source).and_then(|(text, opening)| Some((env::compile(text).ok()?, opening)));
-        let (env, opening) = match for_both {
-            Some(compiled) => compiled,
-            None => (env::compile(source::rewrite(&source)?)?, Opening::Anywhere),
+        let whole = source::normalize(source);
+        let source = source::patched(&whole);
+        let compiled = Compiled::new(source.as_deref().unwrap_or(&whole))?;
+        let (source, unpatched) = match source {
+            Some(patched) => (patched, Some(Arc::new(Unpatched { source: whole, compiled: OnceLock::new() }))),
+            None => (whole, None),
         };
         Ok(Template {
             ways: prepare::Ways::of(&source),
             source,
             bos: bos.to_owned(),
             eos: eos.to_owned(),
-            env,
-            opening,
+            compiled,
+            unpatched,
             caps: OnceLock::new(),
             shows_any_arguments: OnceLock::new(),
         })
@@ -151,7 +183,7 @@ impl Template {
     /// The same template for short conversations that ask how it writes: a render may take [`PROBE_FUEL`] steps.
     pub(crate) fn probing(&self) -> Template {
         let mut probing = self.clone();
-        probing.env.set_fuel(Some(PROBE_FUEL));
+        probing.compiled.env.set_fuel(Some(PROBE_FUEL));
         probing
     }
 
@@ -177,12 +209,12 @@ impl Template {
 
     /// What the template accepts. The first call finds out, with a few renders.
     pub fn caps(&self) -> &Caps {
-        self.caps.get_or_init(|| caps::find(&self.env, &self.source))
+        self.caps.get_or_init(|| caps::find(&self.compiled.env, &self.source))
     }
 
     /// Whether a call's arguments are shown even where they are no JSON.
     fn shows_any_arguments(&self) -> bool {
-        *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.env))
+        *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.compiled.env))
     }
 
     /// The conversation as prompt text.
@@ -190,7 +222,17 @@ impl Template {
     /// Errors: [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
     /// takes too many steps, recurses too deeply or builds too much text.
     pub fn render(&self, conversation: &Conversation) -> Result<String> {
-        env::render(&self.env, self.context(conversation)?.value())
+        env::render(&self.compiled(conversation)?.env, self.context(conversation)?.value())
+    }
+
+    fn compiled(&self, conversation: &Conversation) -> Result<&Compiled> {
+        match &self.unpatched {
+            Some(unpatched) if conversation.plain => {
+                let compiled = unpatched.compiled.get_or_init(|| Compiled::new(&unpatched.source));
+                compiled.as_ref().map_err(Clone::clone)
+            }
+            _ => Ok(&self.compiled),
+        }
     }
 
     fn context<'c>(&self, conversation: &'c Conversation) -> Result<context::Variables<'c>> {
@@ -205,10 +247,11 @@ impl Template {
     /// Errors as [`Template::render`].
     pub fn render_with_opening(&self, conversation: &Conversation) -> Result<(String, String)> {
         let wanted = conversation.add_generation_prompt;
-        let (prompt, other) = match self.opening {
+        let compiled = self.compiled(conversation)?;
+        let (prompt, other) = match compiled.opening {
             Opening::Unused => return Ok((self.render(conversation)?, String::new())),
             Opening::Last => {
-                let both = env::render_both(&self.env, self.context(conversation)?);
+                let both = env::render_both(&compiled.env, self.context(conversation)?);
                 // Where something is wrong, two renders tell best what.
                 both.map_or_else(|| self.render_twice(conversation), Ok)?
             }
@@ -224,6 +267,10 @@ impl Template {
         let other = !conversation.add_generation_prompt;
         Ok((prompt, self.render(&Conversation { add_generation_prompt: other, ..conversation.clone() })?))
     }
+}
+
+fn system_clock() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 
 /// The length of the prefix that two texts share.

@@ -1,11 +1,10 @@
 //! From a request to the conversation that one render shows: the messages in the form that the template takes.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::{Caps, Conversation, Template};
+use super::{Caps, Conversation, Template, system_clock};
 use crate::error::{Error, Result};
 use crate::message::{Continuation, MalformedArguments, Message, Request, Tool, ToolChoice};
 
@@ -87,6 +86,7 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
         tools: Arc::new(tools_json(&request.tools)),
         enable_thinking: request.enable_thinking,
         add_generation_prompt: request.add_generation_prompt && !continues,
+        plain: false,
         extra: request.template_kwargs.clone(),
         now: request.now.unwrap_or_else(system_clock),
     };
@@ -95,10 +95,6 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
         continuation: resolve(request.continuation, last),
         continued: last.filter(|message| !message.is_empty()).cloned(),
     })
-}
-
-fn system_clock() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 
 /// A message that holds reasoning only is continued there, any other in its content.

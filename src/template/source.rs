@@ -9,22 +9,24 @@ use super::token::{Token, find_tag};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::OPEN_ELIFS;
 
-/// The source as hosts see it: line feeds only, without the last one, and patched.
+/// The source with line feeds only, and without the last one.
 pub(super) fn normalize(source: &str) -> String {
-    let has = |source: &str, text: &str| memmem::find(source.as_bytes(), text.as_bytes()).is_some();
-    let mut source = match has(source, "\r") {
-        true => source.replace("\r\n", "\n").replace('\r', "\n"),
-        false => source.to_owned(),
+    let mut source = match memmem::find(source.as_bytes(), b"\r") {
+        Some(_) => source.replace("\r\n", "\n").replace('\r', "\n"),
+        None => source.to_owned(),
     };
     if source.ends_with('\n') {
         source.pop();
     }
-    for patch in PATCHES {
-        if has(&source, patch.marker) && has(&source, patch.condition) {
-            source = source.replace(patch.condition, "{%- if false %}");
-        }
-    }
     source
+}
+
+/// The source with the patches for known faults, where it has such.
+pub(super) fn patched(source: &str) -> Option<String> {
+    let has = |text: &str| memmem::find(source.as_bytes(), text.as_bytes()).is_some();
+    let mut patches = PATCHES.iter().filter(|patch| has(patch.marker) && has(patch.condition)).peekable();
+    patches.peek()?;
+    Some(patches.fold(source.to_owned(), |source, patch| source.replace(patch.condition, "{%- if false %}")))
 }
 
 /// A check in a vendor's template that refuses what a host must be able to render.

@@ -196,6 +196,7 @@ impl<'t> Sampler<'t> {
         };
         let question = json!({"role": "user", "content": question});
         let conversation = Conversation {
+            plain: false,
             messages: Arc::new([question].into_iter().chain(answer).collect()),
             tools: Arc::clone(&self.tools),
             enable_thinking: self.thinking,

@@ -62,6 +62,11 @@ pub fn request(word: &OsStr) -> Outcome<Request> {
     Request::from_text(&text).map_err(|error| failed(word, &error))
 }
 
+/// The same, with options beside it.
+pub fn request_with(word: &OsStr, options: &serde_json::Value) -> Outcome<Request> {
+    Request::from_json_with(&json(word)?, options).map_err(|error| failed(word, &error))
+}
+
 /// The JSON value that the word names.
 pub fn json(word: &OsStr) -> Outcome<serde_json::Value> {
     serde_json::from_str(&text(word)?).map_err(|error| Failure::Failed(format!("{}: {error}", name(word))))

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use serde_json::json;
+
 use crate::args::{Args, Syntax};
 use crate::failure::Outcome;
 use crate::screen::Screen;
@@ -19,6 +21,8 @@ JSON body of a chat-completions request; standard input where it is `-` or missi
 options:
   --bos TEXT    the token that begins a prompt, e.g. '<s>'
   --eos TEXT    the token that ends a turn, e.g. '</s>'
+  --plain       show the template the messages, tools, documents and chat_template_kwargs
+                of the request as they are, and nothing else: as transformers does
   --params      print all that the request needs as JSON: the prompt, what of it is
                 the assistant's turn already, triggers, stops, preserved tokens
 
@@ -30,7 +34,7 @@ examples:
     syntax: Syntax {
         required: &["TEMPLATE"],
         optional: &["REQUEST"],
-        flags: &["--params"],
+        flags: &["--plain", "--params"],
         values: input::TEMPLATE_OPTIONS,
     },
     run,
@@ -40,7 +44,10 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     let word = args.word(1).unwrap_or("-".as_ref());
     input::check_stdin(&[args.word(0).unwrap_or_default(), word])?;
     let template = input::template(args)?;
-    let request = input::request(word)?;
+    let request = match args.flag("--plain") {
+        true => input::request_with(word, &json!({"plain": true}))?,
+        false => input::request(word)?,
+    };
     if args.flag("--params") {
         let params = template.params(&request).map_err(|error| input::failed(word, &error))?;
         return Ok(writeln!(screen, "{:#}", params.to_json())?);

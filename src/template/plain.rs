@@ -1,0 +1,104 @@
+//! The prompt as transformers makes it: the request's own messages, tools and variables, with nothing prepared or added.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Conversation, Template, shared, system_clock};
+use crate::error::{Error, Result};
+use crate::message::{Continuation, PlainConversation, Request};
+
+/// What a message's reasoning may be called; the first one that is there counts.
+const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+/// Stands behind the text that the model continues, with a blank, which shows whether the template trims the text.
+const MARK: &str = "\u{e000}CONTINUE\u{e000}";
+
+/// The prompt of `request` with the conversation `given`, and its end that is already the assistant's turn.
+///
+/// Errors: [`crate::ErrorKind::InvalidArgument`] where there is no text that could be continued, or the template does not show it;
+/// as [`Template::render_with_opening`].
+pub fn plain(template: &Template, request: &Request, given: &PlainConversation) -> Result<(String, String)> {
+    let continues = request.continuation != Continuation::None;
+    let mut extra = request.template_kwargs.clone();
+    extra.entry("documents").or_insert_with(|| Value::clone(&given.documents));
+    let conversation = Conversation {
+        messages: with_reasoning(&given.messages),
+        tools: Arc::clone(&given.tools),
+        enable_thinking: request.enable_thinking,
+        add_generation_prompt: request.add_generation_prompt && !continues,
+        plain: true,
+        extra,
+        now: request.now.unwrap_or_else(system_clock),
+    };
+    if !continues {
+        return template.render_with_opening(&conversation);
+    }
+    continued(template, conversation, request.continuation)
+}
+
+/// The render up to the end of the last message's text.
+fn continued(template: &Template, conversation: Conversation, continuation: Continuation) -> Result<(String, String)> {
+    let mut messages = Value::clone(&conversation.messages);
+    let fields: &[&str] = if continuation == Continuation::Reasoning { &REASONING } else { &["content"] };
+    let last = messages.as_array_mut().and_then(|messages| messages.last_mut()).and_then(Value::as_object_mut);
+    let last = last.ok_or_else(|| Error::invalid("continue_final_message: there is no message"))?;
+    let texts = last.iter_mut().filter(|(name, _)| fields.contains(&name.as_str()));
+    if texts.map(|(_, text)| mark(text)).sum::<usize>() == 0 {
+        return Err(Error::invalid(format!("continue_final_message: the last message has no {} of text", fields[0])));
+    }
+    let mut prompt = template.render(&Conversation { messages: Arc::new(messages), ..conversation.clone() })?;
+    let Some(end) = prompt.rfind(MARK) else {
+        return Err(Error::invalid("continue_final_message: the template does not show the end of the last message"));
+    };
+    let keeps_blanks = prompt[end + MARK.len()..].starts_with(' ');
+    prompt.truncate(end);
+    if !keeps_blanks {
+        prompt.truncate(prompt.trim_end().len());
+    }
+    let before = conversation.messages.as_array().map_or(&[][..], |messages| &messages[..messages.len() - 1]);
+    let before =
+        Conversation { messages: Arc::new(before.to_vec().into()), add_generation_prompt: true, ..conversation };
+    // Where the turns before cannot stand alone, nobody knows where this one begins.
+    let begins = match template.render_with_opening(&before) {
+        Ok((opened, opening)) => shared(&opened[..opened.len() - opening.len()], &prompt),
+        Err(_) => prompt.len(),
+    };
+    let generation_prompt = prompt[begins..].to_owned();
+    Ok((prompt, generation_prompt))
+}
+
+/// Marks the end of a text, or of the last one among parts; tells how many ends are marked.
+fn mark(content: &mut Value) -> usize {
+    let text = match content {
+        Value::Array(parts) => parts.iter_mut().rev().find_map(|part| part.get_mut("text")),
+        text => Some(text),
+    };
+    match text {
+        Some(Value::String(text)) => {
+            text.push_str(MARK);
+            text.push(' ');
+            1
+        }
+        _ => 0,
+    }
+}
+
+/// The messages with their reasoning as `reasoning_content` and as `thinking`, whatever it is called.
+fn with_reasoning(messages: &Arc<Value>) -> Arc<Value> {
+    let reasoning = |message: &Value| REASONING.iter().map(|name| &message[*name]).find(|it| !it.is_null()).cloned();
+    let all = messages.as_array().into_iter().flatten();
+    if all.clone().all(|message| reasoning(message).is_none()) {
+        return Arc::clone(messages);
+    }
+    let named = |message: &Value| match (message, reasoning(message)) {
+        (Value::Object(fields), Some(thought)) => {
+            let mut named = Map::from_iter([("thinking".to_owned(), thought.clone())]);
+            named.extend(fields.clone());
+            named.insert("reasoning_content".to_owned(), thought);
+            Value::Object(named)
+        }
+        _ => message.clone(),
+    };
+    Arc::new(all.map(named).collect())
+}
