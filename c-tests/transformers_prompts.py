@@ -180,6 +180,16 @@ def texts(request):
                 yield each.strip()
 
 
+def stands(text, prompt):
+    """Whether a prompt shows a text, or what it says as JSON: a template may want a result as data."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    scalars = [str(each) for each in value.values()] if isinstance(value, dict) else []
+    return text in prompt or bool(scalars) and all(each in prompt for each in scalars)
+
+
 def on_openai_wire(request):
     """Whether it is a request that OpenAI's clients may send."""
     messages = request["messages"]
@@ -236,7 +246,7 @@ def main():
             elif not on_openai_wire(requests[name]):
                 continue
             else:
-                lost = [] if got is None else [each for each in texts(requests[name]) if each in want and each not in got]
+                lost = [] if got is None else [each for each in texts(requests[name]) if each in want and not stands(each, got)]
                 verdict = "prepared: refused" if got is None else "prepared: lost" if lost else "prepared: whole"
             counts[verdict] += 1
             if verdict in ("differs", "refused", "prepared: lost", "prepared: refused") and shown < args.show:

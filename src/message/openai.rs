@@ -255,7 +255,7 @@ fn message(fields: &Fields) -> Result<Message> {
     }
     let mut message = Message {
         role: fields.required_text("role")?.to_owned(),
-        reasoning_content: fields.text_or_empty("reasoning_content")?,
+        reasoning_content: reasoning(fields)?,
         tool_calls: fields.items("tool_calls")?.iter().map(tool_call).collect::<Result<_>>()?,
         name: fields.text_or_empty("name")?,
         tool_call_id: fields.text_or_empty("tool_call_id")?,
@@ -268,6 +268,12 @@ fn message(fields: &Fields) -> Result<Message> {
         Some(other) => return Err(wrong(&fields.path("content"), "a string or an array", other)),
     }
     Ok(message)
+}
+
+/// The reasoning of a message, which vendors call by other names, too.
+fn reasoning(fields: &Fields) -> Result<String> {
+    let other = ["thinking", "reasoning"].into_iter().find_map(|name| fields.get(name)?.as_str());
+    Ok(fields.text("reasoning_content")?.or(other).unwrap_or_default().to_owned())
 }
 
 fn part(fields: &Fields) -> Result<Part> {

@@ -142,6 +142,13 @@ pub(super) fn shows_any_arguments(env: &Environment) -> bool {
     Trial::new(env, exchange(&json!(BROKEN), 1), with_tool(), None).shows(BROKEN)
 }
 
+/// Whether all `texts` come out of a conversation that ends with this message.
+pub(super) fn shows(env: &Environment, message: &Json, texts: [&str; 2]) -> bool {
+    let messages = json!([{"role": "user", "content": "User message"}, message]);
+    let trial = Trial::new(env, messages, json!({"add_generation_prompt": false}), None);
+    texts.iter().all(|text| trial.shows(text))
+}
+
 /// A conversation in which the assistant makes `calls` calls.
 fn exchange(arguments: &Json, calls: usize) -> Json {
     let call = |index: usize| {

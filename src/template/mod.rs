@@ -122,6 +122,7 @@ pub struct Template {
     ways: prepare::Ways,
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
+    reasoning_in: OnceLock<prepare::ReasoningIn>,
 }
 
 /// A source, ready to be rendered.
@@ -177,6 +178,7 @@ impl Template {
             unpatched,
             caps: OnceLock::new(),
             shows_any_arguments: OnceLock::new(),
+            reasoning_in: OnceLock::new(),
         })
     }
 
@@ -215,6 +217,13 @@ impl Template {
     /// Whether a call's arguments are shown even where they are no JSON.
     fn shows_any_arguments(&self) -> bool {
         *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.compiled.env))
+    }
+
+    /// Where reasoning is looked for.
+    fn reasoning_in(&self) -> prepare::ReasoningIn {
+        *self.reasoning_in.get_or_init(|| {
+            prepare::ReasoningIn::of(&self.source, |message| caps::shows(&self.compiled.env, message, prepare::TRIED))
+        })
     }
 
     /// The conversation as prompt text.

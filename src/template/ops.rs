@@ -202,7 +202,7 @@ pub(super) fn keep(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// `for x in a`: the engine's loops do not know where a string ends, and take none for an empty list.
 pub(super) fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = args.first().cloned().unwrap_or_default();
-    match value.as_str() {
+    match as_text(&value) {
         Some(_) => List::of(items(&value)?),
         None if value.is_none() => Err(Error::new(ErrorKind::InvalidOperation, "none cannot be looped over")),
         None => Ok(value),

@@ -26,12 +26,11 @@ pub(super) struct Ways {
     trims: bool,
     /// Only templates with channels know a developer.
     knows_developer: bool,
-    reasoning: ReasoningIn,
 }
 
 /// Where a template looks for reasoning, beside the usual field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum ReasoningIn {
+pub(super) enum ReasoningIn {
     Usual,
     /// The field `thinking`.
     Thinking,
@@ -40,20 +39,40 @@ enum ReasoningIn {
 }
 
 impl ReasoningIn {
-    fn of(source: &str) -> Self {
-        let has = |text: &str| source.contains(text);
-        match (has("reasoning_content"), has("== 'thinking'") || has("== \"thinking\""), has(".thinking")) {
-            (false, true, _) => ReasoningIn::Part,
-            (false, false, true) => ReasoningIn::Thinking,
-            _ => ReasoningIn::Usual,
+    /// `shows` tells whether the template shows both texts of an assistant message that is its last one.
+    pub(super) fn of(source: &str, shows: impl Fn(&Value) -> bool) -> Self {
+        if source.contains("reasoning_content") || !source.contains("thinking") {
+            return ReasoningIn::Usual;
+        }
+        let part = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
+        let field = json!({"role": "assistant", "content": TRIED[1], "thinking": TRIED[0]});
+        if shows(&field) {
+            ReasoningIn::Thinking
+        } else if shows(&part) {
+            ReasoningIn::Part
+        } else if source.contains(".thinking") {
+            // Not here, but perhaps elsewhere: a field that nobody reads does no harm.
+            ReasoningIn::Thinking
+        } else {
+            ReasoningIn::Usual
         }
     }
+}
+
+/// The reasoning and the content of the message that shows where a template looks for reasoning.
+pub(super) const TRIED: [&str; 2] = ["REASONING_MARKER", "CONTENT_MARKER"];
+
+fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
+    [json!({"type": "thinking", "thinking": thought})].into_iter().chain(said).collect()
+}
+
+fn text_part(text: &str) -> Value {
+    json!({"type": "text", "text": text})
 }
 
 impl Ways {
     pub(super) fn of(source: &str) -> Self {
         Ways {
-            reasoning: ReasoningIn::of(source),
             trims: source.contains("You have access to the following functions in JSONSchema format"),
             knows_developer: source.contains("<|channel|>"),
         }
@@ -130,13 +149,13 @@ fn message_json(message: &Message, template: &Template) -> Value {
         json["role"] = json!("system");
     }
     if !message.reasoning_content.is_empty() {
-        let thought = json!(message.reasoning_content);
-        match template.ways.reasoning {
+        let thought = &message.reasoning_content;
+        match template.reasoning_in() {
             ReasoningIn::Usual => {}
-            ReasoningIn::Thinking => json["thinking"] = thought,
+            ReasoningIn::Thinking => json["thinking"] = json!(thought),
             ReasoningIn::Part => {
                 let said = as_parts(&json["content"]).into_iter().filter(|part| part["text"] != "");
-                json["content"] = [json!({"type": "thinking", "thinking": thought})].into_iter().chain(said).collect();
+                json["content"] = thinking_first(thought, said.collect());
             }
         }
     }
@@ -156,7 +175,7 @@ fn trim(mut message: Message) -> Message {
 fn fit_content(content: &mut Value, caps: &Caps) {
     match content {
         Value::String(text) if caps.wants_parts() => {
-            *content = json!([{"type": "text", "text": text}]);
+            *content = json!([text_part(text)]);
         }
         Value::Array(parts) if caps.string_content && !caps.typed_content => {
             let field = |part: &'_ Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
@@ -186,7 +205,7 @@ fn fold_system_message(messages: &mut Vec<Value>) {
 fn as_parts(content: &Value) -> Vec<Value> {
     match content {
         Value::Array(parts) => parts.clone(),
-        text => vec![json!({"type": "text", "text": text})],
+        text => vec![text_part(text.as_str().unwrap_or_default())],
     }
 }
 

@@ -289,11 +289,6 @@ impl Object for Text {
         self.text.chars().nth(usize::try_from(index).ok()?).map(|c| Value::from(c.to_string()))
     }
 
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        self.trace.index();
-        Enumerator::NonEnumerable
-    }
-
     fn is_true(self: &Arc<Self>) -> bool {
         !self.text.is_empty()
     }
@@ -316,6 +311,9 @@ pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
     }
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
         return Ok(lock(&dict.map).keys());
+    }
+    if let Some(text) = value.downcast_object_ref::<Text>() {
+        text.trace.index();
     }
     if let Some(text) = as_text(value) {
         return Ok(text.chars().map(|c| Value::from(c.to_string())).collect());

@@ -70,9 +70,12 @@ fn fold_results(messages: &[Value]) -> Vec<Value> {
             let responses = results.iter().enumerate().map(|(index, result)| response(result, calls.get(index)));
             turn.insert("tool_responses".to_owned(), responses.collect());
         }
+        // The turn has room for one content: the one behind the results, or else the one beside the calls.
         if let Some((content, after)) = closing_content(rest) {
             turn.insert("content".to_owned(), content.clone());
             rest = after;
+        } else if let Some(content) = message.get("content").filter(|content| says(content)) {
+            turn.insert("content".to_owned(), content.clone());
         }
         if let Some(reasoning @ Value::String(_)) = message.get("reasoning_content") {
             turn.insert("reasoning_content".to_owned(), reasoning.clone());
@@ -86,12 +89,15 @@ fn fold_results(messages: &[Value]) -> Vec<Value> {
 fn closing_content(messages: &[Value]) -> Option<(&Value, &[Value])> {
     let (message, after) = messages.split_first()?;
     let content = message.get("content").filter(|_| message["role"] == "assistant" && calls_of(message).is_none())?;
-    let says = match content {
+    says(content).then_some((content, after))
+}
+
+fn says(content: &Value) -> bool {
+    match content {
         Value::String(text) => !text.is_empty(),
         Value::Array(parts) => !parts.is_empty(),
         _ => false,
-    };
-    says.then_some((content, after))
+    }
 }
 
 /// A tool message as a response: under the name of the call in the same place, or else its id. JSON text is read.

@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use super::node::{Node, Tree};
 use super::set::Set;
+use crate::limits;
 
 /// The rules of `tree`, `root` first, a line each.
 pub(super) fn print(tree: &Tree) -> String {
@@ -107,21 +108,45 @@ fn item(node: &Node, names: &HashMap<usize, String>, out: &mut String) {
             out.push(')');
         }
         Node::Repeat(part, min, max) => {
-            if matches!(**part, Node::Repeat(..)) {
-                out.push('(');
-                item(part, names, out);
-                out.push(')');
-            } else {
-                item(part, names, out);
+            let mut once = String::new();
+            item(part, names, &mut once);
+            let in_group = matches!(**part, Node::Repeat(..));
+            let times_of = |min: u64, max: Option<u64>, out: &mut String| {
+                let is_group = in_group && (min, max) != (1, Some(1));
+                out.push_str(if is_group { "(" } else { "" });
+                out.push_str(&once);
+                out.push_str(if is_group { ")" } else { "" });
+                bounds(min, max, out);
+            };
+            let times = max.unwrap_or(*min);
+            if rules(part).saturating_mul(times) < limits::GBNF_REPETITIONS || times < 2 || once.len() > SPLIT_BYTES {
+                return times_of(*min, *max, out);
             }
-            bounds(*min, *max, out);
+            // Newer readers refuse what unrolls to as many rules as older ones take at most.
+            let first = (*min).min(times - 1);
+            times_of(first, Some(times - 1), out);
+            out.push(' ');
+            times_of(min - first, max.map(|_| 1), out);
         }
+    }
+}
+
+/// What is longer is not written twice.
+const SPLIT_BYTES: usize = 1_000;
+
+/// For how many rules a part counts, at most, where llama.cpp's reader unrolls what repeats.
+fn rules(node: &Node) -> u64 {
+    match node {
+        Node::Text(_) | Node::Class(_) | Node::Rule(_) => 1,
+        Node::Choice(parts) | Node::Sequence(parts) => parts.iter().map(rules).fold(1, u64::saturating_add),
+        Node::Repeat(part, min, max) => rules(part).saturating_mul(max.unwrap_or(*min).max(1)),
     }
 }
 
 /// How often something repeats, as GBNF and Lark write it.
 pub(super) fn bounds(min: u64, max: Option<u64>, out: &mut String) {
     let _ = match (min, max) {
+        (1, Some(1)) => Ok(()),
         (0, Some(1)) => out.write_char('?'),
         (0, None) => out.write_char('*'),
         (1, None) => out.write_char('+'),
@@ -198,6 +223,9 @@ mod tests {
             ),
             ("root ::= [^\\x00-\\U0010FFFF]", r"root ::= [^\u0000-\U0010FFFF]"),
             ("root ::= \"\\x00a\\\"\\\\é\" [é-ü]", r#"root ::= "\u0000a\"\\é" [\u00E9-\u00FC]"#),
+            ("root ::= \"a\"{0,1999} \"b\"{0,2000}", r#"root ::= "a"{0,1999} "b"{0,1999} "b"?"#),
+            ("root ::= \"a\"{2000,} [b]{2000}", r#"root ::= "a"{1999} "a"+ "b"{1999} "b""#),
+            ("root ::= (\"a\"{1,40}){50}", r#"root ::= ("a"{1,40}){49} "a"{1,40}"#),
             ("root ::= (\"ab\"{2}){3} \"c\"{4,}", r#"root ::= ("ab"{2}){3} "c"{4,}"#),
         ] {
             let printed = print(&read(gbnf).unwrap());
