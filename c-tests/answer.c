@@ -402,17 +402,19 @@ static bool print_caps(buffer *out, const chat_template *chat, buffer *why) {
 static bool print_params(buffer *out, const chat_template *chat, json scenario, buffer *why) {
   json request = json_member(scenario, "request");
   if (request.len == 0) request = json_read(TEXT("null"));
-  buffer asked = {0};
-  if (request.data[0] == '{' && !json_is(json_member(scenario, "faithful"), "true")) {
-    buffer_print(&asked, "{\"grammar_style\":\"llama.cpp\",");
-    buffer_add(&asked, request.data + 1, request.len - 1);
-  } else {
-    buffer_add(&asked, request.data, request.len);
-  }
+  // A field that a recorded request does not have means what it means to llama.cpp.
+  buffer options = {0};
+  buffer_print(&options, "{\"plain\":");
+  buffer_print(&options, json_is(json_member(scenario, "plain"), "true") ? "true" : "false");
+  if (!json_is(json_member(scenario, "faithful"), "true")) buffer_print(&options, ",\"grammar_style\":\"llama.cpp\"");
+  if (json_member(request, "reasoning_format").len == 0) buffer_print(&options, ",\"reasoning_format\":\"none\"");
+  buffer_print(&options, "}");
   chat_params *params = NULL;
   chat_error *error = NULL;
-  const bool made = done(chat_params_from_template(chat, asked.data, asked.len, &params, &error), &error, why);
-  buffer_free(&asked);
+  const chat_status status = chat_params_from_template_with(chat, request.data, request.len, options.data, options.len,
+                                                            &params, &error);
+  const bool made = done(status, &error, why);
+  buffer_free(&options);
   if (!made) return false;
 
   const json all = params_json(params);

@@ -16,6 +16,7 @@ static void handles(void) {
   chat_fidelity fidelity;
   chat_trigger trigger;
   chat_delta delta;
+  chat_media media;
   chat_str text;
   size_t count;
   BAD(chat_template_caps_json(NULL, &text, &error));
@@ -23,6 +24,9 @@ static void handles(void) {
   BAD(chat_template_proof(NULL, &count, &count, &error));
   BAD(chat_template_proof_json(NULL, &text, &error));
   BAD(chat_params_from_template(NULL, TEXT("{}"), &params, &error));
+  BAD(chat_params_from_template_with(NULL, TEXT("{}"), TEXT("{}"), &params, &error));
+  BAD(chat_params_media(NULL, 0, &media, &error));
+  CHECK(chat_params_media_count(NULL) == 0);
   BAD(chat_params_json(NULL, &text, &error));
   BAD(chat_params_grammar(NULL, &grammar, &error));
   BAD(chat_params_grammar_as(NULL, CHAT_DIALECT_LARK, &grammar, &error));
@@ -180,6 +184,9 @@ static void outputs_and_texts(void) {
   BAD(chat_params_from_template(template, NULL, 2, &params, &error));
   BAD(chat_params_from_template(template, NULL, 0, &params, &error));
   OK(chat_params_from_template(template, TEXT("{\"messages\": []}"), &params, &error));
+  BAD(chat_params_from_template_with(template, TEXT("{\"messages\": []}"), NULL, 2, &params, &error));
+  BAD(chat_params_from_template_with(template, TEXT("{\"messages\": []}"), TEXT("{}"), NULL, &error));
+  BAD(chat_params_media(params, 0, NULL, &error));
   BAD(chat_params_json(params, NULL, &error));
   BAD(chat_params_grammar(params, NULL, &error));
   BAD(chat_params_grammar_as(params, CHAT_DIALECT_LARK, NULL, &error));

@@ -180,7 +180,34 @@ static void prompts(void) {
   chat_params_free(params);
 }
 
+// Options count before the body; media that no template shows stands as a marker, in order.
+static void options_and_media(void) {
+  static const char request[] =
+    "{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"text\", \"text\": \"What is it?\"},"
+    "{\"type\": \"image_url\", \"image_url\": {\"url\": \"x.png\"}}]}], \"media_marker\": \"<body>\"}";
+  chat_template *template = NULL;
+  chat_params *params = NULL;
+  chat_media media;
+  OK(chat_template_builtin(TEXT("chatml"), &template, &error));
+  OK(chat_params_from_template_with(template, TEXT(request), TEXT("{\"media_marker\": \"<option>\"}"), &params, &error));
+  CHECK(contains(chat_params_prompt(params), "What is it?<option><|im_end|>"));
+  CHECK(chat_params_media_count(params) == 1);
+  OK(chat_params_media(params, 0, &media, &error));
+  CHECK(is(media.kind, "image") && is(media.text, "<option>") && contains(media.source, "x.png"));
+  CHECK(media.message == 0 && media.part == 1 && !media.native);
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "1 pieces", chat_params_media(params, 1, &media, &error));
+  chat_params_free(params);
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "options.dialect",
+       chat_params_from_template_with(template, TEXT(request), TEXT("{\"dialect\": \"off\"}"), &params, &error));
+  OK(chat_params_from_template_with(template, TEXT("{\"messages\": [{\"role\": \"user\", \"content\": 7}]}"),
+                                    TEXT("{\"plain\": true}"), &params, &error));
+  CHECK(contains(chat_params_prompt(params), "user\n7<|im_end|>"));
+  chat_params_free(params);
+  chat_template_free(template);
+}
+
 int main(void) {
+  options_and_media();
   every_builtin(TOOL_REQUEST(", \"reasoning_format\": \"auto\""));
   every_builtin(TOOL_REQUEST(", \"tool_choice\": \"required\""));
   every_builtin(HI_REQUEST);

@@ -817,6 +817,36 @@ typedef struct {
 } chat_fidelity;
 
 /**
+ * A piece of media that the prompt wants. The texts are valid until the params that it was asked of are freed.
+ */
+typedef struct {
+  /**
+   * `image`, `audio`, `video` or `file`.
+   */
+  chat_str kind;
+  /**
+   * What stands in the prompt for it. Several may have the same text: they come in the prompt's order.
+   */
+  chat_str text;
+  /**
+   * The part of the request as JSON, e.g. `{"type": "image_url", "image_url": {"url": ...}}`.
+   */
+  chat_str source;
+  /**
+   * Index of its message in the request.
+   */
+  size_t message;
+  /**
+   * Index of its part in that message's content.
+   */
+  size_t part;
+  /**
+   * Whether the template wrote `text`; otherwise it is the option `media_marker`.
+   */
+  bool native;
+} chat_media;
+
+/**
  * What makes a lazily applied grammar start.
  */
 typedef struct {
@@ -966,13 +996,15 @@ chat_str chat_error_message(const chat_error *error);
 void chat_error_free(chat_error *error);
 
 /**
- * Compiles a template from its text (Jinja, as model vendors ship it). `bos` and `eos` are the texts of the model's special
- * tokens that templates may refer to, e.g. `<s>` and `</s>`; length 0 where the model has none. The texts are copied.
+ * Compiles a template from its text: Jinja, as model vendors ship it, or the text of a `tokenizer_config.json` or
+ * `chat_template.json` that holds it. `bos` and `eos` are the texts of the model's special tokens that templates may refer to, e.g.
+ * `<s>` and `</s>`; length 0 where the model has none, or for those of the file. The texts are copied.
  *
  * On success `*out` is a new template, to be freed with `chat_template_free`.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is not UTF-8, with the position of the first wrong byte;
- * `CHAT_STATUS_TEMPLATE` with the line where the text does not parse; `CHAT_STATUS_LIMIT` where it is too long.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, with the position of the first wrong byte, and for a
+ * JSON object without a template; `CHAT_STATUS_TEMPLATE` with the line where the text does not parse; `CHAT_STATUS_LIMIT` where
+ * it is too long.
  */
 chat_status chat_template_new(const char *source,
                               size_t source_len,
@@ -986,7 +1018,8 @@ chat_status chat_template_new(const char *source,
 /**
  * Compiles a template that is to be taken in a certain way.
  *
- * `options` is a JSON object; what it leaves out has its default. `bos` and `eos` are the texts of the model's special tokens
+ * `options` is a JSON object; what it leaves out has its default. `name` says which of several named templates of a
+ * `tokenizer_config.json` is meant (default: `default`). `bos` and `eos` are the texts of the model's special tokens
  * (default: empty). With `learn_only` (default false) only what the template shows by itself counts: no family of templates and
  * no work-around is looked up. Where there are several ways to read the template's model, the first request lets them read what
  * the template renders and takes the best; with `prove` false (default true) the first way is taken unproved. The texts are
@@ -1291,20 +1324,37 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  * Renders the prompt of a request and builds the parser of its output. The first call on a template also learns the
  * template's format.
  *
- * `request` is the JSON text of an OpenAI chat-completions body. Read are `messages` (required), `tools`, `tool_choice`,
- * `parallel_tool_calls`, and besides: `reasoning_format` (`none`, `auto`, `deepseek` or `deepseek-legacy`; anything but `none`
- * tells reasoning from content), `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt` (default
- * true), `continue_final_message` (true, `content` or `reasoning_content`), `chat_template_kwargs` (an object of further
- * template variables), `force_pure_content`, `now` (Unix seconds: the only clock that the template sees), and
- * `malformed_arguments` (`keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
- * become `{}`, or make the request fail; default `keep`). Of output that is not quite in the template's format speak `dialects`
- * (`off`, `recover` or `always`: whether calls that are written in another way are read nowhere, once the output has left the
- * format, or in all content; default `recover`), `unknown_tools` (`call` or `content`: what calls of tools are that the request
- * does not offer; default `call`), `calls_in_reasoning` (`off`, `at_end` or `always`: whether calls inside reasoning are
- * reasoning, calls where the output ends with them and the reasoning was not closed, or calls; default `off`), and `bare_calls`
- * (`off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where the whole
- * answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`), and `grammar_style`
- * (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`). Other fields are ignored. The text is copied.
+ * `request` is the JSON text of an OpenAI chat-completions body. Read are
+ * - `messages` (required): `role`, `content` (a text, or parts `text`, `refusal`, `image_url`, `input_audio`, `file` and what vendors
+ *   call such: see `chat_params_media`), `reasoning_content` (or `reasoning`, `thinking`), `tool_calls`, `function_call`, `name`,
+ *   `tool_call_id`, `refusal`;
+ * - `tools`: of type `function` (with `strict`, `return`), or `custom`, which becomes a function with one argument `input`: its format
+ *   may be a regular expression, not a Lark grammar;
+ * - `tool_choice`: `auto`, `required`, `none`, a tool by its name, or `allowed_tools`; `parallel_tool_calls` (default false);
+ * - `response_format`: `text`, `json_object` or `json_schema`; `reasoning_effort`;
+ *
+ * and the host's options, which may also stand beside the body (`chat_params_from_template_with`):
+ * - `reasoning_format`: `none`, `auto`, `deepseek` or `deepseek-legacy`; anything but `none` tells reasoning from content; default
+ *   `auto`;
+ * - `enable_thinking` (default true), `add_generation_prompt` (default true), `continue_final_message` (true, `content` or
+ *   `reasoning_content`), `chat_template_kwargs` (an object of further template variables);
+ * - `plain`: the template sees `messages`, `tools`, `documents` and `chat_template_kwargs` as they are, of any form, and no other
+ *   variable, as with transformers; default false;
+ * - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`),
+ *   `force_pure_content`;
+ * - `now`: Unix seconds, the only clock that the template sees; default the system's;
+ * - `media_marker`: what stands in the prompt for media that the template does not show; default `<__media__>`;
+ * - `malformed_arguments`: `keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
+ *   become `{}`, or make the request fail; default `keep`;
+ * - `dialects`: `off`, `recover` or `always`: whether calls that are written in another way than the template's are read nowhere,
+ *   once the output has left the format, or in all content; default `recover`;
+ * - `unknown_tools`: `call` or `content`: what calls of tools are that the request does not offer; default `call`;
+ * - `calls_in_reasoning`: `off`, `at_end` or `always`: whether calls inside reasoning are reasoning, calls where the output ends with
+ *   them and the reasoning was not closed, or calls; default `off`;
+ * - `bare_calls`: `off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where
+ *   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`.
+ *
+ * Other fields are ignored. The text is copied.
  *
  * On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
  *
@@ -1319,6 +1369,22 @@ chat_status chat_params_from_template(const chat_template *template_,
                                       chat_error **error);
 
 /**
+ * The same with the host's options beside the client's body: `options` is a JSON object of the options above, each of which
+ * counts before the body's field of that name.
+ *
+ * On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
+ *
+ * Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` for an option that there is not.
+ */
+chat_status chat_params_from_template_with(const chat_template *template_,
+                                           const char *request,
+                                           size_t request_len,
+                                           const char *options,
+                                           size_t options_len,
+                                           chat_params **out,
+                                           chat_error **error);
+
+/**
  * The prompt: what the model is given. The view is valid until the params are freed. Empty for NULL.
  */
 chat_str chat_params_prompt(const chat_params *params);
@@ -1328,6 +1394,18 @@ chat_str chat_params_prompt(const chat_params *params);
  * them. The view is valid until the params are freed. Empty for NULL.
  */
 chat_str chat_params_generation_prompt(const chat_params *params);
+
+/**
+ * How many pieces of media the prompt wants. 0 for NULL, and for a plain request: its media is the host's.
+ */
+size_t chat_params_media_count(const chat_params *params);
+
+/**
+ * Number `index` (from 0) of the media, in the order of the prompt.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+ */
+chat_status chat_params_media(const chat_params *params, size_t index, chat_media *out, chat_error **error);
 
 /**
  * The grammar that the sampler should hold the output to; its text is empty where nothing constrains the output. Ask

@@ -1,5 +1,6 @@
 //! The façade: a template, learnt once, turns each request into a prompt and a parser.
 
+mod config;
 mod options;
 
 use std::sync::{Arc, OnceLock};
@@ -12,12 +13,13 @@ use crate::error::Result;
 use crate::format::{Constraint, Delimiter, FormatSpec, Prompt, Thinking, auto};
 use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::grammar::{self, Begins, Dialect, Grammar, Printed};
-use crate::message::{Continuation, Request};
+use crate::message::{Continuation, Media, Request};
 use crate::parser::Parser;
 use crate::proof::{self, Choice, Exam, Proof, Reading};
 use crate::reader::{Prompts, Reader, Taught};
 use crate::template::{Caps, Template};
 
+use config::Config;
 pub use options::TemplateOptions;
 
 /// A chat template: compiled, with its caps and, once somebody asks, its analysis and who reads it. Immutable; share it between
@@ -55,6 +57,8 @@ pub struct Params {
     pub prompt: String,
     /// The end of the prompt that is already the assistant's turn. The parser knows it.
     pub generation_prompt: String,
+    /// The media that the prompt wants, in its order. Empty for a plain request, which the host renders by itself.
+    pub media: Vec<Media>,
     /// Whether and where a grammar constrains the output.
     pub constraint: Constraint,
     /// Texts that the tokeniser must keep as single tokens and the detokeniser must print.
@@ -71,10 +75,12 @@ pub struct Params {
 }
 
 impl ChatTemplate {
-    /// Compiles a template. `bos` and `eos` are the texts of the model's special tokens, empty for none.
+    /// Compiles a template: Jinja text, or the text of a `tokenizer_config.json` or `chat_template.json` that holds it. `bos` and `eos`
+    /// are the texts of the model's special tokens, empty for none or for those of the file.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] where the source does not parse, [`crate::ErrorKind::Limit`] where it is too long.
+    /// [`crate::ErrorKind::Template`] where the source does not parse, [`crate::ErrorKind::Limit`] where it is too long,
+    /// [`crate::ErrorKind::InvalidArgument`] for a JSON object without a template.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Self> {
         let options = TemplateOptions { bos: bos.to_owned(), eos: eos.to_owned(), ..TemplateOptions::default() };
         ChatTemplate::with_options(source, &options)
@@ -85,8 +91,14 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::new`].
     pub fn with_options(source: &str, options: &TemplateOptions) -> Result<Self> {
-        let TemplateOptions { bos, eos, learn_only, prove } = options;
-        let taught = Taught::new(Template::new(source, bos, eos)?, *learn_only);
+        let TemplateOptions { name, bos, eos, learn_only, prove } = options;
+        let config = Config::read(source, name)?;
+        let given = |text: &'_ str, other: &'_ str| if text.is_empty() { other.to_owned() } else { text.to_owned() };
+        let template = match &config {
+            Some(config) => Template::new(&config.source, &given(bos, &config.bos), &given(eos, &config.eos))?,
+            None => Template::new(source, bos, eos)?,
+        };
+        let taught = Taught::new(template, *learn_only);
         Ok(ChatTemplate {
             candidates: taught.candidates(),
             taught,
@@ -171,7 +183,7 @@ impl ChatTemplate {
         // Nothing needs to be known where all is content.
         let reader = if request.force_pure_content { Reader::Layout } else { self.reader() };
         let prompts = reader.prompts(&self.taught, &self.taught.template, request, true)?;
-        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation } = prompts;
+        let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation, media } = prompts;
         let spec = FormatSpec {
             source: self.source(),
             eos: self.taught.template.eos(),
@@ -184,6 +196,7 @@ impl ChatTemplate {
         Ok(Params {
             format: compiled.name,
             prompt,
+            media,
             constraint: compiled.constraint.clone(),
             preserved_tokens: compiled.preserved_tokens.clone(),
             additional_stops: compiled.additional_stops.clone(),
@@ -254,6 +267,11 @@ impl Params {
         let delimiters: Vec<Value> =
             self.delimiters.iter().map(|d| json!({"role": d.role, "delimiter": d.delimiter})).collect();
         let thinking = self.thinking.clone().unwrap_or_default();
+        let media = self.media.iter().map(|media| {
+            let Media { kind, message, part, native, text, source } = media;
+            json!({"kind": kind, "message": message, "part": part, "native": native, "text": text, "source": source})
+        });
+        let media: Vec<Value> = media.collect();
         json!({
             "prompt": self.prompt,
             "generation_prompt": self.generation_prompt,
@@ -268,6 +286,7 @@ impl Params {
             "thinking_start_tag": thinking.start,
             "thinking_end_tags": thinking.ends,
             "message_delimiters": delimiters,
+            "media": media,
         })
     }
 }

@@ -110,6 +110,9 @@ pub const REFERRING_PARTS: usize = 50_000;
 /// Most text that the rules of one grammar may have, in bytes. 50,000 properties with short names need 15 MB.
 pub const GRAMMAR_BYTES: usize = 64 << 20;
 
+/// Longest `tokenizer_config.json`, in bytes. Those with all their added tokens have some 2 MB.
+pub const CONFIG_BYTES: usize = 32 << 20;
+
 /// The largest lower bound of a repetition that llama.cpp's grammar reader takes; it reads a larger upper bound as none.
 pub const GBNF_REPETITIONS: u64 = 2_000;
 

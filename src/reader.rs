@@ -9,7 +9,7 @@ use crate::analysis::turn::{self, TurnFormat};
 use crate::analysis::{self, Analysis, Evidence, Source};
 use crate::error::Result;
 use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, auto, family_of, learnt, prompt};
-use crate::message::{Continuation, Request};
+use crate::message::{Continuation, Media, Request};
 use crate::template::{Template, plain, prepare};
 
 /// A way to read what a template's model writes.
@@ -77,7 +77,8 @@ impl Reader {
                 Continuation::Auto => Continuation::Content,
                 continuation => continuation,
             };
-            return Ok(Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation });
+            let prompt = Prompt { prompt, generation_prompt };
+            return Ok(Prompts { prompt, opening, continuation, media: Vec::new() });
         }
         let prepared = prepare(template, request)?;
         // What is continued stands behind the opening.
@@ -86,14 +87,14 @@ impl Reader {
         let continuation = if prepared.continued.is_some() { prepared.continuation } else { Continuation::None };
         let same = |prompt: Prompt| {
             let opening = prompt.generation_prompt.clone();
-            Prompts { prompt, opening, continuation }
+            Prompts { prompt, opening, continuation, media: prepared.media.clone() }
         };
         if let Reader::Family(family) = self {
             return (family.prompt)(&input).map(same);
         }
-        let Prompts { prompt, opening, .. } = same(prompt::plain(&input)?);
+        let Prompts { prompt, opening, media, .. } = same(prompt::plain(&input)?);
         if request.force_pure_content {
-            return Ok(Prompts { prompt, opening, continuation });
+            return Ok(Prompts { prompt, opening, continuation, media });
         }
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
@@ -107,7 +108,7 @@ impl Reader {
                 None => auto::continued_prompt(layout, &opening, thought, content.as_deref()),
             }
         });
-        Ok(Prompts { prompt, opening, continuation })
+        Ok(Prompts { prompt, opening, continuation, media })
     }
 }
 
@@ -118,6 +119,8 @@ pub(crate) struct Prompts {
     /// What opens the assistant's turn, without a message that is continued.
     pub opening: String,
     pub continuation: Continuation,
+    /// The media that the prompt wants, in its order.
+    pub media: Vec<Media>,
 }
 
 /// A template, and what is learnt of it once somebody asks.

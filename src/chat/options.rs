@@ -16,6 +16,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemplateOptions {
+    /// Which of several named templates of a `tokenizer_config.json` is meant, e.g. `tool_use`; empty for `default`.
+    pub name: String,
     /// The text of the model's token that begins a prompt; empty for none.
     pub bos: String,
     /// The text of the model's token that ends a turn; empty for none.
@@ -29,7 +31,7 @@ pub struct TemplateOptions {
 
 impl Default for TemplateOptions {
     fn default() -> Self {
-        TemplateOptions { bos: String::new(), eos: String::new(), learn_only: false, prove: true }
+        TemplateOptions { name: String::new(), bos: String::new(), eos: String::new(), learn_only: false, prove: true }
     }
 }
 

@@ -21,25 +21,51 @@ use crate::message::Request;
 pub struct chat_params {
     pub(super) params: Params,
     json: OnceLock<String>,
+    /// The sources of the media as JSON.
+    media: Vec<String>,
+}
+
+impl chat_params {
+    fn new(params: Params) -> Self {
+        let media = params.media.iter().map(|media| media.source.to_string()).collect();
+        chat_params { params, json: OnceLock::new(), media }
+    }
 }
 
 /// Renders the prompt of a request and builds the parser of its output. The first call on a template also learns the
 /// template's format.
 ///
-/// `request` is the JSON text of an OpenAI chat-completions body. Read are `messages` (required), `tools`, `tool_choice`,
-/// `parallel_tool_calls`, and besides: `reasoning_format` (`none`, `auto`, `deepseek` or `deepseek-legacy`; anything but `none`
-/// tells reasoning from content), `enable_thinking` (default true), `json_schema`, `grammar`, `add_generation_prompt` (default
-/// true), `continue_final_message` (true, `content` or `reasoning_content`), `chat_template_kwargs` (an object of further
-/// template variables), `force_pure_content`, `now` (Unix seconds: the only clock that the template sees), and
-/// `malformed_arguments` (`keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
-/// become `{}`, or make the request fail; default `keep`). Of output that is not quite in the template's format speak `dialects`
-/// (`off`, `recover` or `always`: whether calls that are written in another way are read nowhere, once the output has left the
-/// format, or in all content; default `recover`), `unknown_tools` (`call` or `content`: what calls of tools are that the request
-/// does not offer; default `call`), `calls_in_reasoning` (`off`, `at_end` or `always`: whether calls inside reasoning are
-/// reasoning, calls where the output ends with them and the reasoning was not closed, or calls; default `off`), and `bare_calls`
-/// (`off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where the whole
-/// answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`), and `grammar_style`
-/// (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`). Other fields are ignored. The text is copied.
+/// `request` is the JSON text of an OpenAI chat-completions body. Read are
+/// - `messages` (required): `role`, `content` (a text, or parts `text`, `refusal`, `image_url`, `input_audio`, `file` and what vendors
+///   call such: see `chat_params_media`), `reasoning_content` (or `reasoning`, `thinking`), `tool_calls`, `function_call`, `name`,
+///   `tool_call_id`, `refusal`;
+/// - `tools`: of type `function` (with `strict`, `return`), or `custom`, which becomes a function with one argument `input`: its format
+///   may be a regular expression, not a Lark grammar;
+/// - `tool_choice`: `auto`, `required`, `none`, a tool by its name, or `allowed_tools`; `parallel_tool_calls` (default false);
+/// - `response_format`: `text`, `json_object` or `json_schema`; `reasoning_effort`;
+///
+/// and the host's options, which may also stand beside the body (`chat_params_from_template_with`):
+/// - `reasoning_format`: `none`, `auto`, `deepseek` or `deepseek-legacy`; anything but `none` tells reasoning from content; default
+///   `auto`;
+/// - `enable_thinking` (default true), `add_generation_prompt` (default true), `continue_final_message` (true, `content` or
+///   `reasoning_content`), `chat_template_kwargs` (an object of further template variables);
+/// - `plain`: the template sees `messages`, `tools`, `documents` and `chat_template_kwargs` as they are, of any form, and no other
+///   variable, as with transformers; default false;
+/// - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`),
+///   `force_pure_content`;
+/// - `now`: Unix seconds, the only clock that the template sees; default the system's;
+/// - `media_marker`: what stands in the prompt for media that the template does not show; default `<__media__>`;
+/// - `malformed_arguments`: `keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
+///   become `{}`, or make the request fail; default `keep`;
+/// - `dialects`: `off`, `recover` or `always`: whether calls that are written in another way than the template's are read nowhere,
+///   once the output has left the format, or in all content; default `recover`;
+/// - `unknown_tools`: `call` or `content`: what calls of tools are that the request does not offer; default `call`;
+/// - `calls_in_reasoning`: `off`, `at_end` or `always`: whether calls inside reasoning are reasoning, calls where the output ends with
+///   them and the reasoning was not closed, or calls; default `off`;
+/// - `bare_calls`: `off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where
+///   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`.
+///
+/// Other fields are ignored. The text is copied.
 ///
 /// On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
 ///
@@ -59,7 +85,34 @@ pub unsafe extern "C" fn chat_params_from_template(
         // SAFETY: the caller's text, by the contract.
         let request = Request::from_text(unsafe { utf8(request, request_len, "request") }?)?;
         let params = template.template.params(&request)?;
-        out.write(give(chat_params { params, json: OnceLock::new() }));
+        out.write(give(chat_params::new(params)));
+        Ok(())
+    })
+}
+
+/// The same with the host's options beside the client's body: `options` is a JSON object of the options above, each of which
+/// counts before the body's field of that name.
+///
+/// On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
+///
+/// Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` for an option that there is not.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_params_from_template_with(
+    template: Option<&chat_template>,
+    request: *const c_char,
+    request_len: usize,
+    options: *const c_char,
+    options_len: usize,
+    out: Option<&mut MaybeUninit<*mut chat_params>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (template, out) = (required(template, "template")?, required(out, "out")?);
+        // SAFETY: the caller's texts, by the contract.
+        let (request, options) =
+            unsafe { (utf8(request, request_len, "request")?, utf8(options, options_len, "options")?) };
+        let params = template.template.params(&Request::from_text_with(request, options)?)?;
+        out.write(give(chat_params::new(params)));
         Ok(())
     })
 }
@@ -75,6 +128,58 @@ pub extern "C" fn chat_params_prompt(params: Option<&chat_params>) -> chat_str {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_generation_prompt(params: Option<&chat_params>) -> chat_str {
     view(params.map(|params| params.params.generation_prompt.as_str()))
+}
+
+/// A piece of media that the prompt wants. The texts are valid until the params that it was asked of are freed.
+#[repr(C)]
+pub struct chat_media {
+    /// `image`, `audio`, `video` or `file`.
+    pub kind: chat_str,
+    /// What stands in the prompt for it. Several may have the same text: they come in the prompt's order.
+    pub text: chat_str,
+    /// The part of the request as JSON, e.g. `{"type": "image_url", "image_url": {"url": ...}}`.
+    pub source: chat_str,
+    /// Index of its message in the request.
+    pub message: usize,
+    /// Index of its part in that message's content.
+    pub part: usize,
+    /// Whether the template wrote `text`; otherwise it is the option `media_marker`.
+    pub native: bool,
+}
+
+/// How many pieces of media the prompt wants. 0 for NULL, and for a plain request: its media is the host's.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_media_count(params: Option<&chat_params>) -> usize {
+    params.map_or(0, |params| params.params.media.len())
+}
+
+/// Number `index` (from 0) of the media, in the order of the prompt.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_media(
+    params: Option<&chat_params>,
+    index: usize,
+    out: Option<&mut MaybeUninit<chat_media>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (params, out) = (required(params, "params")?, required(out, "out")?);
+        let count = params.media.len();
+        let found = params.params.media.get(index).zip(params.media.get(index));
+        let (media, source) = found.ok_or_else(|| {
+            Error::invalid(format!("index: {index} is out of range, there are {count} pieces of media"))
+        })?;
+        out.write(chat_media {
+            kind: view(Some(&media.kind)),
+            text: view(Some(&media.text)),
+            source: view(Some(source)),
+            message: media.message,
+            part: media.part,
+            native: media.native,
+        });
+        Ok(())
+    })
 }
 
 /// The grammar that the sampler should hold the output to; its text is empty where nothing constrains the output. Ask

@@ -27,13 +27,15 @@ impl chat_template {
     }
 }
 
-/// Compiles a template from its text (Jinja, as model vendors ship it). `bos` and `eos` are the texts of the model's special
-/// tokens that templates may refer to, e.g. `<s>` and `</s>`; length 0 where the model has none. The texts are copied.
+/// Compiles a template from its text: Jinja, as model vendors ship it, or the text of a `tokenizer_config.json` or
+/// `chat_template.json` that holds it. `bos` and `eos` are the texts of the model's special tokens that templates may refer to, e.g.
+/// `<s>` and `</s>`; length 0 where the model has none, or for those of the file. The texts are copied.
 ///
 /// On success `*out` is a new template, to be freed with `chat_template_free`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is not UTF-8, with the position of the first wrong byte;
-/// `CHAT_STATUS_TEMPLATE` with the line where the text does not parse; `CHAT_STATUS_LIMIT` where it is too long.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, with the position of the first wrong byte, and for a
+/// JSON object without a template; `CHAT_STATUS_TEMPLATE` with the line where the text does not parse; `CHAT_STATUS_LIMIT` where
+/// it is too long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_template_new(
     source: *const c_char,
@@ -57,7 +59,8 @@ pub unsafe extern "C" fn chat_template_new(
 
 /// Compiles a template that is to be taken in a certain way.
 ///
-/// `options` is a JSON object; what it leaves out has its default. `bos` and `eos` are the texts of the model's special tokens
+/// `options` is a JSON object; what it leaves out has its default. `name` says which of several named templates of a
+/// `tokenizer_config.json` is meant (default: `default`). `bos` and `eos` are the texts of the model's special tokens
 /// (default: empty). With `learn_only` (default false) only what the template shows by itself counts: no family of templates and
 /// no work-around is looked up. Where there are several ways to read the template's model, the first request lets them read what
 /// the template renders and takes the best; with `prove` false (default true) the first way is taken unproved. The texts are

@@ -49,7 +49,7 @@ pub struct FormatSpec<'a> {
     pub prefill: &'a str,
     /// Where the model continues a message; never [`Continuation::Auto`], and `None` where there is nothing to continue.
     pub continuation: Continuation,
-    /// The tools that the template shows, whether they may be called or not: see [`FormatSpec::tools`].
+    /// The tools that the request allows, whether calls may be or not: see [`FormatSpec::tools`].
     pub offered: &'a [Tool],
     /// Whether calls may, must or must not be.
     pub tool_choice: ToolChoice,
@@ -76,7 +76,7 @@ impl<'a> FormatSpec<'a> {
             opening: "",
             prefill: "",
             continuation: Continuation::None,
-            offered: &request.tools,
+            offered: request.allowed_tools.as_deref().unwrap_or(&request.tools),
             tool_choice: request.tool_choice,
             parallel_tool_calls: request.parallel_tool_calls,
             reasoning_format: request.reasoning_format,

@@ -1,8 +1,11 @@
 //! The vocabulary: messages, tools and requests as plain data. Imports nothing but `error`.
 
 mod delta;
+mod fields;
 mod openai;
+mod read;
 mod report;
+mod request;
 
 pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
@@ -57,7 +60,7 @@ pub(crate) fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) ->
         if kind == "text" && !after_media && !joined.is_empty() {
             joined.push('\n');
         }
-        after_media = kind == "media_marker";
+        after_media = kind != "text";
         joined.push_str(text);
     }
     joined
@@ -66,10 +69,29 @@ pub(crate) fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) ->
 /// One typed part of a message's content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// `text` or `media_marker`.
+    /// `text`, `media_marker`, or what media it holds: `image`, `audio`, `video` or `file`.
     pub kind: String,
-    /// The text, or the marker's text.
+    /// The text, or the marker's text; empty for media.
     pub text: String,
+    /// Media as the request has it, e.g. `{"type": "image_url", "image_url": {"url": ...}}`; `Null` for other parts.
+    pub source: Value,
+}
+
+/// Media that a prompt wants: what the host gives its model at that place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// `image`, `audio`, `video` or `file`.
+    pub kind: String,
+    /// Index of its message in the request.
+    pub message: usize,
+    /// Index of its part in that message's content.
+    pub part: usize,
+    /// Whether the template wrote `text`, or the host's marker had to stand in.
+    pub native: bool,
+    /// What stands in the prompt for it.
+    pub text: String,
+    /// The part as the request has it.
+    pub source: Value,
 }
 
 /// One call of a tool.
@@ -92,6 +114,9 @@ pub struct Tool {
     pub description: String,
     /// Its JSON schema as given; an empty object where the request had none.
     pub parameters: Arc<Value>,
+    /// What else templates show of it: `strict` and `return`, where the request has them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub more: Map<String, Value>,
 }
 
 /// Whether the model may, must or must not call tools.
@@ -244,6 +269,8 @@ pub struct Request {
     pub tools: Vec<Tool>,
     /// May, must or must not.
     pub tool_choice: ToolChoice,
+    /// Those of the tools that may be called; `None`: all of them. The template shows all.
+    pub allowed_tools: Option<Vec<Tool>>,
     /// More than one call in a message.
     pub parallel_tool_calls: bool,
     /// What happens to reasoning.
@@ -262,6 +289,8 @@ pub struct Request {
     pub add_generation_prompt: bool,
     /// Continue the last message instead of starting one.
     pub continuation: Continuation,
+    /// What stands in the prompt for media that the template does not show.
+    pub media_marker: String,
     /// Extra template variables; they win over ours.
     pub template_kwargs: Map<String, Value>,
     /// How schemas become rules of the grammar.

@@ -142,11 +142,15 @@ pub(super) fn shows_any_arguments(env: &Environment) -> bool {
     Trial::new(env, exchange(&json!(BROKEN), 1), with_tool(), None).shows(BROKEN)
 }
 
+/// The prompt of messages, where the template renders them.
+pub(super) fn prompt_of(env: &Environment, messages: Json) -> Option<String> {
+    Trial::new(env, messages, json!({"add_generation_prompt": false}), None).output
+}
+
 /// Whether all `texts` come out of a conversation that ends with this message.
 pub(super) fn shows(env: &Environment, message: &Json, texts: [&str; 2]) -> bool {
     let messages = json!([{"role": "user", "content": "User message"}, message]);
-    let trial = Trial::new(env, messages, json!({"add_generation_prompt": false}), None);
-    texts.iter().all(|text| trial.shows(text))
+    prompt_of(env, messages).is_some_and(|prompt| texts.iter().all(|text| prompt.contains(text)))
 }
 
 /// A conversation in which the assistant makes `calls` calls.

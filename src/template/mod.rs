@@ -12,6 +12,7 @@ mod functions;
 mod json;
 mod map;
 mod marks;
+mod media;
 mod methods;
 mod opening;
 mod ops;
@@ -123,6 +124,7 @@ pub struct Template {
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
     reasoning_in: OnceLock<prepare::ReasoningIn>,
+    media: OnceLock<media::Shown>,
 }
 
 /// A source, ready to be rendered.
@@ -179,6 +181,7 @@ impl Template {
             caps: OnceLock::new(),
             shows_any_arguments: OnceLock::new(),
             reasoning_in: OnceLock::new(),
+            media: OnceLock::new(),
         })
     }
 
@@ -217,6 +220,11 @@ impl Template {
     /// Whether a call's arguments are shown even where they are no JSON.
     fn shows_any_arguments(&self) -> bool {
         *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.compiled.env))
+    }
+
+    /// What it shows of media.
+    fn media(&self) -> &media::Shown {
+        self.media.get_or_init(|| media::shown(&self.compiled.env))
     }
 
     /// Where reasoning is looked for.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Caps, Conversation, Template, system_clock};
+use super::{Caps, Conversation, Template, media, system_clock};
 use crate::error::{Error, Result};
-use crate::message::{Continuation, MalformedArguments, Message, Request, Tool, ToolChoice};
+use crate::message::{Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice};
 
 /// A request, ready to be rendered.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Prepared {
     pub continuation: Continuation,
     /// The message that the model continues, if it holds anything.
     pub continued: Option<Message>,
+    /// The media that the prompt wants, in its order.
+    pub media: Vec<Media>,
 }
 
 /// What a template's source alone says of how it wants its messages.
@@ -93,7 +95,14 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
         Some((last, shown)) if continues => (Some(last), shown),
         _ => (None, &request.messages[..]),
     };
-    let mut messages = shown.iter().map(|message| message_json(message, template)).collect::<Vec<_>>();
+    let mut media = Vec::new();
+    let mut placed = |index: usize, message: &Message| {
+        if message.parts.iter().all(|part| part.source.is_null()) {
+            return message_json(message, template);
+        }
+        message_json(&media::placed(message, index, template, &request.media_marker, &mut media), template)
+    };
+    let mut messages: Vec<Value> = shown.iter().enumerate().map(|(index, message)| placed(index, message)).collect();
     for (index, message) in messages.iter_mut().enumerate() {
         fit_arguments(message, index, template, request.malformed_arguments)?;
     }
@@ -113,6 +122,7 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
         conversation,
         continuation: resolve(request.continuation, last),
         continued: last.filter(|message| !message.is_empty()).cloned(),
+        media,
     })
 }
 
@@ -177,15 +187,17 @@ fn fit_content(content: &mut Value, caps: &Caps) {
         Value::String(text) if caps.wants_parts() => {
             *content = json!([text_part(text)]);
         }
-        Value::Array(parts) if caps.string_content && !caps.typed_content => {
-            let field = |part: &'_ Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
-            let parts: Vec<(String, String)> =
-                parts.iter().map(|part| (field(part, "type"), field(part, "text"))).collect();
-            let joined = crate::message::join_parts(parts.iter().map(|(kind, text)| (kind.as_str(), text.as_str())));
-            *content = Value::String(joined);
+        // Media in parts is what the template shows: it takes parts after all.
+        Value::Array(parts) if caps.string_content && !caps.typed_content && parts.iter().all(is_text) => {
+            let texts = parts.iter().map(|part| ("text", part["text"].as_str().unwrap_or_default()));
+            *content = Value::String(crate::message::join_parts(texts));
         }
         _ => {}
     }
+}
+
+fn is_text(part: &Value) -> bool {
+    part["type"] == "text"
 }
 
 /// Merges a leading system message into the next one, or drops it where there is none.

@@ -11,7 +11,7 @@ use crate::args::Args;
 use crate::failure::{Failure, Outcome};
 
 /// The options with a value that [`template`] looks at.
-pub const TEMPLATE_OPTIONS: &[&str] = &["--bos", "--eos"];
+pub const TEMPLATE_OPTIONS: &[&str] = &["--bos", "--eos", "--name"];
 /// The flag that [`template`] looks at, for commands that read output.
 pub const LEARN_ONLY: &str = "--learn-only";
 
@@ -37,6 +37,7 @@ pub fn template(args: &Args) -> Outcome<ChatTemplate> {
     };
     let text = |name: &str, known: &str| args.value(name).unwrap_or(known).to_owned();
     let options = TemplateOptions {
+        name: text("--name", ""),
         bos: text("--bos", bos),
         eos: text("--eos", eos),
         learn_only: args.flag(LEARN_ONLY),

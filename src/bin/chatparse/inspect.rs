@@ -22,7 +22,8 @@ Shows what was learnt of a template: what it accepts, who reads what its model w
 and how many of the messages that it renders come back, how it writes, and for each
 thing learnt the two renders that showed it. They have the text `before` and `after`
 in common; only the first has the text at `-`, only the second the one at `+`.
-Line breaks are shown as \\n. TEMPLATE is a Jinja file or the name of a built-in.
+Line breaks are shown as \\n. TEMPLATE is a Jinja file, a tokenizer_config.json with
+one, or the name of a built-in.
 
 options:
   --json        the same as one JSON object: caps, reader, tried, proof, layout and
@@ -31,6 +32,7 @@ options:
                 work-around is looked up
   --bos TEXT    the token that begins a prompt
   --eos TEXT    the token that ends a turn
+  --name NAME   which of several templates in a tokenizer_config.json; default: default
 
 exit status: 0 success, 1 the template cannot be used: it refuses all messages.
 

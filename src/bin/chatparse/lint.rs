@@ -17,7 +17,8 @@ chatparse lint TEMPLATE [--json] [--learn-only]
 
 Renders messages of many kinds as the model would write them, parses them, and renders
 what was parsed again: with thinking (off), with thinking on but nothing thought
-(silent), and with reasoning (on). TEMPLATE is a Jinja file or the name of a built-in.
+(silent), and with reasoning (on). TEMPLATE is a Jinja file, a tokenizer_config.json
+with one, or the name of a built-in.
 
   survives    the message comes back, and renders to the same bytes
   no content, no reasoning, no calls
@@ -38,6 +39,7 @@ options:
                 work-around is looked up
   --bos TEXT    the token that begins a prompt
   --eos TEXT    the token that ends a turn
+  --name NAME   which of several templates in a tokenizer_config.json; default: default
 
 exit status: 0 no faults, 1 faults, 2 wrong usage or no template.
 

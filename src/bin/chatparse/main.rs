@@ -61,8 +61,9 @@ usage: chatparse COMMAND ...
   templates                           list the built-in templates
 
 Without a command it shows all of this once on an example.
-TEMPLATE is a Jinja file or the name of a built-in template, REQUEST the JSON body
-of a chat-completions request; `-` stands for standard input.
+TEMPLATE is a Jinja file, a tokenizer_config.json with one, or the name of a built-in
+template, REQUEST the JSON body of a chat-completions request; `-` stands for standard
+input.
 
 options:
   --help        this text, or with a command what it does and takes

@@ -19,10 +19,10 @@ pub const COMMAND: Command = Command {
 chatparse parse TEMPLATE REQUEST [OUTPUT]
 
 Reads what a model wrote after the prompt of this request and shows reasoning, content
-and tool calls as they come. TEMPLATE is a Jinja file or the name of a built-in
-template, REQUEST the JSON body of a chat-completions request, OUTPUT a file; standard
-input where it is `-` or missing. Reasoning is told from content where the request
-asks for it: {\"reasoning_format\": \"auto\"}.
+and tool calls as they come. TEMPLATE is a Jinja file, a tokenizer_config.json with one,
+or the name of a built-in template, REQUEST the JSON body of a chat-completions request,
+OUTPUT a file; standard input where it is `-` or missing. Reasoning is told from content
+unless the request has {\"reasoning_format\": \"none\"}.
 
 options:
   --json        print the message as OpenAI JSON, and its status, when all is read
@@ -37,6 +37,7 @@ options:
                 work-around is looked up
   --bos TEXT    the token that begins a prompt
   --eos TEXT    the token that ends a turn
+  --name NAME   which of several templates in a tokenizer_config.json; default: default
 
 examples:
   chatparse parse json-call request.json output.txt

@@ -15,12 +15,14 @@ pub const COMMAND: Command = Command {
 chatparse render TEMPLATE [REQUEST]
 
 Prints the prompt that the template makes of the request: its exact bytes, nothing
-added. TEMPLATE is a Jinja file or the name of a built-in template. REQUEST is the
-JSON body of a chat-completions request; standard input where it is `-` or missing.
+added. TEMPLATE is a Jinja file, a tokenizer_config.json with one, or the name of a
+built-in template. REQUEST is the JSON body of a chat-completions request; standard
+input where it is `-` or missing.
 
 options:
   --bos TEXT    the token that begins a prompt, e.g. '<s>'
   --eos TEXT    the token that ends a turn, e.g. '</s>'
+  --name NAME   which of several templates in a tokenizer_config.json; default: default
   --plain       show the template the messages, tools, documents and chat_template_kwargs
                 of the request as they are, and nothing else: as transformers does
   --params      print all that the request needs as JSON: the prompt, what of it is

@@ -30,10 +30,11 @@ and `request`, and may have `outputs` (texts, or objects with `text`, `partial` 
 `step`), `timeline: false`, `strict: true`, `want_caps: true`, `learn_only: true` (no
 family of templates and no work-around is looked up) and `plain: true` (the template
 sees the request as it is). The answer has the `id` and `params`, and `parses` with a
-message, its status and what each step of the output added to it; or `error`. A scenario with a JSON `schema` instead of a template is answered with
-its `grammar`. With `dialects: true` the answer has the grammar in all `dialects`, each
-with `text` and `report`, or `error`; and `accepts` has what the grammar says of each of
-the `texts`, or of the outputs (null where a pattern says where it starts).
+message, its status and what each step of the output added to it; or `error`. A scenario
+with a JSON `schema` instead of a template is answered with its `grammar`. With
+`dialects: true` the answer has the grammar in all `dialects`, each with `text` and
+`report`, or `error`; and `accepts` has what the grammar says of each of the `texts`, or
+of the outputs (null where a pattern says where it starts).
 
 example:
   chatparse replay < scenarios.jsonl > results.jsonl
@@ -100,7 +101,11 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
         return of_schema(scenario, schema);
     }
     let template = templates.of(scenario)?;
-    let options = json!({"plain": scenario["plain"] == true});
+    let mut options = json!({"plain": scenario["plain"] == true});
+    // A field that a recorded request does not have means what it means to llama.cpp.
+    if scenario["request"]["reasoning_format"].is_null() {
+        options["reasoning_format"] = "none".into();
+    }
     let request = Request::from_json_with(&scenario["request"], &options);
     let mut request = request.map_err(|error| error.to_string())?;
     if scenario["faithful"] != true {

@@ -1,0 +1,72 @@
+//! Templates in the files that models come with: `tokenizer_config.json` and `chat_template.json`.
+
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::limits;
+
+/// A template and the special tokens, as such a file has them.
+#[derive(Debug, PartialEq)]
+pub(super) struct Config {
+    pub source: String,
+    pub bos: String,
+    pub eos: String,
+}
+
+impl Config {
+    /// Reads `text`, if it is a JSON object; `None`: it is a template's source. Where it holds several templates, `name` says which
+    /// (empty: the one called `default`).
+    ///
+    /// Errors: [`crate::ErrorKind::InvalidArgument`] where there is no template in it, or none of that name.
+    pub fn read(text: &str, name: &str) -> Result<Option<Config>> {
+        // No template begins like an object's first key, or is that short.
+        let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
+        if !inside.is_some_and(|inside| inside.starts_with(['"', '}'])) {
+            return Ok(None);
+        }
+        if text.len() > limits::CONFIG_BYTES {
+            let message = format!("the file has {} bytes, more than {}", text.len(), limits::CONFIG_BYTES);
+            return Err(Error::new(crate::ErrorKind::Limit, message));
+        }
+        let Ok(fields) = serde_json::from_str::<Value>(text) else { return Ok(None) };
+        let token = |name: &str| {
+            let token = &fields[name];
+            let text = token.as_str().or_else(|| token["content"].as_str());
+            text.unwrap_or_default().to_owned()
+        };
+        let source = match &fields["chat_template"] {
+            Value::String(source) => source.clone(),
+            Value::Array(named) => of_name(named, if name.is_empty() { "default" } else { name })?,
+            _ => return Err(Error::invalid("the file is a JSON object without a chat_template")),
+        };
+        Ok(Some(Config { source, bos: token("bos_token"), eos: token("eos_token") }))
+    }
+}
+
+fn of_name(named: &[Value], name: &str) -> Result<String> {
+    let found = named.iter().find(|template| template["name"] == name).and_then(|found| found["template"].as_str());
+    found.map(str::to_owned).ok_or_else(|| {
+        let known: Vec<&str> = named.iter().filter_map(|template| template["name"].as_str()).collect();
+        Error::invalid(format!("chat_template: none is called {name:?}; there are: {}", known.join(", ")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_models() {
+        let config = r#"{"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": "{{ bos_token }}"}"#;
+        let read = Config::read(config, "").unwrap().unwrap();
+        assert_eq!(read, Config { source: "{{ bos_token }}".into(), bos: "<s>".into(), eos: "</s>".into() });
+        let named = r#" { "chat_template": [{"name": "default", "template": "a"}, {"name": "rag", "template": "b"}]}"#;
+        assert_eq!(Config::read(named, "").unwrap().unwrap().source, "a");
+        assert_eq!(Config::read(named, "rag").unwrap().unwrap().source, "b");
+        assert!(Config::read(named, "tools").unwrap_err().message().contains("there are: default, rag"));
+        assert!(Config::read("{}", "").unwrap_err().message().contains("without a chat_template"));
+        for template in ["{{ messages }}", "{% if a %}{% endif %}", "{# {\"a\": 1} #}", "Hi", "", r#"{"a": {{ b }}}"#] {
+            assert_eq!(Config::read(template, "").unwrap(), None);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The parts of a chat-completions body: messages with their content and calls, tools, and which of them may be called.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::fields::{Fields, choice, wrong};
+use super::{Message, Part, PlainConversation, Tool, ToolCall, ToolChoice};
+use crate::error::{Error, Result};
+
+pub(super) fn message(fields: &Fields) -> Result<Message> {
+    let refusal = fields.text("refusal")?;
+    if refusal.is_none() && !["content", "tool_calls", "function_call"].iter().any(|key| fields.map.contains_key(*key))
+    {
+        let what = match fields.get("audio") {
+            Some(_) => "an earlier answer cannot be shown by its audio alone; its text goes into content",
+            None => "needs content or tool_calls",
+        };
+        return Err(Error::invalid(format!("{}: {what}", fields.path)));
+    }
+    let mut message = Message {
+        role: fields.required_text("role")?.to_owned(),
+        reasoning_content: reasoning(fields)?,
+        tool_calls: fields.items("tool_calls")?.iter().map(tool_call).collect::<Result<_>>()?,
+        name: fields.text_or_empty("name")?,
+        tool_call_id: fields.text_or_empty("tool_call_id")?,
+        ..Message::default()
+    };
+    if let Some(call) = fields.get("function_call") {
+        let call = Fields::new(call, fields.path("function_call"))?;
+        message.tool_calls.push(called(&call, String::new())?);
+    }
+    match fields.get("content") {
+        // A model that refuses says so instead of its content.
+        None => message.content = refusal.unwrap_or_default().to_owned(),
+        Some(Value::String(text)) => message.content = text.clone(),
+        Some(Value::Array(_)) => message.parts = fields.items("content")?.iter().map(part).collect::<Result<_>>()?,
+        Some(other) => return Err(wrong(&fields.path("content"), "a string or an array", other)),
+    }
+    Ok(message)
+}
+
+/// The reasoning of a message, which vendors call by other names, too.
+fn reasoning(fields: &Fields) -> Result<String> {
+    let other = ["thinking", "reasoning"].into_iter().find_map(|name| fields.get(name)?.as_str());
+    Ok(fields.text("reasoning_content")?.or(other).unwrap_or_default().to_owned())
+}
+
+/// What clients call parts with media, and what they hold.
+const MEDIA: &[(&str, &[&str])] = &[
+    ("image", &["image", "image_url", "input_image"]),
+    ("audio", &["audio", "audio_url", "input_audio"]),
+    ("video", &["video", "video_url", "input_video"]),
+    ("file", &["file", "input_file"]),
+];
+
+fn part(fields: &Fields) -> Result<Part> {
+    let kind = fields.required_text("type")?;
+    let text = |kind: &str, name: &str| {
+        Ok(Part { kind: kind.to_owned(), text: fields.required_text(name)?.to_owned(), source: Value::Null })
+    };
+    match kind {
+        "text" | "media_marker" => text(kind, "text"),
+        "refusal" => text("text", "refusal"),
+        _ => match MEDIA.iter().find(|(_, names)| names.contains(&kind)) {
+            Some((kind, _)) => {
+                let source = Value::Object(fields.map.clone());
+                Ok(Part { kind: (*kind).to_owned(), text: String::new(), source })
+            }
+            None => {
+                let known: Vec<&str> = MEDIA.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+                let path = fields.path("type");
+                let known = known.join(", ");
+                Err(Error::invalid(format!("{path}: must be text, refusal, media_marker, {known}, not {kind:?}")))
+            }
+        },
+    }
+}
+
+fn tool_call(fields: &Fields) -> Result<ToolCall> {
+    let id = fields.text_or_empty("id")?;
+    if fields.text("type")? == Some("custom") {
+        let custom = Fields::new(fields.required("custom")?, fields.path("custom"))?;
+        let input = json!({CUSTOM_INPUT: custom.required_text("input")?});
+        return Ok(ToolCall { name: custom.required_text("name")?.to_owned(), arguments: input.to_string(), id });
+    }
+    called(&fields.function()?, id)
+}
+
+fn called(function: &Fields, id: String) -> Result<ToolCall> {
+    let arguments = function
+        .map
+        .get("arguments")
+        .ok_or_else(|| Error::invalid(format!("{}: missing", function.path("arguments"))))?;
+    Ok(ToolCall {
+        name: function.required_text("name")?.to_owned(),
+        arguments: match arguments {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        },
+        id,
+    })
+}
+
+/// The one argument that stands for the text of a custom tool.
+const CUSTOM_INPUT: &str = "input";
+
+/// What templates show of a tool beside its name, description and parameters.
+const MORE: [&str; 2] = ["strict", "return"];
+
+pub(super) fn tool(fields: &Fields) -> Result<Tool> {
+    if fields.text("type")? == Some("custom") {
+        return custom_tool(&Fields::new(fields.required("custom")?, fields.path("custom"))?);
+    }
+    let function = fields.function()?;
+    Ok(Tool {
+        name: function.required_text("name")?.to_owned(),
+        description: function.text_or_empty("description")?,
+        parameters: Arc::new(function.map.get("parameters").cloned().unwrap_or_else(|| json!({}))),
+        more: more(function.map),
+    })
+}
+
+fn more(function: &Map<String, Value>) -> Map<String, Value> {
+    let given = MORE.iter().filter_map(|name| Some(((*name).to_owned(), function.get(*name)?.clone())));
+    given.filter(|(_, value)| !value.is_null()).collect()
+}
+
+/// A tool that takes a text is a function with one argument: so templates can show it and models can call it.
+fn custom_tool(custom: &Fields) -> Result<Tool> {
+    let mut input = json!({"type": "string"});
+    if let Some(format) = custom.get("format") {
+        let format = Fields::new(format, custom.path("format"))?;
+        if choice(&format, "type", &[("text", false), ("grammar", true)], false)? {
+            let grammar = Fields::new(format.required("grammar")?, format.path("grammar"))?;
+            let syntax = grammar.required_text("syntax")?;
+            if syntax != "regex" {
+                let path = grammar.path("syntax");
+                let message =
+                    format!("{path}: only \"regex\" can be kept to inside of a call's arguments, not {syntax:?}");
+                return Err(Error::invalid(message));
+            }
+            input["pattern"] = json!(format!("^(?:{})$", grammar.required_text("definition")?));
+        }
+    }
+    let parameters = json!({"type": "object", "properties": {CUSTOM_INPUT: input}, "required": [CUSTOM_INPUT]});
+    Ok(Tool {
+        name: custom.required_text("name")?.to_owned(),
+        description: custom.text_or_empty("description")?,
+        parameters: Arc::new(parameters),
+        more: Map::new(),
+    })
+}
+
+const TOOL_CHOICES: &[(&str, ToolChoice)] =
+    &[("auto", ToolChoice::Auto), ("required", ToolChoice::Required), ("none", ToolChoice::None)];
+
+/// Whether the model may call tools, and which of those on offer: a choice may name some.
+pub(super) fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice, Option<Vec<Tool>>)> {
+    let Some(Value::Object(_)) = body.get("tool_choice") else {
+        return Ok((choice(body, "tool_choice", TOOL_CHOICES, ToolChoice::Auto)?, None));
+    };
+    let given = Fields::new(body.required("tool_choice")?, body.path("tool_choice"))?;
+    if given.required_text("type")? != "allowed_tools" {
+        return Ok((ToolChoice::Required, Some(vec![named(&given, offered)?])));
+    }
+    let allowed = Fields::new(given.required("allowed_tools")?, given.path("allowed_tools"))?;
+    let mode = choice(&allowed, "mode", &TOOL_CHOICES[..2], ToolChoice::Auto)?;
+    let tools = allowed.items("tools")?.iter().map(|tool| named(tool, offered)).collect::<Result<_>>()?;
+    Ok((mode, Some(tools)))
+}
+
+/// The tool that is named by `{"type": "function", "function": {"name"}}`, or the same with `custom`.
+fn named(given: &Fields, offered: &[Tool]) -> Result<Tool> {
+    let kind = if given.text("type")? == Some("custom") { "custom" } else { "function" };
+    let function =
+        if kind == "custom" { Fields::new(given.required(kind)?, given.path(kind))? } else { given.function()? };
+    let name = function.required_text("name")?;
+    let found = offered.iter().find(|tool| tool.name == name);
+    found.cloned().ok_or_else(|| Error::invalid(format!("{}: there is no tool {name:?}", function.path("name"))))
+}
+
+/// The schema of the answer that `response_format` asks for; `Null`: any text.
+pub(super) fn response_format(body: &Fields) -> Result<Value> {
+    let Some(format) = body.get("response_format") else { return Ok(Value::Null) };
+    let format = Fields::new(format, body.path("response_format"))?;
+    match format.required_text("type")? {
+        "text" => Ok(Value::Null),
+        "json_object" => Ok(json!({"type": "object"})),
+        "json_schema" => {
+            let schema = Fields::new(format.required("json_schema")?, format.path("json_schema"))?;
+            Ok(schema.get("schema").cloned().unwrap_or_else(|| json!({"type": "object"})))
+        }
+        other => {
+            let path = format.path("type");
+            Err(Error::invalid(format!("{path}: must be one of text, json_object, json_schema, not {other:?}")))
+        }
+    }
+}
+
+/// The conversation as the template is to see it: each part must be an object, of any form.
+pub(super) fn plain(body: &Fields) -> Result<PlainConversation> {
+    let given = |name: &str| {
+        body.items(name)?;
+        Ok(Arc::new(body.get(name).cloned().unwrap_or_default()))
+    };
+    Ok(PlainConversation { messages: given("messages")?, tools: given("tools")?, documents: given("documents")? })
+}
+
+/// Those of a template's tools that the parser can know: with a name, inside of a `function` or not.
+pub(super) fn known_tools(tools: &Value) -> Vec<Tool> {
+    let known = |given: &Value| {
+        let function = given.get("function").and_then(Value::as_object).or_else(|| given.as_object())?;
+        Some(Tool {
+            name: function.get("name")?.as_str()?.to_owned(),
+            description: function.get("description").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            parameters: Arc::new(function.get("parameters").cloned().unwrap_or_else(|| json!({}))),
+            more: Map::new(),
+        })
+    };
+    tools.as_array().into_iter().flatten().filter_map(known).collect()
+}

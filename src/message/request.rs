@@ -1,0 +1,172 @@
+//! A chat-completions body as a [`Request`]: which fields are read, and what they may be.
+
+use serde_json::{Map, Value};
+
+use super::fields::{Fields, choice, wrong};
+use super::read::{known_tools, message, plain, response_format, tool, tool_choice};
+use super::{
+    BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, Leniency, MalformedArguments, ReasoningFormat,
+    Request, UnknownTools,
+};
+use crate::error::{Error, Result};
+
+impl Request {
+    /// Reads a request from JSON text.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for text that is no JSON, and as [`Request::from_json`].
+    pub fn from_text(text: &str) -> Result<Request> {
+        Request::from_json(&parsed(text, "request")?)
+    }
+
+    /// [`Request::from_json_with`] from JSON texts.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for text that is no JSON, and as there.
+    pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
+        Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?)
+    }
+
+    /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), `response_format`,
+    /// `reasoning_effort`, and our options: `reasoning_format` (default auto), `malformed_arguments`, `dialects`, `unknown_tools`,
+    /// `calls_in_reasoning`, `bare_calls`, `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`,
+    /// `add_generation_prompt` (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content`,
+    /// `media_marker`, `now` and `plain` ([`super::PlainConversation`]: the template sees `messages`, `tools`, `documents` and
+    /// `chat_template_kwargs` as they are, and no other variable).
+    /// Null counts as missing, unknown fields are ignored.
+    ///
+    /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
+    pub fn from_json(body: &Value) -> Result<Request> {
+        Request::read(&Fields::new(body, "")?)
+    }
+
+    /// [`Request::from_json`] with the host's options beside the client's body: an object of fields that are ours, each of which
+    /// counts before the body's. So a host need not change what a client sent.
+    ///
+    /// Errors: as there; an option that is not known.
+    pub fn from_json_with(body: &Value, options: &Value) -> Result<Request> {
+        let options = Fields::new(options, "options")?;
+        if let Some(unknown) = options.map.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
+            let message =
+                format!("{}: there is no such option; there are {}", options.path(unknown), OPTIONS.join(", "));
+            return Err(Error::invalid(message));
+        }
+        Request::read(&Fields { over: Some(options.map), ..Fields::new(body, "")? })
+    }
+
+    fn read(body: &Fields) -> Result<Request> {
+        body.required("messages")?;
+        let now = match body.get("now") {
+            None => None,
+            Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
+        };
+        let mut template_kwargs = match body.get("chat_template_kwargs") {
+            None => Map::new(),
+            Some(value) => Fields::new(value, "chat_template_kwargs")?.map.clone(),
+        };
+        let plain = if body.flag("plain", false)? { Some(plain(body)?) } else { None };
+        let (messages, tools) = match &plain {
+            Some(plain) => (Vec::new(), known_tools(&plain.tools)),
+            None => (
+                body.items("messages")?.iter().map(message).collect::<Result<_>>()?,
+                body.items("tools")?.iter().map(tool).collect::<Result<_>>()?,
+            ),
+        };
+        let mut enable_thinking = body.flag("enable_thinking", true)?;
+        if plain.is_some() {
+            // The template sees what the request names; the parser knows what the template saw.
+            if let Some(value) = body.get("enable_thinking") {
+                template_kwargs.entry("enable_thinking").or_insert_with(|| value.clone());
+            }
+            enable_thinking = template_kwargs.get("enable_thinking").and_then(Value::as_bool).unwrap_or(true);
+        }
+        let (tool_choice, allowed_tools) = tool_choice(body, &tools)?;
+        let json_schema = match body.get("json_schema") {
+            Some(schema) => schema.clone(),
+            None => response_format(body)?,
+        };
+        if let Some(effort) = body.text("reasoning_effort")? {
+            template_kwargs.entry("reasoning_effort").or_insert_with(|| effort.into());
+        }
+        Ok(Request {
+            messages,
+            tools,
+            plain,
+            tool_choice,
+            allowed_tools,
+            parallel_tool_calls: body.flag("parallel_tool_calls", false)?,
+            reasoning_format: choice(body, "reasoning_format", REASONING_FORMATS, ReasoningFormat::Auto)?,
+            malformed_arguments: choice(body, "malformed_arguments", MALFORMED_ARGUMENTS, Default::default())?,
+            leniency: Leniency {
+                dialects: choice(body, "dialects", DIALECTS, Default::default())?,
+                unknown_tools: choice(body, "unknown_tools", UNKNOWN_TOOLS, Default::default())?,
+                calls_in_reasoning: choice(body, "calls_in_reasoning", CALLS_IN_REASONING, Default::default())?,
+                bare_calls: choice(body, "bare_calls", BARE_CALLS, Default::default())?,
+            },
+            enable_thinking,
+            json_schema,
+            grammar: body.text_or_empty("grammar")?,
+            add_generation_prompt: body.flag("add_generation_prompt", true)?,
+            continuation: match body.get("continue_final_message") {
+                Some(Value::Bool(true)) => Continuation::Auto,
+                Some(Value::String(part)) if part == "reasoning_content" => Continuation::Reasoning,
+                Some(Value::String(part)) if part == "content" => Continuation::Content,
+                _ => Continuation::None,
+            },
+            media_marker: body.text("media_marker")?.unwrap_or("<__media__>").to_owned(),
+            template_kwargs,
+            grammar_style: choice(body, "grammar_style", GRAMMAR_STYLES, Default::default())?,
+            force_pure_content: body.flag("force_pure_content", false)?,
+            now,
+        })
+    }
+}
+
+fn parsed(text: &str, what: &str) -> Result<Value> {
+    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the {what} is no JSON: {error}")))
+}
+
+/// The fields that are ours, and not OpenAI's.
+const OPTIONS: &[&str] = &[
+    "add_generation_prompt",
+    "bare_calls",
+    "calls_in_reasoning",
+    "chat_template_kwargs",
+    "continue_final_message",
+    "dialects",
+    "enable_thinking",
+    "force_pure_content",
+    "grammar",
+    "grammar_style",
+    "json_schema",
+    "malformed_arguments",
+    "media_marker",
+    "now",
+    "plain",
+    "reasoning_format",
+    "unknown_tools",
+];
+
+const REASONING_FORMATS: &[(&str, ReasoningFormat)] = &[
+    ("none", ReasoningFormat::None),
+    ("auto", ReasoningFormat::Auto),
+    ("deepseek", ReasoningFormat::DeepSeek),
+    ("deepseek-legacy", ReasoningFormat::DeepSeekLegacy),
+];
+
+const MALFORMED_ARGUMENTS: &[(&str, MalformedArguments)] =
+    &[("keep", MalformedArguments::Keep), ("empty", MalformedArguments::Empty), ("error", MalformedArguments::Error)];
+
+const DIALECTS: &[(&str, Dialects)] =
+    &[("off", Dialects::Off), ("recover", Dialects::Recover), ("always", Dialects::Always)];
+
+const UNKNOWN_TOOLS: &[(&str, UnknownTools)] = &[("call", UnknownTools::Call), ("content", UnknownTools::Content)];
+
+const GRAMMAR_STYLES: &[(&str, GrammarStyle)] =
+    &[("faithful", GrammarStyle::Faithful), ("llama.cpp", GrammarStyle::LlamaCpp)];
+
+const BARE_CALLS: &[(&str, BareCalls)] =
+    &[("off", BareCalls::Off), ("whole", BareCalls::Whole), ("anywhere", BareCalls::Anywhere)];
+
+const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] =
+    &[("off", CallsInReasoning::Off), ("at_end", CallsInReasoning::AtEnd), ("always", CallsInReasoning::Always)];

@@ -1,0 +1,53 @@
+//! Media in messages: as the template shows it, or as the host's marker.
+
+use minijinja::Environment;
+use serde_json::{Value, json};
+
+use super::{Template, caps};
+use crate::message::{Media, Message};
+
+/// The kinds that templates know.
+const KINDS: [&str; 3] = ["image", "audio", "video"];
+
+/// The text that each of [`KINDS`] becomes in a prompt; `None`: nothing.
+pub(super) type Shown = [Option<String>; KINDS.len()];
+
+/// Asks the template what it shows of each kind.
+pub(super) fn shown(env: &Environment) -> Shown {
+    const ENDS: [&str; 2] = ["BEFORE_MARKER", "BEHIND_MARKER"];
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let between = |media: Option<Value>| {
+        let parts: Vec<Value> = [text(ENDS[0])].into_iter().chain(media).chain([text(ENDS[1])]).collect();
+        let prompt = caps::prompt_of(env, json!([{"role": "user", "content": parts}]))?;
+        let from = prompt.find(ENDS[0])? + ENDS[0].len();
+        let length = prompt[from..].find(ENDS[1])?;
+        Some(prompt[from..from + length].to_owned())
+    };
+    // A template that prints the list shows no part of it.
+    let is_list = |between: &String| between.contains("type");
+    let Some(without) = between(None).filter(|between| !is_list(between)) else { return Shown::default() };
+    KINDS.map(|kind| between(Some(json!({"type": kind}))).filter(|with| *with != without && !is_list(with)))
+}
+
+/// A message whose media is what the template shows, or the host's marker; `found` gets it in order.
+pub(super) fn placed(
+    message: &Message,
+    index: usize,
+    template: &Template,
+    marker: &str,
+    found: &mut Vec<Media>,
+) -> Message {
+    let mut message = message.clone();
+    for (part_index, part) in message.parts.iter_mut().enumerate().filter(|(_, part)| !part.source.is_null()) {
+        let shown = KINDS.iter().position(|kind| *kind == part.kind).and_then(|kind| template.media()[kind].clone());
+        let kind = part.kind.clone();
+        let native = shown.is_some();
+        if !native {
+            "media_marker".clone_into(&mut part.kind);
+        }
+        part.text = shown.unwrap_or_else(|| marker.to_owned());
+        let (text, source) = (part.text.clone(), part.source.take());
+        found.push(Media { kind, message: index, part: part_index, native, text, source });
+    }
+    message
+}
