@@ -22,7 +22,7 @@ fn messages(source: &str, messages: Value) -> Value {
 fn a_bare_request_has_defaults() {
     let request = Request::from_json(&json!({"messages": [], "unknown": 1, "grammar": null})).unwrap();
     assert_eq!(request.tool_choice, ToolChoice::Auto);
-    assert_eq!(request.reasoning_format, ReasoningFormat::None);
+    assert_eq!(request.reasoning_format, ReasoningFormat::Auto);
     assert_eq!(request.continuation, Continuation::None);
     assert_eq!(request.malformed_arguments, MalformedArguments::Keep);
     assert!(!request.parallel_tool_calls && request.enable_thinking && request.add_generation_prompt);
@@ -72,14 +72,15 @@ fn errors_name_the_field() {
         (json!({"messages": [{"role": "user"}]}), "messages[0]: needs content or tool_calls"),
         (json!({"messages": [{"role": "user", "content": 1}]}), "messages[0].content: must be a string or an array"),
         (json!({"messages": [{"role": "user", "content": [{}]}]}), "messages[0].content[0].type: missing"),
-        (json!({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}), "messages[0].content[0].type"),
+        (json!({"messages": [{"role": "user", "content": [{"type": "smell"}]}]}), "messages[0].content[0].type"),
         (
             json!({"messages": [{"role": "user", "content": [{"type": "text"}]}]}),
             "messages[0].content[0].text: missing",
         ),
         (json!({"messages": [{"role": "tool", "content": "", "name": 1}]}), "messages[0].name: must be a string"),
         (with_call(json!({})), "messages[1].tool_calls[0].type: missing"),
-        (with_call(json!({"type": "custom"})), "messages[1].tool_calls[0].type: only \"function\""),
+        (with_call(json!({"type": "x"})), "messages[1].tool_calls[0].type: only \"function\""),
+        (with_call(json!({"type": "custom"})), "messages[1].tool_calls[0].custom: missing"),
         (with_call(json!({"type": "function"})), "messages[1].tool_calls[0].function: missing"),
         (
             with_call(json!({"type": "function", "function": {}})),
@@ -93,7 +94,7 @@ fn errors_name_the_field() {
         (json!({"messages": [], "tools": [{"type": "function"}]}), "tools[0].function: missing"),
         (json!({"messages": [], "tools": [{"type": "function", "function": {}}]}), "tools[0].function.name: missing"),
         (json!({"messages": [], "tool_choice": "any"}), "tool_choice: must be one of auto, required, none"),
-        (json!({"messages": [], "tool_choice": {}}), "tool_choice: must be a string"),
+        (json!({"messages": [], "tool_choice": {}}), "tool_choice.type: missing"),
         (json!({"messages": [], "reasoning_format": "x"}), "reasoning_format: must be one of"),
         (
             json!({"messages": [], "malformed_arguments": "drop"}),
@@ -136,15 +137,20 @@ fn content_takes_the_only_form_that_the_template_takes() {
 #[test]
 fn reasoning_goes_where_the_template_looks() {
     let said = |content: &str| json!([{"role": "assistant", "content": content, "reasoning_content": "r"}]);
-    let message = |looks: &str, content: &str| messages(&format!("{PLAIN}{{# {looks} #}}"), said(content))[0].clone();
-    assert_eq!(message("m.thinking", "c")["thinking"], "r");
+    let message = |source: &str, content: &str| messages(source, said(content))[0].clone();
+    assert_eq!(message("{% for m in messages %}{{ m.thinking }}{{ m.content }}{% endfor %}", "c")["thinking"], "r");
+    let parts = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}\
+        {% if p.type == 'thinking' %}{{ p.thinking }}{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}{% endfor %}";
     let thought = json!({"type": "thinking", "thinking": "r"});
-    let parts = json!([thought, {"type": "text", "text": "c"}]);
-    assert_eq!(message("part.type == 'thinking'", "c")["content"], parts);
-    assert_eq!(message("part.thinking if part.type == \"thinking\"", "")["content"], json!([thought]));
+    assert_eq!(message(parts, "c")["content"], json!([thought, {"type": "text", "text": "c"}]));
+    assert_eq!(message(parts, "")["content"], json!([thought]));
+    // A template that would lose the content gets no part.
+    let first = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{{ m.content[0].text }}\
+        {% endif %}{% endfor %}{# 'thinking' #}";
+    assert_eq!(message(first, "c"), said("c")[0]);
     // Who looks in the usual place is given nothing else.
-    assert_eq!(message("m.reasoning_content or m.thinking", "c"), said("c")[0]);
-    assert_eq!(message("thinking", "c"), said("c")[0]);
+    let usual = "{% for m in messages %}{{ m.reasoning_content or m.thinking }}{{ m.content }}{% endfor %}";
+    assert_eq!(message(usual, "c"), said("c")[0]);
 }
 
 #[test]

@@ -4,31 +4,75 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
-/// An object of the request, and the path to it for errors.
+/// An object of the request, and where it stands, for errors.
 pub(super) struct Fields<'a> {
     pub map: &'a Map<String, Value>,
     /// Fields that count before those of `map`.
-    pub over: Option<&'a Map<String, Value>>,
-    pub path: String,
+    over: Option<&'a Map<String, Value>>,
+    place: Place<'a>,
+}
+
+/// Where an object stands. Written out only where an error names it.
+enum Place<'a> {
+    /// It is the whole, of this name; the request itself has none.
+    Whole(&'static str),
+    /// In another one, at a key.
+    Key(&'a Fields<'a>, &'a str),
+    /// In a list that is at a key of another one.
+    Item(&'a Fields<'a>, &'a str, usize),
+}
+
+/// Up to so many fields are looked through: that is quicker than to hash a name.
+const FEW: usize = 16;
+
+fn field<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if map.len() > FEW {
+        return map.get(name);
+    }
+    map.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 impl<'a> Fields<'a> {
-    pub fn new(value: &'a Value, path: impl Into<String>) -> Result<Fields<'a>> {
-        let path = path.into();
+    /// The fields of a whole that errors call `name`.
+    pub fn new(value: &'a Value, name: &'static str) -> Result<Fields<'a>> {
+        Fields::at(value, Place::Whole(name))
+    }
+
+    /// The same where the fields of `over` count first.
+    pub fn under(self, over: &'a Map<String, Value>) -> Fields<'a> {
+        Fields { over: Some(over), ..self }
+    }
+
+    fn at(value: &'a Value, place: Place<'a>) -> Result<Fields<'a>> {
         match value {
-            Value::Object(map) => Ok(Fields { map, over: None, path }),
-            other => Err(wrong(&path, "an object", other)),
+            Value::Object(map) => Ok(Fields { map, over: None, place }),
+            other => Err(wrong(&place.path(), "an object", other)),
         }
     }
 
+    pub fn own_path(&self) -> String {
+        self.place.path()
+    }
+
     pub fn path(&self, name: &str) -> String {
-        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+        let own = self.own_path();
+        if own.is_empty() { name.to_owned() } else { format!("{own}.{name}") }
     }
 
     /// The field, where it is there and not null.
     pub fn get(&self, name: &str) -> Option<&'a Value> {
-        let over = self.over.and_then(|over| over.get(name));
-        over.or_else(|| self.map.get(name)).filter(|value| !value.is_null())
+        let over = self.over.and_then(|over| field(over, name));
+        over.or_else(|| field(self.map, name)).filter(|value| !value.is_null())
+    }
+
+    /// The object at a key, where there is one.
+    pub fn object<'s>(&'s self, name: &'s str) -> Result<Option<Fields<'s>>> {
+        self.get(name).map(|value| Fields::at(value, Place::Key(self, name))).transpose()
+    }
+
+    /// The object that must be at a key.
+    pub fn required_object<'s>(&'s self, name: &'s str) -> Result<Fields<'s>> {
+        Fields::at(self.required(name)?, Place::Key(self, name))
     }
 
     pub fn required(&self, name: &str) -> Result<&'a Value> {
@@ -55,25 +99,35 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The items of an array and their paths; none where the field is missing.
-    pub fn items(&self, name: &str) -> Result<Vec<Fields<'a>>> {
-        let path = self.path(name);
+    /// The objects of an array; none where the field is missing.
+    pub fn items<'s>(&'s self, name: &'s str) -> Result<Vec<Fields<'s>>> {
         match self.get(name) {
             None => Ok(Vec::new()),
             Some(Value::Array(items)) => {
-                items.iter().enumerate().map(|(index, item)| Fields::new(item, format!("{path}[{index}]"))).collect()
+                let items = items.iter().enumerate();
+                items.map(|(index, item)| Fields::at(item, Place::Item(self, name, index))).collect()
             }
-            Some(other) => Err(wrong(&path, "an array", other)),
+            Some(other) => Err(wrong(&self.path(name), "an array", other)),
         }
     }
 
     /// The `function` of a tool or a call, whose `type` must say that it is one.
-    pub fn function(&self) -> Result<Fields<'a>> {
+    pub fn function(&self) -> Result<Fields<'_>> {
         let kind = self.required_text("type")?;
         if kind != "function" {
             return Err(Error::invalid(format!("{}: only \"function\" is supported, not {kind:?}", self.path("type"))));
         }
-        Fields::new(self.required("function")?, self.path("function"))
+        self.required_object("function")
+    }
+}
+
+impl Place<'_> {
+    fn path(&self) -> String {
+        match self {
+            Place::Whole(name) => (*name).to_owned(),
+            Place::Key(inside, name) => inside.path(name),
+            Place::Item(inside, name, index) => format!("{}[{index}]", inside.path(name)),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
             Some(_) => "an earlier answer cannot be shown by its audio alone; its text goes into content",
             None => "needs content or tool_calls",
         };
-        return Err(Error::invalid(format!("{}: {what}", fields.path)));
+        return Err(Error::invalid(format!("{}: {what}", fields.own_path())));
     }
     let mut message = Message {
         role: fields.required_text("role")?.to_owned(),
@@ -26,8 +26,7 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
         tool_call_id: fields.text_or_empty("tool_call_id")?,
         ..Message::default()
     };
-    if let Some(call) = fields.get("function_call") {
-        let call = Fields::new(call, fields.path("function_call"))?;
+    if let Some(call) = fields.object("function_call")? {
         message.tool_calls.push(called(&call, String::new())?);
     }
     match fields.get("content") {
@@ -80,7 +79,7 @@ fn part(fields: &Fields) -> Result<Part> {
 fn tool_call(fields: &Fields) -> Result<ToolCall> {
     let id = fields.text_or_empty("id")?;
     if fields.text("type")? == Some("custom") {
-        let custom = Fields::new(fields.required("custom")?, fields.path("custom"))?;
+        let custom = fields.required_object("custom")?;
         let input = json!({CUSTOM_INPUT: custom.required_text("input")?});
         return Ok(ToolCall { name: custom.required_text("name")?.to_owned(), arguments: input.to_string(), id });
     }
@@ -110,7 +109,7 @@ const MORE: [&str; 2] = ["strict", "return"];
 
 pub(super) fn tool(fields: &Fields) -> Result<Tool> {
     if fields.text("type")? == Some("custom") {
-        return custom_tool(&Fields::new(fields.required("custom")?, fields.path("custom"))?);
+        return custom_tool(&fields.required_object("custom")?);
     }
     let function = fields.function()?;
     Ok(Tool {
@@ -129,10 +128,9 @@ fn more(function: &Map<String, Value>) -> Map<String, Value> {
 /// A tool that takes a text is a function with one argument: so templates can show it and models can call it.
 fn custom_tool(custom: &Fields) -> Result<Tool> {
     let mut input = json!({"type": "string"});
-    if let Some(format) = custom.get("format") {
-        let format = Fields::new(format, custom.path("format"))?;
+    if let Some(format) = custom.object("format")? {
         if choice(&format, "type", &[("text", false), ("grammar", true)], false)? {
-            let grammar = Fields::new(format.required("grammar")?, format.path("grammar"))?;
+            let grammar = format.required_object("grammar")?;
             let syntax = grammar.required_text("syntax")?;
             if syntax != "regex" {
                 let path = grammar.path("syntax");
@@ -157,14 +155,14 @@ const TOOL_CHOICES: &[(&str, ToolChoice)] =
 
 /// Whether the model may call tools, and which of those on offer: a choice may name some.
 pub(super) fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice, Option<Vec<Tool>>)> {
-    let Some(Value::Object(_)) = body.get("tool_choice") else {
+    if !body.get("tool_choice").is_some_and(Value::is_object) {
         return Ok((choice(body, "tool_choice", TOOL_CHOICES, ToolChoice::Auto)?, None));
-    };
-    let given = Fields::new(body.required("tool_choice")?, body.path("tool_choice"))?;
+    }
+    let given = body.required_object("tool_choice")?;
     if given.required_text("type")? != "allowed_tools" {
         return Ok((ToolChoice::Required, Some(vec![named(&given, offered)?])));
     }
-    let allowed = Fields::new(given.required("allowed_tools")?, given.path("allowed_tools"))?;
+    let allowed = given.required_object("allowed_tools")?;
     let mode = choice(&allowed, "mode", &TOOL_CHOICES[..2], ToolChoice::Auto)?;
     let tools = allowed.items("tools")?.iter().map(|tool| named(tool, offered)).collect::<Result<_>>()?;
     Ok((mode, Some(tools)))
@@ -172,9 +170,8 @@ pub(super) fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice
 
 /// The tool that is named by `{"type": "function", "function": {"name"}}`, or the same with `custom`.
 fn named(given: &Fields, offered: &[Tool]) -> Result<Tool> {
-    let kind = if given.text("type")? == Some("custom") { "custom" } else { "function" };
-    let function =
-        if kind == "custom" { Fields::new(given.required(kind)?, given.path(kind))? } else { given.function()? };
+    let is_custom = given.text("type")? == Some("custom");
+    let function = if is_custom { given.required_object("custom")? } else { given.function()? };
     let name = function.required_text("name")?;
     let found = offered.iter().find(|tool| tool.name == name);
     found.cloned().ok_or_else(|| Error::invalid(format!("{}: there is no tool {name:?}", function.path("name"))))
@@ -182,13 +179,12 @@ fn named(given: &Fields, offered: &[Tool]) -> Result<Tool> {
 
 /// The schema of the answer that `response_format` asks for; `Null`: any text.
 pub(super) fn response_format(body: &Fields) -> Result<Value> {
-    let Some(format) = body.get("response_format") else { return Ok(Value::Null) };
-    let format = Fields::new(format, body.path("response_format"))?;
+    let Some(format) = body.object("response_format")? else { return Ok(Value::Null) };
     match format.required_text("type")? {
         "text" => Ok(Value::Null),
         "json_object" => Ok(json!({"type": "object"})),
         "json_schema" => {
-            let schema = Fields::new(format.required("json_schema")?, format.path("json_schema"))?;
+            let schema = format.required_object("json_schema")?;
             Ok(schema.get("schema").cloned().unwrap_or_else(|| json!({"type": "object"})))
         }
         other => {

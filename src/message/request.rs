@@ -51,7 +51,7 @@ impl Request {
                 format!("{}: there is no such option; there are {}", options.path(unknown), OPTIONS.join(", "));
             return Err(Error::invalid(message));
         }
-        Request::read(&Fields { over: Some(options.map), ..Fields::new(body, "")? })
+        Request::read(&Fields::new(body, "")?.under(options.map))
     }
 
     fn read(body: &Fields) -> Result<Request> {
@@ -60,10 +60,8 @@ impl Request {
             None => None,
             Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
         };
-        let mut template_kwargs = match body.get("chat_template_kwargs") {
-            None => Map::new(),
-            Some(value) => Fields::new(value, "chat_template_kwargs")?.map.clone(),
-        };
+        let kwargs = body.object("chat_template_kwargs")?;
+        let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
         let plain = if body.flag("plain", false)? { Some(plain(body)?) } else { None };
         let (messages, tools) = match &plain {
             Some(plain) => (Vec::new(), known_tools(&plain.tools)),

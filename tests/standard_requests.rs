@@ -1,0 +1,143 @@
+//! Every form of OpenAI's chat-completions body, and the host's options beside it.
+
+use chatparse::message::{Request, ToolChoice};
+use chatparse::{ChatTemplate, Error, Params};
+use serde_json::{Value, json};
+
+const HI: &str = "Hi";
+
+/// Shows images, by their type, and nothing else but texts.
+const SEES: &str = "{% for m in messages %}[{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}\
+    {% if p.type == 'image' %}<img>{% elif p.type == 'text' %}{{ p.text }}{% endif %}{% endfor %}{% endif %}]{% endfor %}";
+
+fn request(more: Value) -> Result<Request, Error> {
+    let mut body = json!({"messages": [{"role": "user", "content": HI}], "tools": [tool("f"), tool("g"), tool("h")]});
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    Request::from_json(&body)
+}
+
+fn tool(name: &str) -> Value {
+    json!({"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}})
+}
+
+fn error(more: Value) -> String {
+    request(more).unwrap_err().message().to_owned()
+}
+
+fn params(source: &str, messages: Value) -> Params {
+    let request = Request::from_json(&json!({"messages": messages})).unwrap();
+    ChatTemplate::new(source, "", "").unwrap().params(&request).unwrap()
+}
+
+#[test]
+fn a_tool_is_chosen_by_its_name() {
+    let named = request(json!({"tool_choice": {"type": "function", "function": {"name": "g"}}})).unwrap();
+    assert_eq!(named.tool_choice, ToolChoice::Required);
+    let template = ChatTemplate::builtin("json-call").unwrap();
+    let params = template.params(&named).unwrap();
+    // The template shows all of them.
+    assert!(["f", "g", "h"].iter().all(|name| params.prompt.contains(&format!("\"name\": \"{name}\""))));
+    let grammar = params.grammar();
+    assert!(grammar.text.contains("\"g\\\"") || grammar.text.contains("tool-g"), "{}", grammar.text);
+    assert!(!grammar.text.contains("tool-f") && !grammar.text.contains("tool-h"), "{}", grammar.text);
+
+    let allowed = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [
+        {"type": "function", "function": {"name": "f"}}, {"type": "function", "function": {"name": "h"}}]}});
+    let allowed = request(json!({"tool_choice": allowed})).unwrap();
+    let names: Vec<&str> = allowed.allowed_tools.iter().flatten().map(|tool| tool.name.as_str()).collect();
+    assert_eq!((allowed.tool_choice, names), (ToolChoice::Auto, vec!["f", "h"]));
+
+    let unknown = error(json!({"tool_choice": {"type": "function", "function": {"name": "z"}}}));
+    assert_eq!(unknown, "tool_choice.function.name: there is no tool \"z\"");
+    let mode = error(json!({"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "none", "tools": []}}}));
+    assert_eq!(mode, "tool_choice.allowed_tools.mode: must be one of auto, required, not \"none\"");
+}
+
+#[test]
+fn an_answer_has_the_format_that_is_asked_for() {
+    let schema = |format: Value| request(json!({"response_format": format})).unwrap().json_schema;
+    assert_eq!(schema(json!({"type": "text"})), Value::Null);
+    assert_eq!(schema(json!({"type": "json_object"})), json!({"type": "object"}));
+    let named =
+        json!({"type": "json_schema", "json_schema": {"name": "n", "strict": true, "schema": {"type": "integer"}}});
+    assert_eq!(schema(named), json!({"type": "integer"}));
+    assert!(
+        error(json!({"response_format": {"type": "xml"}})).starts_with("response_format.type: must be one of text,")
+    );
+    assert_eq!(error(json!({"response_format": {"type": "json_schema"}})), "response_format.json_schema: missing");
+}
+
+#[test]
+fn custom_tools_are_functions_of_one_text() {
+    let custom = |format: Value| json!({"tools": [{"type": "custom", "custom": {"name": "sql", "description": "d", "format": format}}]});
+    let tool = &request(custom(json!({"type": "text"}))).unwrap().tools[0];
+    let input = json!({"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]});
+    assert_eq!((tool.name.as_str(), &*tool.parameters), ("sql", &input));
+    let regex = json!({"type": "grammar", "grammar": {"syntax": "regex", "definition": "a|b"}});
+    let tool = &request(custom(regex)).unwrap().tools[0];
+    assert_eq!(tool.parameters["properties"]["input"]["pattern"], "^(?:a|b)$");
+    let lark = error(custom(json!({"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: \"a\""}})));
+    assert!(lark.starts_with("tools[0].custom.format.grammar.syntax: only \"regex\""), "{lark}");
+    let call = json!({"messages": [{"role": "assistant", "tool_calls": [
+        {"id": "1", "type": "custom", "custom": {"name": "sql", "input": "a \"b\""}}]}]});
+    assert_eq!(request(call).unwrap().messages[0].tool_calls[0].arguments, r#"{"input":"a \"b\""}"#);
+}
+
+#[test]
+fn tools_keep_what_templates_show() {
+    let tools = json!({"tools": [{"type": "function", "function": {"name": "f", "description": "d", "strict": true,
+        "parameters": {}, "return": {"type": "string"}, "odd": 1}}]});
+    let shown = request(tools).unwrap().tools[0].to_json()["function"].to_string();
+    assert_eq!(shown, r#"{"name":"f","description":"d","parameters":{},"strict":true,"return":{"type":"string"}}"#);
+}
+
+#[test]
+fn media_is_what_the_template_shows_or_a_marker() {
+    let image = json!({"type": "image_url", "image_url": {"url": "x.png"}});
+    let sound = json!({"type": "input_audio", "input_audio": {"data": "", "format": "wav"}});
+    let messages = json!([{"role": "user", "content": HI}, {"role": "user", "content": [{"type": "text", "text": "a"}, image, sound]}]);
+    let shown = params(SEES, messages.clone());
+    assert_eq!(shown.prompt, "[Hi][a<img><__media__>]");
+    let found: Vec<_> =
+        shown.media.iter().map(|media| (&*media.kind, media.message, media.part, media.native)).collect();
+    assert_eq!(found, [("image", 1, 1, true), ("audio", 1, 2, false)]);
+    assert_eq!((&*shown.media[0].text, &shown.media[0].source), ("<img>", &image));
+    // A template that knows texts only.
+    let blind = params("{% for m in messages %}[{{ m.content }}]{% endfor %}", messages);
+    assert_eq!(blind.prompt, "[Hi][a<__media__><__media__>]");
+    assert!(blind.media.iter().all(|media| !media.native));
+    let strange = request(json!({"messages": [{"role": "user", "content": [{"type": "smell"}]}]})).unwrap_err();
+    assert!(strange.message().starts_with("messages[0].content[0].type: must be text, refusal,"), "{strange}");
+}
+
+#[test]
+fn other_fields_of_messages() {
+    let messages = |messages: Value| request(json!({"messages": messages})).map(|request| request.messages);
+    let refused = messages(json!([{"role": "assistant", "content": null, "refusal": "No."}])).unwrap();
+    assert_eq!(refused[0].content, "No.");
+    let parts = messages(json!([{"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}])).unwrap();
+    assert_eq!(parts[0].text(), "No.");
+    let old = messages(json!([{"role": "assistant", "function_call": {"name": "f", "arguments": "{}"}}])).unwrap();
+    assert_eq!((&*old[0].tool_calls[0].name, &*old[0].tool_calls[0].arguments), ("f", "{}"));
+    for field in ["reasoning_content", "reasoning", "thinking"] {
+        let thought = messages(json!([{"role": "assistant", "content": "", field: "Hm."}])).unwrap();
+        assert_eq!(thought[0].reasoning_content, "Hm.", "{field}");
+    }
+    let audio = messages(json!([{"role": "assistant", "audio": {"id": "1"}}])).unwrap_err();
+    assert!(audio.message().contains("audio"), "{audio}");
+    assert_eq!(request(json!({"reasoning_effort": "low"})).unwrap().template_kwargs["reasoning_effort"], "low");
+}
+
+#[test]
+fn options_count_before_the_body() {
+    let body = json!({"messages": [], "enable_thinking": true, "now": 1});
+    let request = Request::from_json_with(&body, &json!({"enable_thinking": false, "dialects": "off"})).unwrap();
+    assert_eq!((request.enable_thinking, request.now), (false, Some(1)));
+    let unknown = Request::from_json_with(&body, &json!({"dialect": "off"})).unwrap_err();
+    assert!(
+        unknown.message().starts_with("options.dialect: there is no such option; there are add_generation"),
+        "{unknown}"
+    );
+    let text = Request::from_text_with(r#"{"messages": []}"#, "[").unwrap_err();
+    assert!(text.message().starts_with("the options is no JSON") || text.message().contains("options"), "{text}");
+}
