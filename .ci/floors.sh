@@ -54,3 +54,7 @@ INSTANCE_FLOORS=(
 
 # peers/run.py: how many cases of other engines' tests may fail. The reasons are told where they were taken up.
 PEER_FAILURES=47
+
+# Prompts that differ from transformers', are refused, or lose a text of a message: three, where llama.cpp's way to show a Gemma 4 turn
+# has no room for what stands beside its calls.
+PROMPT_FAILURES=3

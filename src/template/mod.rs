@@ -12,10 +12,10 @@ mod functions;
 mod json;
 mod map;
 mod marks;
-mod media;
 mod methods;
 mod opening;
 mod ops;
+mod parts;
 mod plain;
 mod prepare;
 mod print;
@@ -124,7 +124,7 @@ pub struct Template {
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
     reasoning_in: OnceLock<prepare::ReasoningIn>,
-    media: OnceLock<media::Shown>,
+    parts: OnceLock<parts::Shown>,
 }
 
 /// A source, ready to be rendered.
@@ -181,7 +181,7 @@ impl Template {
             caps: OnceLock::new(),
             shows_any_arguments: OnceLock::new(),
             reasoning_in: OnceLock::new(),
-            media: OnceLock::new(),
+            parts: OnceLock::new(),
         })
     }
 
@@ -222,9 +222,9 @@ impl Template {
         *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.compiled.env))
     }
 
-    /// What it shows of media.
-    fn media(&self) -> &media::Shown {
-        self.media.get_or_init(|| media::shown(&self.compiled.env))
+    /// What it shows of parts.
+    fn parts(&self) -> &parts::Shown {
+        self.parts.get_or_init(|| parts::shown(&self.compiled.env))
     }
 
     /// Where reasoning is looked for.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Caps, Conversation, Template, media, system_clock};
+use super::{Conversation, Template, parts, system_clock};
 use crate::error::{Error, Result};
 use crate::message::{Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice};
 
@@ -100,7 +100,7 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
         if message.parts.iter().all(|part| part.source.is_null()) {
             return message_json(message, template);
         }
-        message_json(&media::placed(message, index, template, &request.media_marker, &mut media), template)
+        message_json(&parts::placed(message, index, template, &request.media_marker, &mut media), template)
     };
     let mut messages: Vec<Value> = shown.iter().enumerate().map(|(index, message)| placed(index, message)).collect();
     for (index, message) in messages.iter_mut().enumerate() {
@@ -153,7 +153,7 @@ fn message_json(message: &Message, template: &Template) -> Value {
     };
     let mut json = message.to_json();
     if let Some(content) = json.get_mut("content") {
-        fit_content(content, template.caps());
+        fit_content(content, template);
     }
     if message.role == "developer" && !template.ways.knows_developer {
         json["role"] = json!("system");
@@ -182,22 +182,18 @@ fn trim(mut message: Message) -> Message {
 }
 
 /// Content in the only form that the template takes, where it takes only one.
-fn fit_content(content: &mut Value, caps: &Caps) {
+fn fit_content(content: &mut Value, template: &Template) {
+    let caps = template.caps();
     match content {
         Value::String(text) if caps.wants_parts() => {
             *content = json!([text_part(text)]);
         }
-        // Media in parts is what the template shows: it takes parts after all.
-        Value::Array(parts) if caps.string_content && !caps.typed_content && parts.iter().all(is_text) => {
+        Value::Array(parts) if caps.string_content && !caps.typed_content && !template.parts().texts => {
             let texts = parts.iter().map(|part| ("text", part["text"].as_str().unwrap_or_default()));
             *content = Value::String(crate::message::join_parts(texts));
         }
         _ => {}
     }
-}
-
-fn is_text(part: &Value) -> bool {
-    part["type"] == "text"
 }
 
 /// Merges a leading system message into the next one, or drops it where there is none.

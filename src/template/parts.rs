@@ -1,4 +1,4 @@
-//! Media in messages: as the template shows it, or as the host's marker.
+//! Parts of messages: whether the template shows them, and media as it shows it, or as the host's marker.
 
 use minijinja::Environment;
 use serde_json::{Value, json};
@@ -9,10 +9,22 @@ use crate::message::{Media, Message};
 /// The kinds that templates know.
 const KINDS: [&str; 3] = ["image", "audio", "video"];
 
-/// The text that each of [`KINDS`] becomes in a prompt; `None`: nothing.
-pub(super) type Shown = [Option<String>; KINDS.len()];
+/// What a template shows of parts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shown {
+    /// It shows the texts of several, one behind the other.
+    pub texts: bool,
+    /// The text that each of [`KINDS`] becomes in a prompt; `None`: nothing.
+    media: [Option<String>; KINDS.len()],
+}
 
-/// Asks the template what it shows of each kind.
+impl Shown {
+    fn of(&self, kind: &str) -> Option<&String> {
+        self.media[KINDS.iter().position(|known| *known == kind)?].as_ref()
+    }
+}
+
+/// Asks the template.
 pub(super) fn shown(env: &Environment) -> Shown {
     const ENDS: [&str; 2] = ["BEFORE_MARKER", "BEHIND_MARKER"];
     let text = |text: &str| json!({"type": "text", "text": text});
@@ -26,7 +38,8 @@ pub(super) fn shown(env: &Environment) -> Shown {
     // A template that prints the list shows no part of it.
     let is_list = |between: &String| between.contains("type");
     let Some(without) = between(None).filter(|between| !is_list(between)) else { return Shown::default() };
-    KINDS.map(|kind| between(Some(json!({"type": kind}))).filter(|with| *with != without && !is_list(with)))
+    let shown = |kind: &str| between(Some(json!({"type": kind}))).filter(|with| *with != without && !is_list(with));
+    Shown { texts: true, media: KINDS.map(shown) }
 }
 
 /// A message whose media is what the template shows, or the host's marker; `found` gets it in order.
@@ -39,7 +52,7 @@ pub(super) fn placed(
 ) -> Message {
     let mut message = message.clone();
     for (part_index, part) in message.parts.iter_mut().enumerate().filter(|(_, part)| !part.source.is_null()) {
-        let shown = KINDS.iter().position(|kind| *kind == part.kind).and_then(|kind| template.media()[kind].clone());
+        let shown = template.parts().of(&part.kind).cloned();
         let kind = part.kind.clone();
         let native = shown.is_some();
         if !native {

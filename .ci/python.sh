@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Prints the path of a Python that has the packages which the comparisons with other engines need; made once, where they can be had.
+# Elsewhere it is the system's, and the comparisons are skipped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder=target/python
+if [ ! -e "$folder/complete" ]; then
+  rm -rf "$folder"
+  # XGrammar is wanted without PyTorch.
+  if python3 -m venv "$folder" &&
+    "$folder/bin/pip" install --quiet transformers==5.23.0 jinja2==3.1.6 llguidance==1.9.1 apache-tvm-ffi==0.1.15.post2 &&
+    "$folder/bin/pip" install --quiet --no-deps xgrammar==0.2.8; then
+    touch "$folder/complete"
+  fi >&2
+fi
+if [ -e "$folder/complete" ]; then
+  echo "$folder/bin/python"
+else
+  echo "python: no packages of other engines" >&2
+  echo python3
+fi
