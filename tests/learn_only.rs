@@ -12,7 +12,9 @@ fn template(source: &str, learn_only: bool) -> ChatTemplate {
 fn no_family_reads() {
     let source = builtin::find("gpt-oss").unwrap().source;
     let content = |learn_only| {
-        let request = Request::from_text(r#"{"messages": [{"role": "user", "content": "Hi"}]}"#).unwrap();
+        let request =
+            Request::from_text(r#"{"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "none"}"#)
+                .unwrap();
         let params = template(source, learn_only).params(&request).unwrap();
         let mut stream = Stream::new(&params.parser);
         let _ = stream.feed(b"<|channel|>final<|message|>Hello");

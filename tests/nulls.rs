@@ -14,7 +14,8 @@ fn request(answer: Option<Value>) -> Request {
         json!({"type": "function", "function": {"name": "note", "description": "Notes", "parameters": parameters}});
     let messages: Vec<Value> = [question].into_iter().chain(answer.clone()).collect();
     let prompt = answer.is_none();
-    let request = json!({"messages": messages, "tools": [tool], "add_generation_prompt": prompt, "now": 0});
+    let request = json!({"messages": messages, "tools": [tool], "add_generation_prompt": prompt, "now": 0,
+        "reasoning_format": "none"});
     Request::from_json(&request).unwrap()
 }
 

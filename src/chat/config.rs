@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
 /// A template and the special tokens, as such a file has them.
@@ -26,7 +26,7 @@ impl Config {
         }
         if text.len() > limits::CONFIG_BYTES {
             let message = format!("the file has {} bytes, more than {}", text.len(), limits::CONFIG_BYTES);
-            return Err(Error::new(crate::ErrorKind::Limit, message));
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         let Ok(fields) = serde_json::from_str::<Value>(text) else { return Ok(None) };
         let token = |name: &str| {
