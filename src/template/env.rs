@@ -1,8 +1,9 @@
 //! The engine, set up for chat templates: our filters, tests, functions and methods, and no others.
 
+use std::cmp::Ordering;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering as Memory};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
@@ -25,11 +26,18 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.dict", ops::dict),
     ("op.each", ops::each),
     ("op.here", opening::here),
+    ("op.ge", |_, args| ops::compares(args, Ordering::is_ge)),
+    ("op.gt", |_, args| ops::compares(args, Ordering::is_gt)),
     ("op.in", ops::contains),
     ("op.keep", ops::keep),
+    ("op.le", |_, args| ops::compares(args, Ordering::is_le)),
     ("op.list", ops::list),
+    ("op.lt", |_, args| ops::compares(args, Ordering::is_lt)),
+    ("op.minus", ops::minus),
+    ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
     ("op.other", opening::other),
+    ("op.plus", ops::plus),
     ("op.slice", ops::slice),
     ("op.spend", ops::spend),
     ("op.tuple", ops::tuple),
@@ -131,7 +139,7 @@ impl io::Write for Prompt {
             return Err(io::Error::other("the prompt is too long"));
         }
         self.text.extend_from_slice(text);
-        self.written.store(self.text.len(), Ordering::Relaxed);
+        self.written.store(self.text.len(), Memory::Relaxed);
         Ok(text.len())
     }
 

@@ -14,8 +14,8 @@ use crate::json_string::push_json_string;
 pub(super) struct Layout {
     /// Everything outside ASCII as `\u` escapes.
     pub(super) ascii: bool,
-    /// Spaces per level, each item on its own line; `None`: all on one line.
-    pub(super) indent: Option<usize>,
+    /// Written once per level, each item on its own line; `None`: all on one line.
+    pub(super) indent: Option<String>,
     /// Between items.
     pub(super) item: String,
     /// Between a key and its value.
@@ -102,9 +102,10 @@ fn bracket<T>(
     write_one: impl Fn(&mut String, &T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let new_line = |out: &mut String, level: usize| {
-        if let Some(width) = layout.indent {
+        if let Some(indent) = &layout.indent {
             out.push('\n');
-            out.extend(std::iter::repeat_n(' ', width.saturating_mul(level).min(layout.limit)));
+            let times = level.min(layout.limit.checked_div(indent.len()).unwrap_or(0));
+            out.extend(std::iter::repeat_n(indent.as_str(), times));
         }
     };
     out.push(ends[0]);

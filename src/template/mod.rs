@@ -2,28 +2,36 @@
 
 mod args;
 mod budget;
+mod bytes;
 mod caps;
+mod chars;
 mod clock;
 mod context;
 mod env;
 mod expr;
 mod filters;
 mod functions;
+mod html;
 mod json;
 mod map;
 mod marks;
 mod methods;
+mod numbers;
 mod opening;
 mod ops;
 mod prepare;
 mod print;
+mod printf;
 mod sequences;
 mod source;
+mod spec;
+mod strings;
 mod tests;
 mod text;
 mod token;
 mod trace;
 mod value;
+mod wrap;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

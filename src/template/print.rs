@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use minijinja::value::{Value, ValueKind};
 
+use super::chars;
 use super::value::{Dict, List, as_text};
 
 /// `str(value)`: what `{{ value }}` shows. Undefined shows nothing.
@@ -64,22 +65,35 @@ fn write_repr(out: &mut String, value: &Value) {
 
 /// Single quotes, unless only double ones save escapes.
 fn write_quoted(out: &mut String, text: &str) {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    quote(out, text.chars(), chars::printable);
+}
+
+/// The characters in quotes, those escaped that are not `plain`.
+pub(super) fn quote(out: &mut String, chars: impl Iterator<Item = char> + Clone, plain: impl Fn(char) -> bool) {
+    let has = |wanted| chars.clone().any(|c| c == wanted);
+    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
     out.push(quote);
-    for c in text.chars() {
+    for c in chars {
         match c {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             c if c == quote => out.extend(['\\', c]),
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
-                let _ = write!(out, "\\x{:02x}", c as u32);
-            }
-            c => out.push(c),
+            c if plain(c) => out.push(c),
+            c => escape(out, c),
         }
     }
     out.push(quote);
+}
+
+/// The character's number in as many hexadecimal digits as Python writes.
+pub(super) fn escape(out: &mut String, c: char) {
+    let _ = match u32::from(c) {
+        code @ ..=0xff => write!(out, "\\x{code:02x}"),
+        code @ ..=0xffff => write!(out, "\\u{code:04x}"),
+        code => write!(out, "\\U{code:08x}"),
+    };
 }
 
 /// The number, where `value` is one with a fraction part.

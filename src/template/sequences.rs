@@ -5,9 +5,10 @@ use std::cmp::Ordering;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State, filters};
 
-use super::args::{Args, Call};
+use super::args::{Args, Call, subject};
 use super::budget::check_text;
-use super::filters::{native, pair_list, subject};
+use super::bytes::Bytes;
+use super::filters::pair_list;
 use super::print;
 use super::value::{List, as_text, items, own, pairs};
 
@@ -38,6 +39,11 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
     ("unique", unique),
 ];
 
+/// A filter of the engine's.
+fn native(state: &mut State, args: &[Value], filter: Value) -> Result<Value, Error> {
+    filter.call(state, args)
+}
+
 /// `value.a.b` for `"a.b"`, `value[0]` for a number; undefined where it is missing.
 fn attribute(value: &Value, name: &Value) -> Value {
     match name.as_str() {
@@ -54,7 +60,7 @@ fn length(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let length = match as_text(&value) {
         Some(text) => Some(text.chars().count()),
         None if value.is_undefined() => Some(0),
-        None => value.len(),
+        None => value.downcast_object_ref::<Bytes>().map(|bytes| bytes.0.len()).or_else(|| value.len()),
     };
     match length {
         Some(length) => Ok(Value::from(length)),
