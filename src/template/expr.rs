@@ -333,13 +333,14 @@ impl<'s> Rewriter<'s> {
 
     /// A value with its signs.
     fn operand(&mut self) -> Height {
-        let start = self.out.len();
         let (mut signs, mut minus) = (0, false);
         while let Token::Sign(sign @ ("-" | "+")) = self.peek() {
             self.skip();
             minus ^= sign == "-";
             signs = above(signs, 0)?;
         }
+        // Behind the white space: a sign at the start of a tag would mean another thing.
+        let start = self.out.len();
         let literal = self.peek() == Token::Literal;
         let height = self.postfix()?;
         match (signs, minus) {

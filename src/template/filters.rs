@@ -99,7 +99,8 @@ fn round(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let number = real(&value).ok_or_else(|| wrong("only a number can be rounded"))?;
     let scaled = |change: fn(f64) -> f64| {
         let power = 10_f64.powi(places);
-        Ok(Value::from(change(number * power) / power))
+        // Not the minus zero that Rust rounds to.
+        Ok(Value::from((change(number * power) + 0.0) / power))
     };
     match args.text(2, "method")?.as_deref() {
         Some("ceil") => scaled(f64::ceil),

@@ -11,6 +11,7 @@ mod env;
 mod expr;
 mod filters;
 mod functions;
+mod helpers;
 mod html;
 mod json;
 mod map;

@@ -164,7 +164,7 @@ pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 fn is_tuple(value: &Value) -> bool {
-    value.downcast_object_ref::<List>().is_some_and(|list| list.tuple)
+    value.downcast_object_ref::<List>().is_some_and(|list| list.form.is_tuple())
 }
 
 /// A bound that is out of every text and list stays so.

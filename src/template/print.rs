@@ -6,7 +6,7 @@ use std::fmt::Write;
 use minijinja::value::{Value, ValueKind};
 
 use super::chars;
-use super::value::{Dict, List, as_text};
+use super::value::{Dict, Form, List, as_text};
 
 /// `str(value)`: what `{{ value }}` shows. Undefined shows nothing.
 pub(super) fn text(value: &Value) -> Cow<'_, str> {
@@ -29,13 +29,19 @@ fn write_repr(out: &mut String, value: &Value) {
         return write_quoted(out, text);
     }
     if let Some(list) = value.downcast_object_ref::<List>() {
+        let tuple = list.form.is_tuple();
+        if let Form::Range(start, stop, step) = list.form {
+            let _ = write!(out, "range({start}, {stop}");
+            let _ = if step == 1 { write!(out, ")") } else { write!(out, ", {step})") };
+            return;
+        }
         return list.look(|items| {
-            out.push(if list.tuple { '(' } else { '[' });
+            out.push(if tuple { '(' } else { '[' });
             for (index, item) in items.iter().enumerate() {
                 out.push_str(if index > 0 { ", " } else { "" });
                 write_repr(out, item);
             }
-            out.push_str(match (list.tuple, items.len()) {
+            out.push_str(match (tuple, items.len()) {
                 (false, _) => "]",
                 (true, 1) => ",)",
                 (true, _) => ")",

@@ -18,10 +18,10 @@ const NESTED: usize = 100;
 /// `text % values`: a tuple's items one after another, a map's by name, or one value.
 pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
     let list = values.downcast_object_ref::<List>();
-    let tuple = list.filter(|list| list.tuple).map(List::items);
+    let tuple = list.filter(|list| list.form.is_tuple()).map(List::items);
     let many = tuple.is_some() || list.is_some() || values.downcast_object_ref::<Dict>().is_some();
     let mut next = Values { given: tuple.unwrap_or_else(|| vec![values.clone()]), used: 0 };
-    let is_tuple = list.is_some_and(|list| list.tuple);
+    let is_tuple = list.is_some_and(|list| list.form.is_tuple());
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('%') {

@@ -35,16 +35,17 @@ pub(super) fn center(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 pub(super) fn truncate(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let value = args.get(0, "s");
-    let text = match as_text(&value) {
-        Some(text) => text,
-        None if value.is_undefined() => "",
-        None => return Err(wrong("only a text can be truncated")),
-    };
     let length = width(&args, 1, "length", 255)?;
     let end = args.text(3, "end")?.unwrap_or("...".into());
     let leeway = width(&args, 4, "leeway", 5)?;
     let end_length = end.chars().count();
     let Some(kept) = length.checked_sub(end_length) else { return Err(wrong("the end is longer than the text may be")) };
+    let text = match as_text(&value) {
+        Some(text) => text,
+        None if value.is_undefined() => "",
+        None if value.len().is_some_and(|len| len <= length.saturating_add(leeway)) => return Ok(value),
+        None => return Err(wrong("only a text can be truncated")),
+    };
     if text.chars().nth(length.saturating_add(leeway)).is_none() {
         return Ok(Value::from(text));
     }
@@ -176,7 +177,7 @@ pub(super) fn file_size(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         return Ok(Value::from("1 Byte"));
     }
     if bytes < base {
-        return Ok(Value::from(format!("{} Bytes", bytes.trunc())));
+        return Ok(Value::from(format!("{} Bytes", bytes.trunc() + 0.0)));
     }
     let mut unit = base;
     let mut name = names[0];
@@ -204,7 +205,7 @@ pub(super) fn pretty(state: &mut State, args: &[Value]) -> Result<Value, Error> 
 fn sorted(value: &Value) -> Result<Value, Error> {
     if let Some(list) = value.downcast_object_ref::<List>() {
         let items = list.items().iter().map(sorted).collect::<Result<_, _>>()?;
-        return if list.tuple { List::tuple(items) } else { List::of(items) };
+        return if list.form.is_tuple() { List::tuple(items) } else { List::of(items) };
     }
     let Some(dict) = value.downcast_object_ref::<Dict>() else { return Ok(value.clone()) };
     let mut pairs = dict.pairs();
