@@ -107,7 +107,9 @@ fn round(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         Some("floor") => scaled(f64::floor),
         None | Some("common") => match integer(&value) {
             Some(number) => round_integer(number, places),
-            None if places < 0 => Ok(Value::from((number / 10_f64.powi(-places)).round_ties_even() * 10_f64.powi(-places))),
+            None if places < 0 => {
+                Ok(Value::from((number / 10_f64.powi(-places)).round_ties_even() * 10_f64.powi(-places)))
+            }
             None if !number.is_finite() => Ok(value),
             // The text of so many digits is rounded by the exact value.
             None => Ok(Value::from(format!("{number:.*}", places as usize).parse().unwrap_or(number))),
@@ -141,9 +143,7 @@ fn indent(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let width = args.get(1, "width");
     let indention = match as_text(&width) {
         Some(text) => text.to_owned(),
-        None => {
-            spaces(args.integer(1, "width")?.unwrap_or(4))?
-        }
+        None => spaces(args.integer(1, "width")?.unwrap_or(4))?,
     };
     let value = args.get(0, "s");
     Ok(Value::from(text::indent(&print::text(&value), &indention, args.flag(2, "first"), args.flag(3, "blank"))?))

@@ -1,14 +1,14 @@
 //! Global functions.
 
 use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, ErrorKind, State, functions};
+use minijinja::{Error, ErrorKind, State};
 
 use super::args::{Args, Call};
 use super::budget::charge_items;
 use super::clock;
 use super::context::NOW;
 use super::helpers;
-use super::map::Map;
+use super::namespace::Namespace;
 use super::print;
 use super::value::{Dict, Form, List, items, own, pairs};
 
@@ -18,7 +18,7 @@ pub(super) const FUNCTIONS: &[(&str, Call)] = &[
     ("dict", |_, args| Dict::of(entries(args)?)),
     ("joiner", helpers::joiner),
     ("lipsum", helpers::lipsum),
-    ("namespace", namespace),
+    ("namespace", |_, args| Ok(Namespace::of(entries(args)?))),
     ("raise_exception", raise),
     ("range", range),
     ("strftime_now", strftime_now),
@@ -82,9 +82,4 @@ fn entries(args: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
         entries.push((Value::from(name), args.named(name)));
     }
     entries.into_iter().map(|(key, value)| Ok((key, own(value)?))).collect()
-}
-
-/// The engine's own namespace: the only object that `set a.b` can change.
-fn namespace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    functions::namespace(Some(Value::from_object(Map::of(entries(args)?)).into()))
 }

@@ -79,7 +79,8 @@ impl Object for Joiner {
 }
 
 /// What filler text is made of.
-const WORDS: &str = "alba bene caelum deinde eo fluvius gratia herba ita luna mare nox ora pax quies ripa semper terra umbra ventus";
+const WORDS: &str =
+    "alba bene caelum deinde eo fluvius gratia herba ita luna mare nox ora pax quies ripa semper terra umbra ventus";
 
 /// `lipsum(n, html, min, max)`: paragraphs of words that mean nothing, always the same ones.
 pub(super) fn lipsum(state: &mut State, args: &[Value]) -> Result<Value, Error> {

@@ -107,6 +107,19 @@ impl Map {
         }
     }
 
+    /// Puts `value` at `key`.
+    pub(super) fn set(&mut self, key: &str, value: Value) {
+        if let Map::Short(pairs) = self
+            && let Some(pair) = pairs.iter_mut().find(|(name, _)| name.as_str() == Some(key))
+        {
+            pair.1 = value;
+            return;
+        }
+        let mut pairs = self.pairs();
+        pairs.push((Value::from(key), value));
+        *self = Map::of(pairs);
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
             Map::Short(pairs) | Map::Mixed(pairs, _) => pairs.len(),

@@ -1,6 +1,8 @@
 //! Python methods of lists, maps and numbers. Those of strings are in `strings`.
 
-use minijinja::value::{Value, ValueKind};
+use std::sync::Arc;
+
+use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::Args;
@@ -11,6 +13,63 @@ use super::numbers::integer;
 use super::print;
 use super::strings;
 use super::value::{Dict, List, as_text, items, own, pairs};
+
+/// Methods that templates may ask for without calling them. In a map each comes before a key of its name.
+pub(super) const NAMES: &[&str] = &[
+    "append",
+    "clear",
+    "copy",
+    "endswith",
+    "get",
+    "items",
+    "keys",
+    "lower",
+    "pop",
+    "replace",
+    "setdefault",
+    "split",
+    "startswith",
+    "strip",
+    "update",
+    "upper",
+    "values",
+];
+
+/// A method that is not called. It knows its text only: one that kept a list could be put into it.
+#[derive(Debug)]
+struct Method(Option<Value>, String);
+
+impl Object for Method {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value, Error> {
+        match &self.0 {
+            Some(text) => call(state, text, &self.1, args),
+            None => Err(Error::new(ErrorKind::InvalidOperation, format!("call {} where it is named", self.1))),
+        }
+    }
+}
+
+/// `value.name`, for one of [`NAMES`].
+pub(super) fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, name] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let name = name.as_str().unwrap_or_default();
+    let is_text = as_text(value).is_some();
+    let of_text = ["endswith", "lower", "replace", "split", "startswith", "strip", "upper"].contains(&name);
+    let has = if is_text {
+        of_text
+    } else if value.downcast_object_ref::<Dict>().is_some() {
+        !of_text && name != "append"
+    } else {
+        value.downcast_object_ref::<List>().is_some() && ["append", "clear", "copy", "pop"].contains(&name)
+    };
+    match has {
+        true => Ok(Value::from_object(Method(is_text.then(|| value.clone()), name.to_owned()))),
+        false => Ok(value.get_attr(name).unwrap_or_default()),
+    }
+}
 
 /// `value.name(args)`.
 pub(super) fn call(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {

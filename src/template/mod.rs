@@ -14,9 +14,11 @@ mod functions;
 mod helpers;
 mod html;
 mod json;
+mod macros;
 mod map;
 mod marks;
 mod methods;
+mod namespace;
 mod numbers;
 mod opening;
 mod ops;
@@ -139,11 +141,11 @@ impl Template {
             ));
         }
         let source = source::normalize(source);
-        let for_both =
-            source::rewrite_for_both(&source).and_then(|(text, opening)| Some((env::compile(text).ok()?, opening)));
+        let for_both = source::rewrite_for_both(&source)
+            .and_then(|(text, opening)| Some((env::compile(text, &source).ok()?, opening)));
         let (env, opening) = match for_both {
             Some(compiled) => compiled,
-            None => (env::compile(source::rewrite(&source)?)?, Opening::Anywhere),
+            None => (env::compile(source::rewrite(&source)?, &source)?, Opening::Anywhere),
         };
         Ok(Template {
             ways: prepare::Ways::of(&source),

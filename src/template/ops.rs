@@ -9,7 +9,7 @@ use super::budget::{charge, charge_items, check_text};
 use super::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
 use super::print::text;
 use super::printf;
-use super::value::{Dict, List, as_text, items, own, pairs};
+use super::value::{Dict, List, as_text, items, pairs};
 
 /// `a ~ b ~ c`: the texts joined.
 pub(super) fn concat(state: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -203,9 +203,9 @@ pub(super) fn dict(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Dict::of(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
 }
 
-/// `set a.b = value`: a namespace keeps data only.
-pub(super) fn keep(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    own(args.first().cloned().unwrap_or_default())
+/// What is not there.
+pub(super) fn absent(_: &mut State, _: &[Value]) -> Result<Value, Error> {
+    Ok(Value::UNDEFINED)
 }
 
 /// `for x in a`: the engine's loops do not know where a string ends, and take none for an empty list.

@@ -220,7 +220,8 @@ fn group_by(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         value if value.is_undefined() => other.clone(),
         value => value,
     };
-    let mut all: Vec<(Value, Value)> = items(&args.get(0, "value"))?.into_iter().map(|item| (of(&item), item)).collect();
+    let mut all: Vec<(Value, Value)> =
+        items(&args.get(0, "value"))?.into_iter().map(|item| (of(&item), item)).collect();
     sort_by(&mut all, false, |(value, _)| key.of(value));
     let groups = all.chunk_by(|(a, _), (b, _)| key.of(a) == key.of(b));
     let group = |group: &[(Value, Value)]| {

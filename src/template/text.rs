@@ -155,7 +155,9 @@ pub(super) fn split(
 /// White space at the ends and between the words is dropped; what the limit leaves whole keeps its own at its far end.
 fn words(text: &str, limit: usize, right: bool) -> Vec<&str> {
     let mut words = Vec::new();
-    let near = |rest| if right { str::trim_end_matches(rest, chars::space) } else { str::trim_start_matches(rest, chars::space) };
+    let near = |rest| {
+        if right { str::trim_end_matches(rest, chars::space) } else { str::trim_start_matches(rest, chars::space) }
+    };
     let mut rest = near(text);
     while !rest.is_empty() {
         let cut = if right { rest.rfind(chars::space) } else { rest.find(chars::space) };

@@ -26,26 +26,32 @@ const HEADROOM: usize = 8;
 struct Height {
     levels: AtomicUsize,
     inside: AtomicBool,
+    /// Something in it is no data, and may lead to other containers: it must not be put into a container that exists.
+    loose: bool,
 }
 
 impl Height {
     /// Above `children`, which from now on lie inside.
     fn above<'a>(children: impl Iterator<Item = &'a Value>) -> Result<Height, Error> {
-        let mut levels = 0;
+        let (mut levels, mut loose) = (0, false);
         for child in children {
             if let Some(height) = height_of(child) {
                 height.inside.store(true, Ordering::Relaxed);
                 levels = levels.max(height.levels.load(Ordering::Relaxed));
+                loose |= height.loose;
+            } else {
+                loose |= child.as_object().is_some_and(|object| !object.is::<Text>());
             }
         }
-        Height::known((levels + 1).next_multiple_of(HEADROOM), false)
+        let known = Height::known((levels + 1).next_multiple_of(HEADROOM), false)?;
+        Ok(Height { loose, ..known })
     }
 
     fn known(levels: usize, inside: bool) -> Result<Height, Error> {
         if levels > VALUE_DEPTH + HEADROOM {
             return Err(too_deep());
         }
-        Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside) })
+        Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside), loose: false })
     }
 
     /// Makes room for one more child.
@@ -249,6 +255,13 @@ impl Dict {
         }
     }
 
+    /// Puts `value`, which is data, at `key`.
+    pub(super) fn set(&self, key: &str, value: Value) -> Result<(), Error> {
+        self.height.admit(&value)?;
+        lock(&self.map).set(key, value);
+        Ok(())
+    }
+
     /// Changes the pairs; `added` is what the change puts in.
     pub(super) fn change<R>(
         &self,
@@ -303,7 +316,8 @@ impl Object for Dict {
 
 /// Keys are scalars and tuples of them, as in Python: what cannot change.
 fn check_key(key: &Value) -> Result<(), Error> {
-    let tuple = |list: &List| list.form.is_tuple() && list.look(|items| items.iter().all(|item| check_key(item).is_ok()));
+    let tuple =
+        |list: &List| list.form.is_tuple() && list.look(|items| items.iter().all(|item| check_key(item).is_ok()));
     match key.as_object() {
         None => Ok(()),
         Some(object) if object.is::<Text>() || object.downcast_ref::<List>().is_some_and(tuple) => Ok(()),
@@ -390,13 +404,14 @@ fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
         return Err(too_deep());
     }
     let Some(object) = value.as_object() else { return Ok(value) };
-    if object.is::<List>() || object.is::<Dict>() || object.is::<Text>() {
+    if object.is::<Text>() || height_of(&value).is_some_and(|height| !height.loose) {
         return Ok(value);
     }
     match object.repr() {
         ObjectRepr::Seq | ObjectRepr::Iterable => {
+            let form = object.downcast_ref::<List>().map_or(Form::List, |list| list.form);
             let items = value.try_iter()?.map(|item| own_at(item, depth + 1)).collect::<Result<_, _>>()?;
-            List::make(items, if value.is_tuple() { Form::Tuple } else { Form::List })
+            List::make(items, form)
         }
         ObjectRepr::Map => {
             let pairs = pairs(&value)?.into_iter().map(|(key, item)| Ok((key, own_at(item, depth + 1)?)));
@@ -442,7 +457,10 @@ fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usiz
                 items.push(value);
             }
             let height = Height::known(below + 1, inside)?;
-            return Ok((Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }), below + 1));
+            return Ok((
+                Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }),
+                below + 1,
+            ));
         }
         Json::Object(map) => {
             let (mut pairs, mut below) = (Vec::with_capacity(map.len()), 0);

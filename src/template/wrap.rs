@@ -39,7 +39,9 @@ pub(super) fn truncate(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let end = args.text(3, "end")?.unwrap_or("...".into());
     let leeway = width(&args, 4, "leeway", 5)?;
     let end_length = end.chars().count();
-    let Some(kept) = length.checked_sub(end_length) else { return Err(wrong("the end is longer than the text may be")) };
+    let Some(kept) = length.checked_sub(end_length) else {
+        return Err(wrong("the end is longer than the text may be"));
+    };
     let text = match as_text(&value) {
         Some(text) => text,
         None if value.is_undefined() => "",
@@ -59,7 +61,8 @@ pub(super) fn word_wrap(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let value = args.get(0, "s");
     let text = as_text(&value).ok_or_else(|| wrong("only a text can be wrapped"))?;
-    let is_set = |index, name| Some(args.get(index, name)).filter(|value| !value.is_undefined()).is_none_or(|v| v.is_true());
+    let is_set =
+        |index, name| Some(args.get(index, name)).filter(|value| !value.is_undefined()).is_none_or(|v| v.is_true());
     let rule = Wrap {
         width: width(&args, 1, "width", 79)?,
         long: is_set(2, "break_long_words"),
@@ -105,7 +108,8 @@ impl Wrap {
             let mut stop = start;
             while let Some(piece) = next.take() {
                 let fits = piece.end - start <= self.width;
-                stop = if fits { piece.end } else { piece.start + self.cut(&chars[piece.clone()], piece.start - start) };
+                stop =
+                    if fits { piece.end } else { piece.start + self.cut(&chars[piece.clone()], piece.start - start) };
                 next = if stop < piece.end { Some(stop..piece.end) } else { pieces.next() };
                 if !fits {
                     break;
