@@ -77,7 +77,7 @@ def stable(text):
 
 def lines():
     env = environment()
-    yield json.dumps(cases.VARIABLES, ensure_ascii=False)
+    yield json.dumps(cases.VARIABLES)
     seen = set()
     for template in cases.all_cases():
         if template in seen:
@@ -85,7 +85,7 @@ def lines():
         seen.add(template)
         text = result(env, template)
         if stable(text):
-            yield json.dumps([template, text], ensure_ascii=True)
+            yield json.dumps([template, text])
 
 
 def main():

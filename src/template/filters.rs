@@ -37,7 +37,7 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
     ("safe", safe),
     ("string", string),
     ("striptags", |_, args| html::strip_tags(args)),
-    ("title", |_, args| on_text(args, |text| text::title(text, |c| c.is_whitespace() || "-({[<".contains(c)))),
+    ("title", |_, args| on_text(args, |text| text::words_upper(text))),
     ("tojson", tojson),
     ("trim", trim),
     ("truncate", wrap::truncate),

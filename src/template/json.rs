@@ -78,6 +78,9 @@ fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, leve
         pairs.to_mut().sort_by_cached_key(|(key, _)| text(key).into_owned());
     }
     bracket(out, ['{', '}'], layout, level, &pairs, |out, (key, item)| {
+        if key.as_object().is_some() && as_text(key).is_none() {
+            return Err(Error::new(ErrorKind::BadSerialization, "a tuple cannot be a key in JSON"));
+        }
         push_json_string(&key_text(key), out, layout.ascii);
         out.push_str(&layout.key);
         write(out, item, layout, level + 1)

@@ -241,7 +241,11 @@ fn random(state: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 fn dictsort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
-    let by_value = args.text(2, "by")?.as_deref() == Some("value");
+    let by_value = match args.text(2, "by")?.as_deref() {
+        None | Some("key") => false,
+        Some("value") => true,
+        Some(_) => return Err(Error::new(ErrorKind::InvalidOperation, "dictsort sorts by key or value")),
+    };
     let value = args.get(0, "value");
     if value.kind() != ValueKind::Map {
         return Err(Error::new(ErrorKind::InvalidOperation, format!("dictsort needs a map, not {}", value.kind())));

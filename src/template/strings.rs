@@ -31,7 +31,7 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
         "casefold" => Value::from(text::casefold(this)),
         "swapcase" => Value::from(text::swapcase(this)),
         "capitalize" => Value::from(text::capitalize(this)),
-        "title" => Value::from(text::title(this, |c| !c.is_alphabetic())),
+        "title" => Value::from(text::title(this)),
         "strip" => return strip(true, true),
         "lstrip" => return strip(true, false),
         "rstrip" => return strip(false, true),

@@ -34,8 +34,23 @@ pub(super) fn capitalize(text: &str) -> String {
     out
 }
 
-/// [`capitalize`] for each word; `starts_word(c)` says that the character after `c` begins one.
-pub(super) fn title(text: &str, starts_word: impl Fn(char) -> bool) -> String {
+/// The filter `title`: words are what white space, hyphens and opening brackets divide.
+pub(super) fn words_upper(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut start = true;
+    for c in text.chars() {
+        if start {
+            out.extend(c.to_uppercase());
+        } else {
+            out.extend(c.to_lowercase());
+        }
+        start = c.is_whitespace() || "-({[<".contains(c);
+    }
+    out
+}
+
+/// The method `title`: [`capitalize`] for each run of letters.
+pub(super) fn title(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
     for c in text.chars() {
@@ -44,7 +59,7 @@ pub(super) fn title(text: &str, starts_word: impl Fn(char) -> bool) -> String {
         } else {
             out.extend(c.to_lowercase());
         }
-        start = starts_word(c);
+        start = !c.is_alphabetic();
     }
     out
 }
@@ -87,7 +102,8 @@ pub(super) fn cased(text: &str, wanted: fn(char) -> bool, unwanted: fn(char) -> 
 /// Whether the text can be a name in a program.
 pub(super) fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
-    chars.next().is_some_and(|c| c == '_' || c.is_alphabetic()) && chars.all(|c| c == '_' || c.is_alphanumeric())
+    let begins = |c: char| c == '_' || chars::alpha(c);
+    chars.next().is_some_and(begins) && chars.all(|c| begins(c) || chars::decimal(c))
 }
 
 /// Tabs as spaces, up to the next multiple of `width` in the line.
