@@ -7,7 +7,7 @@ use super::args::{Args, Call, subject};
 use super::budget::check_text;
 use super::html;
 use super::json::{self, Layout};
-use super::numbers::{integer, real, signed, truncate, whole};
+use super::numbers::{self, integer, real, signed, truncate, whole};
 use super::print;
 use super::printf;
 use super::text::{self, Ends};
@@ -37,7 +37,7 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
     ("safe", safe),
     ("string", string),
     ("striptags", |_, args| html::strip_tags(args)),
-    ("title", |_, args| on_text(args, |text| text::words_upper(text))),
+    ("title", |_, args| on_text(args, text::words_upper)),
     ("tojson", tojson),
     ("trim", trim),
     ("truncate", wrap::truncate),
@@ -84,7 +84,7 @@ fn int(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let base = args.integer(2, "base")?.and_then(|base| u32::try_from(base).ok()).unwrap_or(10);
     let number = match as_text(&value) {
         Some(text) => text::parse_int(text, base).or_else(|| text::parse_float(text).and_then(truncate)),
-        None => integer(&value).or_else(|| print::float(&value).and_then(truncate)),
+        None => integer(&value).or_else(|| numbers::float(&value).and_then(truncate)),
     };
     let other = args.get(1, "default");
     Ok(number.map_or(if other.is_undefined() { Value::from(0) } else { other }, whole))

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
-use super::print::{float, float_text, text};
+use super::numbers::float;
+use super::print::{float_text, text};
 use super::value::{Dict, List, as_text, items, pairs};
 use crate::json_string::push_json_string;
 

@@ -9,7 +9,7 @@ use super::args::Args;
 use super::budget::{charge_items, charge_value};
 use super::bytes::{self, Bytes};
 use super::filters::pair_list;
-use super::numbers::integer;
+use super::numbers::{self, integer};
 use super::print;
 use super::strings;
 use super::value::{Dict, List, as_text, items, own, pairs};
@@ -157,7 +157,7 @@ fn native_map(value: &Value, name: &str, args: &[Value]) -> Result<Value, Error>
 }
 
 fn number(value: &Value, name: &str) -> Result<Value, Error> {
-    match (name, integer(value), print::float(value)) {
+    match (name, integer(value), numbers::float(value)) {
         ("bit_length", Some(number), _) => Ok(Value::from(u128::BITS - number.unsigned_abs().leading_zeros())),
         ("is_integer", Some(_), _) => Ok(Value::from(true)),
         ("is_integer", _, Some(number)) => Ok(Value::from(number.is_finite() && number.fract() == 0.0)),

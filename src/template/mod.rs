@@ -8,6 +8,7 @@ mod chars;
 mod clock;
 mod context;
 mod env;
+mod exact;
 mod expr;
 mod filters;
 mod functions;

@@ -5,8 +5,6 @@ use std::cmp::Ordering;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
-use super::print::float;
-
 /// A whole number; true and false count as 1 and 0.
 pub(super) fn integer(value: &Value) -> Option<i128> {
     match value.kind() {
@@ -14,6 +12,11 @@ pub(super) fn integer(value: &Value) -> Option<i128> {
         ValueKind::Number if value.is_integer() => i128::try_from(value.clone()).ok(),
         _ => None,
     }
+}
+
+/// The number, where `value` is one with a fraction part.
+pub(super) fn float(value: &Value) -> Option<f64> {
+    (value.kind() == ValueKind::Number && !value.is_integer()).then(|| f64::try_from(value.clone()).ok()).flatten()
 }
 
 /// Any number, as one with a fraction part.

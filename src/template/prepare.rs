@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use super::exact;
 use super::{Caps, Conversation, Template};
 use crate::error::{Error, Result};
 use crate::message::{Continuation, MalformedArguments, Message, Request, Tool, ToolChoice};
@@ -200,7 +201,7 @@ fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy:
     for (call_index, call) in calls.into_iter().flatten().enumerate() {
         let arguments = &mut call["function"]["arguments"];
         let Some(text) = arguments.as_str() else { continue };
-        let read = serde_json::from_str::<Value>(text);
+        let read = exact::read(text);
         let caps = template.caps();
         let empty = match (&read, policy) {
             (Ok(Value::Object(_)), _) => false,

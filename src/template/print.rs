@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use minijinja::value::{Value, ValueKind};
+use minijinja::value::Value;
 
 use super::chars;
+use super::numbers::float;
 use super::value::{Dict, Form, List, as_text};
 
 /// `str(value)`: what `{{ value }}` shows. Undefined shows nothing.
@@ -100,11 +101,6 @@ pub(super) fn escape(out: &mut String, c: char) {
         code @ ..=0xffff => write!(out, "\\u{code:04x}"),
         code => write!(out, "\\U{code:08x}"),
     };
-}
-
-/// The number, where `value` is one with a fraction part.
-pub(super) fn float(value: &Value) -> Option<f64> {
-    (value.kind() == ValueKind::Number && !value.is_integer()).then(|| f64::try_from(value.clone()).ok()).flatten()
 }
 
 /// The shortest text that reads back as the same number, with an exponent where Python has one.

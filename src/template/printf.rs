@@ -121,7 +121,7 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
 
 /// A number without its fraction part.
 fn whole(value: &Value) -> Result<Value, Error> {
-    let number = integer(value).or_else(|| print::float(value).and_then(numbers::truncate));
+    let number = integer(value).or_else(|| numbers::float(value).and_then(numbers::truncate));
     number.map(numbers::whole).ok_or_else(|| wrong("%d needs a number"))
 }
 

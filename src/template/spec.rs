@@ -173,7 +173,7 @@ impl Spec {
         let Some(separator) = self.grouping else { return digits.to_owned() };
         let mut out = String::with_capacity(digits.len() * 2);
         for (index, digit) in digits.chars().enumerate() {
-            if index > 0 && (digits.len() - index) % size == 0 {
+            if index > 0 && (digits.len() - index).is_multiple_of(size) {
                 out.push(separator);
             }
             out.push(digit);

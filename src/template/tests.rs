@@ -7,7 +7,7 @@ use minijinja::{Environment, Error, ErrorKind, State};
 
 use super::args::subject;
 use super::bytes::Bytes;
-use super::numbers::{compare, real, remainder};
+use super::numbers::{self, compare, real, remainder};
 use super::value::{List, Text, as_text};
 use super::{filters, print, sequences, text};
 
@@ -26,7 +26,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("even", |_, args| Ok(half(args)? == Some(0.0))),
     ("false", |_, args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
     ("filter", |state, args| Ok(known(state.env(), args, has_filter))),
-    ("float", |_, args| Ok(print::float(&subject(args)).is_some())),
+    ("float", |_, args| Ok(numbers::float(&subject(args)).is_some())),
     ("ge", |_, args| compares(args, Ordering::is_ge)),
     (">=", |_, args| compares(args, Ordering::is_ge)),
     ("gt", |_, args| compares(args, Ordering::is_gt)),

@@ -13,6 +13,7 @@ use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value, ValueKi
 use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
+use super::exact;
 use super::map::Map;
 use super::print;
 use super::trace::Trace;
@@ -446,7 +447,7 @@ fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usiz
             Some(trace) if trace.watches_text() => {
                 Value::from_object(Text { text: text.clone(), trace: trace.clone() })
             }
-            _ => Value::from(text.as_str()),
+            _ => exact::integer(text).map_or_else(|| Value::from(text.as_str()), Value::from),
         },
         Json::Array(array) => {
             let (mut items, mut below) = (Vec::with_capacity(array.len()), 0);
