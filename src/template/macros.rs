@@ -1,5 +1,6 @@
 //! Macros as Python calls them: defaults that name earlier arguments, and arguments that no parameter takes.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use minijinja::value::{Kwargs, Object, ObjectRepr, Value};
@@ -17,14 +18,14 @@ pub(super) struct Around {
     pub(super) after: String,
 }
 
-/// Rewrites the inside of `{% macro name(parameters) %}`; the macro's `body` says what it asks for.
-pub(super) fn head<'s>(tag: &mut Rewriter<'s>, body: &str) -> Result<Around, Stop> {
+/// Rewrites the inside of `{% macro name(parameters) %}`, a tag whose inside begins at `start`.
+pub(super) fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result<Around, Stop> {
     tag.copy();
     let Token::Name(name) = tag.copy() else { return Err(Stop::Syntax) };
     if tag.copy() != Token::Sign("(") {
         return Err(Stop::Syntax);
     }
-    let (mut names, mut before) = (Vec::<&'s str>::new(), String::new());
+    let (mut names, mut known, mut before) = (Vec::<&'s str>::new(), HashSet::new(), String::new());
     while tag.peek() != Token::Sign(")") {
         let Token::Name(parameter) = tag.copy() else { return Err(Stop::Syntax) };
         if tag.peek() == Token::Sign("=") {
@@ -32,21 +33,23 @@ pub(super) fn head<'s>(tag: &mut Rewriter<'s>, body: &str) -> Result<Around, Sto
             let start = tag.out.len();
             tag.expression()?;
             // The engine sets the last parameter first: what names another one waits for the body.
-            if names.iter().any(|name| has_word(&tag.out[start..], name)) {
+            if words(&tag.out[start..]).any(|word| known.contains(word)) {
                 let value = tag.out.split_off(start);
                 tag.out.push_str("0|op.absent");
                 before += &format!("%}}{{% set {parameter} = ({value}) if {parameter} is undefined else {parameter} ");
             }
         }
         names.push(parameter);
+        known.insert(parameter);
         if tag.peek() != Token::Sign(",") {
             break;
         }
         tag.copy();
     }
-    let extra = ["varargs", "kwargs"].map(|extra| has_word(body, extra) && !names.contains(&extra));
+    let asked = extras.asked(start);
+    let extra = [0, 1].map(|at| asked[at] && !known.contains(EXTRAS[at]));
     let mut comma = if tag.out.ends_with(['(', ',']) { "" } else { ", " };
-    for (extra, _) in ["varargs", "kwargs"].iter().zip(extra).filter(|(_, asked)| *asked) {
+    for (extra, _) in EXTRAS.iter().zip(extra).filter(|(_, asked)| *asked) {
         tag.out.extend([comma, extra, "=0"]);
         comma = ", ";
     }
@@ -61,10 +64,32 @@ pub(super) fn head<'s>(tag: &mut Rewriter<'s>, body: &str) -> Result<Around, Sto
     Ok(Around { before, after })
 }
 
-/// Whether `word` stands in `text` as a name.
-fn has_word(text: &str, word: &str) -> bool {
-    let part = |c: char| c == '_' || c.is_alphanumeric();
-    text.match_indices(word).any(|(at, _)| !text[..at].ends_with(part) && !text[at + word.len()..].starts_with(part))
+/// Where a source names what macros may ask for, and where macros end.
+pub(super) struct Extras {
+    named: [Vec<usize>; 2],
+    ends: Vec<usize>,
+}
+
+/// What holds the arguments that no parameter takes.
+const EXTRAS: [&str; 2] = ["varargs", "kwargs"];
+
+impl Extras {
+    pub(super) fn of(source: &str) -> Extras {
+        let places = |word: &str| source.match_indices(word).map(|(at, _)| at).collect();
+        Extras { named: EXTRAS.map(places), ends: places("endmacro") }
+    }
+
+    /// Which of them the macro asks for that begins at `start`.
+    fn asked(&self, start: usize) -> [bool; 2] {
+        let behind = |places: &[usize]| places.get(places.partition_point(|at| *at < start)).copied();
+        let end = behind(&self.ends).unwrap_or(start);
+        self.named.each_ref().map(|places| behind(places).is_some_and(|at| at < end))
+    }
+}
+
+/// The names in an expression, and some that are none: texts are not told apart.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c != '_' && !c.is_alphanumeric())
 }
 
 /// A macro that takes more than its parameters.

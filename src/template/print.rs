@@ -8,6 +8,7 @@ use minijinja::value::Value;
 use super::chars;
 use super::numbers::float;
 use super::value::{Dict, Form, List, as_text};
+use crate::limits::PROMPT_BYTES;
 
 /// `str(value)`: what `{{ value }}` shows. Undefined shows nothing.
 pub(super) fn text(value: &Value) -> Cow<'_, str> {
@@ -26,6 +27,10 @@ pub(super) fn repr(value: &Value) -> String {
 }
 
 fn write_repr(out: &mut String, value: &Value) {
+    // One text may lie in a list many times. What is longer than any prompt is refused, whatever its end.
+    if out.len() > PROMPT_BYTES {
+        return;
+    }
     if let Some(text) = as_text(value) {
         return write_quoted(out, text);
     }

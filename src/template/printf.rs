@@ -1,6 +1,6 @@
 //! Values put into a text: Python's `%`, and `str.format`.
 
-use std::fmt::Write;
+use std::borrow::Cow;
 
 use minijinja::Error;
 use minijinja::value::{Value, ValueKind};
@@ -12,7 +12,7 @@ use super::print::{self, repr, text};
 use super::spec::{Spec, leading_number, wrong};
 use super::value::{Dict, List, as_text};
 
-/// Most characters in the braces of a field within a field.
+/// Most bytes in the braces of a field within a field, and of what stands for it.
 const NESTED: usize = 100;
 
 /// `text % values`: a tuple's items one after another, a map's by name, or one value.
@@ -20,7 +20,7 @@ pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
     let list = values.downcast_object_ref::<List>();
     let tuple = list.filter(|list| list.form.is_tuple()).map(List::items);
     let many = tuple.is_some() || list.is_some() || values.downcast_object_ref::<Dict>().is_some();
-    let mut next = Values { given: tuple.unwrap_or_else(|| vec![values.clone()]), used: 0 };
+    let mut next = Values { given: tuple.unwrap_or_else(|| vec![values.clone()]), used: 0, work: Work::default() };
     let is_tuple = list.is_some_and(|list| list.form.is_tuple());
     let mut out = String::new();
     let mut rest = text;
@@ -40,6 +40,29 @@ pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
 struct Values {
     given: Vec<Value>,
     used: usize,
+    work: Work,
+}
+
+/// Bytes of texts that were made of values, even where little of them is shown.
+#[derive(Default)]
+struct Work(usize);
+
+impl Work {
+    fn done(&mut self, text: String) -> Result<String, Error> {
+        self.0 = self.0.saturating_add(text.len());
+        check_text(self.0)?;
+        Ok(text)
+    }
+
+    /// What `s` or nothing, `r` or `a` makes of a value.
+    fn text<'v>(&mut self, value: &'v Value, conversion: char) -> Result<Cow<'v, str>, Error> {
+        Ok(match (as_text(value), conversion) {
+            (Some(text), 's') => Cow::Borrowed(text),
+            (_, 'r') => Cow::Owned(self.done(repr(value))?),
+            (_, 'a') => Cow::Owned(self.done(ascii(value))?),
+            _ => Cow::Owned(self.done(text(value).into_owned())?),
+        })
+    }
 }
 
 impl Values {
@@ -108,9 +131,7 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
     let padded = Spec { fill: '0', align: Some('='), ..spec.clone() };
     let number = if flags.contains('0') && !left { &padded } else { &spec };
     out.push_str(&match kind {
-        's' => spec.text(&text(&value))?,
-        'r' => spec.text(&repr(&value))?,
-        'a' => spec.text(&ascii(&value))?,
+        's' | 'r' | 'a' => spec.text(&next.work.text(&value, kind)?)?,
         'c' => Spec { precision: None, ..spec }.text(&character(&value)?)?,
         'd' | 'i' | 'u' => number.number(&whole(&value)?)?,
         'o' | 'x' | 'X' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => number.number(&value)?,
@@ -142,7 +163,7 @@ fn ascii(value: &Value) -> String {
 
 /// `text.format(...)`.
 pub(super) fn str_format(text: &str, args: &Args) -> Result<String, Error> {
-    let mut fields = Fields { args, counted: 0, numbered: false };
+    let mut fields = Fields { args, counted: 0, numbered: false, work: Work::default() };
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
@@ -187,6 +208,7 @@ struct Fields<'a> {
     counted: usize,
     /// A field had a number.
     numbered: bool,
+    work: Work,
 }
 
 impl Fields<'_> {
@@ -198,9 +220,9 @@ impl Fields<'_> {
         let spec = if spec.contains('{') { self.nested(spec)? } else { spec.to_owned() };
         let value = match conversion {
             None => value,
-            Some("s") => Value::from(&*text(&value)),
-            Some("r") => Value::from(repr(&value)),
-            Some("a") => Value::from(ascii(&value)),
+            Some("s") => Value::from(self.work.done(text(&value).into_owned())?),
+            Some("r") => Value::from(self.work.done(repr(&value))?),
+            Some("a") => Value::from(self.work.done(ascii(&value))?),
             Some(letter) => return Err(wrong(format!("!{letter} is not known"))),
         };
         out.push_str(&laid_out(&value, &spec)?);
@@ -218,7 +240,10 @@ impl Fields<'_> {
                 return Err(wrong("fields are nested too deeply"));
             }
             let value = self.value(name)?;
-            let _ = write!(out, "{}", text(&value));
+            if as_text(&value).is_some_and(|text| text.len() > NESTED) || value.as_object().is_some() {
+                return Err(wrong("a field within a field is a short text or a number"));
+            }
+            out.push_str(&text(&value));
             rest = behind;
         }
         out.push_str(rest);

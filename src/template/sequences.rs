@@ -191,11 +191,17 @@ fn sort_by<T, K: Ord>(all: &mut [T], reverse: bool, key: impl Fn(&T) -> K) {
     }
 }
 
+/// Most attributes that one sort looks at.
+const SORT_NAMES: usize = 32;
+
 /// `sort(reverse, case_sensitive, attribute)`: of several attributes, with commas between, the first that differs decides.
 fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let (name, case_sensitive) = (args.get(3, "attribute"), args.flag(2, "case_sensitive"));
     let names = match as_text(&name) {
+        Some(names) if names.matches(',').count() >= SORT_NAMES => {
+            return Err(Error::new(ErrorKind::InvalidOperation, "too many attributes to sort by"));
+        }
         Some(names) => names.split(',').map(Value::from).collect(),
         None => vec![name],
     };

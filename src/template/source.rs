@@ -4,7 +4,7 @@
 use memchr::memmem;
 
 use super::expr::{Rewriter, Stop};
-use super::macros::{self, Around};
+use super::macros::{self, Around, Extras};
 use super::opening::{self, Found, Opening};
 use super::token::{Token, find_tag};
 use crate::error::{Error, ErrorKind, Result};
@@ -61,7 +61,13 @@ pub(super) fn rewrite_for_both(source: &str) -> Option<(String, Opening)> {
 
 /// The source as the engine compiles it. Lines stay where they are.
 pub(super) fn rewrite(source: &str) -> Result<String> {
-    let mut pass = Pass { source, out: String::with_capacity(source.len() * 2), blocks: Vec::new(), elifs: Vec::new() };
+    let mut pass = Pass {
+        source,
+        out: String::with_capacity(source.len() * 2),
+        blocks: Vec::new(),
+        elifs: Vec::new(),
+        extras: None,
+    };
     let mut pos = 0;
     while let Some(next) = find_tag(source, pos) {
         pass.text(&source[pos..next]);
@@ -97,6 +103,8 @@ struct Pass<'s> {
     blocks: Vec<Block>,
     /// For each open `if`, its `elif`s: the engine nests each in the one before.
     elifs: Vec<usize>,
+    /// Once a statement was met.
+    extras: Option<Extras>,
 }
 
 impl<'s> Pass<'s> {
@@ -122,7 +130,7 @@ impl<'s> Pass<'s> {
         let kind = if end == "}}" {
             rewriter.expression().map(|_| Kind::Plain)
         } else {
-            statement(&mut rewriter, &self.source[inside..])
+            statement(&mut rewriter, self.extras.get_or_insert_with(|| Extras::of(self.source)))
         };
         match (kind, rewriter.peek()) {
             (Ok(kind), Token::End(mark)) => {
@@ -239,7 +247,7 @@ enum Kind {
 }
 
 /// Rewrites the inside of `{% ... %}`.
-fn statement(tag: &mut Rewriter, rest: &str) -> std::result::Result<Kind, Stop> {
+fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, Stop> {
     let Token::Name(name) = tag.peek() else { return Err(Stop::Syntax) };
     match name {
         // Marks what the model wrote, for training; like any block, it keeps to itself what is set in it.
@@ -279,8 +287,8 @@ fn statement(tag: &mut Rewriter, rest: &str) -> std::result::Result<Kind, Stop> 
         }
         "set" => assignment(tag),
         "macro" => {
-            let body = &rest[..rest.find("endmacro").unwrap_or(rest.len())];
-            Ok(Kind::Around("macro", macros::head(tag, body)?))
+            let start = tag.pos();
+            Ok(Kind::Around("macro", macros::head(tag, extras, start)?))
         }
         "with" => {
             assignments(tag)?;

@@ -73,6 +73,7 @@ pub(super) fn word_wrap(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     for (index, line) in text::lines(text, false).iter().enumerate() {
         if index > 0 {
             out.push_str(&end);
+            check_text(out.len())?;
         }
         if rule.width == 0 && !line.is_empty() {
             return Err(wrong("a width must be positive"));
