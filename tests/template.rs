@@ -320,3 +320,157 @@ fn the_opening_is_the_difference_of_two_renders() {
         }
     }
 }
+
+#[test]
+fn unusual_characters_are_escaped_as_in_python() {
+    let shown = render("{{ ['a\\u200d\\u00ad\\u2028\\u0378\\ue000é👩'] }}{{ '\\u200d' }}");
+    assert_eq!(shown, "['a\\u200d\\xad\\u2028\\u0378\\ue000é👩']\u{200d}");
+}
+
+#[test]
+fn numbers_are_pythons() {
+    for (expression, expected) in [
+        ("(9223372036854775807 + 1) ~ '|' ~ 2 ** 100", "9223372036854775808|1267650600228229401496703205376"),
+        ("1e22|int ~ '|' ~ '12345678901234567890123'|int", "10000000000000000000000|12345678901234567890123"),
+        ("true >= 1, true < 0, -true, +5, true|float, true|abs", "(True, False, -1, 5, 1.0, 1)"),
+        ("{1: 'a', true: 'b', 1.0: 'c'}", "{1: 'c'}"),
+        ("{(1, 2): 'x'}[(1, 2)]", "x"),
+        (
+            "(1, 2) == [1, 2], (1, 2) * 2, range(3), range(0, 6, 2)",
+            "(False, (1, 2, 1, 2), range(0, 3), range(0, 6, 2))",
+        ),
+        ("2.5|round, 2.675|round(2), 1234|round(-2), 2.1|round(0, 'ceil')", "(2.0, 2.67, 1200, 3.0)"),
+        ("none[1:] is defined, 5[:2] is defined, 'a'[] is defined", "(False, False, False)"),
+    ] {
+        let source = if expression.contains(", ") && !expression.starts_with('{') {
+            format!("{{{{ ({expression}) }}}}")
+        } else {
+            format!("{{{{ {expression} }}}}")
+        };
+        assert_eq!(render(&source), expected, "{expression}");
+    }
+}
+
+#[test]
+fn texts_are_formatted_as_in_python() {
+    for (expression, expected) in [
+        ("'%s is %d, %05.1f' % ('x', 3, 2.25)", "x is 3, 002.2"),
+        ("'%(a)r %(b)c%%' % {'a': 'x', 'b': 65}", "'x' A%"),
+        ("'%-5d|%x|%e' % (42, 255, 12345.678)", "42   |ff|1.234568e+04"),
+        ("'%s'|format([1])", "[1]"),
+        ("'{:>6}|{!r}|{0[k]}'.format(1, 2)", ""),
+        ("'{:,} {:.1%} {:*^5}'.format(1234567, 0.25, 'a')", "1,234,567 25.0% **a**"),
+        ("'hello big world'|truncate(9)", "hello..."),
+        ("'one two three'|wordwrap(7)", "one two\nthree"),
+        ("'ab'|center(5) ~ '|' ~ 'ab'.center(5) ~ '|'", "  ab |  ab |"),
+        ("'a b/c?é'|urlencode ~ {'a b': 1}|urlencode", "a%20b/c%3F%C3%A9a+b=1"),
+        ("'<b>x</b> &amp; y'|striptags ~ 1500000|filesizeformat", "x & y1.5 MB"),
+        ("'hello'.find('l', 3) ~ 'hello'.startswith('l', 2) ~ 'hello'.count('l', 3)", "3True1"),
+        (
+            "'a\tb'.expandtabs(4) ~ 'aB'.swapcase() ~ 'ß'.casefold() ~ 'abc'.translate({97: 'x', 98: none})",
+            "a   bAbssxc",
+        ),
+    ] {
+        match (try_render(&format!("{{{{ {expression} }}}}"), json!([])), expected) {
+            (Err(_), "") => {}
+            (shown, _) => assert_eq!(shown.as_deref(), Ok(expected), "{expression}"),
+        }
+    }
+}
+
+#[test]
+fn macros_take_further_arguments() {
+    let call =
+        |head: &str, body: &str, calls: &str| render(&format!("{{% macro m({head}) %}}{body}{{% endmacro %}}{calls}"));
+    assert_eq!(call("x, y=x + 1", "{{ x }}{{ y }}", "{{ m(3) }}{{ m(3, 1) }}"), "3431");
+    let body = "{{ x }}{{ varargs }}{{ kwargs }}";
+    assert_eq!(call("x", body, "{{ m(1, 2, k=3) }}"), "1(2,){'k': 3}");
+    assert_eq!(call("x", "{{ varargs }}{{ caller() }}", "{% call m(1, 2) %}c{% endcall %}"), "(2,)c");
+    let template = "{% macro m(x) %}{{ x }}{% endmacro %}{{ m(1, 2) }}";
+    assert!(failure(template).message().contains("too many arguments"));
+}
+
+#[test]
+fn maps_and_namespaces_are_assigned_to() {
+    assert_eq!(render("{% set m = {'a': 1} %}{% set m.b = 2 %}{% set m.a = 3, 4 %}{{ m }}"), "{'a': (3, 4), 'b': 2}");
+    assert_eq!(
+        render("{% set n = namespace(a={}) %}{% set n.a.b = 1 %}{% set n.c %}x{% endset %}{{ n }}"),
+        "<Namespace {'a': {'b': 1}, 'c': 'x'}>"
+    );
+    assert!(failure("{% set s = 'x' %}{% set s.a = 1 %}").message().contains("only a namespace or a map"));
+    // What is kept is data: nothing can hold itself.
+    let looped = "{% set n = namespace(a=1) %}{% set n.l = [n] %}{% set m = namespace(a=1) %}{% set m.l = [m] %}";
+    assert_eq!(
+        render(&format!("{looped}{{{{ n == m }}}}{{{{ n.l }}}}{{{{ n|tojson }}}}")),
+        "True[{'a': 1}]{\"a\": 1, \"l\": [{\"a\": 1}]}"
+    );
+    assert!(try_render("{% set l = [] %}{% set _ = l.append([l]) %}{{ l }}", json!([])).is_err());
+}
+
+#[test]
+fn groups_and_sorts_know_attributes() {
+    let users = "{% set u = [{'n': 'b', 'a': 2}, {'n': 'a', 'a': 2}, {'n': 'c', 'a': 1}] %}";
+    let shown = render(&format!(
+        "{users}{{% for g in u|groupby('a') %}}{{{{ g.grouper }}}}:{{{{ g.list|map(attribute='n')|join }}}};{{% endfor %}}"
+    ));
+    assert_eq!(shown, "1:c;2:ba;");
+    assert_eq!(render(&format!("{users}{{{{ u|sort(attribute='a,n')|map(attribute='n')|join }}}}")), "cab");
+    assert_eq!(
+        render("{{ {'items': 5}['items'] }}{{ {'items': 5}.items is callable }}{{ 'x'.strip is callable }}"),
+        "5TrueTrue"
+    );
+    assert_eq!(render("{% set x = 1 %}{% generation %}{% set x = 2 %}{{ x }}{% endgeneration %}{{ x }}"), "21");
+    assert_eq!(
+        render("{{ lipsum is defined }}{% set c = cycler(1, 2) %}{{ c.next() }}{{ c.next() }}{{ c.next() }}"),
+        "True121"
+    );
+    assert_eq!(render("{{ {'a': 1}|tojson(indent='\t') }}{{ strftime_now('%Z%z%f') }}"), "{\n\t\"a\": 1\n}000000");
+}
+
+#[test]
+fn errors_show_their_line() {
+    let error = failure("a\n{% if true %}{{ 1 + none }}{% endif %}\nb");
+    let expected =
+        "template line 2: invalid operation: number + none is not possible in `{% if true %}{{ 1 + none }}{% endif %}`";
+    assert_eq!(error.message(), expected);
+    assert!(failure("\n{{ 1|nothing }}").message().ends_with("in `{{ 1|nothing }}`"));
+}
+
+#[test]
+fn sizes_in_formats_are_bounded() {
+    for expression in [
+        "'%99999999999d' % 1",
+        "'%*d' % (9999999999, 1)",
+        "'%.99999999f' % 1.5",
+        "'{:99999999999}'.format(1)",
+        "'{:{w}}'.format(1, w=99999999999)",
+        "'x'|center(99999999999)",
+        "'a\tb'.expandtabs(99999999999)",
+        "lipsum(99999999, false, 99999999, 99999999)",
+        "('{0!r:.0}' * 100000).format('x' * 1000000)",
+        "('%.0r' * 100) % ((['x' * 1000000],) * 100)",
+        "(['x' * 1000000] * 100000)|string|length",
+        "'%.0s' % [['x' * 1000000] * 100000]",
+        "('{:{0}}' * 1000).format('x' * 1000000)",
+        "[1]|sort(attribute=',' * 1000)",
+        "('a\\n' * 100)|wordwrap(1, true, 'x' * 60000000)",
+        "'a b'|wordwrap(1, true, 'x' * 60000000)|length ~ ('a ' * 1000)|wordwrap(1, true, 'x' * 60000000)",
+        "10 ** 30 * 10 ** 30",
+        "10 ** 9999999999",
+    ] {
+        assert!(try_render(&format!("{{{{ {expression} }}}}"), json!([])).is_err(), "{expression}");
+    }
+}
+
+#[test]
+fn long_integers_in_arguments_are_kept() {
+    let source = "{% for m in messages %}{% for c in m.tool_calls or [] %}{% for k, v in c.function.arguments|items %}{{ k }}={{ v|tojson }};{{ v + 1 }};{{ v is number }}{% endfor %}{% endfor %}{{ m.content }}{% endfor %}";
+    let arguments = r#"{"a": 12345678901234567890123}"#;
+    let call = json!({"type": "function", "function": {"name": "f", "arguments": arguments}});
+    let messages =
+        json!([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": [call]}]);
+    let request =
+        chatparse::Request::from_json(&json!({"messages": messages, "add_generation_prompt": false})).unwrap();
+    let prompt = chatparse::ChatTemplate::new(source, "", "").unwrap().prompt(&request).unwrap();
+    assert!(prompt.contains("a=12345678901234567890123;12345678901234567890124;True"), "{prompt}");
+}

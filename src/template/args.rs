@@ -10,6 +10,11 @@ use super::value::as_text;
 /// Code of a filter or a function.
 pub(super) type Call = fn(&mut State, &[Value]) -> Result<Value, Error>;
 
+/// What a filter is applied to.
+pub(super) fn subject(args: &[Value]) -> Value {
+    args.first().cloned().unwrap_or_default()
+}
+
 /// Positional and named arguments.
 pub(super) struct Args<'a> {
     positional: &'a [Value],

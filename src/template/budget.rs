@@ -29,7 +29,10 @@ pub(super) fn charge_items(state: &mut State, count: usize) -> Result<(), Error>
 /// Counts a value that was just built.
 pub(super) fn charge_value(state: &mut State, value: &Value) -> Result<(), Error> {
     match as_text(value) {
-        Some(text) => charge(state, text.len()),
+        Some(text) => {
+            check_text(text.len())?;
+            charge(state, text.len())
+        }
         None if matches!(value.kind(), ValueKind::Seq | ValueKind::Map) => {
             charge_items(state, value.len().unwrap_or(0))
         }

@@ -26,9 +26,15 @@ pub(super) fn text(now: i64, format: &str) -> String {
         out.push_str(&rest[..at]);
         let spec = &rest[at..at + spec_len(&rest[at..])];
         let kept = out.len();
-        if write!(out, "{}", time.format(spec)).is_err() {
-            out.truncate(kept);
-            out.push_str(spec);
+        match spec {
+            // Python's time has no zone here, and no part of a second.
+            "%Z" | "%z" => {}
+            "%f" => out.push_str("000000"),
+            _ if write!(out, "{}", time.format(spec)).is_err() => {
+                out.truncate(kept);
+                out.push_str(spec);
+            }
+            _ => {}
         }
         rest = &rest[at + spec.len()..];
         // The rest of the text cannot shorten what is already too long.

@@ -1,8 +1,9 @@
 //! The engine, set up for chat templates: our filters, tests, functions and methods, and no others.
 
+use std::cmp::Ordering;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering as Memory};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
@@ -14,22 +15,32 @@ use super::context::Variables;
 use super::functions::{FUNCTIONS, RAISED};
 use super::tests::TESTS;
 use super::value::as_text;
-use super::{filters, methods, opening, ops, print, sequences};
+use super::{filters, macros, methods, namespace, opening, ops, print, sequences};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL};
 
 /// Filters that only the source pass writes.
 const OPERATORS: &[(&str, Call)] = &[
+    ("op.absent", ops::absent),
     ("op.add", ops::add),
+    ("op.assign", namespace::assign),
+    ("op.attr", methods::attribute),
     ("op.cat", ops::concat),
+    ("op.catch", macros::catch),
     ("op.dict", ops::dict),
     ("op.each", ops::each),
     ("op.here", opening::here),
+    ("op.ge", |_, args| ops::compares(args, Ordering::is_ge)),
+    ("op.gt", |_, args| ops::compares(args, Ordering::is_gt)),
     ("op.in", ops::contains),
-    ("op.keep", ops::keep),
+    ("op.le", |_, args| ops::compares(args, Ordering::is_le)),
     ("op.list", ops::list),
+    ("op.lt", |_, args| ops::compares(args, Ordering::is_lt)),
+    ("op.minus", ops::minus),
+    ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
     ("op.other", opening::other),
+    ("op.plus", ops::plus),
     ("op.slice", ops::slice),
     ("op.spend", ops::spend),
     ("op.tuple", ops::tuple),
@@ -56,12 +67,16 @@ impl Object for Function {
     }
 }
 
-/// Compiles `source`, which went through the source pass.
-pub(super) fn compile(source: String) -> Result<Environment<'static>> {
+/// The global with the text that the template was made of. No template can spell it.
+const SOURCE: &str = " source";
+
+/// Compiles `rewritten`, which the source pass made of `source`.
+pub(super) fn compile(rewritten: String, source: &str) -> Result<Environment<'static>> {
     let mut env = empty();
+    env.add_global(SOURCE, Value::from(source));
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
-    env.set_syntax(syntax.map_err(|error| failure(&error))?);
-    env.add_template_owned(NAME, source).map_err(|error| failure(&error))?;
+    env.set_syntax(syntax.map_err(|error| failure(&error, ""))?);
+    env.add_template_owned(NAME, rewritten).map_err(|error| failure(&error, source))?;
     Ok(env)
 }
 
@@ -106,8 +121,12 @@ pub(super) fn render_both(env: &Environment, variables: Variables) -> Option<(St
 }
 
 fn write(env: &Environment, context: Value, mut prompt: Prompt) -> Result<String> {
-    let template = env.get_template(NAME).map_err(|error| failure(&error))?;
-    template.render_captured_to(context, &mut prompt).map_err(|error| failure(&error))?;
+    let failed = |error| {
+        let source = env.globals().find(|(name, _)| *name == SOURCE).map(|(_, source)| source).unwrap_or_default();
+        failure(&error, source.as_str().unwrap_or_default())
+    };
+    let template = env.get_template(NAME).map_err(failed)?;
+    template.render_captured_to(context, &mut prompt).map_err(failed)?;
     String::from_utf8(prompt.text).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
 }
 
@@ -131,7 +150,7 @@ impl io::Write for Prompt {
             return Err(io::Error::other("the prompt is too long"));
         }
         self.text.extend_from_slice(text);
-        self.written.store(self.text.len(), Ordering::Relaxed);
+        self.written.store(self.text.len(), Memory::Relaxed);
         Ok(text.len())
     }
 
@@ -154,25 +173,33 @@ fn format(out: &mut Output, state: &mut State, value: &Value) -> std::result::Re
     Ok(out.write_str(text)?)
 }
 
-/// The engine's error as ours, with the line where it happened.
-fn failure(error: &minijinja::Error) -> Error {
+/// The engine's error as ours, with the line of `source` where it happened. What the template raised itself says enough.
+fn failure(error: &minijinja::Error, source: &str) -> Error {
     let kind = match error.kind() {
         EngineErrorKind::OutOfFuel | EngineErrorKind::WriteFailure => ErrorKind::Limit,
         _ if error.detail().is_some_and(|detail| detail.contains("recursion limit")) => ErrorKind::Limit,
         _ => ErrorKind::Template,
     };
+    let raised = error.detail().and_then(|detail| detail.strip_prefix(RAISED));
     let what = match (error.kind(), error.detail()) {
         (EngineErrorKind::WriteFailure, _) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
-        (_, Some(detail)) => match detail.strip_prefix(RAISED) {
-            Some(raised) => raised.to_owned(),
-            None if error.kind() == EngineErrorKind::OutOfFuel => detail.to_owned(),
-            None => format!("{}: {detail}", error.kind()),
-        },
+        _ if raised.is_some() => raised.unwrap_or_default().to_owned(),
+        (EngineErrorKind::OutOfFuel, Some(detail)) => detail.to_owned(),
+        (_, Some(detail)) => format!("{}: {detail}", error.kind()),
         (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
         (kind, None) => kind.to_string(),
     };
-    match error.line() {
-        Some(line) => Error::new(kind, format!("template line {line}: {what}")),
-        None => Error::new(kind, format!("template: {what}")),
+    let Some(number) = error.line() else { return Error::new(kind, format!("template: {what}")) };
+    let line = source.lines().nth(number.saturating_sub(1)).unwrap_or_default().trim();
+    let place = if raised.is_some() || line.is_empty() { String::new() } else { format!(" in `{}`", excerpt(line)) };
+    Error::new(kind, format!("template line {number}: {what}{place}"))
+}
+
+/// The start of a line, where it is long.
+fn excerpt(line: &str) -> String {
+    const CHARS: usize = 80;
+    match line.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_owned(),
     }
 }

@@ -3,6 +3,10 @@
 //! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps. All else is copied, white
 //! space and line breaks included. The grammar is Jinja's, in the engine's order of precedence.
 
+mod operand;
+
+use std::ops::Range;
+
 use super::token::{self, Token};
 use crate::limits::{EXPRESSION_BRACKETS, EXPRESSION_HEIGHT};
 
@@ -22,6 +26,20 @@ type Height = Result<usize, Stop>;
 fn above(left: usize, right: usize) -> Height {
     let height = left.max(right) + 1;
     if height > EXPRESSION_HEIGHT { Err(Stop::Depth) } else { Ok(height) }
+}
+
+/// Whether the token compares: if it is the `not` of `not in`, and the filter that stands for it, if any.
+fn comparing(token: Token) -> Option<(bool, &'static str)> {
+    Some(match token {
+        Token::Sign("==" | "!=") => (false, ""),
+        Token::Sign("<") => (false, "lt"),
+        Token::Sign("<=") => (false, "le"),
+        Token::Sign(">") => (false, "gt"),
+        Token::Sign(">=") => (false, "ge"),
+        Token::Name("in") => (false, "in"),
+        Token::Name("not") => (true, "in"),
+        _ => return None,
+    })
 }
 
 /// Reads a tag's inside and writes its rewritten form behind what is written already.
@@ -157,38 +175,33 @@ impl<'s> Rewriter<'s> {
         let start = self.out.len();
         let mut height = self.sum()?;
         let mut first = true;
-        loop {
-            let right = match self.peek() {
-                Token::Sign("==" | "!=" | "<" | "<=" | ">" | ">=") => {
-                    self.copy();
-                    self.sum()?
-                }
-                Token::Name(name @ ("in" | "not")) => self.membership(start, name == "not", first)?,
-                _ => return Ok(height),
-            };
-            height = above(height, right)?;
+        while let Some((negated, filter)) = comparing(self.peek()) {
+            let left = start..self.out.len();
+            self.copy();
+            if negated && self.copy() != Token::Name("in") {
+                return Err(Stop::Syntax);
+            }
+            let right = self.out.len();
+            height = above(height, self.sum()?)?;
+            // In a chain of comparisons each stays what it is.
+            if first && comparing(self.peek()).is_none() {
+                self.compare(left, right, negated, filter);
+            }
             first = false;
         }
+        Ok(height)
     }
 
-    /// `in` or `not in` and its right side; in a chain of comparisons it stays what it is.
-    fn membership(&mut self, start: usize, negated: bool, first: bool) -> Height {
-        let left = start..self.out.len();
-        self.copy();
-        if negated && self.copy() != Token::Name("in") {
-            return Err(Stop::Syntax);
+    /// Makes a comparison of what was written a filter, where the engine's is not Python's.
+    fn compare(&mut self, left: Range<usize>, right: usize, negated: bool, filter: &str) {
+        if filter.is_empty() {
+            return;
         }
-        let right = self.out.len();
-        let height = self.sum()?;
-        let chained =
-            matches!(self.peek(), Token::Sign("==" | "!=" | "<" | "<=" | ">" | ">=") | Token::Name("in" | "not"));
-        if first && !chained {
-            let (left, right) = (self.out[left].to_owned(), self.out.split_off(right));
-            self.out.truncate(start);
-            let not = if negated { "not " } else { "" };
-            self.out.extend(["(", not, "(", &right, ")|op.in(", &left, "))"]);
-        }
-        Ok(height)
+        let (start, left, right) = (left.start, self.out[left].to_owned(), self.out.split_off(right));
+        self.out.truncate(start);
+        let not = if negated { "not " } else { "" };
+        let (whole, part) = if filter == "in" { (right, left) } else { (left, right) };
+        self.out.extend(["(", not, "(", &whole, ")|op.", filter, "(", &part, "))"]);
     }
 
     fn sum(&mut self) -> Height {
@@ -245,17 +258,20 @@ impl<'s> Rewriter<'s> {
         let start = self.out.len();
         let mut height = self.power()?;
         loop {
-            let times = self.next_is("*");
-            if times {
-                self.skip();
-                self.wrap(start, "(", ")|op.mul(");
-            } else if matches!(self.peek(), Token::Sign("/" | "//" | "%")) {
+            let filter = match self.peek() {
+                Token::Sign("*") => ")|op.mul(",
+                Token::Sign("%") => ")|op.mod(",
+                Token::Sign("/" | "//") => "",
+                _ => return Ok(height),
+            };
+            if filter.is_empty() {
                 self.copy();
             } else {
-                return Ok(height);
+                self.skip();
+                self.wrap(start, "(", filter);
             }
             height = above(height, self.power()?)?;
-            if times {
+            if !filter.is_empty() {
                 self.out.push(')');
             }
         }
@@ -317,154 +333,24 @@ impl<'s> Rewriter<'s> {
         }
     }
 
-    /// A value with what follows it: attributes, subscripts and calls. A minus applies to all of that.
+    /// A value with its signs.
     fn operand(&mut self) -> Height {
-        let mut signs = 0;
-        while self.copy_if(Token::Sign("-")) {
+        let (mut signs, mut minus) = (0, false);
+        while let Token::Sign(sign @ ("-" | "+")) = self.peek() {
+            self.skip();
+            minus ^= sign == "-";
             signs = above(signs, 0)?;
         }
+        // Behind the white space: a sign at the start of a tag would mean another thing.
         let start = self.out.len();
-        let mut height = self.primary()?;
-        loop {
-            height = match self.peek() {
-                Token::Sign(".") => {
-                    self.copy();
-                    if !matches!(self.copy(), Token::Name(_) | Token::Literal) {
-                        return Err(Stop::Syntax);
-                    }
-                    above(height, 0)?
-                }
-                Token::Sign("[") => above(height, self.subscript(start)?)?,
-                Token::Sign("(") => above(height, self.arguments()?)?,
-                _ => return above(height + signs, 0),
-            }
+        let literal = self.peek() == Token::Literal;
+        let height = self.postfix()?;
+        match (signs, minus) {
+            (0, _) => {}
+            (1, true) if literal => self.out.insert(start, '-'),
+            (_, true) => self.wrap(start, "(", ")|op.minus"),
+            (_, false) => self.wrap(start, "(", ")|op.plus"),
         }
-    }
-
-    fn subscript(&mut self, start: usize) -> Height {
-        let bracket = self.out.len();
-        self.copy();
-        let mut bounds = [const { 0..0 }; 3];
-        let (mut index, mut height) = (0, 0);
-        loop {
-            match self.peek() {
-                Token::Sign("]") => break,
-                Token::Sign(":") if index < 2 => {
-                    self.skip();
-                    index += 1;
-                }
-                _ if bounds[index].is_empty() => {
-                    let from = self.out.len();
-                    height = height.max(self.expression()?);
-                    bounds[index] = from..self.out.len();
-                }
-                _ => return Err(Stop::Syntax),
-            }
-        }
-        if index == 0 {
-            self.copy();
-            return Ok(height);
-        }
-        self.skip();
-        let [from, to, step] = bounds.map(|bound| if bound.is_empty() { "none" } else { &self.out[bound] });
-        let slice = format!(")|op.slice({from}, {to}, {step}))");
-        self.out.truncate(bracket);
-        self.wrap(start, "((", &slice);
-        Ok(height)
-    }
-
-    fn primary(&mut self) -> Height {
-        match self.peek() {
-            Token::Name(_) => {
-                self.copy();
-                Ok(1)
-            }
-            // Strings that follow each other are one.
-            Token::Literal => {
-                while self.copy_if(Token::Literal) {}
-                Ok(1)
-            }
-            Token::Sign("(") => self.parenthesis(),
-            Token::Sign("[") => self.collection("]", "list", false),
-            Token::Sign("{") => self.collection("}", "dict", true),
-            _ => Err(Stop::Syntax),
-        }
-    }
-
-    /// One expression in parentheses, or a tuple.
-    fn parenthesis(&mut self) -> Height {
-        let start = self.out.len();
-        self.copy();
-        let mut tuple = self.next_is(")");
-        let mut height = 0;
-        while !self.next_is(")") {
-            height = height.max(self.expression()?);
-            if !self.next_is(",") {
-                break;
-            }
-            self.copy();
-            tuple = true;
-        }
-        self.expect(")")?;
-        if tuple {
-            self.wrap(start, "(", "|op.tuple)");
-        }
-        above(above(height, 0)?, 0)
-    }
-
-    /// A list or a map, as a tuple that a filter makes into one.
-    fn collection(&mut self, close: &str, filter: &str, map: bool) -> Height {
-        self.skip();
-        self.out.push_str("((");
-        let mut height = 0;
-        while !self.next_is(close) {
-            height = height.max(self.expression()?);
-            self.out.push(',');
-            if map {
-                if !self.next_is(":") {
-                    return Err(Stop::Syntax);
-                }
-                self.skip();
-                height = height.max(self.expression()?);
-                self.out.push(',');
-            }
-            if !self.next_is(",") {
-                break;
-            }
-            self.skip();
-        }
-        if !self.next_is(close) {
-            return Err(Stop::Syntax);
-        }
-        self.skip();
-        self.out.extend([")|op.", filter, ")"]);
-        above(above(height, 0)?, 0)
-    }
-
-    fn arguments(&mut self) -> Height {
-        self.expect("(")?;
-        let mut height = 0;
-        while !self.next_is(")") {
-            if !self.copy_if(Token::Sign("**")) {
-                self.copy_if(Token::Sign("*"));
-            }
-            height = height.max(self.expression()?);
-            if self.copy_if(Token::Sign("=")) {
-                height = height.max(self.expression()?);
-            }
-            if !self.copy_if(Token::Sign(",")) {
-                break;
-            }
-        }
-        self.expect(")")?;
-        above(height, 0)
-    }
-
-    /// A call's parameters in parentheses, copied as they are.
-    pub(super) fn parameters(&mut self) -> Result<(), Stop> {
-        if self.next_is("(") {
-            while self.copy_unread()? != Token::Sign(")") {}
-        }
-        Ok(())
+        above(height + signs, 0)
     }
 }

@@ -1,49 +1,52 @@
 //! Filters on texts, numbers and JSON, as Jinja2 defines them. Filters on lists are in `sequences`.
 
-use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, ErrorKind, State, filters};
+use minijinja::value::Value;
+use minijinja::{Error, ErrorKind, State};
 
-use super::args::{Args, Call};
+use super::args::{Args, Call, subject};
 use super::budget::check_text;
+use super::html;
 use super::json::{self, Layout};
+use super::numbers::{self, integer, real, signed, truncate, whole};
 use super::print;
+use super::printf;
 use super::text::{self, Ends};
 use super::value::{Dict, List, as_text, items, pairs};
+use super::wrap;
 use crate::limits::PROMPT_BYTES;
 
 /// Name and code of each filter.
 pub(super) const FILTERS: &[(&str, Call)] = &[
-    ("abs", |state, args| native(state, args, Value::from_function(filters::abs))),
+    ("abs", absolute),
     ("capitalize", |_, args| on_text(args, text::capitalize)),
+    ("center", wrap::center),
     ("d", default),
     ("default", default),
-    ("e", escape),
-    ("escape", escape),
+    ("e", |_, args| html::escape(args)),
+    ("escape", |_, args| html::escape(args)),
+    ("filesizeformat", wrap::file_size),
     ("float", float),
+    ("forceescape", |_, args| html::force_escape(args)),
     ("format", format),
     ("indent", indent),
     ("int", int),
     ("lower", |_, args| on_text(args, str::to_lowercase)),
+    ("pprint", wrap::pretty),
     ("replace", replace),
-    ("round", |state, args| native(state, args, Value::from_function(filters::round))),
-    ("safe", |_, args| Ok(subject(args))),
+    ("round", round),
+    ("safe", safe),
     ("string", string),
-    ("title", |_, args| on_text(args, |text| text::title(text, |c| c.is_whitespace() || "-({[<".contains(c)))),
+    ("striptags", |_, args| html::strip_tags(args)),
+    ("title", |_, args| on_text(args, text::words_upper)),
     ("tojson", tojson),
     ("trim", trim),
+    ("truncate", wrap::truncate),
     ("upper", |_, args| on_text(args, str::to_uppercase)),
+    ("urlencode", |_, args| html::url_encode(args)),
     ("wordcount", wordcount),
+    ("wordwrap", wrap::word_wrap),
+    ("xmlattr", |_, args| html::attributes(args)),
 ];
-
-/// What the filter is applied to.
-pub(super) fn subject(args: &[Value]) -> Value {
-    args.first().cloned().unwrap_or_default()
-}
-
-/// A filter of the engine's, with plain strings in place of ours.
-pub(super) fn native(state: &mut State, args: &[Value], filter: Value) -> Result<Value, Error> {
-    filter.call(state, args)
-}
 
 fn on_text(args: &[Value], change: impl Fn(&str) -> String) -> Result<Value, Error> {
     Ok(Value::from(change(&print::text(&subject(args)))))
@@ -59,11 +62,9 @@ fn default(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(if other.is_undefined() { Value::from("") } else { other })
 }
 
-fn escape(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    on_text(args, |text| {
-        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        text.replace('\'', "&#39;").replace('"', "&#34;")
-    })
+fn absolute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    signed(&value, real(&value).is_some_and(|number| number.is_sign_negative()))
 }
 
 fn float(_: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -71,7 +72,7 @@ fn float(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = args.get(0, "value");
     let number = match as_text(&value) {
         Some(text) => text::parse_float(text),
-        None => f64::try_from(value).ok(),
+        None => real(&value),
     };
     let other = args.get(1, "default");
     Ok(number.map_or(if other.is_undefined() { Value::from(0.0) } else { other }, Value::from))
@@ -81,29 +82,60 @@ fn int(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let value = args.get(0, "value");
     let base = args.integer(2, "base")?.and_then(|base| u32::try_from(base).ok()).unwrap_or(10);
-    let whole = |number: f64| (number.is_finite() && number.abs() < 9e18).then_some(number as i64);
     let number = match as_text(&value) {
-        Some(text) => text::parse_int(text, base).or_else(|| text::parse_float(text).and_then(whole)),
-        None if value.kind() == ValueKind::Bool => Some(i64::from(value.is_true())),
-        None => print::float(&value).map_or_else(|| value.as_i64(), whole),
+        Some(text) => text::parse_int(text, base).or_else(|| text::parse_float(text).and_then(truncate)),
+        None => integer(&value).or_else(|| numbers::float(&value).and_then(truncate)),
     };
     let other = args.get(1, "default");
-    Ok(number.map_or(if other.is_undefined() { Value::from(0) } else { other }, Value::from))
+    Ok(number.map_or(if other.is_undefined() { Value::from(0) } else { other }, whole))
 }
 
-/// `%` formatting. Widths are bounded: a number in the format text decides how long the result gets.
-fn format(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    check_format(&print::text(&subject(args)))?;
-    native(state, args, Value::from_function(filters::format))
-}
-
-/// Refuses a format text with a width of five digits, or one that an argument gives.
-pub(super) fn check_format(text: &str) -> Result<(), Error> {
-    let digits = text.split(|c: char| !c.is_ascii_digit()).map(str::len).max().unwrap_or(0);
-    if digits > 4 || text.contains('*') {
-        return Err(Error::new(ErrorKind::InvalidOperation, "a width in a format text is too large"));
+/// `round(precision, method)`: halves go to the even neighbour, as in Python.
+fn round(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let value = args.get(0, "value");
+    let places = args.integer(1, "precision")?.unwrap_or(0).clamp(-400, 400) as i32;
+    let wrong = |what: &'static str| Error::new(ErrorKind::InvalidOperation, what);
+    let number = real(&value).ok_or_else(|| wrong("only a number can be rounded"))?;
+    let scaled = |change: fn(f64) -> f64| {
+        let power = 10_f64.powi(places);
+        // Not the minus zero that Rust rounds to.
+        Ok(Value::from((change(number * power) + 0.0) / power))
+    };
+    match args.text(2, "method")?.as_deref() {
+        Some("ceil") => scaled(f64::ceil),
+        Some("floor") => scaled(f64::floor),
+        None | Some("common") => match integer(&value) {
+            Some(number) => round_integer(number, places),
+            None if places < 0 => {
+                Ok(Value::from((number / 10_f64.powi(-places)).round_ties_even() * 10_f64.powi(-places)))
+            }
+            None if !number.is_finite() => Ok(value),
+            // The text of so many digits is rounded by the exact value.
+            None => Ok(Value::from(format!("{number:.*}", places as usize).parse().unwrap_or(number))),
+        },
+        Some(_) => Err(wrong("a number is rounded by common, ceil or floor")),
     }
-    Ok(())
+}
+
+fn round_integer(number: i128, places: i32) -> Result<Value, Error> {
+    let Some(unit) = 10_i128.checked_pow(places.min(0).unsigned_abs()) else { return Ok(Value::from(0)) };
+    let (quotient, rest) = (number.div_euclid(unit), number.rem_euclid(unit));
+    let up = rest > unit - rest || rest == unit - rest && quotient % 2 != 0;
+    Ok((quotient + i128::from(up)).checked_mul(unit).map_or(Value::from(0), whole))
+}
+
+/// `%` formatting, with values as arguments.
+fn format(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let named: Vec<_> = args.names().map(|name| (Value::from(name), args.named(name))).collect();
+    let positional = args.positional().get(1..).unwrap_or_default().to_vec();
+    let values = match named.is_empty() {
+        true => List::tuple(positional)?,
+        false if positional.is_empty() => Dict::of(named)?,
+        false => return Err(Error::new(ErrorKind::InvalidOperation, "format takes values or named values, not both")),
+    };
+    Ok(Value::from(printf::format(&print::text(&args.get(0, "value")), &values)?))
 }
 
 fn indent(_: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -111,14 +143,16 @@ fn indent(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let width = args.get(1, "width");
     let indention = match as_text(&width) {
         Some(text) => text.to_owned(),
-        None => {
-            let width = args.integer(1, "width")?.map_or(4, |width| usize::try_from(width).unwrap_or(0));
-            check_text(width)?;
-            " ".repeat(width)
-        }
+        None => spaces(args.integer(1, "width")?.unwrap_or(4))?,
     };
     let value = args.get(0, "s");
     Ok(Value::from(text::indent(&print::text(&value), &indention, args.flag(2, "first"), args.flag(3, "blank"))?))
+}
+
+fn spaces(count: i64) -> Result<String, Error> {
+    let count = usize::try_from(count).unwrap_or(0);
+    check_text(count)?;
+    Ok(" ".repeat(count))
 }
 
 fn replace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -126,6 +160,12 @@ fn replace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let values = [(0, "s"), (1, "old"), (2, "new")].map(|(index, name)| args.get(index, name));
     let [value, old, new] = values.each_ref().map(print::text);
     Ok(Value::from(text::replace(&value, &old, &new, args.integer(3, "count")?)?))
+}
+
+/// Only the test `escaped` can tell: nothing is escaped.
+fn safe(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    Ok(value.as_str().map_or(value.clone(), |text| Value::from_safe_string(text.to_owned())))
 }
 
 fn string(_: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -150,8 +190,11 @@ fn tojson(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = args.get(0, "value");
     let indent = args.get(2, "indent");
     let indent = match as_text(&indent) {
-        Some(text) => Some(text.len()),
-        None => args.integer(2, "indent")?.map(|indent| usize::try_from(indent).unwrap_or(0)),
+        Some(text) => Some(text.to_owned()),
+        None => match args.integer(2, "indent")? {
+            Some(width) => Some(spaces(width)?),
+            None => None,
+        },
     };
     let separators = args.get(3, "separators");
     let separators = if separators.is_none() { Vec::new() } else { items(&separators)? };
@@ -159,10 +202,10 @@ fn tojson(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         |index: usize, other: &str| separators.get(index).map_or(other.to_owned(), |s| print::text(s).into_owned());
     let layout = Layout {
         ascii: args.flag(1, "ensure_ascii"),
-        indent,
         item: separator(0, if indent.is_some() { "," } else { ", " }),
         key: separator(1, ": "),
         sort: args.flag(4, "sort_keys"),
+        indent,
         limit: PROMPT_BYTES,
     };
     Ok(Value::from(json::dumps(&value, &layout)?))

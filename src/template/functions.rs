@@ -1,20 +1,24 @@
 //! Global functions.
 
 use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, ErrorKind, State, functions};
+use minijinja::{Error, ErrorKind, State};
 
 use super::args::{Args, Call};
 use super::budget::charge_items;
 use super::clock;
 use super::context::NOW;
-use super::map::Map;
+use super::helpers;
+use super::namespace::Namespace;
 use super::print;
-use super::value::{Dict, List, items, own, pairs};
+use super::value::{Dict, Form, List, items, own, pairs};
 
 /// Name and code of each function.
 pub(super) const FUNCTIONS: &[(&str, Call)] = &[
+    ("cycler", helpers::cycler),
     ("dict", |_, args| Dict::of(entries(args)?)),
-    ("namespace", namespace),
+    ("joiner", helpers::joiner),
+    ("lipsum", helpers::lipsum),
+    ("namespace", |_, args| Ok(Namespace::of(entries(args)?))),
     ("raise_exception", raise),
     ("range", range),
     ("strftime_now", strftime_now),
@@ -47,13 +51,15 @@ fn range(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     if step == 0 {
         return Err(Error::new(ErrorKind::InvalidOperation, "range needs a step other than zero"));
     }
+    let bounds = (start, stop, step);
     let (start, stop, step) = (i128::from(start), i128::from(stop), i128::from(step));
     let len = ((stop - start + step - step.signum()) / step).max(0);
     if len > RANGE {
         return Err(Error::new(ErrorKind::OutOfFuel, format!("a range of more than {RANGE} numbers")));
     }
     charge_items(state, len as usize)?;
-    List::of((0..len).map(|index| Value::from((start + index * step) as i64)).collect())
+    let items = (0..len).map(|index| Value::from((start + index * step) as i64)).collect();
+    List::make(items, Form::Range(bounds.0, bounds.1, bounds.2))
 }
 
 /// What `dict` and `namespace` are made of: a map or a list of pairs, then named values.
@@ -76,9 +82,4 @@ fn entries(args: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
         entries.push((Value::from(name), args.named(name)));
     }
     entries.into_iter().map(|(key, value)| Ok((key, own(value)?))).collect()
-}
-
-/// The engine's own namespace: the only object that `set a.b` can change.
-fn namespace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    functions::namespace(Some(Value::from_object(Map::of(entries(args)?)).into()))
 }

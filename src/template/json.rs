@@ -6,7 +6,8 @@ use std::fmt::Write;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
-use super::print::{float, float_text, text};
+use super::numbers::float;
+use super::print::{float_text, text};
 use super::value::{Dict, List, as_text, items, pairs};
 use crate::json_string::push_json_string;
 
@@ -14,8 +15,8 @@ use crate::json_string::push_json_string;
 pub(super) struct Layout {
     /// Everything outside ASCII as `\u` escapes.
     pub(super) ascii: bool,
-    /// Spaces per level, each item on its own line; `None`: all on one line.
-    pub(super) indent: Option<usize>,
+    /// Written once per level, each item on its own line; `None`: all on one line.
+    pub(super) indent: Option<String>,
     /// Between items.
     pub(super) item: String,
     /// Between a key and its value.
@@ -78,6 +79,9 @@ fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, leve
         pairs.to_mut().sort_by_cached_key(|(key, _)| text(key).into_owned());
     }
     bracket(out, ['{', '}'], layout, level, &pairs, |out, (key, item)| {
+        if key.as_object().is_some() && as_text(key).is_none() {
+            return Err(Error::new(ErrorKind::BadSerialization, "a tuple cannot be a key in JSON"));
+        }
         push_json_string(&key_text(key), out, layout.ascii);
         out.push_str(&layout.key);
         write(out, item, layout, level + 1)
@@ -102,9 +106,10 @@ fn bracket<T>(
     write_one: impl Fn(&mut String, &T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let new_line = |out: &mut String, level: usize| {
-        if let Some(width) = layout.indent {
+        if let Some(indent) = &layout.indent {
             out.push('\n');
-            out.extend(std::iter::repeat_n(' ', width.saturating_mul(level).min(layout.limit)));
+            let times = level.min(layout.limit.checked_div(indent.len()).unwrap_or(0));
+            out.extend(std::iter::repeat_n(indent.as_str(), times));
         }
     };
     out.push(ends[0]);

@@ -1,8 +1,11 @@
 //! The pairs of a dict, in order.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use minijinja::value::{Enumerator, Object, Value};
+
+use super::numbers::{integer, real, truncate};
 
 /// Most pairs that are searched one after another: for so few, that costs less than an index.
 const SHORT: usize = 16;
@@ -12,14 +15,47 @@ const SHORT: usize = 16;
 pub(super) enum Map {
     /// A few texts and their values.
     Short(Vec<(Value, Value)>),
-    /// A map of the engine's own, which has an index.
+    /// A map of the engine's own, which has an index; its keys are texts.
     Long(Value),
+    /// A map with keys that are no texts, and the place of each.
+    Mixed(Vec<(Value, Value)>, HashMap<Key, usize>),
+}
+
+/// What makes two keys the same in Python: 1, 1.0 and true are.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    Nothing,
+    Text(Box<str>),
+    Whole(i128),
+    Real(u64),
+    Tuple(Vec<Key>),
+}
+
+impl Key {
+    /// Of a scalar or a tuple of such; the caller keeps other values away.
+    fn of(value: &Value) -> Key {
+        if let Some(text) = value.as_str() {
+            return Key::Text(text.into());
+        }
+        match (integer(value), real(value)) {
+            (Some(number), _) => Key::Whole(number),
+            (None, Some(number)) if number.fract() == 0.0 && truncate(number).is_some() => Key::Whole(number as i128),
+            (None, Some(number)) => Key::Real(number.to_bits()),
+            _ => match value.as_object().and_then(|object| object.try_iter()) {
+                Some(items) => Key::Tuple(items.map(|item| Key::of(&item)).collect()),
+                None => Key::Nothing,
+            },
+        }
+    }
 }
 
 impl Map {
     /// A map of `pairs`; of equal keys the last counts, at the place of the first.
     pub(super) fn of(mut pairs: Vec<(Value, Value)>) -> Map {
-        if pairs.len() > SHORT || pairs.iter().any(|(key, _)| key.as_str().is_none()) {
+        if pairs.iter().any(|(key, _)| key.as_str().is_none()) {
+            return Map::mixed(pairs);
+        }
+        if pairs.len() > SHORT {
             return Map::Long(Value::from_pairs(pairs));
         }
         let mut len = 0;
@@ -36,6 +72,18 @@ impl Map {
         Map::Short(pairs)
     }
 
+    fn mixed(given: Vec<(Value, Value)>) -> Map {
+        let (mut pairs, mut index) = (Vec::<(Value, Value)>::with_capacity(given.len()), HashMap::new());
+        for (key, value) in given {
+            let at = *index.entry(Key::of(&key)).or_insert(pairs.len());
+            match pairs.get_mut(at) {
+                Some(pair) => pair.1 = value,
+                None => pairs.push((key, value)),
+            }
+        }
+        Map::Mixed(pairs, index)
+    }
+
     /// A map of `pairs` whose keys are texts, each another one.
     pub(super) fn of_json(pairs: Vec<(Value, Value)>) -> Map {
         if pairs.len() > SHORT { Map::Long(Value::from_pairs(pairs)) } else { Map::Short(pairs) }
@@ -44,9 +92,8 @@ impl Map {
     pub(super) fn get(&self, key: &Value) -> Option<Value> {
         match self {
             Map::Short(_) => self.get_by_str(key.as_str()?),
-            // Nothing but scalars is a key. Other values could look at this very map while it is looked at.
-            Map::Long(_) if key.as_object().is_some() => None,
-            Map::Long(map) => map.as_object()?.get_value(key),
+            Map::Long(map) => map.as_object()?.get_value_by_str(key.as_str()?),
+            Map::Mixed(pairs, index) => index.get(&Key::of(key)).map(|at| pairs[*at].1.clone()),
         }
     }
 
@@ -56,26 +103,40 @@ impl Map {
                 pairs.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value.clone())
             }
             Map::Long(map) => map.as_object()?.get_value_by_str(key),
+            Map::Mixed(pairs, index) => index.get(&Key::Text(key.into())).map(|at| pairs[*at].1.clone()),
         }
+    }
+
+    /// Puts `value` at `key`.
+    pub(super) fn set(&mut self, key: &str, value: Value) {
+        if let Map::Short(pairs) = self
+            && let Some(pair) = pairs.iter_mut().find(|(name, _)| name.as_str() == Some(key))
+        {
+            pair.1 = value;
+            return;
+        }
+        let mut pairs = self.pairs();
+        pairs.push((Value::from(key), value));
+        *self = Map::of(pairs);
     }
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Map::Short(pairs) => pairs.len(),
+            Map::Short(pairs) | Map::Mixed(pairs, _) => pairs.len(),
             Map::Long(map) => map.len().unwrap_or_default(),
         }
     }
 
     pub(super) fn keys(&self) -> Vec<Value> {
         match self {
-            Map::Short(pairs) => pairs.iter().map(|(key, _)| key.clone()).collect(),
+            Map::Short(pairs) | Map::Mixed(pairs, _) => pairs.iter().map(|(key, _)| key.clone()).collect(),
             Map::Long(map) => map.try_iter().map(Iterator::collect).unwrap_or_default(),
         }
     }
 
     pub(super) fn pairs(&self) -> Vec<(Value, Value)> {
         match self {
-            Map::Short(pairs) => pairs.clone(),
+            Map::Short(pairs) | Map::Mixed(pairs, _) => pairs.clone(),
             Map::Long(map) => map.as_object().and_then(|map| map.try_iter_pairs()).into_iter().flatten().collect(),
         }
     }
@@ -83,7 +144,7 @@ impl Map {
     /// Shows all pairs to `look`.
     pub(super) fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
         match self {
-            Map::Short(pairs) => look(pairs),
+            Map::Short(pairs) | Map::Mixed(pairs, _) => look(pairs),
             Map::Long(_) => look(&self.pairs()),
         }
     }
@@ -129,5 +190,8 @@ mod tests {
         let map = Map::of(vec![(Value::from(1), Value::from("one")), (Value::from("a"), Value::from("b"))]);
         assert_eq!(map.get(&Value::from(1)), Some(Value::from("one")));
         assert_eq!(map.get_by_str("a"), Some(Value::from("b")));
+        let map = Map::of(vec![(Value::from(true), Value::from("one")), (Value::from(1.0), Value::from("again"))]);
+        assert_eq!((map.len(), map.get(&Value::from(1))), (1, Some(Value::from("again"))));
+        assert_eq!(map.keys(), [Value::from(true)]);
     }
 }

@@ -1,144 +1,96 @@
-//! Python methods of strings, lists and maps.
+//! Python methods of lists, maps and numbers. Those of strings are in `strings`.
 
-use minijinja::formatting::{FormatStyle, format};
-use minijinja::value::Value;
+use std::sync::Arc;
+
+use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::Args;
-use super::budget::{charge_items, charge_value, check_text};
-use super::filters::{check_format, pair_list};
+use super::budget::{charge_items, charge_value};
+use super::bytes::{self, Bytes};
+use super::filters::pair_list;
+use super::numbers::{self, integer};
 use super::print;
-use super::text::{self, Ends};
+use super::strings;
 use super::value::{Dict, List, as_text, items, own, pairs};
+
+/// Methods that templates may ask for without calling them. In a map each comes before a key of its name.
+pub(super) const NAMES: &[&str] = &[
+    "append",
+    "clear",
+    "copy",
+    "endswith",
+    "get",
+    "items",
+    "keys",
+    "lower",
+    "pop",
+    "replace",
+    "setdefault",
+    "split",
+    "startswith",
+    "strip",
+    "update",
+    "upper",
+    "values",
+];
+
+/// A method that is not called. It knows its text only: one that kept a list could be put into it.
+#[derive(Debug)]
+struct Method(Option<Value>, String);
+
+impl Object for Method {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value, Error> {
+        match &self.0 {
+            Some(text) => call(state, text, &self.1, args),
+            None => Err(Error::new(ErrorKind::InvalidOperation, format!("call {} where it is named", self.1))),
+        }
+    }
+}
+
+/// `value.name`, for one of [`NAMES`].
+pub(super) fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let [value, name] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let name = name.as_str().unwrap_or_default();
+    let is_text = as_text(value).is_some();
+    let of_text = ["endswith", "lower", "replace", "split", "startswith", "strip", "upper"].contains(&name);
+    let has = if is_text {
+        of_text
+    } else if value.downcast_object_ref::<Dict>().is_some() {
+        !of_text && name != "append"
+    } else {
+        value.downcast_object_ref::<List>().is_some() && ["append", "clear", "copy", "pop"].contains(&name)
+    };
+    match has {
+        true => Ok(Value::from_object(Method(is_text.then(|| value.clone()), name.to_owned()))),
+        false => Ok(value.get_attr(name).unwrap_or_default()),
+    }
+}
 
 /// `value.name(args)`.
 pub(super) fn call(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
     let result = if let Some(text) = as_text(value) {
-        string(text, name, args)
+        strings::call(text, name, args)
     } else if let Some(dict) = value.downcast_object_ref::<Dict>() {
         map(dict, value, name, args)
     } else if let Some(list) = value.downcast_object_ref::<List>() {
         charge_items(state, args.len())?;
         sequence(list, name, args)
-    } else if value.kind() == minijinja::value::ValueKind::Map {
+    } else if value.kind() == ValueKind::Map {
         native_map(value, name, args)
     } else if (value.is_undefined() || value.is_none()) && name == "items" {
         List::of(Vec::new())
+    } else if let Some(bytes) = value.downcast_object_ref::<Bytes>() {
+        bytes::call(bytes, name)
     } else {
-        Err(Error::from(ErrorKind::UnknownMethod))
+        number(value, name)
     }?;
     charge_value(state, &result)?;
     Ok(result)
-}
-
-fn string(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
-    let all = |test: fn(char) -> bool| Value::from(!this.is_empty() && this.chars().all(test));
-    let cased = |wanted: fn(char) -> bool, unwanted: fn(char) -> bool| {
-        Value::from(this.chars().any(wanted) && !this.chars().any(unwanted))
-    };
-    let strip = |left: bool, right: bool| {
-        let chars = args.text(0, "chars")?;
-        Ok(Value::from(text::strip(this, Ends { left, right }, chars.as_deref())))
-    };
-    let list = |texts: Vec<String>| List::of(texts.into_iter().map(Value::from).collect());
-    Ok(match name {
-        "upper" => Value::from(this.to_uppercase()),
-        "lower" | "casefold" => Value::from(this.to_lowercase()),
-        "capitalize" => Value::from(text::capitalize(this)),
-        "title" => Value::from(text::title(this, |c| !c.is_alphabetic())),
-        "strip" => return strip(true, true),
-        "lstrip" => return strip(true, false),
-        "rstrip" => return strip(false, true),
-        "startswith" => Value::from(any_of(&args, |part| this.starts_with(part))?),
-        "endswith" => Value::from(any_of(&args, |part| this.ends_with(part))?),
-        "removeprefix" => Value::from(this.strip_prefix(&*args.required_text(0, "prefix")?).unwrap_or(this)),
-        "removesuffix" => Value::from(this.strip_suffix(&*args.required_text(0, "suffix")?).unwrap_or(this)),
-        "split" | "rsplit" => {
-            let separator = args.text(0, "sep")?;
-            let pieces = text::split(this, separator.as_deref(), args.integer(1, "maxsplit")?, name == "rsplit")?;
-            return list(pieces);
-        }
-        "splitlines" => return list(text::lines(this, args.flag(0, "keepends"))),
-        "partition" | "rpartition" => return partition(this, &args.required_text(0, "sep")?, name == "rpartition"),
-        "replace" => {
-            let (old, new) = (args.required_text(0, "old")?, args.required_text(1, "new")?);
-            Value::from(text::replace(this, &old, &new, args.integer(2, "count")?)?)
-        }
-        "find" | "rfind" | "index" => {
-            let part = args.required_text(0, "sub")?;
-            let at = if name == "rfind" { this.rfind(&*part) } else { this.find(&*part) };
-            match at.map(|at| this[..at].chars().count() as i64) {
-                None if name == "index" => return Err(Error::new(ErrorKind::InvalidOperation, "substring not found")),
-                at => Value::from(at.unwrap_or(-1)),
-            }
-        }
-        "count" => Value::from(this.matches(&*args.required_text(0, "sub")?).count()),
-        "join" => {
-            let all = items(&args.get(0, "iterable"))?;
-            let parts: Vec<_> = all.iter().map(print::text).collect();
-            check_text(parts.iter().map(|part| part.len() + this.len()).sum())?;
-            Value::from(parts.join(this))
-        }
-        "format" => {
-            check_format(this)?;
-            let mut values: Vec<Value> = args.positional().to_vec();
-            let named: Vec<(String, Value)> = args.names().map(|n| (n.to_owned(), args.named(n))).collect();
-            if !named.is_empty() {
-                values.push(Value::from(named.into_iter().collect::<minijinja::value::Kwargs>()));
-            }
-            check_text(values.iter().map(|value| print::text(value).len()).sum::<usize>().saturating_mul(this.len()))?;
-            Value::from(format(FormatStyle::StrFormat, this, &values)?)
-        }
-        "isdigit" | "isnumeric" | "isdecimal" => all(char::is_numeric),
-        "isalpha" => all(char::is_alphabetic),
-        "isalnum" => all(char::is_alphanumeric),
-        "isspace" => all(char::is_whitespace),
-        "isascii" => Value::from(this.is_ascii()),
-        "islower" => cased(char::is_lowercase, char::is_uppercase),
-        "isupper" => cased(char::is_uppercase, char::is_lowercase),
-        "zfill" | "ljust" | "rjust" | "center" => return pad(this, name, &args),
-        _ => return Err(Error::from(ErrorKind::UnknownMethod)),
-    })
-}
-
-/// The first argument is a text, or a tuple of which one is enough.
-fn any_of(args: &Args, test: impl Fn(&str) -> bool) -> Result<bool, Error> {
-    let parts = args.get(0, "prefix");
-    match as_text(&parts) {
-        Some(part) => Ok(test(part)),
-        None => Ok(items(&parts)?.iter().any(|part| as_text(part).is_some_and(&test))),
-    }
-}
-
-fn partition(this: &str, separator: &str, right: bool) -> Result<Value, Error> {
-    if separator.is_empty() {
-        return Err(Error::new(ErrorKind::InvalidOperation, "empty separator"));
-    }
-    let cut = if right { this.rsplit_once(separator) } else { this.split_once(separator) };
-    let parts = match cut {
-        Some((before, after)) => [before, separator, after],
-        None if right => ["", "", this],
-        None => [this, "", ""],
-    };
-    List::tuple(parts.into_iter().map(Value::from).collect())
-}
-
-fn pad(this: &str, name: &str, args: &Args) -> Result<Value, Error> {
-    let width = args.integer(0, "width")?.and_then(|width| usize::try_from(width).ok()).unwrap_or(0);
-    let fill = args.text(1, "fillchar")?.and_then(|fill| fill.chars().next()).unwrap_or(' ');
-    let missing = width.saturating_sub(this.chars().count());
-    check_text(missing.saturating_mul(fill.len_utf8()))?;
-    let run = |count: usize, fill: char| fill.to_string().repeat(count);
-    Ok(Value::from(match name {
-        "zfill" => {
-            let (sign, digits) = this.split_at(usize::from(this.starts_with(['+', '-'])));
-            format!("{sign}{}{digits}", run(missing, '0'))
-        }
-        "ljust" => format!("{this}{}", run(missing, fill)),
-        "rjust" => format!("{}{this}", run(missing, fill)),
-        _ => format!("{}{this}{}", run(missing / 2, fill), run(missing - missing / 2, fill)),
-    }))
 }
 
 fn map(dict: &Dict, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
@@ -195,6 +147,20 @@ fn native_map(value: &Value, name: &str, args: &[Value]) -> Result<Value, Error>
         "keys" => List::of(pairs(value)?.into_iter().map(|(key, _)| key).collect()),
         "values" => List::of(pairs(value)?.into_iter().map(|(_, item)| item).collect()),
         "copy" => Dict::of(pairs(value)?),
+        "fromkeys" => {
+            let item = args.positional().get(1).cloned().unwrap_or_else(|| Value::from(()));
+            let item = own(item)?;
+            Dict::of(items(&args.get(0, "iterable"))?.into_iter().map(|key| (key, item.clone())).collect())
+        }
+        _ => Err(Error::from(ErrorKind::UnknownMethod)),
+    }
+}
+
+fn number(value: &Value, name: &str) -> Result<Value, Error> {
+    match (name, integer(value), numbers::float(value)) {
+        ("bit_length", Some(number), _) => Ok(Value::from(u128::BITS - number.unsigned_abs().leading_zeros())),
+        ("is_integer", Some(_), _) => Ok(Value::from(true)),
+        ("is_integer", _, Some(number)) => Ok(Value::from(number.is_finite() && number.fract() == 0.0)),
         _ => Err(Error::from(ErrorKind::UnknownMethod)),
     }
 }
@@ -239,7 +205,14 @@ fn sequence(list: &List, name: &str, args: &[Value]) -> Result<Value, Error> {
             let at = position(list).ok_or_else(missing)?;
             list.change(&[], |items| items.remove(at)).map(|_| nothing())
         }
-        "index" => position(list).map(Value::from).ok_or_else(missing),
+        "index" => {
+            let bound = |index, name, usual| Ok::<_, Error>(args.integer(index, name)?.unwrap_or(usual));
+            let found = list.items();
+            let place = |at: i64| if at < 0 { at.saturating_add(found.len() as i64).max(0) } else { at };
+            let range = place(bound(1, "start", 0)?)..place(bound(2, "stop", i64::MAX)?);
+            let at = found.iter().enumerate().position(|(at, item)| range.contains(&(at as i64)) && *item == first());
+            at.map(Value::from).ok_or_else(missing)
+        }
         "count" => Ok(Value::from(list.items().iter().filter(|item| **item == first()).count())),
         "reverse" => list.change(&[], |items| items.reverse()).map(|()| nothing()),
         "clear" => list.change(&[], Vec::clear).map(|()| nothing()),

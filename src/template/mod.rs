@@ -2,30 +2,42 @@
 
 mod args;
 mod budget;
+mod bytes;
 mod caps;
+mod chars;
 mod clock;
 mod context;
 mod env;
+mod exact;
 mod expr;
 mod filters;
 mod functions;
+mod helpers;
+mod html;
 mod json;
+mod macros;
 mod map;
 mod marks;
 mod methods;
+mod namespace;
+mod numbers;
 mod opening;
 mod ops;
 mod parts;
 mod plain;
 mod prepare;
 mod print;
+mod printf;
 mod sequences;
 mod source;
+mod spec;
+mod strings;
 mod tests;
 mod text;
 mod token;
 mod trace;
 mod value;
+mod wrap;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -136,11 +148,11 @@ struct Compiled {
 
 impl Compiled {
     fn new(source: &str) -> Result<Self> {
-        let for_both =
-            source::rewrite_for_both(source).and_then(|(text, opening)| Some((env::compile(text).ok()?, opening)));
+        let for_both = source::rewrite_for_both(source)
+            .and_then(|(text, opening)| Some((env::compile(text, source).ok()?, opening)));
         let (env, opening) = match for_both {
             Some(compiled) => compiled,
-            None => (env::compile(source::rewrite(source)?)?, Opening::Anywhere),
+            None => (env::compile(source::rewrite(source)?, source)?, Opening::Anywhere),
         };
         Ok(Compiled { env, opening })
     }

@@ -1,11 +1,15 @@
-//! The operators that the source pass turns into filters: `+`, `~`, `*`, `in`, slices and literals of lists and maps.
+//! The operators that the source pass turns into filters: `+`, `~`, `*`, `%`, `<`, `in`, slices and literals of lists and maps.
+
+use std::cmp::Ordering;
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::budget::{charge, charge_items, check_text};
-use super::print::{float, text};
-use super::value::{Dict, List, as_text, items, own, pairs};
+use super::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
+use super::print::text;
+use super::printf;
+use super::value::{Dict, List, as_text, items, pairs};
 
 /// `a ~ b ~ c`: the texts joined.
 pub(super) fn concat(state: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -44,10 +48,9 @@ fn add_two(state: &mut State, left: &Value, right: &Value) -> Result<Value, Erro
             charge_items(state, left.len().unwrap_or(0).saturating_add(right.len().unwrap_or(0)))?;
             let mut sum = items(left)?;
             sum.extend(items(right)?);
-            let tuple = [left, right].iter().all(|v| v.downcast_object_ref::<List>().is_some_and(|list| list.tuple));
-            if tuple { List::tuple(sum) } else { List::of(sum) }
+            if is_tuple(left) && is_tuple(right) { List::tuple(sum) } else { List::of(sum) }
         }
-        _ => arithmetic("+", left, right, i64::checked_add, |a, b| a + b),
+        _ => arithmetic("+", left, right, i128::checked_add, |a, b| a + b),
     }
 }
 
@@ -57,7 +60,7 @@ pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error
     let (thing, times) = if integer(left).is_some() { (right, left) } else { (left, right) };
     let is_list = matches!(thing.kind(), ValueKind::Seq | ValueKind::Iterable);
     if as_text(thing).is_none() && !is_list {
-        return arithmetic("*", left, right, i64::checked_mul, |a, b| a * b);
+        return arithmetic("*", left, right, i128::checked_mul, |a, b| a * b);
     }
     let times = integer(times).ok_or_else(|| unsupported("*", left, right))?;
     let times = usize::try_from(times).unwrap_or(0);
@@ -68,38 +71,33 @@ pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error
     }
     let once = items(thing)?;
     charge_items(state, once.len().saturating_mul(times))?;
-    List::of(std::iter::repeat_n(once, times).flatten().collect())
+    let all = std::iter::repeat_n(once, times).flatten().collect();
+    if is_tuple(thing) { List::tuple(all) } else { List::of(all) }
 }
 
-fn arithmetic(
-    sign: &str,
-    left: &Value,
-    right: &Value,
-    whole: impl Fn(i64, i64) -> Option<i64>,
-    real: impl Fn(f64, f64) -> f64,
-) -> Result<Value, Error> {
-    if let (Some(a), Some(b)) = (integer(left), integer(right)) {
-        return whole(a, b).map(Value::from).ok_or_else(|| unsupported(sign, left, right));
-    }
-    let number = |value: &Value| float(value).or_else(|| integer(value).map(|number| number as f64));
-    match (number(left), number(right)) {
-        (Some(a), Some(b)) => Ok(Value::from(real(a, b))),
-        _ => Err(unsupported(sign, left, right)),
-    }
+/// `a % b`: the rest of a division, or a text with values put in.
+pub(super) fn modulo(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (left, right) = two(args)?;
+    let Some(text) = as_text(left) else { return remainder(left, right) };
+    let text = printf::format(text, right)?;
+    charge(state, text.len())?;
+    Ok(Value::from(text))
 }
 
-/// A whole number; true and false count as 1 and 0.
-fn integer(value: &Value) -> Option<i64> {
-    match value.kind() {
-        ValueKind::Bool => Some(i64::from(value.is_true())),
-        ValueKind::Number if value.is_integer() => value.as_i64(),
-        _ => None,
-    }
+/// `-a`.
+pub(super) fn minus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    signed(args.first().unwrap_or(&Value::UNDEFINED), true)
 }
 
-fn unsupported(sign: &str, left: &Value, right: &Value) -> Error {
-    let message = format!("{} {sign} {} is not possible", left.kind(), right.kind());
-    Error::new(ErrorKind::InvalidOperation, message)
+/// `+a`.
+pub(super) fn plus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    signed(args.first().unwrap_or(&Value::UNDEFINED), false)
+}
+
+/// `a < b` and its like: whether the order of both is one that `holds` asks for.
+pub(super) fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value, Error> {
+    let (left, right) = two(args)?;
+    Ok(Value::from(compare(left, right).is_some_and(holds)))
 }
 
 /// `b in a`: a part of a text, an item of a list, a key of a map; nothing is in what is undefined.
@@ -141,6 +139,7 @@ pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
         None if value.is_none() || value.is_undefined() => Ok(None),
         None => Err(Error::new(ErrorKind::InvalidOperation, "slice bounds must be integers")),
     };
+    let bound = |value: &Value| Ok::<_, Error>(bound(value)?.map(clamp));
     let (start, stop, step) = (bound(start)?, bound(stop)?, bound(step)?.unwrap_or(1));
     if step == 0 {
         return Err(Error::new(ErrorKind::InvalidOperation, "slice step cannot be zero"));
@@ -156,11 +155,21 @@ pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
             let all = items(value)?;
             let part: Vec<Value> = picks(all.len(), start, stop, step).map(|index| all[index].clone()).collect();
             charge_items(state, part.len())?;
-            let tuple = value.downcast_object_ref::<List>().is_some_and(|list| list.tuple);
-            if tuple { List::tuple(part) } else { List::of(part) }
+            if is_tuple(value) { List::tuple(part) } else { List::of(part) }
         }
+        // As an item that is not there.
+        ValueKind::None | ValueKind::Number | ValueKind::Bool => Ok(Value::UNDEFINED),
         kind => Err(Error::new(ErrorKind::InvalidOperation, format!("{kind} cannot be sliced"))),
     }
+}
+
+fn is_tuple(value: &Value) -> bool {
+    value.downcast_object_ref::<List>().is_some_and(|list| list.form.is_tuple())
+}
+
+/// A bound that is out of every text and list stays so.
+fn clamp(bound: i128) -> i64 {
+    bound.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
 /// The indices that a Python slice of `len` items takes.
@@ -194,9 +203,9 @@ pub(super) fn dict(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Dict::of(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
 }
 
-/// `set a.b = value`: a namespace keeps data only.
-pub(super) fn keep(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    own(args.first().cloned().unwrap_or_default())
+/// What is not there.
+pub(super) fn absent(_: &mut State, _: &[Value]) -> Result<Value, Error> {
+    Ok(Value::UNDEFINED)
 }
 
 /// `for x in a`: the engine's loops do not know where a string ends, and take none for an empty list.

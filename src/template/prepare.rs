@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Template, parts, system_clock};
+use super::{Conversation, Template, exact, parts, system_clock};
 use crate::error::{Error, Result};
 use crate::message::{Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice};
 
@@ -223,7 +223,7 @@ fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy:
     for (call_index, call) in calls.into_iter().flatten().enumerate() {
         let arguments = &mut call["function"]["arguments"];
         let Some(text) = arguments.as_str() else { continue };
-        let read = serde_json::from_str::<Value>(text);
+        let read = exact::read(text);
         let caps = template.caps();
         let empty = match (&read, policy) {
             (Ok(Value::Object(_)), _) => false,

@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use minijinja::value::{Value, ValueKind};
+use minijinja::value::Value;
 
-use super::value::{Dict, List, as_text};
+use super::chars;
+use super::numbers::float;
+use super::value::{Dict, Form, List, as_text};
+use crate::limits::PROMPT_BYTES;
 
 /// `str(value)`: what `{{ value }}` shows. Undefined shows nothing.
 pub(super) fn text(value: &Value) -> Cow<'_, str> {
@@ -24,17 +27,27 @@ pub(super) fn repr(value: &Value) -> String {
 }
 
 fn write_repr(out: &mut String, value: &Value) {
+    // One text may lie in a list many times. What is longer than any prompt is refused, whatever its end.
+    if out.len() > PROMPT_BYTES {
+        return;
+    }
     if let Some(text) = as_text(value) {
         return write_quoted(out, text);
     }
     if let Some(list) = value.downcast_object_ref::<List>() {
+        let tuple = list.form.is_tuple();
+        if let Form::Range(start, stop, step) = list.form {
+            let _ = write!(out, "range({start}, {stop}");
+            let _ = if step == 1 { write!(out, ")") } else { write!(out, ", {step})") };
+            return;
+        }
         return list.look(|items| {
-            out.push(if list.tuple { '(' } else { '[' });
+            out.push(if tuple { '(' } else { '[' });
             for (index, item) in items.iter().enumerate() {
                 out.push_str(if index > 0 { ", " } else { "" });
                 write_repr(out, item);
             }
-            out.push_str(match (list.tuple, items.len()) {
+            out.push_str(match (tuple, items.len()) {
                 (false, _) => "]",
                 (true, 1) => ",)",
                 (true, _) => ")",
@@ -64,27 +77,35 @@ fn write_repr(out: &mut String, value: &Value) {
 
 /// Single quotes, unless only double ones save escapes.
 fn write_quoted(out: &mut String, text: &str) {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    quote(out, text.chars(), chars::printable);
+}
+
+/// The characters in quotes, those escaped that are not `plain`.
+pub(super) fn quote(out: &mut String, chars: impl Iterator<Item = char> + Clone, plain: impl Fn(char) -> bool) {
+    let has = |wanted| chars.clone().any(|c| c == wanted);
+    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
     out.push(quote);
-    for c in text.chars() {
+    for c in chars {
         match c {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             c if c == quote => out.extend(['\\', c]),
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
-                let _ = write!(out, "\\x{:02x}", c as u32);
-            }
-            c => out.push(c),
+            c if plain(c) => out.push(c),
+            c => escape(out, c),
         }
     }
     out.push(quote);
 }
 
-/// The number, where `value` is one with a fraction part.
-pub(super) fn float(value: &Value) -> Option<f64> {
-    (value.kind() == ValueKind::Number && !value.is_integer()).then(|| f64::try_from(value.clone()).ok()).flatten()
+/// The character's number in as many hexadecimal digits as Python writes.
+pub(super) fn escape(out: &mut String, c: char) {
+    let _ = match u32::from(c) {
+        code @ ..=0xff => write!(out, "\\x{code:02x}"),
+        code @ ..=0xffff => write!(out, "\\u{code:04x}"),
+        code => write!(out, "\\U{code:08x}"),
+    };
 }
 
 /// The shortest text that reads back as the same number, with an exponent where Python has one.

@@ -5,11 +5,14 @@ use std::cmp::Ordering;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State, filters};
 
-use super::args::{Args, Call};
+use super::args::{Args, Call, subject};
 use super::budget::check_text;
-use super::filters::{native, pair_list, subject};
+use super::bytes::Bytes;
+use super::context::NOW;
+use super::filters::pair_list;
+use super::numbers;
 use super::print;
-use super::value::{List, as_text, items, own, pairs};
+use super::value::{Form, List, as_text, items, own, pairs};
 
 /// Name and code of each filter.
 pub(super) const FILTERS: &[(&str, Call)] = &[
@@ -18,7 +21,7 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
     ("count", length),
     ("dictsort", dictsort),
     ("first", |_, args| Ok(items(&subject(args))?.first().cloned().unwrap_or_default())),
-    ("groupby", |state, args| native(state, args, Value::from_function(filters::groupby)).and_then(own)),
+    ("groupby", group_by),
     ("items", |_, args| pair_list(&subject(args))),
     ("join", join),
     ("last", |_, args| Ok(items(&subject(args))?.last().cloned().unwrap_or_default())),
@@ -27,6 +30,7 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
     ("map", map),
     ("max", |_, args| extreme(args, Ordering::Greater)),
     ("min", |_, args| extreme(args, Ordering::Less)),
+    ("random", random),
     ("reject", |state, args| select(state, args, false)),
     ("rejectattr", |state, args| select_by(state, args, false)),
     ("reverse", reverse),
@@ -37,6 +41,11 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
     ("sum", |state, args| native(state, args, Value::from_function(filters::sum))),
     ("unique", unique),
 ];
+
+/// A filter of the engine's.
+fn native(state: &mut State, args: &[Value], filter: Value) -> Result<Value, Error> {
+    filter.call(state, args)
+}
 
 /// `value.a.b` for `"a.b"`, `value[0]` for a number; undefined where it is missing.
 fn attribute(value: &Value, name: &Value) -> Value {
@@ -54,7 +63,7 @@ fn length(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let length = match as_text(&value) {
         Some(text) => Some(text.chars().count()),
         None if value.is_undefined() => Some(0),
-        None => value.len(),
+        None => value.downcast_object_ref::<Bytes>().map(|bytes| bytes.0.len()).or_else(|| value.len()),
     };
     match length {
         Some(length) => Ok(Value::from(length)),
@@ -81,7 +90,7 @@ fn join(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// `map(attribute=name, default=value)` or `map(filter, arguments...)`.
 fn map(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let parsed = Args::new(args)?;
-    let all = items(&parsed.get(0, "value"))?;
+    let all = any_items(&parsed.get(0, "value"))?;
     let name = parsed.named("attribute");
     if !name.is_undefined() {
         let other = parsed.named("default");
@@ -100,10 +109,15 @@ fn map(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     List::of(mapped.collect::<Result<_, _>>()?)
 }
 
+/// The items of what has some; what is false need not be a list.
+fn any_items(value: &Value) -> Result<Vec<Value>, Error> {
+    if value.is_true() { items(value) } else { Ok(Vec::new()) }
+}
+
 /// Those that pass a test, or are true where none is named.
 fn select(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error> {
     let mut kept = Vec::new();
-    for item in items(&subject(args))? {
+    for item in any_items(&subject(args))? {
         if passes(state, &item, args.get(1..).unwrap_or_default())? == keep {
             kept.push(item);
         }
@@ -148,71 +162,120 @@ fn reverse(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     }
 }
 
-/// The key that a value sorts by: texts without regard to case, unless asked otherwise.
-fn sort_key(value: &Value, case_sensitive: bool) -> Value {
-    match as_text(value) {
-        Some(text) if !case_sensitive => Value::from(text.to_lowercase()),
-        _ => value.clone(),
+/// What items are compared by: themselves or an attribute, texts without regard to case unless asked otherwise.
+struct SortKey {
+    /// Undefined for the items themselves.
+    name: Value,
+    case_sensitive: bool,
+}
+
+impl SortKey {
+    fn of(&self, item: &Value) -> Value {
+        if self.name.is_undefined() { self.plain(item) } else { self.plain(&attribute(item, &self.name)) }
+    }
+
+    fn plain(&self, value: &Value) -> Value {
+        match as_text(value) {
+            Some(text) if !self.case_sensitive => Value::from(text.to_lowercase()),
+            _ => numbers::plain(value),
+        }
     }
 }
 
-fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let args = Args::new(args)?;
-    let name = args.get(3, "attribute");
-    let case_sensitive = args.flag(2, "case_sensitive");
-    let mut all = items(&args.get(0, "value"))?;
-    let key = |item: &Value| match &name {
-        name if name.is_undefined() => sort_key(item, case_sensitive),
-        name => sort_key(&attribute(item, name), case_sensitive),
-    };
-    // Reversing the order, not the list, keeps equal items as they were.
-    if args.flag(1, "reverse") {
+/// Sorts `all` by what `key` gives. Reversing the order, not the list, keeps equal items as they were.
+fn sort_by<T, K: Ord>(all: &mut [T], reverse: bool, key: impl Fn(&T) -> K) {
+    if reverse {
         all.sort_by_cached_key(|item| std::cmp::Reverse(key(item)));
     } else {
         all.sort_by_cached_key(key);
     }
+}
+
+/// Most attributes that one sort looks at.
+const SORT_NAMES: usize = 32;
+
+/// `sort(reverse, case_sensitive, attribute)`: of several attributes, with commas between, the first that differs decides.
+fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let (name, case_sensitive) = (args.get(3, "attribute"), args.flag(2, "case_sensitive"));
+    let names = match as_text(&name) {
+        Some(names) if names.matches(',').count() >= SORT_NAMES => {
+            return Err(Error::new(ErrorKind::InvalidOperation, "too many attributes to sort by"));
+        }
+        Some(names) => names.split(',').map(Value::from).collect(),
+        None => vec![name],
+    };
+    let keys: Vec<SortKey> = names.into_iter().map(|name| SortKey { name, case_sensitive }).collect();
+    let mut all = items(&args.get(0, "value"))?;
+    match keys.as_slice() {
+        [key] => sort_by(&mut all, args.flag(1, "reverse"), |item| key.of(item)),
+        keys => {
+            let of = |item: &Value| keys.iter().map(|key| key.of(item)).collect::<Vec<_>>();
+            sort_by(&mut all, args.flag(1, "reverse"), of);
+        }
+    }
     List::of(all)
+}
+
+/// `groupby(attribute, default, case_sensitive)`: for each value of the attribute, in order, the items that have it.
+fn group_by(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let (name, other) = (args.get(1, "attribute"), args.get(2, "default"));
+    let key = SortKey { name: Value::UNDEFINED, case_sensitive: args.flag(3, "case_sensitive") };
+    let of = |item: &Value| match attribute(item, &name) {
+        value if value.is_undefined() => other.clone(),
+        value => value,
+    };
+    let mut all: Vec<(Value, Value)> =
+        items(&args.get(0, "value"))?.into_iter().map(|item| (of(&item), item)).collect();
+    sort_by(&mut all, false, |(value, _)| key.of(value));
+    let groups = all.chunk_by(|(a, _), (b, _)| key.of(a) == key.of(b));
+    let group = |group: &[(Value, Value)]| {
+        let items = group.iter().map(|(_, item)| item.clone()).collect();
+        List::make(vec![group[0].0.clone(), List::of(items)?], Form::Group)
+    };
+    List::of(groups.map(group).collect::<Result<_, _>>()?)
+}
+
+/// Any item. Which one depends on the render's clock alone: a prompt can be made again.
+fn random(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let all = items(&subject(args))?;
+    let now = state.lookup(NOW).and_then(|now| now.as_i64()).unwrap_or_default();
+    let at = now.checked_rem_euclid(all.len() as i64).unwrap_or(0);
+    Ok(all.get(at as usize).cloned().unwrap_or_default())
 }
 
 fn dictsort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
-    let case_sensitive = args.flag(1, "case_sensitive");
-    let by_value = args.text(2, "by")?.as_deref() == Some("value");
+    let by_value = match args.text(2, "by")?.as_deref() {
+        None | Some("key") => false,
+        Some("value") => true,
+        Some(_) => return Err(Error::new(ErrorKind::InvalidOperation, "dictsort sorts by key or value")),
+    };
     let value = args.get(0, "value");
     if value.kind() != ValueKind::Map {
         return Err(Error::new(ErrorKind::InvalidOperation, format!("dictsort needs a map, not {}", value.kind())));
     }
     let mut all = pairs(&value)?;
-    let key = |pair: &(Value, Value)| sort_key(if by_value { &pair.1 } else { &pair.0 }, case_sensitive);
-    if args.flag(3, "reverse") {
-        all.sort_by_cached_key(|pair| std::cmp::Reverse(key(pair)));
-    } else {
-        all.sort_by_cached_key(key);
-    }
+    let key = SortKey { name: Value::UNDEFINED, case_sensitive: args.flag(1, "case_sensitive") };
+    sort_by(&mut all, args.flag(3, "reverse"), |(name, value)| key.of(if by_value { value } else { name }));
     List::of(all.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
 }
 
 fn extreme(args: &[Value], wanted: Ordering) -> Result<Value, Error> {
     let args = Args::new(args)?;
-    let (case_sensitive, name) = (args.flag(1, "case_sensitive"), args.get(2, "attribute"));
-    let key = |item: &Value| match &name {
-        name if name.is_undefined() => sort_key(item, case_sensitive),
-        name => sort_key(&attribute(item, name), case_sensitive),
-    };
+    let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive") };
     let best = items(&args.get(0, "value"))?
         .into_iter()
-        .reduce(|best, item| if key(&item).cmp(&key(&best)) == wanted { item } else { best });
+        .reduce(|best, item| if key.of(&item).cmp(&key.of(&best)) == wanted { item } else { best });
     Ok(best.unwrap_or_default())
 }
 
 fn unique(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
-    let (case_sensitive, name) = (args.flag(1, "case_sensitive"), args.get(2, "attribute"));
+    let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive") };
     let mut seen = std::collections::BTreeSet::new();
     let mut all = items(&args.get(0, "value"))?;
-    all.retain(|item| {
-        let value = if name.is_undefined() { item.clone() } else { attribute(item, &name) };
-        seen.insert(sort_key(&value, case_sensitive))
-    });
+    all.retain(|item| seen.insert(key.of(item)));
     List::of(all)
 }

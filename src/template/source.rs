@@ -4,6 +4,7 @@
 use memchr::memmem;
 
 use super::expr::{Rewriter, Stop};
+use super::macros::{self, Around, Extras};
 use super::opening::{self, Found, Opening};
 use super::token::{Token, find_tag};
 use crate::error::{Error, ErrorKind, Result};
@@ -62,7 +63,13 @@ pub(super) fn rewrite_for_both(source: &str) -> Option<(String, Opening)> {
 
 /// The source as the engine compiles it. Lines stay where they are.
 pub(super) fn rewrite(source: &str) -> Result<String> {
-    let mut pass = Pass { source, out: String::with_capacity(source.len() * 2), blocks: Vec::new(), elifs: Vec::new() };
+    let mut pass = Pass {
+        source,
+        out: String::with_capacity(source.len() * 2),
+        blocks: Vec::new(),
+        elifs: Vec::new(),
+        extras: None,
+    };
     let mut pos = 0;
     while let Some(next) = find_tag(source, pos) {
         pass.text(&source[pos..next]);
@@ -83,6 +90,8 @@ struct Block {
     captured: bool,
     account: Option<usize>,
     bytes: usize,
+    /// Tags that follow its closing one, without the end of the last.
+    after: String,
 }
 
 const TOO_DEEP: &str = "an expression is nested too deeply";
@@ -96,6 +105,8 @@ struct Pass<'s> {
     blocks: Vec<Block>,
     /// For each open `if`, its `elif`s: the engine nests each in the one before.
     elifs: Vec<usize>,
+    /// Once a statement was met.
+    extras: Option<Extras>,
 }
 
 impl<'s> Pass<'s> {
@@ -118,16 +129,21 @@ impl<'s> Pass<'s> {
         self.out.push_str(&self.source[start..inside]);
         let written = self.out.len();
         let mut rewriter = Rewriter::new(self.source, inside, end, std::mem::take(&mut self.out));
-        let kind = if end == "}}" { rewriter.expression().map(|_| Kind::Plain) } else { statement(&mut rewriter) };
+        let kind = if end == "}}" {
+            rewriter.expression().map(|_| Kind::Plain)
+        } else {
+            statement(&mut rewriter, self.extras.get_or_insert_with(|| Extras::of(self.source)))
+        };
         match (kind, rewriter.peek()) {
             (Ok(kind), Token::End(mark)) => {
                 rewriter.copy();
                 self.out = std::mem::take(&mut rewriter.out);
+                let raw = matches!(kind, Kind::Raw);
                 self.finish(kind, mark);
                 if self.elifs.iter().sum::<usize>() > OPEN_ELIFS {
                     return Err(self.failure(start, ErrorKind::Limit, "too many branches of conditions"));
                 }
-                Ok(if let Kind::Raw = kind { self.raw(rewriter.pos()) } else { rewriter.pos() })
+                Ok(if raw { self.raw(rewriter.pos()) } else { rewriter.pos() })
             }
             // Not Jinja as we know it: the engine judges it as it is.
             (Ok(_) | Err(Stop::Syntax), _) => {
@@ -169,26 +185,41 @@ impl<'s> Pass<'s> {
         self.verbatim(from, self.source.len())
     }
 
+    /// Writes `tags`, which lack the end of the last, behind the tag that was just written with its end `mark`.
+    fn append(&mut self, tags: &str, mark: &str) {
+        if !tags.is_empty() {
+            self.out.truncate(self.out.len() - mark.len());
+            self.out.extend([tags, mark]);
+        }
+    }
+
+    /// Opens a block, with an account where its output is captured.
+    fn open(&mut self, name: &'static str, around: Around, mark: &str) {
+        let captured = name != "for" || self.blocks.iter().any(|block| block.captured);
+        self.append(&around.before, mark);
+        let account = captured.then(|| {
+            self.out.truncate(self.out.len() - mark.len());
+            self.out.push_str("%}{% if ");
+            let account = self.out.len();
+            self.out.push_str(&format!("{:DIGITS$}|op.spend %}}{{% endif {mark}", 0));
+            account
+        });
+        self.blocks.push(Block { name, captured, account, bytes: 0, after: around.after });
+    }
+
     /// Opens or closes the account of a block whose tag, with its end `mark`, was just written.
     fn finish(&mut self, kind: Kind, mark: &str) {
         match kind {
-            Kind::Open(name) => {
-                let captured = name != "for" || self.blocks.iter().any(|block| block.captured);
-                let account = captured.then(|| {
-                    self.out.truncate(self.out.len() - mark.len());
-                    self.out.push_str("%}{% if ");
-                    let account = self.out.len();
-                    self.out.push_str(&format!("{:DIGITS$}|op.spend %}}{{% endif {mark}", 0));
-                    account
-                });
-                self.blocks.push(Block { name, captured, account, bytes: 0 });
-            }
+            Kind::Open(name) => self.open(name, Around::default(), mark),
+            Kind::Around(name, around) => self.open(name, around, mark),
             Kind::Close(name) if self.blocks.last().is_some_and(|block| block.name == name) => {
                 let Some(block) = self.blocks.pop() else { return };
+                self.append(&block.after, mark);
                 if let Some(account) = block.account {
                     self.out.replace_range(account..account + DIGITS, &format!("{:DIGITS$}", block.bytes));
                 }
             }
+            Kind::Assign => self.append("%}{% endif ", mark),
             Kind::If => self.elifs.push(0),
             Kind::Elif => self.elifs.last_mut().into_iter().for_each(|count| *count += 1),
             Kind::EndIf => {
@@ -205,24 +236,25 @@ impl<'s> Pass<'s> {
 }
 
 /// What a tag means for accounts.
-#[derive(Clone, Copy)]
 enum Kind {
     Plain,
+    Assign,
     Raw,
     If,
     Elif,
     EndIf,
     Open(&'static str),
+    Around(&'static str, Around),
     Close(&'static str),
 }
 
 /// Rewrites the inside of `{% ... %}`.
-fn statement(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
+fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, Stop> {
     let Token::Name(name) = tag.peek() else { return Err(Stop::Syntax) };
     match name {
-        // Marks what the model wrote, for training; a block that always renders keeps its white-space marks.
-        "generation" => Ok(replace(tag, " if true", Kind::If)),
-        "endgeneration" => Ok(replace(tag, " endif", Kind::EndIf)),
+        // Marks what the model wrote, for training; like any block, it keeps to itself what is set in it.
+        "generation" => Ok(replace(tag, " with")),
+        "endgeneration" => Ok(replace(tag, " endwith")),
         "raw" => {
             tag.copy_to_end()?;
             Ok(Kind::Raw)
@@ -256,9 +288,13 @@ fn statement(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
             Ok(Kind::Open("for"))
         }
         "set" => assignment(tag),
-        "macro" | "with" => {
-            defaults(tag)?;
-            Ok(if name == "macro" { Kind::Open("macro") } else { Kind::Plain })
+        "macro" => {
+            let start = tag.pos();
+            Ok(Kind::Around("macro", macros::head(tag, extras, start)?))
+        }
+        "with" => {
+            assignments(tag)?;
+            Ok(Kind::Plain)
         }
         "call" => {
             tag.copy();
@@ -285,48 +321,85 @@ fn statement(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
     }
 }
 
-fn replace(tag: &mut Rewriter, text: &str, kind: Kind) -> Kind {
+fn replace(tag: &mut Rewriter, text: &str) -> Kind {
     tag.skip();
     tag.out.push_str(text);
     tag.out.push(' ');
-    kind
+    Kind::Plain
 }
 
 /// `set a = value`, `set a.b = value`, `set a, b = values`, or the opening of a block whose output is kept.
 fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
-    let mut attribute = false;
+    let start = tag.out.len();
+    tag.copy();
+    let target = tag.out.len();
+    let mut last_dot = None;
+    let mut several = false;
     loop {
         match tag.peek() {
             Token::Sign("=") => break,
             Token::Sign("|") => {
+                let around = last_dot.map_or_else(Around::default, |dot| keep_block(tag, target, dot));
                 tag.copy();
                 tag.filter_chain()?;
-                return Ok(Kind::Open("set"));
+                return Ok(Kind::Around("set", around));
             }
-            Token::End(_) => return Ok(Kind::Open("set")),
-            token => attribute |= token == Token::Sign("."),
+            Token::End(_) => {
+                let around = last_dot.map_or_else(Around::default, |dot| keep_block(tag, target, dot));
+                return Ok(Kind::Around("set", around));
+            }
+            Token::Sign(".") => last_dot = Some(tag.out.len()),
+            Token::Sign(",") => several = true,
+            _ => {}
         }
         tag.copy_unread()?;
     }
-    tag.copy();
-    let start = tag.out.len();
+    let place = last_dot.filter(|_| !several).map(|dot| split_place(tag, target, dot));
+    if let Some((holder, name)) = &place {
+        tag.out.truncate(start);
+        tag.out.push_str(&format!(" if ({holder})|op.assign(\"{name}\", "));
+        tag.skip();
+    } else {
+        tag.copy();
+    }
+    let value = tag.out.len();
     tag.expression()?;
+    let mut tuple = false;
     while tag.peek() == Token::Sign(",") {
-        attribute = false;
+        tuple = true;
         tag.copy();
         if !matches!(tag.peek(), Token::End(_)) {
             tag.expression()?;
         }
     }
-    if attribute {
-        tag.out.insert(start, '(');
-        tag.out.push_str(")|op.keep");
+    if place.is_none() {
+        return Ok(Kind::Plain);
     }
-    Ok(Kind::Plain)
+    if tuple {
+        tag.out.insert(value, '(');
+        tag.out.push_str(")|op.tuple");
+    }
+    tag.out.push(')');
+    Ok(Kind::Assign)
 }
 
-/// Names with values after `=`: a macro's parameters, or what `with` sets.
-fn defaults(tag: &mut Rewriter) -> std::result::Result<(), Stop> {
+/// What was written from `target` on: what holds the name behind the last dot, and the name.
+fn split_place(tag: &Rewriter, target: usize, dot: usize) -> (String, String) {
+    let name = tag.out[dot..].trim().trim_start_matches('.').trim();
+    (tag.out[target..dot].to_owned(), name.to_owned())
+}
+
+/// A block goes to a name of ours first, where it is to be kept as `a.b`.
+fn keep_block(tag: &mut Rewriter, target: usize, dot: usize) -> Around {
+    let (holder, name) = split_place(tag, target, dot);
+    tag.out.truncate(target);
+    tag.out.push_str(" op_block ");
+    let after = format!("%}}{{% if ({holder})|op.assign(\"{name}\", op_block) %}}{{% endif ");
+    Around { before: String::new(), after }
+}
+
+/// Names with values after `=`: what `with` sets.
+fn assignments(tag: &mut Rewriter) -> std::result::Result<(), Stop> {
     loop {
         match tag.peek() {
             Token::End(_) => return Ok(()),

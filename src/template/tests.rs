@@ -1,34 +1,37 @@
 //! Tests (`is ...`), as Jinja2 defines them.
 
+use std::cmp::Ordering;
+
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State};
 
+use super::args::subject;
+use super::bytes::Bytes;
+use super::numbers::{self, compare, real, remainder};
 use super::value::{List, Text, as_text};
-use super::{filters, print, sequences};
+use super::{filters, print, sequences, text};
 
 type Test = fn(&State, &[Value]) -> Result<bool, Error>;
 
 /// Name and code of each test.
 pub(super) const TESTS: &[(&str, Test)] = &[
     ("boolean", |_, args| Ok(kind(args) == ValueKind::Bool)),
-    ("callable", |_, args| Ok(kind(args) == ValueKind::Plain && as_text(&subject(args)).is_none())),
+    ("callable", |_, args| Ok(callable(&subject(args)))),
     ("defined", |_, args| Ok(kind(args) != ValueKind::Undefined)),
-    ("divisibleby", |_, args| match (subject(args).as_i64(), other(args)?.as_i64()) {
-        (Some(number), Some(by)) if by != 0 => Ok(number.checked_rem(by).unwrap_or(0) == 0),
-        _ => Err(Error::new(ErrorKind::InvalidOperation, "divisibleby needs integers")),
-    }),
+    ("divisibleby", |_, args| Ok(real(&remainder(&subject(args), other(args)?)?) == Some(0.0))),
     ("eq", |_, args| Ok(subject(args) == *other(args)?)),
     ("equalto", |_, args| Ok(subject(args) == *other(args)?)),
     ("==", |_, args| Ok(subject(args) == *other(args)?)),
-    ("even", |_, args| Ok(integer(args)? % 2 == 0)),
+    ("escaped", |_, args| Ok(subject(args).is_safe())),
+    ("even", |_, args| Ok(half(args)? == Some(0.0))),
     ("false", |_, args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
     ("filter", |state, args| Ok(known(state.env(), args, has_filter))),
-    ("float", |_, args| Ok(print::float(&subject(args)).is_some())),
-    ("ge", |_, args| Ok(subject(args) >= *other(args)?)),
-    (">=", |_, args| Ok(subject(args) >= *other(args)?)),
-    ("gt", |_, args| Ok(subject(args) > *other(args)?)),
-    ("greaterthan", |_, args| Ok(subject(args) > *other(args)?)),
-    (">", |_, args| Ok(subject(args) > *other(args)?)),
+    ("float", |_, args| Ok(numbers::float(&subject(args)).is_some())),
+    ("ge", |_, args| compares(args, Ordering::is_ge)),
+    (">=", |_, args| compares(args, Ordering::is_ge)),
+    ("gt", |_, args| compares(args, Ordering::is_gt)),
+    ("greaterthan", |_, args| compares(args, Ordering::is_gt)),
+    (">", |_, args| compares(args, Ordering::is_gt)),
     ("in", |_, args| super::ops::is_in(other(args)?, &subject(args))),
     ("integer", |_, args| Ok(kind(args) == ValueKind::Number && subject(args).is_integer())),
     ("iterable", |_, args| {
@@ -36,18 +39,18 @@ pub(super) const TESTS: &[(&str, Test)] = &[
         Ok(as_text(&value).is_some()
             || matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Iterable | ValueKind::Undefined))
     }),
-    ("le", |_, args| Ok(subject(args) <= *other(args)?)),
-    ("<=", |_, args| Ok(subject(args) <= *other(args)?)),
-    ("lt", |_, args| Ok(subject(args) < *other(args)?)),
-    ("lessthan", |_, args| Ok(subject(args) < *other(args)?)),
-    ("<", |_, args| Ok(subject(args) < *other(args)?)),
-    ("lower", |_, args| Ok(cased(args, char::is_lowercase, char::is_uppercase))),
+    ("le", |_, args| compares(args, Ordering::is_le)),
+    ("<=", |_, args| compares(args, Ordering::is_le)),
+    ("lt", |_, args| compares(args, Ordering::is_lt)),
+    ("lessthan", |_, args| compares(args, Ordering::is_lt)),
+    ("<", |_, args| compares(args, Ordering::is_lt)),
+    ("lower", |_, args| Ok(text::cased(&print::text(&subject(args)), char::is_lowercase, char::is_uppercase))),
     ("mapping", |_, args| Ok(kind(args) == ValueKind::Map)),
     ("ne", |_, args| Ok(subject(args) != *other(args)?)),
     ("!=", |_, args| Ok(subject(args) != *other(args)?)),
     ("none", |_, args| Ok(kind(args) == ValueKind::None)),
     ("number", |_, args| Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))),
-    ("odd", |_, args| Ok(integer(args)? % 2 != 0)),
+    ("odd", |_, args| Ok(half(args)? == Some(1.0))),
     ("sameas", |_, args| Ok(same(&subject(args), other(args)?))),
     ("sequence", |_, args| {
         let value = subject(args);
@@ -63,11 +66,13 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("test", |state, args| Ok(known(state.env(), args, |name| TESTS.iter().any(|(known, _)| *known == name)))),
     ("true", |_, args| Ok(kind(args) == ValueKind::Bool && subject(args).is_true())),
     ("undefined", |_, args| Ok(kind(args) == ValueKind::Undefined)),
-    ("upper", |_, args| Ok(cased(args, char::is_uppercase, char::is_lowercase))),
+    ("upper", |_, args| Ok(text::cased(&print::text(&subject(args)), char::is_uppercase, char::is_lowercase))),
 ];
 
-fn subject(args: &[Value]) -> Value {
-    args.first().cloned().unwrap_or_default()
+/// Functions, and what is undefined: Python finds it callable, too.
+fn callable(value: &Value) -> bool {
+    let plain = value.kind() == ValueKind::Plain && as_text(value).is_none();
+    value.is_undefined() || plain && value.downcast_object_ref::<Bytes>().is_none()
 }
 
 fn kind(args: &[Value]) -> ValueKind {
@@ -78,15 +83,14 @@ fn other(args: &[Value]) -> Result<&Value, Error> {
     args.get(1).ok_or_else(|| Error::new(ErrorKind::MissingArgument, "the test needs something to compare with"))
 }
 
-fn integer(args: &[Value]) -> Result<i64, Error> {
-    subject(args).as_i64().ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "the test needs an integer"))
+/// What is left of a number when it is halved.
+fn half(args: &[Value]) -> Result<Option<f64>, Error> {
+    Ok(real(&remainder(&subject(args), &Value::from(2))?))
 }
 
-/// Some character is of the wanted case, and none of the other.
-fn cased(args: &[Value], wanted: fn(char) -> bool, unwanted: fn(char) -> bool) -> bool {
-    let value = subject(args);
-    let text = print::text(&value);
-    text.chars().any(wanted) && !text.chars().any(unwanted)
+/// Whether the order of both is one that `holds` asks for.
+fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool, Error> {
+    Ok(compare(&subject(args), other(args)?).is_some_and(holds))
 }
 
 /// Whether a template may use the filter.

@@ -4,6 +4,7 @@ use minijinja::Error;
 use minijinja::ErrorKind;
 
 use super::budget::check_text;
+use super::chars;
 
 /// Which ends of a text are stripped.
 #[derive(Clone, Copy)]
@@ -16,7 +17,7 @@ pub(super) struct Ends {
 pub(super) fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> &'a str {
     let drop = |c: char| match chars {
         Some(chars) => chars.contains(c),
-        None => c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c),
+        None => chars::space(c),
     };
     let text = if ends.left { text.trim_start_matches(drop) } else { text };
     if ends.right { text.trim_end_matches(drop) } else { text }
@@ -25,14 +26,16 @@ pub(super) fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> &'a s
 /// The first character upper case, the others lower case.
 pub(super) fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => first.to_uppercase().chain(chars.flat_map(char::to_lowercase)).collect(),
-        None => String::new(),
+    let mut out = String::with_capacity(text.len());
+    if let Some(first) = chars.next() {
+        chars::push_title(&mut out, first);
     }
+    out.push_str(&chars.as_str().to_lowercase());
+    out
 }
 
-/// [`capitalize`] for each word; `starts_word(c)` says that the character after `c` begins one.
-pub(super) fn title(text: &str, starts_word: impl Fn(char) -> bool) -> String {
+/// The filter `title`: words are what white space, hyphens and opening brackets divide.
+pub(super) fn words_upper(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
     for c in text.chars() {
@@ -41,9 +44,100 @@ pub(super) fn title(text: &str, starts_word: impl Fn(char) -> bool) -> String {
         } else {
             out.extend(c.to_lowercase());
         }
-        start = starts_word(c);
+        start = c.is_whitespace() || "-({[<".contains(c);
     }
     out
+}
+
+/// The method `title`: [`capitalize`] for each run of letters.
+pub(super) fn title(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut start = true;
+    for c in text.chars() {
+        if start {
+            chars::push_title(&mut out, c);
+        } else {
+            out.extend(c.to_lowercase());
+        }
+        start = !c.is_alphabetic();
+    }
+    out
+}
+
+/// Without regard to case, for comparisons.
+pub(super) fn casefold(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    text.chars().for_each(|c| chars::push_folded(&mut out, c));
+    out
+}
+
+/// Small letters large, and the other way round.
+pub(super) fn swapcase(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_uppercase() { out.extend(c.to_lowercase()) } else { out.extend(c.to_uppercase()) }
+    }
+    out
+}
+
+/// Whether each run of letters begins, and only begins, with a large one.
+pub(super) fn is_title(text: &str) -> bool {
+    let (mut inside, mut any) = (false, false);
+    for c in text.chars() {
+        let (large, small) = (chars::title(c), c.is_lowercase());
+        if large && inside || small && !inside {
+            return false;
+        }
+        inside = large || small;
+        any |= inside;
+    }
+    any
+}
+
+/// Some character is of the wanted case, and none of the other.
+pub(super) fn cased(text: &str, wanted: fn(char) -> bool, unwanted: fn(char) -> bool) -> bool {
+    text.chars().any(wanted) && !text.chars().any(unwanted)
+}
+
+/// Whether the text can be a name in a program.
+pub(super) fn is_identifier(text: &str) -> bool {
+    let mut chars = text.chars();
+    let begins = |c: char| c == '_' || chars::alpha(c);
+    chars.next().is_some_and(begins) && chars.all(|c| begins(c) || chars::decimal(c))
+}
+
+/// Tabs as spaces, up to the next multiple of `width` in the line.
+pub(super) fn expand_tabs(text: &str, width: usize) -> Result<String, Error> {
+    let tabs = text.matches('\t').count();
+    check_text(text.len().saturating_add(tabs.saturating_mul(width)))?;
+    let (mut out, mut column) = (String::with_capacity(text.len()), 0);
+    for c in text.chars() {
+        match c {
+            '\t' => {
+                let fill = if width == 0 { 0 } else { width - column % width };
+                out.extend(std::iter::repeat_n(' ', fill));
+                column += fill;
+            }
+            '\n' | '\r' => {
+                out.push(c);
+                column = 0;
+            }
+            _ => {
+                out.push(c);
+                column += 1;
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// As many characters as `width` at least: `fill` on both sides, the odd one on the side that Python puts it.
+pub(super) fn center(text: &str, width: usize, fill: char) -> Result<String, Error> {
+    let missing = width.saturating_sub(text.chars().count());
+    check_text(missing.saturating_mul(fill.len_utf8()).saturating_add(text.len()))?;
+    let left = missing / 2 + (missing & width & 1);
+    let run = |count: usize| std::iter::repeat_n(fill, count);
+    Ok(run(left).chain(text.chars()).chain(run(missing - left)).collect())
 }
 
 /// The first `count` occurrences of `old`, or all, replaced.
@@ -74,23 +168,22 @@ pub(super) fn split(
     Ok(pieces.into_iter().map(str::to_owned).collect())
 }
 
-/// White space at the ends and between the words is dropped; what the limit leaves whole keeps its own.
+/// White space at the ends and between the words is dropped; what the limit leaves whole keeps its own at its far end.
 fn words(text: &str, limit: usize, right: bool) -> Vec<&str> {
     let mut words = Vec::new();
-    let mut rest = text.trim();
+    let near = |rest| {
+        if right { str::trim_end_matches(rest, chars::space) } else { str::trim_start_matches(rest, chars::space) }
+    };
+    let mut rest = near(text);
     while !rest.is_empty() {
-        let cut = if right { rest.rfind(char::is_whitespace) } else { rest.find(char::is_whitespace) };
+        let cut = if right { rest.rfind(chars::space) } else { rest.find(chars::space) };
         let Some(cut) = cut.filter(|_| words.len() < limit) else {
             words.push(rest);
             break;
         };
-        if right {
-            words.push(rest[cut..].trim_start());
-            rest = rest[..cut].trim_end();
-        } else {
-            words.push(&rest[..cut]);
-            rest = rest[cut..].trim_start();
-        }
+        let (before, after) = rest.split_at(cut);
+        words.push(if right { after.trim_start_matches(chars::space) } else { before });
+        rest = near(if right { before } else { after });
     }
     words
 }
@@ -130,14 +223,17 @@ pub(super) fn indent(text: &str, indention: &str, first: bool, blank: bool) -> R
     Ok(out)
 }
 
-/// The number at the start of the text as Python's `int` takes it: nothing but digits, signs and single underscores.
-pub(super) fn parse_int(text: &str, base: u32) -> Option<i64> {
-    let text = text.trim();
+/// The number as Python's `int` takes it: nothing but digits, a sign and single underscores between digits.
+pub(super) fn parse_int(text: &str, base: u32) -> Option<i128> {
+    let text = text.trim_matches(chars::space);
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let prefix = |long: &str| digits.get(..2).filter(|start| start.eq_ignore_ascii_case(long)).map(|_| &digits[2..]);
+    let prefix = |long: &str| {
+        let rest = digits.get(..2).filter(|start| start.eq_ignore_ascii_case(long)).map(|_| &digits[2..])?;
+        Some(rest.strip_prefix('_').unwrap_or(rest))
+    };
     let (base, digits) = match base {
         0 => [(16, "0x"), (8, "0o"), (2, "0b")]
             .into_iter()
@@ -149,15 +245,31 @@ pub(super) fn parse_int(text: &str, base: u32) -> Option<i64> {
         3..=36 => (base, digits),
         _ => return None,
     };
-    let plain = digits.replace('_', "");
-    if plain.starts_with(['+', '-']) {
+    let plain = plain_digits(digits)?;
+    if !plain.starts_with(|c: char| c.is_ascii_alphanumeric()) {
         return None;
     }
-    let number = i64::from_str_radix(&plain, base).ok()?;
+    let number = i128::from_str_radix(&plain, base).ok()?;
     Some(if negative { -number } else { number })
 }
 
 /// As Python's `float` takes it.
 pub(super) fn parse_float(text: &str) -> Option<f64> {
-    text.trim().replace('_', "").parse().ok()
+    plain_digits(text.trim_matches(chars::space))?.parse().ok()
+}
+
+/// Digits of any script as those of ASCII, without underscores; `None` where one does not stand between digits.
+fn plain_digits(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let after_digit = out.ends_with(|c: char| c.is_ascii_alphanumeric());
+        match c {
+            '_' if after_digit && chars.peek().is_some_and(|c| c.is_alphanumeric()) => {}
+            '_' => return None,
+            c if !c.is_ascii() && chars::decimal(c) => out.push(char::from(b'0' + chars::value(c))),
+            c => out.push(c),
+        }
+    }
+    Some(out)
 }

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
+use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
+use super::exact;
 use super::map::Map;
 use super::print;
 use super::trace::Trace;
@@ -26,26 +27,32 @@ const HEADROOM: usize = 8;
 struct Height {
     levels: AtomicUsize,
     inside: AtomicBool,
+    /// Something in it is no data, and may lead to other containers: it must not be put into a container that exists.
+    loose: bool,
 }
 
 impl Height {
     /// Above `children`, which from now on lie inside.
     fn above<'a>(children: impl Iterator<Item = &'a Value>) -> Result<Height, Error> {
-        let mut levels = 0;
+        let (mut levels, mut loose) = (0, false);
         for child in children {
             if let Some(height) = height_of(child) {
                 height.inside.store(true, Ordering::Relaxed);
                 levels = levels.max(height.levels.load(Ordering::Relaxed));
+                loose |= height.loose;
+            } else {
+                loose |= child.as_object().is_some_and(|object| !object.is::<Text>());
             }
         }
-        Height::known((levels + 1).next_multiple_of(HEADROOM), false)
+        let known = Height::known((levels + 1).next_multiple_of(HEADROOM), false)?;
+        Ok(Height { loose, ..known })
     }
 
     fn known(levels: usize, inside: bool) -> Result<Height, Error> {
         if levels > VALUE_DEPTH + HEADROOM {
             return Err(too_deep());
         }
-        Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside) })
+        Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside), loose: false })
     }
 
     /// Makes room for one more child.
@@ -79,29 +86,48 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A Python list, or a tuple.
+/// What a list is to Python.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    /// What alone can change.
+    List,
+    Tuple,
+    /// A tuple of a value and the list of all items that have it.
+    Group,
+    /// From, to, by.
+    Range(i64, i64, i64),
+}
+
+impl Form {
+    /// Printed in parentheses.
+    pub(super) fn is_tuple(self) -> bool {
+        matches!(self, Form::Tuple | Form::Group)
+    }
+}
+
+/// A Python list, a tuple or a range.
 pub(super) struct List {
     items: Mutex<Vec<Value>>,
     height: Height,
-    /// Printed in parentheses, and cannot change.
-    pub(super) tuple: bool,
+    pub(super) form: Form,
     pub(super) trace: Option<Trace>,
 }
 
 impl List {
-    fn make(items: Vec<Value>, tuple: bool) -> Result<Value, Error> {
+    /// Items in the given form.
+    pub(super) fn make(items: Vec<Value>, form: Form) -> Result<Value, Error> {
         let height = Height::above(items.iter())?;
-        Ok(Value::from_object(List { items: Mutex::new(items), height, tuple, trace: None }))
+        Ok(Value::from_object(List { items: Mutex::new(items), height, form, trace: None }))
     }
 
     /// A list of `items`.
     pub(super) fn of(items: Vec<Value>) -> Result<Value, Error> {
-        List::make(items, false)
+        List::make(items, Form::List)
     }
 
     /// A tuple of `items`.
     pub(super) fn tuple(items: Vec<Value>) -> Result<Value, Error> {
-        List::make(items, true)
+        List::make(items, Form::Tuple)
     }
 
     /// What the list holds now.
@@ -124,8 +150,8 @@ impl List {
 
     /// Changes the items; `added` is what the change puts in.
     pub(super) fn change<R>(&self, added: &[Value], change: impl FnOnce(&mut Vec<Value>) -> R) -> Result<R, Error> {
-        if self.tuple {
-            return Err(Error::new(ErrorKind::InvalidOperation, "a tuple cannot be changed"));
+        if self.form != Form::List {
+            return Err(Error::new(ErrorKind::InvalidOperation, "a tuple or range cannot be changed"));
         }
         for value in added {
             self.height.admit(value)?;
@@ -146,7 +172,11 @@ impl Object for List {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let index = key.as_usize()?;
+        let index = match (self.form, key.as_str()) {
+            (Form::Group, Some("grouper")) => 0,
+            (Form::Group, Some("list")) => 1,
+            _ => key.as_usize()?,
+        };
         if let Some(trace) = &self.trace {
             trace.index();
             trace.read_child(&index.to_string());
@@ -167,6 +197,13 @@ impl Object for List {
         Some(lock(&self.items).len())
     }
 
+    /// A list never equals a tuple, whatever they hold.
+    fn custom_cmp(self: &Arc<Self>, other: &DynObject) -> Option<std::cmp::Ordering> {
+        let class = |form: Form| (form.is_tuple(), matches!(form, Form::Range(..)));
+        let order = class(self.form).cmp(&class(other.downcast_ref::<List>()?.form));
+        order.is_ne().then_some(order)
+    }
+
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&print::repr(&Value::from_dyn_object(self.clone())))
     }
@@ -185,7 +222,7 @@ impl Dict {
         for (key, _) in &pairs {
             check_key(key)?;
         }
-        let height = Height::above(pairs.iter().map(|(_, value)| value))?;
+        let height = Height::above(pairs.iter().flat_map(|(key, value)| [key, value]))?;
         Ok(Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None }))
     }
 
@@ -208,7 +245,22 @@ impl Dict {
 
     /// The value at `key`, without leaving a trace.
     pub(super) fn get(&self, key: &Value) -> Option<Value> {
-        lock(&self.map).get(key)
+        match key.as_object() {
+            None => lock(&self.map).get(key),
+            // What is no key could look at this very map while it is looked at.
+            Some(_) => match as_text(key) {
+                Some(text) => lock(&self.map).get_by_str(text),
+                None if check_key(key).is_ok() => lock(&self.map).get(key),
+                None => None,
+            },
+        }
+    }
+
+    /// Puts `value`, which is data, at `key`.
+    pub(super) fn set(&self, key: &str, value: Value) -> Result<(), Error> {
+        self.height.admit(&value)?;
+        lock(&self.map).set(key, value);
+        Ok(())
     }
 
     /// Changes the pairs; `added` is what the change puts in.
@@ -219,6 +271,7 @@ impl Dict {
     ) -> Result<R, Error> {
         for (key, value) in added {
             check_key(key)?;
+            self.height.admit(key)?;
             self.height.admit(value)?;
         }
         let mut pairs = self.pairs();
@@ -262,10 +315,13 @@ impl Object for Dict {
     }
 }
 
-/// Keys are scalars, as in Python: they can be compared and dropped without recursion.
+/// Keys are scalars and tuples of them, as in Python: what cannot change.
 fn check_key(key: &Value) -> Result<(), Error> {
+    let tuple =
+        |list: &List| list.form.is_tuple() && list.look(|items| items.iter().all(|item| check_key(item).is_ok()));
     match key.as_object() {
         None => Ok(()),
+        Some(object) if object.is::<Text>() || object.downcast_ref::<List>().is_some_and(tuple) => Ok(()),
         Some(_) => Err(Error::new(ErrorKind::InvalidOperation, "a list or map cannot be the key of a map")),
     }
 }
@@ -347,13 +403,14 @@ fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
         return Err(too_deep());
     }
     let Some(object) = value.as_object() else { return Ok(value) };
-    if object.is::<List>() || object.is::<Dict>() || object.is::<Text>() {
+    if object.is::<Text>() || height_of(&value).is_some_and(|height| !height.loose) {
         return Ok(value);
     }
     match object.repr() {
         ObjectRepr::Seq | ObjectRepr::Iterable => {
+            let form = object.downcast_ref::<List>().map_or(Form::List, |list| list.form);
             let items = value.try_iter()?.map(|item| own_at(item, depth + 1)).collect::<Result<_, _>>()?;
-            List::make(items, value.is_tuple())
+            List::make(items, form)
         }
         ObjectRepr::Map => {
             let pairs = pairs(&value)?.into_iter().map(|(key, item)| Ok((key, own_at(item, depth + 1)?)));
@@ -388,7 +445,7 @@ fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usiz
             Some(trace) if trace.watches_text() => {
                 Value::from_object(Text { text: text.clone(), trace: trace.clone() })
             }
-            _ => Value::from(text.as_str()),
+            _ => exact::integer(text).map_or_else(|| Value::from(text.as_str()), Value::from),
         },
         Json::Array(array) => {
             let (mut items, mut below) = (Vec::with_capacity(array.len()), 0);
@@ -399,7 +456,10 @@ fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usiz
                 items.push(value);
             }
             let height = Height::known(below + 1, inside)?;
-            return Ok((Value::from_object(List { items: Mutex::new(items), height, tuple: false, trace }), below + 1));
+            return Ok((
+                Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }),
+                below + 1,
+            ));
         }
         Json::Object(map) => {
             let (mut pairs, mut below) = (Vec::with_capacity(map.len()), 0);

@@ -1,0 +1,104 @@
+//! Python's classes of characters, by their general category in Unicode.
+
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
+
+/// Whether `repr` shows the character itself: neither a control, format, private or unassigned one nor a separator.
+pub(super) fn printable(c: char) -> bool {
+    match c {
+        ' '..='~' => true,
+        _ if c.is_ascii() => false,
+        _ => !matches!(c.general_category_group(), GeneralCategoryGroup::Other | GeneralCategoryGroup::Separator),
+    }
+}
+
+/// A letter.
+pub(super) fn alpha(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_alphabetic() } else { c.general_category_group() == GeneralCategoryGroup::Letter }
+}
+
+/// A digit of a number in base ten.
+pub(super) fn decimal(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_digit() } else { c.general_category() == GeneralCategory::DecimalNumber }
+}
+
+/// What a [`decimal`] digit counts: those of a script follow each other, from 0 to 9.
+pub(super) fn value(c: char) -> u8 {
+    let before = |back: u32| char::from_u32(u32::from(c).wrapping_sub(back)).is_some_and(decimal);
+    let run = (1..=256).take_while(|back| before(*back)).count();
+    (run % 10) as u8
+}
+
+/// A digit, raised or enclosed ones included.
+pub(super) fn digit(c: char) -> bool {
+    const SPECIAL: &[std::ops::RangeInclusive<char>] = &[
+        '\u{b2}'..='\u{b3}',
+        '\u{b9}'..='\u{b9}',
+        '\u{1369}'..='\u{1371}',
+        '\u{19da}'..='\u{19da}',
+        '\u{2070}'..='\u{2070}',
+        '\u{2074}'..='\u{2079}',
+        '\u{2080}'..='\u{2089}',
+        '\u{2460}'..='\u{2468}',
+        '\u{2474}'..='\u{247c}',
+        '\u{2488}'..='\u{2490}',
+        '\u{24ea}'..='\u{24ea}',
+        '\u{24f5}'..='\u{24fd}',
+        '\u{24ff}'..='\u{24ff}',
+        '\u{2776}'..='\u{277e}',
+        '\u{2780}'..='\u{2788}',
+        '\u{278a}'..='\u{2792}',
+        '\u{10a40}'..='\u{10a43}',
+        '\u{10e60}'..='\u{10e68}',
+        '\u{11052}'..='\u{1105a}',
+        '\u{1f100}'..='\u{1f10a}',
+    ];
+    decimal(c) || SPECIAL.iter().any(|range| range.contains(&c))
+}
+
+/// Anything that stands for a number.
+pub(super) fn numeric(c: char) -> bool {
+    // Numbers among the ideographs are letters by their category.
+    const IDEOGRAPHS: &str = "㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零\u{f96b}\u{f973}\u{f978}\u{f9b2}\u{f9d1}\u{f9d3}\u{f9fd}𠀁𠁤𠃢𠄡𠤪𠦃𠦌𠦜𠫪𠫽𠬙𢎐𢦘𣬛𦉭\u{2f890}";
+    if c.is_ascii() {
+        return c.is_ascii_digit();
+    }
+    c.general_category_group() == GeneralCategoryGroup::Number || IDEOGRAPHS.contains(c)
+}
+
+/// An upper-case letter, or one that begins a word.
+pub(super) fn title(c: char) -> bool {
+    c.is_uppercase() || c.general_category() == GeneralCategory::TitlecaseLetter
+}
+
+/// White space as Python strips and splits it.
+pub(super) fn space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// The letter's form at the start of a word.
+pub(super) fn push_title(out: &mut String, c: char) {
+    match c {
+        // Letters whose form there is neither the small nor the capital one.
+        '\u{1c4}'..='\u{1c6}' => out.push('\u{1c5}'),
+        '\u{1c7}'..='\u{1c9}' => out.push('\u{1c8}'),
+        '\u{1ca}'..='\u{1cc}' => out.push('\u{1cb}'),
+        '\u{1f1}'..='\u{1f3}' => out.push('\u{1f2}'),
+        // Georgian capitals are for whole words.
+        '\u{10d0}'..='\u{10ff}' => out.push(c),
+        '\u{149}' => out.extend(c.to_uppercase()),
+        _ => {
+            // Of a letter that becomes several, only the first is large: ß.
+            let mut upper = c.to_uppercase();
+            out.extend(upper.next());
+            out.extend(upper.flat_map(char::to_lowercase));
+        }
+    }
+}
+
+/// The letter without regard to case, for comparisons.
+pub(super) fn push_folded(out: &mut String, c: char) {
+    match c {
+        '\u{131}' => out.push(c),
+        _ => out.extend(c.to_uppercase().flat_map(char::to_lowercase)),
+    }
+}

@@ -1,0 +1,173 @@
+//! Operands: values with what follows them, literals, arguments.
+
+use super::{Height, Rewriter, Stop, above};
+use crate::template::methods;
+use crate::template::token::Token;
+
+impl Rewriter<'_> {
+    /// A value with what follows it: attributes, subscripts and calls.
+    pub(super) fn postfix(&mut self) -> Height {
+        let start = self.out.len();
+        let mut height = self.primary()?;
+        loop {
+            height = match self.peek() {
+                Token::Sign(".") => {
+                    self.attribute(start)?;
+                    above(height, 0)?
+                }
+                Token::Sign("[") => above(height, self.subscript(start)?)?,
+                Token::Sign("(") => above(height, self.arguments()?)?,
+                _ => return Ok(height),
+            }
+        }
+    }
+
+    /// `.name`. A method that is not called is asked for by a filter: it comes before a map's key.
+    fn attribute(&mut self, start: usize) -> Result<(), Stop> {
+        let dot = self.out.len();
+        self.copy();
+        match self.copy() {
+            Token::Name(name) if methods::NAMES.contains(&name) && !self.next_is("(") => {
+                self.out.truncate(dot);
+                self.wrap(start, "((", &format!(")|op.attr(\"{name}\"))"));
+                Ok(())
+            }
+            Token::Name(_) | Token::Literal => Ok(()),
+            _ => Err(Stop::Syntax),
+        }
+    }
+
+    fn subscript(&mut self, start: usize) -> Height {
+        let bracket = self.out.len();
+        self.copy();
+        let mut bounds = [const { 0..0 }; 3];
+        let (mut index, mut height) = (0, 0);
+        loop {
+            match self.peek() {
+                Token::Sign("]") => break,
+                Token::Sign(":") if index < 2 => {
+                    self.skip();
+                    index += 1;
+                }
+                _ if bounds[index].is_empty() => {
+                    let from = self.out.len();
+                    height = height.max(self.expression()?);
+                    bounds[index] = from..self.out.len();
+                }
+                _ => return Err(Stop::Syntax),
+            }
+        }
+        if index == 0 && bounds[0].is_empty() {
+            // `a[]`: nothing is asked for.
+            self.skip();
+            self.out.truncate(bracket);
+            self.wrap(start, "((", ")|op.absent)");
+            return Ok(height);
+        }
+        if index == 0 {
+            self.copy();
+            return Ok(height);
+        }
+        self.skip();
+        let [from, to, step] = bounds.map(|bound| if bound.is_empty() { "none" } else { &self.out[bound] });
+        let slice = format!(")|op.slice({from}, {to}, {step}))");
+        self.out.truncate(bracket);
+        self.wrap(start, "((", &slice);
+        Ok(height)
+    }
+
+    fn primary(&mut self) -> Height {
+        match self.peek() {
+            Token::Name(_) => {
+                self.copy();
+                Ok(1)
+            }
+            // Strings that follow each other are one.
+            Token::Literal => {
+                while self.copy_if(Token::Literal) {}
+                Ok(1)
+            }
+            Token::Sign("(") => self.parenthesis(),
+            Token::Sign("[") => self.collection("]", "list", false),
+            Token::Sign("{") => self.collection("}", "dict", true),
+            _ => Err(Stop::Syntax),
+        }
+    }
+
+    /// One expression in parentheses, or a tuple.
+    fn parenthesis(&mut self) -> Height {
+        let start = self.out.len();
+        self.copy();
+        let mut tuple = self.next_is(")");
+        let mut height = 0;
+        while !self.next_is(")") {
+            height = height.max(self.expression()?);
+            if !self.next_is(",") {
+                break;
+            }
+            self.copy();
+            tuple = true;
+        }
+        self.expect(")")?;
+        if tuple {
+            self.wrap(start, "(", "|op.tuple)");
+        }
+        above(above(height, 0)?, 0)
+    }
+
+    /// A list or a map, as a tuple that a filter makes into one.
+    fn collection(&mut self, close: &str, filter: &str, map: bool) -> Height {
+        self.skip();
+        self.out.push_str("((");
+        let mut height = 0;
+        while !self.next_is(close) {
+            height = height.max(self.expression()?);
+            self.out.push(',');
+            if map {
+                if !self.next_is(":") {
+                    return Err(Stop::Syntax);
+                }
+                self.skip();
+                height = height.max(self.expression()?);
+                self.out.push(',');
+            }
+            if !self.next_is(",") {
+                break;
+            }
+            self.skip();
+        }
+        if !self.next_is(close) {
+            return Err(Stop::Syntax);
+        }
+        self.skip();
+        self.out.extend([")|op.", filter, ")"]);
+        above(above(height, 0)?, 0)
+    }
+
+    pub(super) fn arguments(&mut self) -> Height {
+        self.expect("(")?;
+        let mut height = 0;
+        while !self.next_is(")") {
+            if !self.copy_if(Token::Sign("**")) {
+                self.copy_if(Token::Sign("*"));
+            }
+            height = height.max(self.expression()?);
+            if self.copy_if(Token::Sign("=")) {
+                height = height.max(self.expression()?);
+            }
+            if !self.copy_if(Token::Sign(",")) {
+                break;
+            }
+        }
+        self.expect(")")?;
+        above(height, 0)
+    }
+
+    /// A call's parameters in parentheses, copied as they are.
+    pub(in crate::template) fn parameters(&mut self) -> Result<(), Stop> {
+        if self.next_is("(") {
+            while self.copy_unread()? != Token::Sign(")") {}
+        }
+        Ok(())
+    }
+}

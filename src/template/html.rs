@@ -1,0 +1,159 @@
+//! Filters for HTML and addresses. Nothing is escaped unless a template asks for it: a prompt is no page.
+
+use std::fmt::Write;
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, ErrorKind};
+
+use super::args::{Args, subject};
+use super::chars;
+use super::print;
+use super::value::{as_text, items, pairs};
+
+/// `text` with entities for what has a meaning in HTML.
+pub(super) fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('\'', "&#39;").replace('"', "&#34;")
+}
+
+/// `e`: also says of itself that it is done, for the test `escaped`.
+pub(super) fn escape(args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    match as_text(&value) {
+        Some(text) if value.is_safe() => Ok(Value::from_safe_string(text.to_owned())),
+        _ => Ok(Value::from_safe_string(escaped(&print::text(&value)))),
+    }
+}
+
+/// `forceescape`: once more where it was done.
+pub(super) fn force_escape(args: &[Value]) -> Result<Value, Error> {
+    Ok(Value::from_safe_string(escaped(&print::text(&subject(args)))))
+}
+
+/// `striptags`: without comments, tags and runs of white space, and with characters for entities.
+pub(super) fn strip_tags(args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    let text = without(&print::text(&value), "<!--", "-->");
+    let text = without(&text, "<", ">");
+    let words: Vec<&str> = text.split(chars::space).filter(|word| !word.is_empty()).collect();
+    Ok(Value::from(unescaped(&words.join(" "))))
+}
+
+/// The text without what stands between `open` and `close`, and without these.
+fn without(text: &str, open: &str, close: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(open) {
+        let Some(len) = rest[start..].find(close) else { break };
+        out.push_str(&rest[..start]);
+        rest = &rest[start + len + close.len()..];
+    }
+    out.push_str(rest);
+    out
+}
+
+const ENTITIES: &[(&str, char)] =
+    &[("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\''), ("nbsp", '\u{a0}')];
+
+/// Longest entity that is looked for.
+const ENTITY_BYTES: usize = 10;
+
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let end = rest.bytes().take(ENTITY_BYTES).position(|b| b == b';');
+        match end.and_then(|end| Some((entity(&rest[..end])?, end))) {
+            Some((c, end)) => {
+                out.push(c);
+                rest = &rest[end + 1..];
+            }
+            None => out.push('&'),
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn entity(name: &str) -> Option<char> {
+    if let Some(digits) = name.strip_prefix('#') {
+        let code = match digits.strip_prefix(['x', 'X']) {
+            Some(digits) => u32::from_str_radix(digits, 16),
+            None => digits.parse(),
+        };
+        return char::from_u32(code.ok()?);
+    }
+    ENTITIES.iter().find(|(known, _)| *known == name).map(|(_, c)| *c)
+}
+
+/// `urlencode`: a text, or pairs of names and values for a query.
+pub(super) fn url_encode(args: &[Value]) -> Result<Value, Error> {
+    let value = subject(args);
+    let pairs = match value.kind() {
+        _ if as_text(&value).is_some() => None,
+        ValueKind::Map => Some(pairs(&value)?),
+        ValueKind::Seq | ValueKind::Iterable => Some(items(&value)?.iter().map(pair).collect::<Result<_, _>>()?),
+        _ => None,
+    };
+    let mut out = String::new();
+    match pairs {
+        None => quote(&mut out, &print::text(&value), false),
+        Some(pairs) => {
+            for (index, (name, value)) in pairs.iter().enumerate() {
+                out.push_str(if index > 0 { "&" } else { "" });
+                quote(&mut out, &print::text(name), true);
+                out.push('=');
+                quote(&mut out, &print::text(value), true);
+            }
+        }
+    }
+    Ok(Value::from(out))
+}
+
+fn pair(value: &Value) -> Result<(Value, Value), Error> {
+    match items(value)?.as_slice() {
+        [name, value] => Ok((name.clone(), value.clone())),
+        _ => Err(Error::new(ErrorKind::InvalidOperation, "a query is made of pairs")),
+    }
+}
+
+fn quote(out: &mut String, text: &str, query: bool) {
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => out.push(char::from(byte)),
+            b'/' if !query => out.push('/'),
+            b' ' if query => out.push('+'),
+            _ => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+}
+
+/// `xmlattr`: a map as attributes of a tag; none and undefined are left out.
+pub(super) fn attributes(args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let value = args.get(0, "d");
+    if value.kind() != ValueKind::Map {
+        return Err(Error::new(ErrorKind::InvalidOperation, "attributes are made of a map"));
+    }
+    let mut out = String::new();
+    for (name, value) in pairs(&value)? {
+        let name = print::text(&name);
+        if value.is_none() || value.is_undefined() {
+            continue;
+        }
+        if name.contains(|c: char| c.is_whitespace() || "/>=".contains(c)) {
+            return Err(Error::new(ErrorKind::InvalidOperation, format!("{name:?} cannot be an attribute")));
+        }
+        out.push_str(if out.is_empty() { "" } else { " " });
+        let _ = write!(out, "{}=\"{}\"", escaped(&name), escaped(&print::text(&value)));
+    }
+    let autospace = args.get(1, "autospace");
+    if !out.is_empty() && (autospace.is_undefined() || autospace.is_true()) {
+        out.insert(0, ' ');
+    }
+    Ok(Value::from_safe_string(out))
+}

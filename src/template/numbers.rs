@@ -1,0 +1,104 @@
+//! Python's numbers: whole ones are exact up to 128 bits, true and false count as 1 and 0.
+
+use std::cmp::Ordering;
+
+use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, ErrorKind};
+
+/// A whole number; true and false count as 1 and 0.
+pub(super) fn integer(value: &Value) -> Option<i128> {
+    match value.kind() {
+        ValueKind::Bool => Some(i128::from(value.is_true())),
+        ValueKind::Number if value.is_integer() => i128::try_from(value.clone()).ok(),
+        _ => None,
+    }
+}
+
+/// The number, where `value` is one with a fraction part.
+pub(super) fn float(value: &Value) -> Option<f64> {
+    (value.kind() == ValueKind::Number && !value.is_integer()).then(|| f64::try_from(value.clone()).ok()).flatten()
+}
+
+/// Any number, as one with a fraction part.
+pub(super) fn real(value: &Value) -> Option<f64> {
+    float(value).or_else(|| integer(value).map(|number| number as f64))
+}
+
+/// The value of a whole number, as short as the engine has it.
+pub(super) fn whole(number: i128) -> Value {
+    i64::try_from(number).map_or_else(|_| Value::from(number), Value::from)
+}
+
+/// The number without its fraction part; `None` where it has none without, or a size that is out of reach.
+pub(super) fn truncate(number: f64) -> Option<i128> {
+    (number.abs() < i128::MAX as f64).then_some(number as i128)
+}
+
+/// `left sign right`, for whole numbers by `exact`, which says where it goes too far.
+pub(super) fn arithmetic(
+    sign: &str,
+    left: &Value,
+    right: &Value,
+    exact: impl Fn(i128, i128) -> Option<i128>,
+    rough: impl Fn(f64, f64) -> f64,
+) -> Result<Value, Error> {
+    if let (Some(a), Some(b)) = (integer(left), integer(right)) {
+        let too_large = || Error::new(ErrorKind::InvalidOperation, "a number of more than 128 bits");
+        return exact(a, b).map(whole).ok_or_else(too_large);
+    }
+    match (real(left), real(right)) {
+        (Some(a), Some(b)) => Ok(Value::from(rough(a, b))),
+        _ => Err(unsupported(sign, left, right)),
+    }
+}
+
+/// `left % right`, which has the sign of `right`.
+pub(super) fn remainder(left: &Value, right: &Value) -> Result<Value, Error> {
+    if real(left).is_some() && real(right) == Some(0.0) {
+        return Err(Error::new(ErrorKind::InvalidOperation, "division by zero"));
+    }
+    let exact = |a: i128, b: i128| {
+        let rest = a.checked_rem(b).unwrap_or(0);
+        Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
+    };
+    let rough = |a: f64, b: f64| match a % b {
+        0.0 => 0_f64.copysign(b),
+        rest if (rest < 0.0) != (b < 0.0) => rest + b,
+        rest => rest,
+    };
+    arithmetic("%", left, right, exact, rough)
+}
+
+/// `-value`, or `+value` unless `negative`.
+pub(super) fn signed(value: &Value, negative: bool) -> Result<Value, Error> {
+    let sign = if negative { -1 } else { 1 };
+    match (integer(value), float(value)) {
+        (Some(number), _) => number.checked_mul(sign).map(whole),
+        (_, Some(number)) => Some(Value::from(number * sign as f64)),
+        _ => None,
+    }
+    .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, format!("{} has no sign", value.kind())))
+}
+
+/// True and false as the numbers that they are, where they meet numbers.
+pub(super) fn plain(value: &Value) -> Value {
+    if value.kind() == ValueKind::Bool { Value::from(i64::from(value.is_true())) } else { value.clone() }
+}
+
+/// How two values compare; `None` for what is not a number. Values of different kinds have an order, too: templates rely on it.
+pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
+    let kinds = (left.kind(), right.kind());
+    if float(left).is_some_and(f64::is_nan) || float(right).is_some_and(f64::is_nan) {
+        return None;
+    }
+    Some(match kinds {
+        (ValueKind::Bool, ValueKind::Number) | (ValueKind::Number, ValueKind::Bool) => plain(left).cmp(&plain(right)),
+        _ => left.cmp(right),
+    })
+}
+
+/// What says that two values do not go together.
+pub(super) fn unsupported(sign: &str, left: &Value, right: &Value) -> Error {
+    let message = format!("{} {sign} {} is not possible", left.kind(), right.kind());
+    Error::new(ErrorKind::InvalidOperation, message)
+}
