@@ -9,8 +9,6 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::exact;
-
 /// The two characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks {
@@ -40,7 +38,7 @@ impl Marks {
     /// All texts of a value marked; names of members stay.
     pub fn mark_all(&self, value: &Value) -> Value {
         match value {
-            Value::String(text) if exact::integer(text).is_none() => self.mark(text).into(),
+            Value::String(text) => self.mark(text).into(),
             Value::Array(items) => items.iter().map(|item| self.mark_all(item)).collect(),
             Value::Object(members) => {
                 members.iter().map(|(name, value)| (name.clone(), self.mark_all(value))).collect()

@@ -8,7 +8,6 @@ mod chars;
 mod clock;
 mod context;
 mod env;
-mod exact;
 mod expr;
 mod filters;
 mod functions;
@@ -18,12 +17,12 @@ mod json;
 mod macros;
 mod map;
 mod marks;
+mod media;
 mod methods;
 mod namespace;
 mod numbers;
 mod opening;
 mod ops;
-mod parts;
 mod plain;
 mod prepare;
 mod print;
@@ -136,7 +135,7 @@ pub struct Template {
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
     reasoning_in: OnceLock<prepare::ReasoningIn>,
-    parts: OnceLock<parts::Shown>,
+    media: OnceLock<media::Shown>,
 }
 
 /// A source, ready to be rendered.
@@ -193,7 +192,7 @@ impl Template {
             caps: OnceLock::new(),
             shows_any_arguments: OnceLock::new(),
             reasoning_in: OnceLock::new(),
-            parts: OnceLock::new(),
+            media: OnceLock::new(),
         })
     }
 
@@ -234,9 +233,9 @@ impl Template {
         *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.compiled.env))
     }
 
-    /// What it shows of parts.
-    fn parts(&self) -> &parts::Shown {
-        self.parts.get_or_init(|| parts::shown(&self.compiled.env))
+    /// What it shows of media.
+    fn media(&self) -> &media::Shown {
+        self.media.get_or_init(|| media::shown(&self.compiled.env))
     }
 
     /// Where reasoning is looked for.

@@ -12,7 +12,7 @@ use crate::message::{Continuation, PlainConversation, Request};
 const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// Stands behind the text that the model continues, with a blank, which shows whether the template trims the text.
-const MARK: &str = "\u{e000}CONTINUE\u{e000}";
+const MARK: &str = "THE_CONTINUED_MESSAGE_ENDS_HERE";
 
 /// The prompt of `request` with the conversation `given`, and its end that is already the assistant's turn.
 ///

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Conversation, Template, exact, parts, system_clock};
+use super::{Caps, Conversation, Template, media, system_clock};
 use crate::error::{Error, Result};
 use crate::message::{Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice};
 
@@ -100,7 +100,7 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
         if message.parts.iter().all(|part| part.source.is_null()) {
             return message_json(message, template);
         }
-        message_json(&parts::placed(message, index, template, &request.media_marker, &mut media), template)
+        message_json(&media::placed(message, index, template, &request.media_marker, &mut media), template)
     };
     let mut messages: Vec<Value> = shown.iter().enumerate().map(|(index, message)| placed(index, message)).collect();
     for (index, message) in messages.iter_mut().enumerate() {
@@ -153,7 +153,7 @@ fn message_json(message: &Message, template: &Template) -> Value {
     };
     let mut json = message.to_json();
     if let Some(content) = json.get_mut("content") {
-        fit_content(content, template);
+        fit_content(content, template.caps());
     }
     if message.role == "developer" && !template.ways.knows_developer {
         json["role"] = json!("system");
@@ -182,18 +182,22 @@ fn trim(mut message: Message) -> Message {
 }
 
 /// Content in the only form that the template takes, where it takes only one.
-fn fit_content(content: &mut Value, template: &Template) {
-    let caps = template.caps();
+fn fit_content(content: &mut Value, caps: &Caps) {
     match content {
         Value::String(text) if caps.wants_parts() => {
             *content = json!([text_part(text)]);
         }
-        Value::Array(parts) if caps.string_content && !caps.typed_content && !template.parts().texts => {
+        // As llama.cpp does it, also where the template would show the parts; media shows in no other way.
+        Value::Array(parts) if caps.string_content && !caps.typed_content && parts.iter().all(is_text) => {
             let texts = parts.iter().map(|part| ("text", part["text"].as_str().unwrap_or_default()));
             *content = Value::String(crate::message::join_parts(texts));
         }
         _ => {}
     }
+}
+
+fn is_text(part: &Value) -> bool {
+    part["type"] == "text"
 }
 
 /// Merges a leading system message into the next one, or drops it where there is none.
@@ -223,7 +227,7 @@ fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy:
     for (call_index, call) in calls.into_iter().flatten().enumerate() {
         let arguments = &mut call["function"]["arguments"];
         let Some(text) = arguments.as_str() else { continue };
-        let read = exact::read(text);
+        let read = serde_json::from_str::<Value>(text);
         let caps = template.caps();
         let empty = match (&read, policy) {
             (Ok(Value::Object(_)), _) => false,

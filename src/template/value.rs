@@ -13,7 +13,6 @@ use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value, ValueKi
 use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
-use super::exact;
 use super::map::Map;
 use super::print;
 use super::trace::Trace;
@@ -439,13 +438,17 @@ fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usiz
         Json::Number(number) => match (number.as_i64(), number.as_u64()) {
             (Some(value), _) => Value::from(value),
             (None, Some(value)) => Value::from(value),
-            (None, None) => Value::from(number.as_f64().unwrap_or_default()),
+            // Python's integers have no end; beyond these, a number with a fraction is as near as we come.
+            (None, None) => match number.as_i128() {
+                Some(value) => Value::from(value),
+                None => Value::from(number.as_f64().unwrap_or_default()),
+            },
         },
         Json::String(text) => match &trace {
             Some(trace) if trace.watches_text() => {
                 Value::from_object(Text { text: text.clone(), trace: trace.clone() })
             }
-            _ => exact::integer(text).map_or_else(|| Value::from(text.as_str()), Value::from),
+            _ => Value::from(text.as_str()),
         },
         Json::Array(array) => {
             let (mut items, mut below) = (Vec::with_capacity(array.len()), 0);

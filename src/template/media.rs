@@ -1,4 +1,4 @@
-//! Parts of messages: whether the template shows them, and media as it shows it, or as the host's marker.
+//! Media in the parts of messages: as the template shows it, or as the host's marker.
 
 use minijinja::Environment;
 use serde_json::{Value, json};
@@ -9,22 +9,10 @@ use crate::message::{Media, Message};
 /// The kinds that templates know.
 const KINDS: [&str; 3] = ["image", "audio", "video"];
 
-/// What a template shows of parts.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Shown {
-    /// It shows the texts of several, one behind the other.
-    pub texts: bool,
-    /// The text that each of [`KINDS`] becomes in a prompt; `None`: nothing.
-    media: [Option<String>; KINDS.len()],
-}
+/// The text that each of [`KINDS`] becomes in a prompt; `None`: nothing.
+pub(super) type Shown = [Option<String>; KINDS.len()];
 
-impl Shown {
-    fn of(&self, kind: &str) -> Option<&String> {
-        self.media[KINDS.iter().position(|known| *known == kind)?].as_ref()
-    }
-}
-
-/// Asks the template.
+/// Asks the template what it shows.
 pub(super) fn shown(env: &Environment) -> Shown {
     const ENDS: [&str; 2] = ["BEFORE_MARKER", "BEHIND_MARKER"];
     let text = |text: &str| json!({"type": "text", "text": text});
@@ -39,7 +27,7 @@ pub(super) fn shown(env: &Environment) -> Shown {
     let is_list = |between: &String| between.contains("type");
     let Some(without) = between(None).filter(|between| !is_list(between)) else { return Shown::default() };
     let shown = |kind: &str| between(Some(json!({"type": kind}))).filter(|with| *with != without && !is_list(with));
-    Shown { texts: true, media: KINDS.map(shown) }
+    KINDS.map(shown)
 }
 
 /// A message whose media is what the template shows, or the host's marker; `found` gets it in order.
@@ -52,7 +40,7 @@ pub(super) fn placed(
 ) -> Message {
     let mut message = message.clone();
     for (part_index, part) in message.parts.iter_mut().enumerate().filter(|(_, part)| !part.source.is_null()) {
-        let shown = template.parts().of(&part.kind).cloned();
+        let shown = KINDS.iter().position(|kind| *kind == part.kind).and_then(|kind| template.media()[kind].clone());
         let kind = part.kind.clone();
         let native = shown.is_some();
         if !native {
