@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 use crate::message::{Delta, DeltaKind, Message};
 use crate::stream::Ended;
 
+/// What the library says of a call's arguments before the model writes any.
+const BRACE: &str = "{";
+
 /// What an item is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -46,6 +49,15 @@ pub(super) enum Step<'a> {
     End(usize),
 }
 
+/// A call that has a name by now; its id may follow.
+#[derive(Clone, Debug)]
+struct Waiting {
+    name: String,
+    id: String,
+    /// The brace that opens every object was told, ahead of the output.
+    brace: bool,
+}
+
 /// The items of an answer so far.
 #[derive(Clone, Debug)]
 pub(super) struct Items {
@@ -54,8 +66,7 @@ pub(super) struct Items {
     pub items: Vec<Item>,
     pub calls: Vec<CallHead>,
     call_ids: HashSet<String>,
-    /// A call that has a name by now; its id may follow.
-    waiting: Option<(String, String)>,
+    waiting: Option<Waiting>,
     open: Option<usize>,
     reasoning: usize,
     content: usize,
@@ -107,15 +118,16 @@ impl Items {
                     if delta.call != self.calls.len() {
                         return Err(out_of_order(delta.call));
                     }
-                    self.waiting = Some((delta.text.to_owned(), String::new()));
+                    self.waiting = Some(Waiting { name: delta.text.to_owned(), id: String::new(), brace: false });
                 }
                 DeltaKind::ToolId => {
                     // An id behind the arguments is too late: the call was shown with another.
-                    if let Some((_, id)) = &mut self.waiting {
-                        delta.text.clone_into(id);
+                    if let Some(waiting) = &mut self.waiting {
+                        delta.text.clone_into(&mut waiting.id);
                         self.settle(&mut steps);
                     }
                 }
+                DeltaKind::ToolArguments if delta.text == BRACE && delta.span.is_empty() && self.hold_brace() => {}
                 DeltaKind::ToolArguments => {
                     self.settle(&mut steps);
                     let call = self.calls.get(delta.call).ok_or_else(|| out_of_order(delta.call))?;
@@ -210,9 +222,14 @@ impl Items {
         steps.push(Step::Text(item, text));
     }
 
+    /// The brace waits with the call, if one waits.
+    fn hold_brace(&mut self) -> bool {
+        self.waiting.as_mut().is_some_and(|waiting| !std::mem::replace(&mut waiting.brace, true))
+    }
+
     /// The id of the call that waits is certain.
     fn settle(&mut self, steps: &mut Vec<Step>) {
-        let Some((name, mut id)) = self.waiting.take() else { return };
+        let Some(Waiting { name, mut id, brace }) = self.waiting.take() else { return };
         let (call, item) = (self.calls.len(), self.items.len());
         // A model may write the same id twice, and clients tell results apart by it.
         if id.is_empty() || self.call_ids.contains(&id) {
@@ -221,6 +238,9 @@ impl Items {
         self.call_ids.insert(id.clone());
         self.calls.push(CallHead { name, id, item });
         self.begin(Item { part: Part::Call(call), span: 0..0, whole: false }, steps);
+        if brace {
+            steps.push(Step::Text(item, BRACE));
+        }
     }
 
     fn begin(&mut self, item: Item, steps: &mut Vec<Step>) {

@@ -55,7 +55,7 @@ fn the_events_of_an_answer_come_to_its_body() {
         outputs.extend([format!("{all} and {all}"), all]);
         for output in &outputs {
             // Whole, and cut off at some bytes, also inside of characters.
-            let cuts = (0..output.len()).step_by(1 + output.len() / 23);
+            let cuts = (0..output.len()).step_by(1 + output.len() / 7);
             for (cut, finish) in cuts.map(|cut| (cut, length())).chain([(output.len(), stop())]) {
                 let output = &output.as_bytes()[..cut];
                 for api in APIS {
@@ -68,11 +68,19 @@ fn the_events_of_an_answer_come_to_its_body() {
                         if api == Api::Messages {
                             whole_inputs_agree(&mut seen, &body);
                         }
-                        assert_eq!(seen, body, "{name}, {api:?}, pieces of {piece}: {:?}", String::from_utf8_lossy(output));
+                        assert_eq!(
+                            seen,
+                            body,
+                            "{name}, {api:?}, pieces of {piece}: {:?}",
+                            String::from_utf8_lossy(output)
+                        );
                         calls += ended.message.tool_calls.len();
                         bodies.push(body);
                     }
-                    assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]), "{name}, {api:?}: pieces make no difference");
+                    assert!(
+                        bodies.windows(2).all(|pair| pair[0] == pair[1]),
+                        "{name}, {api:?}: pieces make no difference"
+                    );
                 }
             }
         }
@@ -92,7 +100,10 @@ fn whole_inputs_agree(seen: &mut Value, body: &Value) {
 #[test]
 fn chat_completions() {
     let call = |index: usize, name: &str, arguments: &str| {
-        let id = body(Api::ChatCompletions, &builtin("json-call"), CALLS, &stop())["choices"][0]["message"]["tool_calls"][index]["id"].clone();
+        let id =
+            body(Api::ChatCompletions, &builtin("json-call"), CALLS, &stop())["choices"][0]["message"]["tool_calls"]
+                [index]["id"]
+                .clone();
         json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
     };
     let expected = json!({
@@ -222,7 +233,9 @@ fn what_the_client_wrote_of_the_answer_is_not_sent_back() {
 fn events_as_bytes() {
     let mut answer = Answer::new(Api::Messages, options());
     let start = answer.begin().unwrap();
-    assert!(start[0].sse().starts_with("event: message_start\ndata: {\"message\":{") && start[0].sse().ends_with("}\n\n"));
+    assert!(
+        start[0].sse().starts_with("event: message_start\ndata: {\"message\":{") && start[0].sse().ends_with("}\n\n")
+    );
     assert_eq!(answer.ping()[0].sse(), "event: ping\ndata: {\"type\":\"ping\"}\n\n");
     let mut answer = Answer::new(Api::ChatCompletions, options());
     let (events, _) = streamed(&mut answer, &builtin("chatml"), b"a\nb", 9, &stop());

@@ -58,7 +58,10 @@ fn chat(events: &[Event]) -> Value {
 fn add_call(calls: &mut Vec<Value>, part: &Value) {
     let index = part["index"].as_u64().unwrap() as usize;
     if index == calls.len() {
-        assert!(part["id"].is_string() && part["function"]["name"].is_string(), "a call begins with id and name: {part}");
+        assert!(
+            part["id"].is_string() && part["function"]["name"].is_string(),
+            "a call begins with id and name: {part}"
+        );
         let mut call = part.clone();
         call.as_object_mut().unwrap().remove("index");
         calls.push(call);
@@ -92,7 +95,10 @@ fn responses(events: &[Event]) -> Value {
         match name.strip_prefix("response.").unwrap() {
             "created" | "in_progress" => {
                 assert_eq!(number, usize::from(name == "response.in_progress"));
-                assert_eq!((&data["response"]["status"], &data["response"]["output"]), (&json!("in_progress"), &json!([])));
+                assert_eq!(
+                    (&data["response"]["status"], &data["response"]["output"]),
+                    (&json!("in_progress"), &json!([]))
+                );
             }
             "output_item.added" => {
                 assert_eq!((&data["output_index"], done.len()), (&json!(items.len()), items.len()));

@@ -9,7 +9,8 @@ use crate::{APIS, builtin, data, options, stop};
 #[test]
 fn bodies_of_errors() {
     let said = "messages[2].content: missing";
-    let of_openai = |kind: &str, param: Value| json!({"error": {"message": said, "type": kind, "param": param, "code": null}});
+    let of_openai =
+        |kind: &str, param: Value| json!({"error": {"message": said, "type": kind, "param": param, "code": null}});
     let expected = of_openai("invalid_request_error", json!("messages[2].content"));
     assert_eq!(Api::ChatCompletions.error_body(400, said), expected);
     assert_eq!(Api::Responses.error_body(422, said), expected);

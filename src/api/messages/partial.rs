@@ -47,7 +47,8 @@ fn closed(text: &str) -> Option<String> {
             // A number or a word is whole where something follows it.
             _ => {
                 let rest = &bytes[at..];
-                let length = rest.iter().position(|byte| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace());
+                let length =
+                    rest.iter().position(|byte| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace());
                 let Some(length) = length else { break };
                 at += length - 1;
                 end = Some((at + 1, open.len()));

@@ -58,13 +58,7 @@ impl Writer {
         events
     }
 
-    pub fn finish(
-        &mut self,
-        options: &AnswerOptions,
-        items: &Items,
-        message: &Message,
-        finish: &Finish,
-    ) -> Vec<Event> {
+    pub fn finish(&mut self, options: &AnswerOptions, items: &Items, message: &Message, finish: &Finish) -> Vec<Event> {
         let name = if finish.is_cut() { "response.incomplete" } else { "response.completed" };
         vec![self.event(name, json!({"response": body(options, items, message, finish)}))]
     }

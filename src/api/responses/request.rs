@@ -99,10 +99,7 @@ impl Conversation {
                 self.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
                 Ok(())
             }
-            _ => Err(item.unknown(
-                "type",
-                "\"message\", \"reasoning\", \"function_call\" or \"function_call_output\"",
-            )),
+            _ => Err(item.unknown("type", "\"message\", \"reasoning\", \"function_call\" or \"function_call_output\"")),
         }
     }
 
@@ -218,9 +215,7 @@ fn part(part: &Fields) -> Result<Value> {
             }
             Ok(json!({"type": "image_url", "image_url": image}))
         }
-        "input_audio" => {
-            Ok(json!({"type": "input_audio", "input_audio": Value::clone(part.required("input_audio")?)}))
-        }
+        "input_audio" => Ok(json!({"type": "input_audio", "input_audio": Value::clone(part.required("input_audio")?)})),
         "input_file" => {
             not_kept("file_id")?;
             not_kept("file_url")?;
