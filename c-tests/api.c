@@ -11,7 +11,7 @@ static const char output[] = "Wait. <tool_call>{\"name\": \"f\", \"arguments\": 
 
 static chat_answer *answer_to(const char *request) {
   chat_answer *answer = NULL;
-  OK(chat_answer_new(CHAT_API_MESSAGES, request, strlen(request), TEXT("{\"id\": \"msg_1\", \"input_tokens\": 3}"), &answer,
+  OK(chat_answer_new(CHAT_API_MESSAGES, request, strlen(request), TEXT("{\"id\": \"msg_1\"}"), &answer,
                      &error));
   return answer;
 }
@@ -66,7 +66,7 @@ static void streamed(void) {
   OK(chat_stream_new(params, &stream, &error));
 
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "it has not begun", chat_answer_deltas(answer, stream, &error));
-  OK(chat_answer_begin(answer, &error));
+  OK(chat_answer_begin(answer, 3, &error));
   EVENTS(answer, "message_start");
   OK(chat_answer_ping(answer, &error));
   EVENTS(answer, "ping");
@@ -125,7 +125,7 @@ static void failures(void) {
   CHECK(answer == NULL);
 
   answer = answer_to(REQUEST);
-  OK(chat_answer_begin(answer, &error));
+  OK(chat_answer_begin(answer, 3, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "200 is no error's", chat_answer_fail(answer, 200, TEXT("Fine."), &error));
   OK(chat_answer_fail(answer, 503, TEXT("The machine is on fire."), &error));
   EVENTS(answer, "error");

@@ -67,7 +67,7 @@ static void handles(void) {
   BAD(chat_schema_allows_string(NULL, 1, &allows, &error));
   BAD(chat_schema_allows_string(TEXT("{}"), NULL, &error));
   BAD(chat_answer_new(CHAT_API_RESPONSES, TEXT("{}"), TEXT(""), NULL, &error));
-  BAD(chat_answer_begin(NULL, &error));
+  BAD(chat_answer_begin(NULL, 0, &error));
   BAD(chat_answer_deltas(NULL, NULL, &error));
   BAD(chat_answer_finish(NULL, NULL, TEXT(""), &error));
   BAD(chat_answer_fail(NULL, 500, TEXT("x"), &error));
@@ -76,7 +76,7 @@ static void handles(void) {
   BAD(chat_answer_sse(NULL, &text, &error));
   BAD(chat_answer_body(NULL, NULL, TEXT(""), &text, &error));
   OK(chat_answer_new(CHAT_API_RESPONSES, TEXT("{\"input\": \"Hi\"}"), NULL, 0, &answer, &error));
-  OK(chat_answer_begin(answer, &error));
+  OK(chat_answer_begin(answer, 0, &error));
   BAD(chat_answer_deltas(answer, NULL, &error));
   BAD(chat_answer_finish(answer, NULL, NULL, 0, &error));
   BAD(chat_answer_fail(answer, 500, NULL, 1, &error));

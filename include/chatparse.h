@@ -680,7 +680,7 @@ typedef uint32_t chat_value_kind;
  * request = chat_answer_request(answer);
  * chat_params_from_template(template, request.data, request.len, &params, &error);
  * chat_stream_new(params, &stream, &error);
- * chat_answer_begin(answer, &error);
+ * chat_answer_begin(answer, input_tokens, &error);
  * ... send chat_answer_sse ...
  * while (the model writes) {
  *   chat_stream_feed(stream, bytes, len, &error);
@@ -2246,7 +2246,7 @@ void chat_stream_free(chat_stream *stream);
  *
  * `options` is a JSON object, or empty. All of its fields may be missing: `id` (the answer's), `model` (the request's), `created` (Unix
  * seconds), `seed` (a whole number), `call_id_prefix`, `choice` (the `index` in chat completions, where a request has several
- * answers), `input_tokens` (tokens of the prompt, which Messages tells at the beginning). Others are ignored. Ids that are made are of
+ * answers). Others are ignored. Ids that are made are of
  * nine letters and digits, as some templates (Mistral's) render no others, behind the prefix. They are made of `id`, `seed`, `choice` and
  * the number of the call, so `id` or `seed` should be another one in each answer: the library looks at no clock and makes nothing
  * up by chance. Without `id`, the answer's is made of `seed`.
@@ -2274,11 +2274,14 @@ chat_status chat_answer_new(uint32_t api,
 chat_str chat_answer_request(const chat_answer *answer);
 
 /**
- * Makes the events that stand in front of everything else.
+ * Makes the events that stand in front of everything else. `input_tokens`, those of the prompt, show in Messages; other APIs tell them
+ * at the end.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an answer that has begun.
  */
-chat_status chat_answer_begin(chat_answer *answer, chat_error **error);
+chat_status chat_answer_begin(chat_answer *answer,
+                              uint64_t input_tokens,
+                              chat_error **error);
 
 /**
  * Makes the events that tell of the deltas that the stream has now: those of its last feed or finish. Each is to be passed once. There

@@ -60,17 +60,18 @@ impl Answer {
         self.api
     }
 
-    /// The events that stand in front of everything else.
+    /// The events that stand in front of everything else. `input_tokens`, those of the prompt, show in Messages; other APIs tell
+    /// them at the end.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] where it has begun.
-    pub fn begin(&mut self) -> Result<Vec<Event>> {
+    pub fn begin(&mut self, input_tokens: u64) -> Result<Vec<Event>> {
         self.at(Stage::New)?;
         self.stage = Stage::Begun;
         Ok(match self.api {
             Api::ChatCompletions => chat::begin(&self.options),
             Api::Responses => self.responses.begin(&self.options),
-            Api::Messages => messages::begin(&self.options),
+            Api::Messages => messages::begin(&self.options, input_tokens),
         })
     }
 

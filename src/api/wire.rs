@@ -115,8 +115,6 @@ pub struct AnswerOptions {
     pub call_id_prefix: String,
     /// Which of several choices of one request this is, from 0: the `index` in chat completions.
     pub choice: u64,
-    /// Tokens of the prompt: what Messages says where an answer begins.
-    pub input_tokens: u64,
     /// The client's body, as it came: Responses repeats fields of it. Null where that does not matter.
     pub request: Value,
 }
@@ -137,7 +135,6 @@ impl AnswerOptions {
             seed: number("seed")?,
             call_id_prefix: text("call_id_prefix")?,
             choice: number("choice")?,
-            input_tokens: number("input_tokens")?,
             request: Value::Null,
         })
     }

@@ -232,9 +232,9 @@ fn what_the_client_wrote_of_the_answer_is_not_sent_back() {
 #[test]
 fn events_as_bytes() {
     let mut answer = Answer::new(Api::Messages, options());
-    let start = answer.begin().unwrap();
+    let start = answer.begin(5).unwrap();
     assert!(
-        start[0].sse().starts_with("event: message_start\ndata: {\"message\":{") && start[0].sse().ends_with("}\n\n")
+        start[0].sse().starts_with("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{") && start[0].sse().ends_with("}\n\n")
     );
     assert_eq!(answer.ping()[0].sse(), "event: ping\ndata: {\"type\":\"ping\"}\n\n");
     let mut answer = Answer::new(Api::ChatCompletions, options());

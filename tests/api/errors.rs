@@ -33,7 +33,7 @@ fn an_answer_that_breaks_off_says_so() {
     let failed = APIS.map(|api| {
         let mut answer = Answer::new(api, options());
         assert!(answer.fail(503, "no more").is_err(), "there is a body for that");
-        answer.begin().unwrap();
+        answer.begin(5).unwrap();
         let events = answer.fail(503, "no more").unwrap();
         assert!(answer.fail(503, "no more").is_err());
         (events.last().unwrap().name, data(&events[0]))
@@ -53,8 +53,8 @@ fn the_calls_of_an_answer_have_an_order() {
         let mut answer = Answer::new(api, options());
         assert_eq!(said(answer.deltas(stream.feed(b"Hi"))), "answer: it has not begun");
         assert_eq!(said(answer.finish(&stream.so_far(), &stop())), "answer: it has not begun");
-        answer.begin().unwrap();
-        assert_eq!(said(answer.begin()), "answer: it has begun");
+        answer.begin(5).unwrap();
+        assert_eq!(said(answer.begin(5)), "answer: it has begun");
         answer.finish(&stream.so_far(), &stop()).unwrap();
         assert_eq!(said(answer.deltas(stream.feed(b"Hi"))), "answer: it is finished");
     }
@@ -67,14 +67,14 @@ fn deltas_that_do_not_follow_are_refused() {
     stream.checkpoint();
     let _ = stream.feed(b"Hello you");
     let mut answer = Answer::new(Api::Messages, options());
-    answer.begin().unwrap();
+    answer.begin(5).unwrap();
     answer.deltas(stream.deltas()).unwrap();
     let error = answer.deltas(stream.rollback(0).unwrap()).unwrap_err();
     assert!(error.message().contains("content_withdrawn says that output was rolled back"), "{error}");
 
     let _ = stream.feed(b"<tool_call>\n{\"name\": \"get_all\", \"arguments\": {");
     let mut answer = Answer::new(Api::Messages, options());
-    answer.begin().unwrap();
+    answer.begin(5).unwrap();
     let error = answer.deltas(stream.feed(b"\"a\": 1")).unwrap_err();
     assert!(error.message().contains("at call 0"), "{error}");
 }

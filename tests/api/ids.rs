@@ -95,10 +95,9 @@ fn an_answer_without_an_id_has_one_of_its_seed() {
 
 #[test]
 fn options_and_ends_are_read_from_json() {
-    let json = json!({"id": "a", "model": "m", "created": 3, "seed": u64::MAX, "call_id_prefix": "c", "choice": 1,
-        "input_tokens": 9, "other": []});
+    let json = json!({"id": "a", "model": "m", "created": 3, "seed": u64::MAX, "call_id_prefix": "c", "choice": 1,  "other": []});
     let options = AnswerOptions::from_json(&json).unwrap();
-    assert_eq!((options.id.as_str(), options.seed, options.choice, options.input_tokens), ("a", u64::MAX, 1, 9));
+    assert_eq!((options.id.as_str(), options.seed, options.choice), ("a", u64::MAX, 1));
     assert_eq!((options.model.as_str(), options.created, options.call_id_prefix.as_str()), ("m", 3, "c"));
     let error = AnswerOptions::from_json(&json!({"seed": -1})).unwrap_err();
     assert_eq!(error.message(), "options.seed: must be a whole number, not a number");

@@ -34,7 +34,7 @@ fn builtin(name: &str) -> Params {
 }
 
 fn options() -> AnswerOptions {
-    AnswerOptions { id: "answer-1".into(), model: "m".into(), created: 7, input_tokens: 5, ..AnswerOptions::default() }
+    AnswerOptions { id: "answer-1".into(), model: "m".into(), created: 7, ..AnswerOptions::default() }
 }
 
 fn stop() -> Finish {
@@ -48,7 +48,7 @@ fn length() -> Finish {
 /// A streamed answer: its events, the output in pieces of so many bytes, and what is left to ask it.
 fn streamed(answer: &mut Answer, params: &Params, output: &[u8], piece: usize, finish: &Finish) -> (Vec<Event>, Ended) {
     let mut stream = Stream::new(&params.parser);
-    let mut events = answer.begin().unwrap();
+    let mut events = answer.begin(5).unwrap();
     for piece in output.chunks(piece.max(1)) {
         events.extend(answer.deltas(stream.feed(piece)).unwrap());
     }

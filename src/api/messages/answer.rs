@@ -7,8 +7,8 @@ use crate::api::items::{Items, Part, Step};
 use crate::api::wire::{AnswerOptions, Event, Finish, Reason, Usage};
 use crate::message::Message;
 
-pub(in crate::api) fn begin(options: &AnswerOptions) -> Vec<Event> {
-    let usage = Usage { input: options.input_tokens, ..Usage::default() };
+pub(in crate::api) fn begin(options: &AnswerOptions, input_tokens: u64) -> Vec<Event> {
+    let usage = Usage { input: input_tokens, ..Usage::default() };
     let message = message(options, Vec::new(), (Value::Null, Value::Null), &usage);
     vec![event("message_start", json!({"message": message}))]
 }
@@ -93,7 +93,10 @@ fn usage_json(usage: &Usage) -> Value {
     })
 }
 
-fn event(name: &'static str, mut data: Value) -> Event {
-    data["type"] = name.into();
-    Event::new(name, &data)
+fn event(name: &'static str, data: Value) -> Event {
+    let mut all = json!({"type": name});
+    if let (Value::Object(all), Value::Object(data)) = (&mut all, data) {
+        all.extend(data);
+    }
+    Event::new(name, &all)
 }

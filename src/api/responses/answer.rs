@@ -219,7 +219,7 @@ fn part_json(item: &Item, text: &str) -> Option<Value> {
 fn usage_json(usage: &Usage) -> Value {
     json!({
         "input_tokens": usage.input,
-        "input_tokens_details": {"cached_tokens": usage.cached},
+        "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
         "output_tokens": usage.output,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning},
         "total_tokens": usage.input.saturating_add(usage.output),

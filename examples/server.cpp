@@ -1,0 +1,149 @@
+// A server of three APIs: OpenAI's chat completions and Responses, and Anthropic's Messages, streamed or not. The model is a fake that
+// types what the last message of the user says behind "Type: ", and repeats what a tool answered; all else is as a server has it.
+//
+//   c++ -std=c++17 -O2 server.cpp -o server $(pkg-config --cflags --libs chatparse cpp-httplib) -pthread
+//       (Debian: libcpp-httplib-dev, nlohmann-json3-dev)
+//   ./server [TEMPLATE]      one of the library's own templates; prints the port that it listens on
+#include <ctime>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+
+#include <chatparse.h>
+#include <httplib.h>
+#include <nlohmann/json.hpp>
+
+using nlohmann::json;
+
+template <auto release>
+struct Release {
+  template <class T> void operator()(T *handle) const { release(handle); }
+};
+using Template = std::unique_ptr<chat_template, Release<chat_template_free>>;
+using Params = std::unique_ptr<chat_params, Release<chat_params_free>>;
+using Stream = std::unique_ptr<chat_stream, Release<chat_stream_free>>;
+using Message = std::unique_ptr<chat_message, Release<chat_message_free>>;
+using Answer = std::unique_ptr<chat_answer, Release<chat_answer_free>>;
+using Error = std::unique_ptr<chat_error, Release<chat_error_free>>;
+
+// Calls a function of the library, whose last argument is the error, and throws that.
+template <class F, class... Args> void call(F function, Args... args) {
+  chat_error *error = nullptr;
+  if (function(args..., &error) != CHAT_STATUS_OK) throw Error(error);
+}
+
+// The same for a function that makes an object.
+template <class Handle, class F, class... Args> Handle make(F function, Args... args) {
+  typename Handle::pointer made = nullptr;
+  call(function, args..., &made);
+  return Handle(made);
+}
+
+std::string text(chat_str view) { return {view.data, view.len}; }
+
+// What a model would write. Four bytes are a token.
+struct Model {
+  std::string output = "Hello.";
+  json end = {{"reason", "stop"}};
+
+  explicit Model(const json &request) {
+    for (const auto &message : request["messages"]) {
+      std::string said;
+      if (message["content"].is_string()) said = message["content"];
+      if (message["content"].is_array())
+        for (const auto &part : message["content"]) said += part.value("text", "");
+      const auto typed = said.find("Type: ");
+      if (message["role"] == "user") output = typed == said.npos ? "Hello." : said.substr(typed + 6);
+      if (message["role"] == "tool") output = "The tool says: " + said;
+    }
+    const json stops = request.value("stop", json::array());
+    for (const std::string stop : stops.is_string() ? json::array({stops}) : stops) {
+      if (const auto at = output.find(stop); at != output.npos) {
+        output.resize(at);
+        end["stop_sequence"] = stop;
+      }
+    }
+    const auto limit = 4 * request.value("max_completion_tokens", request.value("max_tokens", std::size_t{4096}));
+    if (output.size() <= limit) return;
+    output.resize(limit);
+    end = {{"reason", "length"}};
+  }
+};
+
+struct Job {
+  Answer answer;
+  Params params;
+  json request;
+
+  Job(const chat_template *model, chat_api api, const std::string &body) {
+    static thread_local std::mt19937_64 random{std::random_device{}()};
+    const auto options = json{{"seed", random()}, {"created", std::time(nullptr)}}.dump();
+    answer = make<Answer>(chat_answer_new, api, body.data(), body.size(), options.data(), options.size());
+    request = json::parse(text(chat_answer_request(answer.get())));
+    request["reasoning_format"] = "auto";
+    const auto chat = request.dump();
+    params = make<Params>(chat_params_from_template, model, chat.data(), chat.size());
+  }
+
+  // Lets the model write. Events are sent as they come, if there is somebody to send them to; the body is returned.
+  std::string run(const std::function<void(std::string)> &send) {
+    const auto events = [&](auto function, auto... args) {
+      if (!send) return;
+      chat_str made;
+      call(function, answer.get(), args...);
+      call(chat_answer_sse, answer.get(), &made);
+      if (made.len) send(text(made));
+    };
+    Model model(request);
+    const auto tokens = chat_params_prompt(params.get()).len / 4;
+    const auto stream = make<Stream>(chat_stream_new, params.get());
+    events(chat_answer_begin, tokens);
+    for (std::size_t at = 0; at < model.output.size(); at += 4) {
+      const auto piece = model.output.substr(at, 4);
+      call(chat_stream_feed, stream.get(), piece.data(), piece.size());
+      events(chat_answer_deltas, stream.get());
+    }
+    call(chat_stream_finish, stream.get(), model.end["reason"] == "length" ? CHAT_PARSE_PARTIAL : 0);
+    events(chat_answer_deltas, stream.get());
+
+    const auto message = make<Message>(chat_stream_message, stream.get());
+    model.end["usage"] = {{"input_tokens", tokens}, {"output_tokens", (model.output.size() + 3) / 4}};
+    const auto end = model.end.dump();
+    events(chat_answer_finish, message.get(), end.data(), end.size());
+    chat_str body;
+    call(chat_answer_body, answer.get(), message.get(), end.data(), end.size(), &body);
+    return text(body);
+  }
+};
+
+int main(int argc, char **argv) try {
+  const std::string name = argc > 1 ? argv[1] : "json-call";
+  const auto model = make<Template>(chat_template_builtin, name.data(), name.size());
+  httplib::Server server;
+  const auto serve = [&](const char *route, chat_api api) {
+    server.Post(route, [&model, api](const httplib::Request &request, httplib::Response &response) {
+      try {
+        const auto job = std::make_shared<Job>(model.get(), api, request.body);
+        if (!job->request.value("stream", false)) return response.set_content(job->run(nullptr), "application/json");
+        response.set_chunked_content_provider("text/event-stream", [job](std::size_t, httplib::DataSink &sink) {
+          job->run([&](const std::string &events) { sink.write(events.data(), events.size()); });
+          sink.done();
+          return true;
+        });
+      } catch (const Error &error) {
+        response.status = static_cast<int>(chat_error_http_status(error.get()));
+        response.set_content(text(chat_error_body(error.get(), api)), "application/json");
+      }
+    });
+  };
+  serve("/v1/chat/completions", CHAT_API_CHAT_COMPLETIONS);
+  serve("/v1/responses", CHAT_API_RESPONSES);
+  serve("/v1/messages", CHAT_API_MESSAGES);
+  std::cout << server.bind_to_any_port("127.0.0.1") << std::endl;
+  return server.listen_after_bind() ? 0 : 1;
+} catch (const Error &error) {
+  std::cerr << text(chat_error_message(error.get())) << "\n";
+  return 1;
+}
