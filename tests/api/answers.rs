@@ -2,11 +2,11 @@
 
 use chatparse::api::{Answer, AnswerOptions, Api, Finish, Reason};
 use chatparse::message::{Message, Request};
-use chatparse::{ChatTemplate, ToolCall, builtin as builtins};
+use chatparse::{ChatTemplate, Params, ToolCall, builtin as builtins};
 use serde_json::{Value, json};
 
 use crate::client::put_together;
-use crate::{APIS, body, builtin, data, length, options, params, stop, streamed};
+use crate::{APIS, body, builtin, data, length, options, params, request, stop, streamed};
 
 const CALLS: &str = "<think>\nWhy</think>\n\nFirst. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"key\": \"a\", \"n\": 1}}\n</tool_call>\n\
                      <tool_call>\n{\"name\": \"get_all\", \"arguments\": {}}\n</tool_call>";
@@ -43,6 +43,28 @@ fn outputs(template: &ChatTemplate, prompt: &str) -> Vec<String> {
     messages.into_iter().filter_map(render).collect()
 }
 
+/// A streamed answer in pieces of several sizes is its body.
+fn check(name: &str, params: &Params, output: &[u8], finish: &Finish) -> usize {
+    let mut calls = 0;
+    for api in APIS {
+        let mut bodies = Vec::new();
+        for piece in [1, 3, output.len()] {
+            let mut answer = Answer::new(api, options());
+            let (events, ended) = streamed(&mut answer, params, output, piece, finish);
+            let body = answer.body(&ended, finish);
+            let mut seen = put_together(api, &events);
+            if api == Api::Messages {
+                whole_inputs_agree(&mut seen, &body);
+            }
+            assert_eq!(seen, body, "{name}, {api:?}, pieces of {piece}: {:?}", String::from_utf8_lossy(output));
+            calls += ended.message.tool_calls.len();
+            bodies.push(body);
+        }
+        assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]), "{name}, {api:?}: pieces make no difference");
+    }
+    calls
+}
+
 #[test]
 fn the_events_of_an_answer_come_to_its_body() {
     let mut calls = 0;
@@ -56,36 +78,44 @@ fn the_events_of_an_answer_come_to_its_body() {
         for output in &outputs {
             // Whole, and cut off at some bytes, also inside of characters.
             let cuts = (0..output.len()).step_by(1 + output.len() / 7);
-            for (cut, finish) in cuts.map(|cut| (cut, length())).chain([(output.len(), stop())]) {
-                let output = &output.as_bytes()[..cut];
-                for api in APIS {
-                    let mut bodies = Vec::new();
-                    for piece in [1, 3, output.len()] {
-                        let mut answer = Answer::new(api, options());
-                        let (events, ended) = streamed(&mut answer, &params, output, piece, &finish);
-                        let body = answer.body(&ended, &finish);
-                        let mut seen = put_together(api, &events);
-                        if api == Api::Messages {
-                            whole_inputs_agree(&mut seen, &body);
-                        }
-                        assert_eq!(
-                            seen,
-                            body,
-                            "{name}, {api:?}, pieces of {piece}: {:?}",
-                            String::from_utf8_lossy(output)
-                        );
-                        calls += ended.message.tool_calls.len();
-                        bodies.push(body);
-                    }
-                    assert!(
-                        bodies.windows(2).all(|pair| pair[0] == pair[1]),
-                        "{name}, {api:?}: pieces make no difference"
-                    );
-                }
+            for cut in cuts {
+                calls += check(name, &params, &output.as_bytes()[..cut], &length());
             }
+            calls += check(name, &params, output.as_bytes(), &stop());
         }
     }
     assert!(calls > 1000);
+}
+
+#[test]
+fn so_do_those_of_an_output_in_disorder() {
+    let mut random = 1_u64;
+    let mut below = |end: usize| {
+        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (random >> 33) as usize % end
+    };
+    let rounds: usize = std::env::var("CHATPARSE_CASES").map_or(6, |cases| cases.parse().unwrap());
+    let mut calls = 0;
+    for name in builtins::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let plain = params(&template);
+        let outputs = outputs(&template, &plain.prompt);
+        for round in 0..rounds {
+            let mut request = request();
+            request["dialects"] = ["off", "recover", "always"][round % 3].into();
+            request["calls_in_reasoning"] = ["off", "at_end", "always"][round / 3 % 3].into();
+            let params = template.params(&Request::from_json(&request).unwrap()).unwrap();
+            // Stretches of right outputs, one behind the other.
+            let mut output = Vec::new();
+            for _ in 0..=below(5) {
+                let part = outputs[below(outputs.len())].as_bytes();
+                let (a, b) = (below(part.len() + 1), below(part.len() + 1));
+                output.extend_from_slice(if below(2) == 0 { part } else { &part[a.min(b)..a.max(b)] });
+            }
+            calls += check(name, &params, &output, &if below(3) == 0 { length() } else { stop() });
+        }
+    }
+    assert!(calls > 100);
 }
 
 /// Of an input that broke off, a body has the whole members.
@@ -234,7 +264,8 @@ fn events_as_bytes() {
     let mut answer = Answer::new(Api::Messages, options());
     let start = answer.begin(5).unwrap();
     assert!(
-        start[0].sse().starts_with("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{") && start[0].sse().ends_with("}\n\n")
+        start[0].sse().starts_with("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{")
+            && start[0].sse().ends_with("}\n\n")
     );
     assert_eq!(answer.ping()[0].sse(), "event: ping\ndata: {\"type\":\"ping\"}\n\n");
     let mut answer = Answer::new(Api::ChatCompletions, options());

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 const APIS: [Api; 3] = [Api::ChatCompletions, Api::Responses, Api::Messages];
 
-fn params(template: &ChatTemplate) -> Params {
-    let request = json!({
+fn request() -> Value {
+    json!({
         "messages": [{"role": "user", "content": "Hi"}],
         "reasoning_format": "auto",
         "parallel_tool_calls": true,
@@ -25,8 +25,11 @@ fn params(template: &ChatTemplate) -> Params {
                 "properties": {"key": {"type": "string"}, "n": {"type": "integer"}}, "required": ["key"]}}},
             {"type": "function", "function": {"name": "get_all"}}
         ]
-    });
-    template.params(&Request::from_json(&request).unwrap()).unwrap()
+    })
+}
+
+fn params(template: &ChatTemplate) -> Params {
+    template.params(&Request::from_json(&request()).unwrap()).unwrap()
 }
 
 fn builtin(name: &str) -> Params {
