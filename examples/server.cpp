@@ -81,10 +81,9 @@ struct Job {
     static thread_local std::mt19937_64 random{std::random_device{}()};
     const auto options = json{{"seed", random()}, {"created", std::time(nullptr)}}.dump();
     answer = make<Answer>(chat_answer_new, api, body.data(), body.size(), options.data(), options.size());
-    request = json::parse(text(chat_answer_request(answer.get())));
-    request["reasoning_format"] = "auto";
-    const auto chat = request.dump();
-    params = make<Params>(chat_params_from_template, model, chat.data(), chat.size());
+    const chat_str chat = chat_answer_request(answer.get());
+    params = make<Params>(chat_params_from_template, model, chat.data, chat.len);
+    request = json::parse(text(chat));
   }
 
   // Lets the model write. Events are sent as they come, if there is somebody to send them to; the body is returned.

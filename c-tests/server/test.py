@@ -229,13 +229,6 @@ class Answers(unittest.TestCase):
                 self.assertGreater(min(said.usage), 0)
         return answers[0][1]
 
-    def wanted(self, ask):
-        """The same for what the library may not take yet."""
-        try:
-            return self.everywhere(ask)
-        except (openai.BadRequestError, anthropic.BadRequestError) as error:
-            self.skipTest(f"the library does not take it yet: {error}")
-
     def test_chat(self):
         said = self.everywhere(lambda api, stream: api.ask(api.user("Type: Grüße, 😀!"), stream))
         self.assertEqual((said.text, said.reasoning, said.calls, said.why), ("Grüße, 😀!", "", [], "end"))
@@ -275,29 +268,26 @@ class Answers(unittest.TestCase):
 
     def test_a_forced_tool(self):
         typed = f"Type: {call('time', 'Rome')}"
-        said = self.wanted(lambda api, stream: api.ask(api.user(typed), stream, tools=True, forced="time"))
+        said = self.everywhere(lambda api, stream: api.ask(api.user(typed), stream, tools=True, forced="time"))
         self.assertEqual([name for _, name, _ in said.calls], ["time"])
 
     def test_a_schema(self):
         typed = 'Type: {"city": "Oslo"}'
-        said = self.wanted(lambda api, stream: api.ask(api.user(typed), stream, schema=SCHEMA))
+        said = self.everywhere(lambda api, stream: api.ask(api.user(typed), stream, schema=SCHEMA))
         self.assertEqual(json.loads(said.text), {"city": "Oslo"})
 
     def test_a_schema_of_a_class(self):
         chat, responses, messages = (api.client for api in self.apis)
         said = [{"role": "user", "content": 'Type: {"city": "Oslo"}'}]
-        try:
-            parsed = chat.chat.completions.parse(model="m", messages=said, response_format=Place)
-            self.assertEqual(parsed.choices[0].message.parsed, Place(city="Oslo"))
-            parsed = responses.responses.parse(model="m", input=said, text_format=Place)
-            self.assertEqual(parsed.output_parsed, Place(city="Oslo"))
-            parsed = messages.messages.parse(model="m", max_tokens=99, messages=said, output_format=Place)
-            self.assertEqual(parsed.parsed_output, Place(city="Oslo"))
-        except (openai.BadRequestError, anthropic.BadRequestError) as error:
-            self.skipTest(f"the library does not take it yet: {error}")
+        parsed = chat.chat.completions.parse(model="m", messages=said, response_format=Place)
+        self.assertEqual(parsed.choices[0].message.parsed, Place(city="Oslo"))
+        parsed = responses.responses.parse(model="m", input=said, text_format=Place)
+        self.assertEqual(parsed.output_parsed, Place(city="Oslo"))
+        parsed = messages.messages.parse(model="m", max_tokens=99, messages=said, output_format=Place)
+        self.assertEqual(parsed.parsed_output, Place(city="Oslo"))
 
     def test_an_image(self):
-        said = self.wanted(lambda api, stream: api.ask(api.image("Type: A dot."), stream))
+        said = self.everywhere(lambda api, stream: api.ask(api.image("Type: A dot."), stream))
         self.assertEqual(said.text, "A dot.")
 
     def test_text_that_is_cut_off(self):

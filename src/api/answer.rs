@@ -30,6 +30,7 @@ pub struct Answer {
     api: Api,
     options: AnswerOptions,
     items: Items,
+    chat: chat::Writer,
     responses: responses::Writer,
     stage: Stage,
 }
@@ -52,7 +53,8 @@ impl Answer {
         }
         let prefill = if api == Api::Messages { messages::prefill(&options.request) } else { String::new() };
         let items = Items::new(&options, prefill);
-        Answer { api, options, items, responses: responses::Writer::default(), stage: Stage::New }
+        let chat = if api == Api::ChatCompletions { chat::Writer::new(&options) } else { chat::Writer::default() };
+        Answer { api, options, items, chat, responses: responses::Writer::default(), stage: Stage::New }
     }
 
     /// The API whose shape it has.
@@ -69,7 +71,7 @@ impl Answer {
         self.at(Stage::New)?;
         self.stage = Stage::Begun;
         Ok(match self.api {
-            Api::ChatCompletions => chat::begin(&self.options),
+            Api::ChatCompletions => self.chat.begin(&self.options),
             Api::Responses => self.responses.begin(&self.options),
             Api::Messages => messages::begin(&self.options, input_tokens),
         })
@@ -97,7 +99,7 @@ impl Answer {
         let mut events = self.steps(&steps);
         let (options, items, message) = (&self.options, &self.items, &ended.message);
         events.extend(match self.api {
-            Api::ChatCompletions => chat::finish(options, items, finish),
+            Api::ChatCompletions => self.chat.finish(options, items, finish),
             Api::Responses => self.responses.finish(options, items, message, finish),
             Api::Messages => messages::finish(items, finish),
         });
@@ -144,7 +146,7 @@ impl Answer {
 
     fn steps(&mut self, steps: &[Step]) -> Vec<Event> {
         match self.api {
-            Api::ChatCompletions => chat::steps(&self.options, &self.items, steps),
+            Api::ChatCompletions => self.chat.steps(&self.options, &self.items, steps),
             Api::Responses => self.responses.steps(&self.items, steps),
             Api::Messages => messages::steps(&self.items, steps),
         }

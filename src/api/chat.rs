@@ -9,12 +9,56 @@ use crate::message::{Delta, DeltaKind, Message, chunk_delta};
 /// The data of the last event of every stream.
 const DONE: &str = "[DONE]";
 
-pub(super) fn begin(options: &AnswerOptions) -> Vec<Event> {
-    vec![chunk(options, json!({"role": "assistant", "content": null}), Value::Null)]
+/// What the chunks of an answer have in common, as text: there are many, and most say a word.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Writer {
+    head: String,
 }
 
-/// All steps as one chunk, if there is anything in them.
-pub(super) fn steps(options: &AnswerOptions, items: &Items, steps: &[Step]) -> Vec<Event> {
+impl Writer {
+    pub fn new(options: &AnswerOptions) -> Writer {
+        let mut head = Value::Object(head(options, "chat.completion.chunk")).to_string();
+        // What follows is a part of the object.
+        head.pop();
+        Writer { head }
+    }
+
+    pub fn begin(&self, options: &AnswerOptions) -> Vec<Event> {
+        vec![self.chunk(options, &json!({"role": "assistant", "content": null}), "null")]
+    }
+
+    /// All steps as one chunk, if there is anything in them.
+    pub fn steps(&self, options: &AnswerOptions, items: &Items, steps: &[Step]) -> Vec<Event> {
+        let delta = delta(items, steps);
+        if delta.as_object().is_some_and(Map::is_empty) {
+            return Vec::new();
+        }
+        vec![self.chunk(options, &delta, "null")]
+    }
+
+    pub fn finish(&self, options: &AnswerOptions, items: &Items, finish: &Finish) -> Vec<Event> {
+        let reason = format!("\"{}\"", finish_reason(items, finish));
+        let mut events = vec![self.chunk(options, &json!({}), &reason)];
+        // A client that has not asked for it may not expect a chunk without choices.
+        let wanted = options.request.is_null() || options.request["stream_options"]["include_usage"] == true;
+        if let Some(tokens) = finish.usage.as_ref().filter(|_| wanted) {
+            let data = format!("{},\"choices\":[],\"usage\":{}}}", self.head, usage(tokens));
+            events.push(Event { name: "", data });
+        }
+        events.push(done());
+        events
+    }
+
+    /// `reason` is JSON.
+    fn chunk(&self, options: &AnswerOptions, delta: &Value, reason: &str) -> Event {
+        let (head, index) = (&self.head, options.choice);
+        let choice = format!("\"index\":{index},\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{reason}");
+        Event { name: "", data: format!("{head},\"choices\":[{{{choice}}}]}}") }
+    }
+}
+
+/// The steps as the `delta` of a chunk.
+fn delta(items: &Items, steps: &[Step]) -> Value {
     let delta = |kind, call, text| Delta { kind, call, text, span: 0..0 };
     let deltas = steps.iter().flat_map(|step| match *step {
         Step::Begin(item) => match items.items[item].part {
@@ -33,25 +77,7 @@ pub(super) fn steps(options: &AnswerOptions, items: &Items, steps: &[Step]) -> V
         }],
         Step::End(_) => Vec::new(),
     });
-    let delta = chunk_delta(deltas);
-    if delta.as_object().is_some_and(Map::is_empty) {
-        return Vec::new();
-    }
-    vec![chunk(options, delta, Value::Null)]
-}
-
-pub(super) fn finish(options: &AnswerOptions, items: &Items, finish: &Finish) -> Vec<Event> {
-    let mut events = vec![chunk(options, json!({}), finish_reason(items, finish).into())];
-    // A client that has not asked for it may not expect a chunk without choices.
-    let wanted = options.request.is_null() || options.request["stream_options"]["include_usage"] == true;
-    if let Some(tokens) = finish.usage.as_ref().filter(|_| wanted) {
-        let mut last = head(options, "chat.completion.chunk");
-        last.insert("choices".to_owned(), json!([]));
-        last.insert("usage".to_owned(), usage(tokens));
-        events.push(Event::new("", &Value::Object(last)));
-    }
-    events.push(done());
-    events
+    chunk_delta(deltas)
 }
 
 pub(super) fn done() -> Event {
@@ -88,13 +114,6 @@ fn finish_reason(items: &Items, finish: &Finish) -> &'static str {
         () if items.calls.is_empty() => "stop",
         () => "tool_calls",
     }
-}
-
-fn chunk(options: &AnswerOptions, delta: Value, reason: Value) -> Event {
-    let mut chunk = head(options, "chat.completion.chunk");
-    let choice = json!({"index": options.choice, "delta": delta, "logprobs": null, "finish_reason": reason});
-    chunk.insert("choices".to_owned(), json!([choice]));
-    Event::new("", &Value::Object(chunk))
 }
 
 fn head(options: &AnswerOptions, object: &str) -> Map<String, Value> {

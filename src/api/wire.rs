@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::fields::Fields;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::message::fields::Fields;
 
 /// One event of a streamed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl AnswerOptions {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] naming the field.
     pub fn from_json(json: &Value) -> Result<AnswerOptions> {
-        let fields = Fields::new(json, "options").map_err(|_| Error::invalid("options: must be an object"))?;
+        let fields = Fields::new(json, "options")?;
         let text = |name| fields.text(name).map(|text| text.unwrap_or_default().to_owned());
         let number = |name| fields.number(name).map(Option::unwrap_or_default);
         Ok(AnswerOptions {

@@ -158,9 +158,9 @@ pub unsafe extern "C" fn chat_answer_new(
 }
 
 /// The request as a chat-completions body, for `chat_params_from_template`; one of chat completions is as it was. Of the others,
-/// `reasoning_format` is `auto` and several calls are allowed unless the body says otherwise, the limit of tokens is
-/// `max_completion_tokens`, texts to stop at are `stop`, and `model`, `stream`, `temperature`, `top_p` and options of this library pass by
-/// their names; fields that are not known are left out. The view is valid until the answer is freed. Empty for NULL.
+/// several calls are allowed unless the body says otherwise, the limit of tokens is `max_completion_tokens`, texts to stop at are `stop`,
+/// and `model`, `stream`, `temperature`, `top_p` and options of this library pass by their names; fields that are not known are left
+/// out. The view is valid until the answer is freed. Empty for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_request(answer: Option<&chat_answer>) -> chat_str {
     view(answer.and_then(|answer| answer.0.get().ok()).map(|state| state.request.as_str()))

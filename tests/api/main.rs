@@ -18,7 +18,6 @@ const APIS: [Api; 3] = [Api::ChatCompletions, Api::Responses, Api::Messages];
 fn request() -> Value {
     json!({
         "messages": [{"role": "user", "content": "Hi"}],
-        "reasoning_format": "auto",
         "parallel_tool_calls": true,
         "tools": [
             {"type": "function", "function": {"name": "get", "parameters": {"type": "object",

@@ -40,6 +40,8 @@ fn items_of_one_turn_of_the_model_are_one_message() {
         "content": [{"type": "reasoning_text", "text": "Why"}]});
     let summary = json!({"type": "reasoning", "id": "rs_2", "summary": [{"type": "summary_text", "text": "So"}]});
     let user = json!({"role": "user", "content": "Hi"});
+    let sealed = json!({"type": "reasoning", "id": "rs_3", "summary": [], "encrypted_content": "x"});
+    assert_eq!(of_input(json!([user, sealed, user])), json!([user, user]));
     let said = of_input(json!([
         user,
         reasoning,
@@ -195,9 +197,9 @@ fn what_an_answer_should_look_like() {
         }))
         .unwrap();
     let expected = json!({
-        "model": "m", "stream": true, "temperature": 0.5, "reasoning_format": "auto",
+        "model": "m", "stream": true, "temperature": 0.5,
         "messages": [{"role": "user", "content": "Hi"}], "max_completion_tokens": 9,
-        "reasoning_effort": "low", "chat_template_kwargs": {"reasoning_effort": "low"},
+        "reasoning_effort": "low",
         "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": schema, "strict": true}},
     });
     assert_eq!(chat, expected);
@@ -210,7 +212,7 @@ fn what_an_answer_should_look_like() {
         .unwrap();
     let expected = json!({
         "top_k": 3, "reasoning_format": "none", "messages": [{"role": "user", "content": "Hi"}], "max_completion_tokens": 9,
-        "stop": ["###"], "enable_thinking": false, "reasoning_effort": "max", "chat_template_kwargs": {"reasoning_effort": "max"},
+        "stop": ["###"], "enable_thinking": false, "reasoning_effort": "max",
         "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": true}},
     });
     assert_eq!(chat, expected);

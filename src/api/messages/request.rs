@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::api::fields::{Fields, TextOrItems, chat_body, set_effort};
+use crate::api::shared::{chat_body, set_effort, taken};
 use crate::error::Result;
+use crate::message::fields::{Fields, TextOrItems};
 
 /// What needs a server that runs tools by itself.
 const REFUSED: &[(&str, &str)] = &[
@@ -104,9 +105,8 @@ fn tool(tool: &Fields) -> Result<Value> {
     if tool.text("type")?.is_some_and(|kind| kind != "custom") {
         return Err(tool.unknown("type", "\"custom\": no other tools can be had here"));
     }
-    let mut function = Map::new();
-    function.insert("name".to_owned(), tool.required_text("name")?.into());
-    tool.copy(&["description"], &mut function);
+    tool.required_text("name")?;
+    let mut function = taken(tool, &["name", "description"]);
     function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
     Ok(json!({"type": "function", "function": function}))
 }
@@ -217,8 +217,8 @@ fn part(block: &Fields, known: &str) -> Result<Value> {
     match block.required_text("type")? {
         "text" => Ok(json!({"type": "text", "text": block.required_text("text")?})),
         "image" => {
-            block.required("source")?;
-            Ok(json!({"type": "image_url", "image_url": {"url": source(block, "\"base64\" or \"url\"")?}}))
+            let url = location(&block.required_object("source")?)?;
+            Ok(json!({"type": "image_url", "image_url": {"url": url}}))
         }
         "document" => document(block),
         _ => Err(block.unknown("type", known)),
@@ -226,34 +226,28 @@ fn part(block: &Fields, known: &str) -> Result<Value> {
 }
 
 fn document(block: &Fields) -> Result<Value> {
-    block.required("source")?;
-    let text_source = block.object("source")?.filter(|source| source.get("type") == Some(&"text".into()));
-    if let Some(source) = text_source {
-        return Ok(json!({"type": "text", "text": source.required_text("data")?}));
-    }
-    let kinds = "\"base64\" or \"text\"";
-    let data = source(block, kinds)?;
-    if !data.starts_with("data:") {
-        let source = block.object("source")?.ok_or_else(|| block.refuse("source", "missing"))?;
-        return Err(source.unknown("type", kinds));
+    let source = block.required_object("source")?;
+    match source.required_text("type")? {
+        "text" => return Ok(json!({"type": "text", "text": source.required_text("data")?})),
+        "base64" => {}
+        _ => return Err(source.unknown("type", "\"base64\" or \"text\"")),
     }
     let mut file = Map::new();
     if let Some(title) = block.text("title")? {
         file.insert("filename".to_owned(), title.into());
     }
-    file.insert("file_data".to_owned(), data.into());
+    file.insert("file_data".to_owned(), location(&source)?.into());
     Ok(json!({"type": "file", "file": file}))
 }
 
 /// Where the data of an image or a document is: a URL, or one that holds it.
-fn source(block: &Fields, known: &str) -> Result<String> {
-    let source = block.object("source")?.ok_or_else(|| block.refuse("source", "missing"))?;
+fn location(source: &Fields) -> Result<String> {
     match source.required_text("type")? {
         "base64" => {
             let (kind, data) = (source.required_text("media_type")?, source.required_text("data")?);
             Ok(format!("data:{kind};base64,{data}"))
         }
         "url" => Ok(source.required_text("url")?.to_owned()),
-        _ => Err(source.unknown("type", known)),
+        _ => Err(source.unknown("type", "\"base64\" or \"url\"")),
     }
 }

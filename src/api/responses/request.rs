@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::api::fields::{Fields, TextOrItems, chat_body, set_effort};
+use crate::api::shared::{chat_body, set_effort, taken};
 use crate::error::{Error, Result};
+use crate::message::fields::{Fields, TextOrItems};
 
 /// What needs a server that keeps answers, or runs tools by itself.
 const REFUSED: &[(&str, &str)] = &[
@@ -31,11 +32,15 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     if let Some(limit) = body.number("max_output_tokens")? {
         chat.insert("max_completion_tokens".to_owned(), limit.into());
     }
-    if let Some(effort) = body.object("reasoning")?.and_then(|reasoning| reasoning.text("effort").transpose()) {
-        set_effort(effort?, &mut chat);
+    if let Some(reasoning) = body.object("reasoning")?
+        && let Some(effort) = reasoning.text("effort")?
+    {
+        set_effort(effort, &mut chat);
     }
-    if let Some(format) = body.object("text")?.and_then(|text| text.object("format").transpose()) {
-        chat.insert("response_format".to_owned(), response_format(&format?)?);
+    if let Some(text) = body.object("text")?
+        && let Some(format) = text.object("format")?
+    {
+        chat.insert("response_format".to_owned(), response_format(&format)?);
     }
     let tools = body.items("tools")?;
     if !tools.is_empty() {
@@ -146,6 +151,10 @@ impl Conversation {
         if reasoning.is_empty() {
             reasoning = text(item, "summary", &["summary_text"], "\n\n")?;
         }
+        // One that its server alone can read says nothing.
+        if reasoning.is_empty() {
+            return Ok(());
+        }
         // It begins a turn.
         if self.turn.as_ref().is_some_and(|turn| turn.content.is_some() || !turn.calls.is_empty()) {
             self.close();
@@ -219,10 +228,8 @@ fn part(part: &Fields) -> Result<Value> {
         "input_file" => {
             not_kept("file_id")?;
             not_kept("file_url")?;
-            let mut file = Map::new();
             part.required("file_data")?;
-            part.copy(&["file_data", "filename"], &mut file);
-            Ok(json!({"type": "file", "file": file}))
+            Ok(json!({"type": "file", "file": taken(part, &["file_data", "filename"])}))
         }
         _ => Err(part.unknown("type", "\"input_text\", \"input_image\", \"input_audio\" or \"input_file\"")),
     }
@@ -233,8 +240,7 @@ fn tool(tool: &Fields) -> Result<Value> {
         return Err(tool.unknown("type", "\"function\": no other tools can be had here"));
     }
     tool.required_text("name")?;
-    let mut function = Map::new();
-    tool.copy(&["name", "description", "parameters", "strict"], &mut function);
+    let function = taken(tool, &["name", "description", "parameters", "strict"]);
     Ok(json!({"type": "function", "function": function}))
 }
 
@@ -242,7 +248,7 @@ fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
     if choice.is_string() {
         return Ok(choice.clone());
     }
-    let choice = Fields::new(choice, body.path("tool_choice"))?;
+    let choice = body.required_object("tool_choice")?;
     match choice.required_text("type")? {
         "function" => named(&choice),
         "allowed_tools" => {
@@ -251,8 +257,7 @@ fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
                 "function" => named(tool),
                 _ => Err(tool.unknown("type", "\"function\"")),
             });
-            let mut allowed = Map::new();
-            choice.copy(&["mode"], &mut allowed);
+            let mut allowed = taken(&choice, &["mode"]);
             allowed.insert("tools".to_owned(), tools.collect::<Result<_>>()?);
             Ok(json!({"type": "allowed_tools", "allowed_tools": allowed}))
         }
@@ -269,9 +274,8 @@ fn response_format(format: &Fields) -> Result<Value> {
     match format.required_text("type")? {
         kind @ ("text" | "json_object") => Ok(json!({"type": kind})),
         "json_schema" => {
-            let mut schema = Map::new();
             format.required("schema")?;
-            format.copy(&["name", "description", "schema", "strict"], &mut schema);
+            let schema = taken(format, &["name", "description", "schema", "strict"]);
             Ok(json!({"type": "json_schema", "json_schema": schema}))
         }
         _ => Err::<_, Error>(format.unknown("type", "\"text\", \"json_object\" or \"json_schema\"")),
