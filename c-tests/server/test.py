@@ -334,6 +334,22 @@ class Answers(unittest.TestCase):
         for stream in (False, True):
             self.assertEqual(messages.ask(said, stream).text, "A), for sure.")
 
+    def test_a_custom_tool(self):
+        chat, responses, _ = (api.client for api in self.apis)
+        said = [{"role": "user", "content": 'Type: <tool_call>\n{"name": "shell", "arguments": {"input": "ls -l"}}\n</tool_call>'}]
+        body = chat.chat.completions.create(model="m", messages=said, tools=[{"type": "custom", "custom": {"name": "shell"}}])
+        call = body.choices[0].message.tool_calls[0]
+        self.assertEqual((call.type, call.custom.name, call.custom.input), ("custom", "shell", "ls -l"))
+        tools = [{"type": "custom", "name": "shell"}]
+        body = responses.responses.create(model="m", input=said, tools=tools)
+        call = body.output[0]
+        self.assertEqual((call.type, call.name, call.input), ("custom_tool_call", "shell", "ls -l"))
+        back = [call.model_dump(exclude_none=True), {"type": "custom_tool_call_output", "call_id": call.call_id, "output": "a"}]
+        kinds = [event.type for event in responses.responses.create(model="m", input=said, tools=tools, stream=True)]
+        self.assertIn("response.custom_tool_call_input.done", kinds)
+        body = responses.responses.create(model="m", input=said + back, tools=tools)
+        self.assertEqual(body.output_text, "The tool says: a")
+
     def test_errors(self):
         chat, responses, messages = self.apis
         for ask, name in [

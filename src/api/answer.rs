@@ -1,11 +1,13 @@
 //! One answer, from its first event to its last, or as a body.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::ids::Ids;
 use super::items::{Items, Step};
 use super::wire::{AnswerOptions, Event, Finish};
-use super::{Api, chat, failure, messages, responses};
+use super::{Api, chat, custom, failure, messages, responses};
 use crate::error::{Error, Result};
 use crate::message::Delta;
 use crate::stream::Ended;
@@ -23,7 +25,9 @@ use crate::stream::Ended;
 /// `length` or its like, tells. In Messages, whose body has no place for half an object, they have their whole members; arguments
 /// that are no JSON object are `{}` there.
 ///
-/// It keeps the heads and bounds of what it has shown, and of Responses the text of the item that is open; a piece costs its own
+/// **Calls of custom tools** have their text and no arguments. It comes in one piece, once it is whole.
+///
+/// It keeps the heads and bounds of what it has shown, and of Responses the text of the item that is open, and that of a custom call; a piece costs its own
 /// bytes.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -52,7 +56,8 @@ impl Answer {
             options.model = options.request["model"].as_str().unwrap_or_default().to_owned();
         }
         let prefill = if api == Api::Messages { messages::prefill(&options.request) } else { String::new() };
-        let items = Items::new(&options, prefill);
+        let custom_tools = if api == Api::Messages { HashSet::new() } else { custom::names(&options.request) };
+        let items = Items::new(&options, custom_tools, prefill);
         let chat = if api == Api::ChatCompletions { chat::Writer::new(&options) } else { chat::Writer::default() };
         Answer { api, options, items, chat, responses: responses::Writer::default(), stage: Stage::New }
     }

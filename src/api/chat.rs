@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::custom;
 use super::items::{Items, Part, Step};
 use super::wire::{AnswerOptions, Event, Finish, Usage};
 use crate::message::{Delta, DeltaKind, Message, chunk_delta};
@@ -60,8 +61,8 @@ impl Writer {
 /// The steps as the `delta` of a chunk.
 fn delta(items: &Items, steps: &[Step]) -> Value {
     let delta = |kind, call, text| Delta { kind, call, text, span: 0..0 };
-    let deltas = steps.iter().flat_map(|step| match *step {
-        Step::Begin(item) => match items.items[item].part {
+    let deltas = steps.iter().flat_map(|step| match step {
+        Step::Begin(item) => match items.items[*item].part {
             Part::Call(call) => {
                 let head = &items.calls[call];
                 // Some clients add to the arguments before they are there.
@@ -70,14 +71,35 @@ fn delta(items: &Items, steps: &[Step]) -> Value {
             }
             _ => Vec::new(),
         },
-        Step::Text(item, text) => vec![match items.items[item].part {
+        Step::Text(item, text) => vec![match items.items[*item].part {
             Part::Reasoning => delta(DeltaKind::Reasoning, 0, text),
             Part::Content => delta(DeltaKind::Content, 0, text),
             Part::Call(call) => delta(DeltaKind::ToolArguments, call, text),
         }],
         Step::End(_) => Vec::new(),
     });
-    chunk_delta(deltas)
+    let mut delta = chunk_delta(deltas);
+    for call in delta.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
+        let index = call["index"].as_u64().and_then(|index| usize::try_from(index).ok());
+        if index.and_then(|index| items.calls.get(index)).is_some_and(|head| head.custom) {
+            make_custom(call);
+        }
+    }
+    delta
+}
+
+/// A function's part of a chunk as a custom tool's.
+fn make_custom(call: &mut Value) {
+    let Some(call) = call.as_object_mut() else { return };
+    if let Some(kind) = call.get_mut("type") {
+        *kind = "custom".into();
+    }
+    if let Some(Value::Object(mut function)) = call.remove("function") {
+        if let Some(text) = function.remove("arguments") {
+            function.insert("input".to_owned(), text);
+        }
+        call.insert("custom".to_owned(), function.into());
+    }
 }
 
 pub(super) fn done() -> Event {
@@ -85,8 +107,14 @@ pub(super) fn done() -> Event {
 }
 
 pub(super) fn body(options: &AnswerOptions, items: &Items, message: &Message, finish: &Finish) -> Value {
-    let calls = items.calls.iter().zip(&message.tool_calls).map(|(head, call)| {
-        json!({"id": head.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
+    let calls = items.calls.iter().zip(&message.tool_calls).map(|(head, call)| match head.custom {
+        true => {
+            let input = custom::input(&call.arguments);
+            json!({"id": head.id, "type": "custom", "custom": {"name": call.name, "input": input}})
+        }
+        false => {
+            json!({"id": head.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
+        }
     });
     let calls: Vec<Value> = calls.collect();
     let no_content = message.content.is_empty() && !calls.is_empty();

@@ -2,9 +2,11 @@
 //!
 //! Kept are the items' bounds and the heads of the calls, no texts: a finished message has those.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::custom;
 use super::ids::Ids;
 use super::wire::AnswerOptions;
 use crate::error::{Error, Result};
@@ -38,14 +40,16 @@ pub(super) struct Item {
 pub(super) struct CallHead {
     pub name: String,
     pub id: String,
+    /// It is of a custom tool: its text is no JSON.
+    pub custom: bool,
     item: usize,
 }
 
 /// What happens to item number `.0`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step<'a> {
     Begin(usize),
-    Text(usize, &'a str),
+    Text(usize, Cow<'a, str>),
     End(usize),
 }
 
@@ -67,6 +71,9 @@ pub(super) struct Items {
     pub calls: Vec<CallHead>,
     call_ids: HashSet<String>,
     waiting: Option<Waiting>,
+    custom_tools: HashSet<String>,
+    /// The arguments of the open call, where it is one of a custom tool: its text shows at its end.
+    held: String,
     open: Option<usize>,
     reasoning: usize,
     content: usize,
@@ -77,7 +84,7 @@ pub(super) struct Items {
 
 impl Items {
     /// No items yet. `prefill`: what content begins with and is not shown.
-    pub fn new(options: &AnswerOptions, prefill: String) -> Items {
+    pub fn new(options: &AnswerOptions, custom_tools: HashSet<String>, prefill: String) -> Items {
         Items {
             ids: Ids::new(&options.id, options.seed, options.choice),
             call_id_prefix: options.call_id_prefix.clone(),
@@ -85,6 +92,8 @@ impl Items {
             calls: Vec::new(),
             call_ids: HashSet::new(),
             waiting: None,
+            custom_tools,
+            held: String::new(),
             open: None,
             reasoning: 0,
             content: 0,
@@ -98,6 +107,7 @@ impl Items {
         let prefix = match self.items[index].part {
             Part::Reasoning => "rs_",
             Part::Content => "msg_",
+            Part::Call(call) if self.calls[call].custom => "ctc_",
             Part::Call(_) => "fc_",
         };
         self.ids.id(prefix, index)
@@ -130,10 +140,7 @@ impl Items {
                 DeltaKind::ToolArguments if delta.text == BRACE && delta.span.is_empty() && self.hold_brace() => {}
                 DeltaKind::ToolArguments => {
                     self.settle(&mut steps);
-                    let call = self.calls.get(delta.call).ok_or_else(|| out_of_order(delta.call))?;
-                    if !delta.text.is_empty() {
-                        steps.push(Step::Text(call.item, delta.text));
-                    }
+                    self.arguments(delta.call, delta.text, &mut steps)?;
                 }
                 DeltaKind::ToolEnd => {
                     self.settle(&mut steps);
@@ -181,14 +188,30 @@ impl Items {
         self.finish(cut);
     }
 
-    /// The text of an item of a message: reasoning, content or arguments.
-    pub fn text_of<'a>(&self, item: &Item, message: &'a Message) -> &'a str {
+    /// The text of an item of a message: reasoning, content, or what a call says.
+    pub fn text_of<'a>(&self, item: &Item, message: &'a Message) -> Cow<'a, str> {
         let text = match item.part {
             Part::Reasoning => message.reasoning_content.get(item.span.clone()),
             Part::Content => message.content.get(item.span.clone()),
-            Part::Call(call) => message.tool_calls.get(call).map(|call| call.arguments.as_str()),
+            Part::Call(call) => {
+                let arguments = message.tool_calls.get(call).map(|call| call.arguments.as_str());
+                match arguments {
+                    Some(arguments) if self.calls[call].custom => return custom::input(arguments).into(),
+                    arguments => arguments,
+                }
+            }
         };
-        text.unwrap_or_default()
+        text.unwrap_or_default().into()
+    }
+
+    fn arguments<'a>(&mut self, call: usize, text: &'a str, steps: &mut Vec<Step<'a>>) -> Result<()> {
+        let call = self.calls.get(call).ok_or_else(|| out_of_order(call))?;
+        if call.custom {
+            self.held.push_str(text);
+        } else if !text.is_empty() {
+            steps.push(Step::Text(call.item, text.into()));
+        }
+        Ok(())
     }
 
     fn text<'a>(&mut self, part: Part, mut text: &'a str, steps: &mut Vec<Step<'a>>) {
@@ -219,7 +242,7 @@ impl Items {
         }
         let item = self.items.len() - 1;
         self.items[item].span.end = end;
-        steps.push(Step::Text(item, text));
+        steps.push(Step::Text(item, text.into()));
     }
 
     /// The brace waits with the call, if one waits.
@@ -236,10 +259,13 @@ impl Items {
             id = self.ids.id(&self.call_id_prefix, call);
         }
         self.call_ids.insert(id.clone());
-        self.calls.push(CallHead { name, id, item });
+        let custom = self.custom_tools.contains(&name);
+        self.calls.push(CallHead { name, id, custom, item });
         self.begin(Item { part: Part::Call(call), span: 0..0, whole: false }, steps);
-        if brace {
-            steps.push(Step::Text(item, BRACE));
+        if brace && custom {
+            self.held.push_str(BRACE);
+        } else if brace {
+            steps.push(Step::Text(item, BRACE.into()));
         }
     }
 
@@ -256,6 +282,9 @@ impl Items {
     fn close(&mut self, whole: bool, steps: &mut Vec<Step>) {
         if let Some(open) = self.open.take() {
             self.items[open].whole = whole;
+            if !self.held.is_empty() {
+                steps.push(Step::Text(open, custom::input(&std::mem::take(&mut self.held)).into()));
+            }
             steps.push(Step::End(open));
         }
     }

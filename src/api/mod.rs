@@ -30,6 +30,7 @@
 
 mod answer;
 mod chat;
+mod custom;
 mod failure;
 mod ids;
 mod items;

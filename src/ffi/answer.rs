@@ -69,7 +69,8 @@ pub(super) fn api(number: u32) -> Result<Api> {
 /// answers that are not streamed only, as others have been shown.
 ///
 /// Calls that are cut off are there as far as they came; the finish reason tells. In the body of Messages, which has no place for half
-/// an object, they have their whole members, and arguments that are no JSON object are `{}`.
+/// an object, they have their whole members, and arguments that are no JSON object are `{}`. Calls of OpenAI's custom tools have their text,
+/// in one piece once it is whole.
 pub struct chat_answer(Guarded<State>);
 
 struct State {

@@ -182,7 +182,7 @@ fn an_answer_of_responses_repeats_the_request() {
     let of = |names: [&str; 5]| names.map(|name| body[name].clone());
     let seen = of(["model", "instructions", "temperature", "tool_choice", "parallel_tool_calls"]);
     assert_eq!(seen, [json!("asked"), json!("Be brief."), json!(0.5), json!("required"), json!(true)]);
-    let tool = json!({"type": "function", "name": "f", "parameters": {}, "description": null, "strict": null});
+    let tool = json!({"type": "function", "name": "f", "parameters": {}, "strict": null});
     assert_eq!(body["tools"], json!([tool]));
     assert!(body["id"].as_str().unwrap().starts_with("resp_"));
 }
@@ -224,6 +224,49 @@ fn a_call_that_is_cut_off_shows_as_far_as_it_came() {
     let statuses = [0, 1].map(|index| responses["output"][index]["status"].clone());
     assert_eq!(statuses, ["completed", "incomplete"]);
     assert_eq!(body(Api::Messages, &params, cut, &length())["content"][1]["input"], json!({"n": 1}));
+}
+
+#[test]
+fn a_call_of_a_custom_tool_has_its_text() {
+    let chat = json!({"messages": [{"role": "user", "content": "Hi"}],
+        "tools": [{"type": "custom", "custom": {"name": "shell"}}, {"type": "function", "function": {"name": "f"}}]});
+    let responses =
+        json!({"input": "Hi", "tools": [{"type": "custom", "name": "shell"}, {"type": "function", "name": "f"}]});
+    let output = "<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"input\": \"ls \\\"a\\\"\\n\"}}\n</tool_call>\n\
+                  <tool_call>\n{\"name\": \"f\", \"arguments\": {\"input\": \"x\"}}\n</tool_call>";
+    for (api, request) in [(Api::ChatCompletions, chat), (Api::Responses, responses)] {
+        let body = Request::from_json(&api.request(&request).unwrap()).unwrap();
+        let params = ChatTemplate::builtin("json-call").unwrap().params(&body).unwrap();
+        for (output, finish) in [(output, stop()), (&output[..output.find("\\n\"").unwrap() + 1], length())] {
+            for piece in [1, 3, output.len()] {
+                let mut answer = Answer::new(api, AnswerOptions { request: request.clone(), ..options() });
+                let (events, ended) = streamed(&mut answer, &params, output.as_bytes(), piece, &finish);
+                let mut body = answer.body(&ended, &finish);
+                let mut seen = put_together(api, &events);
+                // The request does not ask for usage.
+                body.as_object_mut().unwrap().remove("usage");
+                seen.as_object_mut().unwrap().remove("usage");
+                assert_eq!(seen, body, "{api:?}, pieces of {piece}");
+                let whole = finish == stop();
+                let text = if whole { "ls \"a\"\n" } else { "ls \"a\"" };
+                match api {
+                    Api::ChatCompletions => {
+                        let calls = &body["choices"][0]["message"]["tool_calls"];
+                        assert_eq!(
+                            (&calls[0]["type"], &calls[0]["custom"]),
+                            (&json!("custom"), &json!({"name": "shell", "input": text}))
+                        );
+                        assert!(!whole || calls[1]["function"]["arguments"] == "{\"input\": \"x\"}");
+                    }
+                    _ => {
+                        let item = &body["output"][0];
+                        assert_eq!((&item["type"], &item["input"]), (&json!("custom_tool_call"), &json!(text)));
+                        assert!(!whole || body["output"][1]["arguments"] == "{\"input\": \"x\"}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -57,20 +57,19 @@ fn chat(events: &[Event]) -> Value {
 
 fn add_call(calls: &mut Vec<Value>, part: &Value) {
     let index = part["index"].as_u64().unwrap() as usize;
+    let (kind, text) = if part.get("custom").is_some() { ("custom", "input") } else { ("function", "arguments") };
     if index == calls.len() {
-        assert!(
-            part["id"].is_string() && part["function"]["name"].is_string(),
-            "a call begins with id and name: {part}"
-        );
+        assert_eq!(part["type"], kind);
+        assert!(part["id"].is_string() && part[kind]["name"].is_string(), "a call begins with id and name: {part}");
         let mut call = part.clone();
         call.as_object_mut().unwrap().remove("index");
         calls.push(call);
         return;
     }
     // Nothing but arguments is left to say.
-    assert_eq!(part, &json!({"index": index, "function": {"arguments": part["function"]["arguments"]}}));
-    let call = calls[index]["function"].as_object_mut().unwrap();
-    append(call, "arguments", part["function"]["arguments"].as_str().unwrap());
+    assert_eq!(part, &json!({"index": index, kind: {text: part[kind][text]}}));
+    let call = calls[index][kind].as_object_mut().unwrap();
+    append(call, text, part[kind][text].as_str().unwrap());
 }
 
 fn append(map: &mut Map<String, Value>, name: &str, text: &str) {
@@ -110,7 +109,10 @@ fn responses(events: &[Event]) -> Value {
                 of_open_item();
                 assert_eq!(data["part"]["text"], "");
             }
-            "output_text.delta" | "reasoning_text.delta" | "function_call_arguments.delta" => {
+            "output_text.delta"
+            | "reasoning_text.delta"
+            | "function_call_arguments.delta"
+            | "custom_tool_call_input.delta" => {
                 of_open_item();
                 texts.last_mut().unwrap().push_str(data["delta"].as_str().unwrap());
             }
@@ -122,6 +124,10 @@ fn responses(events: &[Event]) -> Value {
                 of_open_item();
                 assert_eq!(&data["arguments"], texts.last().unwrap());
             }
+            "custom_tool_call_input.done" => {
+                of_open_item();
+                assert_eq!(&data["input"], texts.last().unwrap());
+            }
             "content_part.done" => {
                 of_open_item();
                 assert_eq!(&data["part"]["text"], texts.last().unwrap());
@@ -131,6 +137,7 @@ fn responses(events: &[Event]) -> Value {
                 item["status"] = data["item"]["status"].clone();
                 match item["type"].as_str().unwrap() {
                     "function_call" => item["arguments"] = json!(texts.last()),
+                    "custom_tool_call" => item["input"] = json!(texts.last()),
                     _ => item["content"] = data["item"]["content"].clone(),
                 }
                 assert_eq!(item, data["item"], "an item keeps what it was added with");

@@ -169,6 +169,30 @@ fn tools_and_choices_of_responses() {
 }
 
 #[test]
+fn custom_tools_of_responses() {
+    let format = json!({"type": "grammar", "syntax": "regex", "definition": "[a-z]+"});
+    let body = json!({
+        "tools": [{"type": "custom", "name": "shell", "description": "Runs.", "format": format}],
+        "tool_choice": {"type": "custom", "name": "shell"},
+        "input": [
+            {"role": "user", "content": "Hi"},
+            {"type": "custom_tool_call", "call_id": "a", "name": "shell", "input": "ls"},
+            {"type": "custom_tool_call_output", "call_id": "a", "output": "b.txt"},
+        ],
+    });
+    let chat = Api::Responses.request(&body).unwrap();
+    let grammar = json!({"type": "grammar", "grammar": {"syntax": "regex", "definition": "[a-z]+"}});
+    let custom = json!({"name": "shell", "description": "Runs.", "format": grammar});
+    assert_eq!(chat["tools"], json!([{"type": "custom", "custom": custom}]));
+    assert_eq!(chat["tool_choice"], json!({"type": "custom", "custom": {"name": "shell"}}));
+    let call = json!({"type": "custom", "id": "a", "custom": {"name": "shell", "input": "ls"}});
+    assert_eq!(chat["messages"][1]["tool_calls"], json!([call]));
+    assert_eq!(chat["messages"][2], json!({"role": "tool", "tool_call_id": "a", "content": "b.txt"}));
+    let request = Request::from_json(&chat).unwrap();
+    assert_eq!(request.messages[1].tool_calls[0].arguments, "{\"input\":\"ls\"}");
+}
+
+#[test]
 fn tools_and_choices_of_messages() {
     let schema = json!({"type": "object", "properties": {}});
     let body = |choice: Value| {

@@ -18,13 +18,13 @@ pub(in crate::api) fn ping() -> Vec<Event> {
 }
 
 pub(in crate::api) fn steps(items: &Items, steps: &[Step]) -> Vec<Event> {
-    let events = steps.iter().map(|step| match *step {
+    let events = steps.iter().map(|step| match step {
         Step::Begin(index) => {
-            let block = block(items, index, "");
+            let block = block(items, *index, "");
             event("content_block_start", json!({"index": index, "content_block": block}))
         }
         Step::Text(index, text) => {
-            let delta = match items.items[index].part {
+            let delta = match items.items[*index].part {
                 Part::Reasoning => json!({"type": "thinking_delta", "thinking": text}),
                 Part::Content => json!({"type": "text_delta", "text": text}),
                 Part::Call(_) => json!({"type": "input_json_delta", "partial_json": text}),
@@ -45,7 +45,7 @@ pub(in crate::api) fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
 
 pub(in crate::api) fn body(options: &AnswerOptions, items: &Items, said: &Message, finish: &Finish) -> Value {
     let blocks = items.items.iter().enumerate();
-    let blocks = blocks.map(|(index, item)| block(items, index, items.text_of(item, said)));
+    let blocks = blocks.map(|(index, item)| block(items, index, &items.text_of(item, said)));
     message(options, blocks.collect(), stop_reason(items, finish), &finish.usage.unwrap_or_default())
 }
 

@@ -41,18 +41,21 @@ impl Writer {
     pub fn steps(&mut self, items: &Items, steps: &[Step]) -> Vec<Event> {
         let mut events = Vec::new();
         for step in steps {
-            match *step {
-                Step::Begin(item) => self.open(items, item, &mut events),
+            match step {
+                Step::Begin(item) => self.open(items, *item, &mut events),
                 Step::Text(item, text) => {
                     self.text.push_str(text);
-                    let (name, data) = match items.items[item].part {
+                    let (name, data) = match items.items[*item].part {
                         Part::Reasoning => ("response.reasoning_text.delta", json!({"content_index": 0})),
                         Part::Content => ("response.output_text.delta", json!({"content_index": 0, "logprobs": []})),
+                        Part::Call(call) if items.calls[call].custom => {
+                            ("response.custom_tool_call_input.delta", json!({}))
+                        }
                         Part::Call(_) => ("response.function_call_arguments.delta", json!({})),
                     };
-                    events.push(self.of_item(name, items, item, data, ("delta", text.into())));
+                    events.push(self.of_item(name, items, *item, data, ("delta", text.as_ref().into())));
                 }
-                Step::End(item) => self.close(items, item, &mut events),
+                Step::End(item) => self.close(items, *item, &mut events),
             }
         }
         events
@@ -83,6 +86,10 @@ impl Writer {
         let text = std::mem::take(&mut self.text);
         let item = &items.items[index];
         match item.part {
+            Part::Call(call) if items.calls[call].custom => {
+                let name = "response.custom_tool_call_input.done";
+                events.push(self.of_item(name, items, index, json!({}), ("input", text.as_str().into())));
+            }
             Part::Call(call) => {
                 let data = json!({"name": items.calls[call].name});
                 let name = "response.function_call_arguments.done";
@@ -136,7 +143,7 @@ impl Writer {
 
 pub(in crate::api) fn body(options: &AnswerOptions, items: &Items, message: &Message, finish: &Finish) -> Value {
     let output = items.items.iter().enumerate();
-    let output = output.map(|(index, item)| item_json(items, index, status(item), Some(items.text_of(item, message))));
+    let output = output.map(|(index, item)| item_json(items, index, status(item), Some(&items.text_of(item, message))));
     let status = if finish.is_cut() { "incomplete" } else { "completed" };
     let mut body = response(options, status, output.collect(), finish.usage.as_ref());
     if finish.is_cut() {
@@ -174,8 +181,10 @@ fn tools(request: &Value) -> Vec<Value> {
     let tools = request["tools"].as_array().into_iter().flatten().filter_map(Value::as_object);
     let tools = tools.map(|tool| {
         let mut tool = tool.clone();
-        for name in ["description", "parameters", "strict"] {
-            tool.entry(name).or_insert(Value::Null);
+        let wanted: &[&str] =
+            if tool.get("type") == Some(&"function".into()) { &["parameters", "strict"] } else { &[] };
+        for name in wanted {
+            tool.entry(*name).or_insert(Value::Null);
         }
         Value::Object(tool)
     });
@@ -198,11 +207,10 @@ fn item_json(items: &Items, index: usize, status: &str, text: Option<&str>) -> V
         }
         Part::Call(call) => {
             let head = &items.calls[call];
-            let arguments = text.unwrap_or_default();
-            json!({
-                "id": id, "type": "function_call", "status": status,
-                "call_id": head.id, "name": head.name, "arguments": arguments,
-            })
+            let (kind, field) =
+                if head.custom { ("custom_tool_call", "input") } else { ("function_call", "arguments") };
+            let text = text.unwrap_or_default();
+            json!({"id": id, "type": kind, "status": status, "call_id": head.id, "name": head.name, field: text})
         }
     }
 }

@@ -97,14 +97,23 @@ impl Conversation {
                 self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));
                 Ok(())
             }
-            "function_call_output" => {
+            "custom_tool_call" => {
+                let (id, name) = (item.required_text("call_id")?, item.required_text("name")?);
+                let custom = json!({"name": name, "input": item.required_text("input")?});
+                self.turn().calls.push(json!({"type": "custom", "id": id, "custom": custom}));
+                Ok(())
+            }
+            "function_call_output" | "custom_tool_call_output" => {
                 let id = item.required_text("call_id")?;
                 item.required("output")?;
                 let content = content(item, "output")?;
                 self.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
                 Ok(())
             }
-            _ => Err(item.unknown("type", "\"message\", \"reasoning\", \"function_call\" or \"function_call_output\"")),
+            _ => {
+                Err(item
+                    .unknown("type", "\"message\", \"reasoning\", or a function's or a custom tool's call or output"))
+            }
         }
     }
 
@@ -236,12 +245,29 @@ fn part(part: &Fields) -> Result<Value> {
 }
 
 fn tool(tool: &Fields) -> Result<Value> {
-    if tool.required_text("type")? != "function" {
-        return Err(tool.unknown("type", "\"function\": no other tools can be had here"));
+    match tool.required_text("type")? {
+        "function" => {}
+        "custom" => return custom_tool(tool),
+        _ => return Err(tool.unknown("type", "\"function\" or \"custom\": no other tools can be had here")),
     }
     tool.required_text("name")?;
     let function = taken(tool, &["name", "description", "parameters", "strict"]);
     Ok(json!({"type": "function", "function": function}))
+}
+
+/// Its grammar is one object deeper in chat completions.
+fn custom_tool(tool: &Fields) -> Result<Value> {
+    tool.required_text("name")?;
+    let mut custom = taken(tool, &["name", "description"]);
+    if let Some(format) = tool.object("format")? {
+        let kind = format.required_text("type")?;
+        let mut inner = json!({"type": kind});
+        if kind == "grammar" {
+            inner["grammar"] = taken(&format, &["syntax", "definition"]).into();
+        }
+        custom.insert("format".to_owned(), inner);
+    }
+    Ok(json!({"type": "custom", "custom": custom}))
 }
 
 fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
@@ -250,24 +276,25 @@ fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
     }
     let choice = body.required_object("tool_choice")?;
     match choice.required_text("type")? {
-        "function" => named(&choice),
+        "function" | "custom" => named(&choice),
         "allowed_tools" => {
             let tools = choice.items("tools")?;
             let tools = tools.iter().map(|tool| match tool.required_text("type")? {
-                "function" => named(tool),
-                _ => Err(tool.unknown("type", "\"function\"")),
+                "function" | "custom" => named(tool),
+                _ => Err(tool.unknown("type", "\"function\" or \"custom\"")),
             });
             let mut allowed = taken(&choice, &["mode"]);
             allowed.insert("tools".to_owned(), tools.collect::<Result<_>>()?);
             Ok(json!({"type": "allowed_tools", "allowed_tools": allowed}))
         }
-        _ => Err(choice.unknown("type", "\"function\" or \"allowed_tools\"")),
+        _ => Err(choice.unknown("type", "\"function\", \"custom\" or \"allowed_tools\"")),
     }
 }
 
-/// A function by its name.
+/// A tool by its name.
 fn named(choice: &Fields) -> Result<Value> {
-    Ok(json!({"type": "function", "function": {"name": choice.required_text("name")?}}))
+    let kind = choice.required_text("type")?;
+    Ok(json!({"type": kind, kind: {"name": choice.required_text("name")?}}))
 }
 
 fn response_format(format: &Fields) -> Result<Value> {
