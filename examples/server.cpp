@@ -1,26 +1,24 @@
 // A server of three APIs: OpenAI's chat completions and Responses, and Anthropic's Messages, streamed or not. The model is a fake that
 // types what the last message of the user says behind "Type: ", and repeats what a tool answered; all else is as a server has it.
 //
-//   c++ -std=c++17 -O2 server.cpp -o server $(pkg-config --cflags --libs chatparse cpp-httplib) -pthread
-//       (Debian: libcpp-httplib-dev, nlohmann-json3-dev)
+//   c++ -std=c++17 server.cpp -o server $(pkg-config --cflags --libs chatparse cpp-httplib) -pthread   (and nlohmann-json)
 //   ./server [TEMPLATE]      one of the library's own templates; prints the port that it listens on
+#include <algorithm>
 #include <ctime>
 #include <functional>
 #include <iostream>
 #include <memory>
 #include <random>
 #include <string>
-
 #include <chatparse.h>
 #include <httplib.h>
 #include <nlohmann/json.hpp>
 
-using nlohmann::json;
-
-template <auto release>
-struct Release {
+template <auto release> struct Release {
   template <class T> void operator()(T *handle) const { release(handle); }
 };
+using nlohmann::json;
+using Send = std::function<void(std::string)>;
 using Template = std::unique_ptr<chat_template, Release<chat_template_free>>;
 using Params = std::unique_ptr<chat_params, Release<chat_params_free>>;
 using Stream = std::unique_ptr<chat_stream, Release<chat_stream_free>>;
@@ -50,25 +48,22 @@ struct Model {
 
   explicit Model(const json &request) {
     for (const auto &message : request["messages"]) {
-      std::string said;
-      if (message["content"].is_string()) said = message["content"];
-      if (message["content"].is_array())
-        for (const auto &part : message["content"]) said += part.value("text", "");
+      const json content = message.value("content", json());
+      std::string said = content.is_string() ? content.get<std::string>() : "";
+      for (const auto &part : content) said += part.is_object() ? part.value("text", "") : "";
       const auto typed = said.find("Type: ");
       if (message["role"] == "user") output = typed == said.npos ? "Hello." : said.substr(typed + 6);
       if (message["role"] == "tool") output = "The tool says: " + said;
     }
-    const json stops = request.value("stop", json::array());
-    for (const std::string stop : stops.is_string() ? json::array({stops}) : stops) {
-      if (const auto at = output.find(stop); at != output.npos) {
-        output.resize(at);
-        end["stop_sequence"] = stop;
-      }
+    for (const std::string stop : request.value("stop", json::array())) {
+      const auto at = output.find(stop);
+      if (at == output.npos) continue;
+      output.resize(at);
+      end["stop_sequence"] = stop;
     }
     const auto limit = 4 * request.value("max_completion_tokens", request.value("max_tokens", std::size_t{4096}));
-    if (output.size() <= limit) return;
-    output.resize(limit);
-    end = {{"reason", "length"}};
+    if (output.size() > limit) end = {{"reason", "length"}};
+    output.resize(std::min(output.size(), limit));
   }
 };
 
@@ -86,31 +81,32 @@ struct Job {
     request = json::parse(text(chat));
   }
 
-  // Lets the model write. Events are sent as they come, if there is somebody to send them to; the body is returned.
-  std::string run(const std::function<void(std::string)> &send) {
-    const auto events = [&](auto function, auto... args) {
-      if (!send) return;
-      chat_str made;
-      call(function, answer.get(), args...);
-      call(chat_answer_sse, answer.get(), &made);
-      if (made.len) send(text(made));
-    };
+  // Sends the events that a function makes, if there is somebody to send them to.
+  template <class F, class... Args> void events(const Send &send, F function, Args... args) {
+    if (!send) return;
+    chat_str made;
+    call(function, answer.get(), args...);
+    call(chat_answer_sse, answer.get(), &made);
+    if (made.len) send(text(made));
+  }
+
+  // Lets the model write, and returns the body.
+  std::string run(const Send &send) {
     Model model(request);
     const auto tokens = chat_params_prompt(params.get()).len / 4;
     const auto stream = make<Stream>(chat_stream_new, params.get());
-    events(chat_answer_begin, tokens);
+    events(send, chat_answer_begin, tokens);
     for (std::size_t at = 0; at < model.output.size(); at += 4) {
       const auto piece = model.output.substr(at, 4);
       call(chat_stream_feed, stream.get(), piece.data(), piece.size());
-      events(chat_answer_deltas, stream.get());
+      events(send, chat_answer_deltas, stream.get());
     }
     call(chat_stream_finish, stream.get(), model.end["reason"] == "length" ? CHAT_PARSE_PARTIAL : 0);
-    events(chat_answer_deltas, stream.get());
-
+    events(send, chat_answer_deltas, stream.get());
     const auto message = make<Message>(chat_stream_message, stream.get());
     model.end["usage"] = {{"input_tokens", tokens}, {"output_tokens", (model.output.size() + 3) / 4}};
     const auto end = model.end.dump();
-    events(chat_answer_finish, message.get(), end.data(), end.size());
+    events(send, chat_answer_finish, message.get(), end.data(), end.size());
     chat_str body;
     call(chat_answer_body, answer.get(), message.get(), end.data(), end.size(), &body);
     return text(body);
@@ -127,7 +123,13 @@ int main(int argc, char **argv) try {
         const auto job = std::make_shared<Job>(model.get(), api, request.body);
         if (!job->request.value("stream", false)) return response.set_content(job->run(nullptr), "application/json");
         response.set_chunked_content_provider("text/event-stream", [job](std::size_t, httplib::DataSink &sink) {
-          job->run([&](const std::string &events) { sink.write(events.data(), events.size()); });
+          const Send send = [&](const std::string &events) { sink.write(events.data(), events.size()); };
+          try {
+            job->run(send);
+          } catch (const Error &error) {
+            const chat_str why = chat_error_message(error.get());
+            job->events(send, chat_answer_fail, 500, why.data, why.len);
+          }
           sink.done();
           return true;
         });
