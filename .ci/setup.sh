@@ -59,6 +59,10 @@ have ninja || packages+=(ninja-build)
 have go || packages+=(golang-go)
 have clang || packages+=(clang)
 have python3 || packages+=(python3)
+python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
+header() { echo "#include <$1>" | c++ -E -x c++ - >/dev/null 2>&1; }
+header httplib.h || packages+=(libcpp-httplib-dev)
+header nlohmann/json.hpp || packages+=(nlohmann-json3-dev)
 zig_version() { zig version || python3 -m ziglang version; }
 if ! zig_version >/dev/null 2>&1 && ! python3 -m pip --version >/dev/null 2>&1; then packages+=(python3-pip); fi
 # In a shell of its own, as it may give up.

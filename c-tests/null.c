@@ -7,6 +7,8 @@ static void handles(void) {
   chat_message *message = NULL;
   chat_diagnostic diagnostic;
   chat_stream *stream = NULL;
+  chat_answer *answer = NULL;
+  chat_event event;
   chat_grammar *grammar = NULL;
   chat_grammar_builder *builder = NULL;
   chat_parser *parser = NULL;
@@ -64,6 +66,24 @@ static void handles(void) {
   BAD(chat_tree_message(NULL, &message, &error));
   BAD(chat_schema_allows_string(NULL, 1, &allows, &error));
   BAD(chat_schema_allows_string(TEXT("{}"), NULL, &error));
+  BAD(chat_answer_new(CHAT_API_RESPONSES, TEXT("{}"), TEXT(""), NULL, &error));
+  BAD(chat_answer_begin(NULL, 0, &error));
+  BAD(chat_answer_deltas(NULL, NULL, &error));
+  BAD(chat_answer_finish(NULL, NULL, TEXT(""), &error));
+  BAD(chat_answer_fail(NULL, 500, TEXT("x"), &error));
+  BAD(chat_answer_ping(NULL, &error));
+  BAD(chat_answer_event(NULL, 0, &event, &error));
+  BAD(chat_answer_sse(NULL, &text, &error));
+  BAD(chat_answer_body(NULL, NULL, TEXT(""), &text, &error));
+  OK(chat_answer_new(CHAT_API_RESPONSES, TEXT("{\"input\": \"Hi\"}"), NULL, 0, &answer, &error));
+  OK(chat_answer_begin(answer, 0, &error));
+  BAD(chat_answer_deltas(answer, NULL, &error));
+  BAD(chat_answer_finish(answer, NULL, NULL, 0, &error));
+  BAD(chat_answer_fail(answer, 500, NULL, 1, &error));
+  BAD(chat_answer_event(answer, 0, NULL, &error));
+  BAD(chat_answer_sse(answer, NULL, &error));
+  BAD(chat_answer_body(answer, NULL, NULL, 0, &text, &error));
+  chat_answer_free(answer);
   CHECK(tree == NULL && !allows);
   CHECK(parser == NULL);
   CHECK(template == NULL && params == NULL && message == NULL && stream == NULL);
@@ -104,7 +124,9 @@ static void fields(void) {
   CHECK(chat_stream_delta_count(NULL) == 0 && chat_stream_work(NULL) == 0);
   CHECK(chat_message_outcome(NULL) == CHAT_OUTCOME_NONE);
   CHECK(chat_stream_outcome(NULL) == CHAT_OUTCOME_NONE);
-  CHECK(chat_error_status(NULL) == CHAT_STATUS_INVALID_ARGUMENT);
+  CHECK(is(chat_answer_request(NULL), "") && chat_answer_event_count(NULL) == 0);
+  CHECK(chat_error_status(NULL) == CHAT_STATUS_INVALID_ARGUMENT && chat_error_http_status(NULL) == 400);
+  CHECK(is(chat_error_body(NULL, CHAT_API_MESSAGES), ""));
 }
 
 static void frees(void) {
@@ -115,6 +137,7 @@ static void frees(void) {
   chat_grammar_builder_free(NULL);
   chat_message_free(NULL);
   chat_stream_free(NULL);
+  chat_answer_free(NULL);
   chat_parser_free(NULL);
   chat_expr_builder_free(NULL);
   chat_tree_free(NULL);

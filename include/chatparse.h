@@ -7,7 +7,8 @@
  * chat_parse_partial does the same in one call for a text that is there. chat_template_proof says how far what was learnt holds. A chat_grammar says what a sampler may let the model
  * write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder. A chat_parser is what params parse
  * with, by itself: to be kept as a text, or of a format of your own, which a chat_expr_builder puts together; a chat_tree says
- * what such a format found in a text.
+ * what such a format found in a text. A chat_answer takes a request of an API that servers speak (OpenAI's chat completions and
+ * Responses, Anthropic's Messages) and gives what is streamed, or the message, in the shape of that API.
  *
  * This file is the manual. The rules that hold everywhere:
  *
@@ -15,7 +16,7 @@
  * of its noun takes it back, once; it accepts NULL. No object needs another to stay alive: free them in any order.
  *
  * Views. A chat_str is borrowed from the handle that it was asked of: never free it. From an immutable handle it is valid until
- * that handle is freed; from a stream or a grammar builder until the next call that takes it without const.
+ * that handle is freed; from a stream, an answer or a grammar builder until the next call that takes it without const.
  *
  * Errors. A function that does work returns a chat_status: CHAT_STATUS_OK, or why not. It writes its outputs on CHAT_STATUS_OK
  * only, and *error on any other status only; error may be NULL. Functions that return a value directly cannot fail; those that
@@ -27,7 +28,7 @@
  *
  * Threads. A handle that a function takes as const may be in use by any number of threads at once. One that it takes without const
  * has one user at a time. That is the whole rule: templates, params, parsers, trees, grammars, messages and errors are shared freely, a
- * stream and a builder have one owner each.
+ * stream, an answer and a builder have one owner each.
  *
  * Text. Always a pointer and a length in bytes; it may hold NUL and has none at its end. NULL with length 0 is an empty text.
  * Templates, tokens, names, rules, schemas, requests and parsers must be UTF-8. What a model writes may be any bytes; what comes out is
@@ -169,6 +170,31 @@
  * message that holds all of it, and `CHAT_OUTCOME_RECOVERED`.
  */
 #define CHAT_PARSE_STRICT 2
+
+/**
+ * An API that a server speaks.
+ */
+enum chat_api
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * OpenAI's chat completions (`/v1/chat/completions`).
+   */
+  CHAT_API_CHAT_COMPLETIONS = 1,
+  /**
+   * OpenAI's Responses (`/v1/responses`).
+   */
+  CHAT_API_RESPONSES = 2,
+  /**
+   * Anthropic's Messages (`/v1/messages`).
+   */
+  CHAT_API_MESSAGES = 3,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_api;
+#endif // __cplusplus
 
 /**
  * Which part of the message a delta adds to, or takes from. Later versions may add kinds: pass over those that you do not know.
@@ -645,6 +671,44 @@ typedef uint32_t chat_value_kind;
 #endif // __cplusplus
 
 /**
+ * One request of an API, and its answer in the API's shape: the deltas of a stream as events, a message as a body.
+ *
+ * One thread at a time. The life of an answer that is streamed:
+ *
+ * ```c
+ * chat_answer_new(CHAT_API_MESSAGES, body, body_len, options, options_len, &answer, &error);
+ * request = chat_answer_request(answer);
+ * chat_params_from_template(template, request.data, request.len, &params, &error);
+ * chat_stream_new(params, &stream, &error);
+ * chat_answer_begin(answer, input_tokens, &error);
+ * ... send chat_answer_sse ...
+ * while (the model writes) {
+ *   chat_stream_feed(stream, bytes, len, &error);
+ *   chat_answer_deltas(answer, stream, &error);
+ *   ... send chat_answer_sse ...
+ * }
+ * chat_stream_finish(stream, flags, &error);
+ * chat_answer_deltas(answer, stream, &error);
+ * ... send chat_answer_sse ...
+ * chat_stream_message(stream, &message, &error);
+ * chat_answer_finish(answer, message, end, end_len, &error);
+ * ... send chat_answer_sse ...
+ * chat_answer_free(answer);
+ * ```
+ *
+ * One that is not streamed is `chat_answer_body` alone.
+ *
+ * Each call has one id for good. It is the one that the model wrote in front of its arguments; where it wrote none there, or one that
+ * an earlier call of the answer has, the id is made, of the options. An id that the model writes behind the arguments counts in
+ * answers that are not streamed only, as others have been shown.
+ *
+ * Calls that are cut off are there as far as they came; the finish reason tells. In the body of Messages, which has no place for half
+ * an object, they have their whole members, and arguments that are no JSON object are `{}`. Calls of OpenAI's custom tools have their text,
+ * in one piece once it is whole.
+ */
+typedef struct chat_answer chat_answer;
+
+/**
  * What went wrong: a status and a sentence. Immutable; may be used by several threads at once.
  *
  * Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough. Otherwise a call that does not
@@ -962,6 +1026,20 @@ typedef struct {
    */
   size_t span_end;
 } chat_delta;
+
+/**
+ * One event of a streamed answer. The views are valid until the next call that takes the answer without `const`.
+ */
+typedef struct {
+  /**
+   * Its name, e.g. `response.output_text.delta`; empty in chat completions, whose events have none.
+   */
+  chat_str name;
+  /**
+   * JSON text on one line; `[DONE]` in the last event of chat completions.
+   */
+  chat_str data;
+} chat_event;
 
 #ifdef __cplusplus
 extern "C" {
@@ -2069,7 +2147,8 @@ chat_status chat_stream_delta(const chat_stream *stream, size_t index, chat_delt
 /**
  * All deltas of the last feed or finish (none of a rollback) as the `delta` object of one OpenAI chunk, e.g.
  * `{"content":"Hi","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{"}}]}`, or `{}` where they
- * add nothing. An `id` is there where the model's format has one; clients may want one all the same.
+ * add nothing. An `id` is there where and when the model writes one, which may be behind the arguments; many clients want one
+ * with the name, and take no second one: `chat_answer` gives whole chunks, with ids as clients want them.
  *
  * On success `*out` is a view, valid until the next call that takes the stream without `const`.
  *
@@ -2161,6 +2240,153 @@ chat_status chat_stream_reset(chat_stream *stream, chat_error **error);
  * Frees the stream. Messages that were taken from it stay valid. NULL is fine.
  */
 void chat_stream_free(chat_stream *stream);
+
+/**
+ * An answer to a request of which nothing is there. `api` is one of `chat_api`, and `request` the body that the client sent, as
+ * JSON text. `chat_answer_request` has it as a chat-completions body.
+ *
+ * `options` is a JSON object, or empty. All of its fields may be missing: `id` (the answer's), `model` (the request's), `created` (Unix
+ * seconds), `seed` (a whole number), `call_id_prefix`, `choice` (the `index` in chat completions, where a request has several
+ * answers). Others are ignored. Ids that are made are of
+ * nine letters and digits, as some templates (Mistral's) render no others, behind the prefix. They are made of `id`, `seed`, `choice` and
+ * the number of the call, so `id` or `seed` should be another one in each answer: the library looks at no clock and makes nothing
+ * up by chance. Without `id`, the answer's is made of `seed`.
+ *
+ * On success `*out` is a new answer, to be freed with `chat_answer_free`. Both texts are copied.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for an API that there is not, for texts that are not UTF-8 or no JSON, and naming
+ * the field that is wrong or cannot be had, e.g. `input[3].type` or `previous_response_id`. The fields of a chat-completions body,
+ * and what is passed on of others, are looked at by `chat_params_from_template`.
+ */
+chat_status chat_answer_new(uint32_t api,
+                            const char *request,
+                            size_t request_len,
+                            const char *options,
+                            size_t options_len,
+                            chat_answer **out,
+                            chat_error **error);
+
+/**
+ * The request as a chat-completions body, for `chat_params_from_template`; one of chat completions is as it was. Of the others,
+ * several calls are allowed unless the body says otherwise, the limit of tokens is `max_completion_tokens`, texts to stop at are `stop`,
+ * and `model`, `stream`, `temperature`, `top_p` and options of this library pass by their names; fields that are not known are left
+ * out. The view is valid until the answer is freed. Empty for NULL.
+ */
+chat_str chat_answer_request(const chat_answer *answer);
+
+/**
+ * Makes the events that stand in front of everything else. `input_tokens`, those of the prompt, show in Messages; other APIs tell them
+ * at the end.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an answer that has begun.
+ */
+chat_status chat_answer_begin(chat_answer *answer,
+                              uint64_t input_tokens,
+                              chat_error **error);
+
+/**
+ * Makes the events that tell of the deltas that the stream has now: those of its last feed or finish. Each is to be passed once. There
+ * are no events where they add nothing that shows. Costs as much as the deltas.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for an answer that has not begun or is finished, for deltas of a rollback, and for
+ * those that do not follow on those before. In the last two cases the answer is of no use any more.
+ */
+chat_status chat_answer_deltas(chat_answer *answer,
+                               const chat_stream *stream,
+                               chat_error **error);
+
+/**
+ * Makes the events of the end. `message` is the stream's, after its finish. `end` is a JSON object, or empty: `reason` (`stop`, the
+ * default, where the model ended its turn, or `length` where a limit of tokens cut it off), `stop_sequence` (the text of the client's
+ * that the model wrote), and `usage`, an object of `input_tokens`, `output_tokens`, `cached_tokens` and `reasoning_tokens`. The finish
+ * reason follows from it and from the message. In chat completions, usage shows where the request has
+ * `stream_options.include_usage`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for an answer that has not begun or is finished, and for `end`, naming the field.
+ */
+chat_status chat_answer_finish(chat_answer *answer,
+                               const chat_message *message,
+                               const char *end,
+                               size_t end_len,
+                               chat_error **error);
+
+/**
+ * Makes the last events of an answer that breaks off for a reason of the server's. `http_status` is the code that it would have
+ * answered with at the beginning, and `text` says why.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a text that is not UTF-8, for a code that is none from 400 to 599, and for an answer
+ * that has not begun or is finished.
+ */
+chat_status chat_answer_fail(chat_answer *answer,
+                             uint32_t http_status,
+                             const char *text,
+                             size_t text_len,
+                             chat_error **error);
+
+/**
+ * Makes an event that says nothing but that the server is alive. Only Messages has one; the others have no event then.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_answer_ping(chat_answer *answer, chat_error **error);
+
+/**
+ * How many events the last call made that makes some. 0 for NULL.
+ */
+size_t chat_answer_event_count(const chat_answer *answer);
+
+/**
+ * Event number `index` (from 0) of these.
+ *
+ * On success `*out` is filled; its views are valid until the next call that takes the answer without `const`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+ */
+chat_status chat_answer_event(const chat_answer *answer, size_t index, chat_event *out, chat_error **error);
+
+/**
+ * All of these events as the bytes that a server sends (`text/event-stream`): for each `event: ...`, where it has a name, `data: ...`
+ * and an empty line. Empty where there are none.
+ *
+ * On success `*out` is a view, valid until the next call that takes the answer without `const`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_answer_sse(chat_answer *answer,
+                            chat_str *out,
+                            chat_error **error);
+
+/**
+ * The answer as one JSON body. `message` is all of it, and `end` as in `chat_answer_finish`. Of an answer that was streamed, the body says
+ * what the events said. Costs as much as the message.
+ *
+ * On success `*out` is a view, valid until the next call that takes the answer without `const`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, and for `end`, naming the field.
+ */
+chat_status chat_answer_body(chat_answer *answer,
+                             const chat_message *message,
+                             const char *end,
+                             size_t end_len,
+                             chat_str *out,
+                             chat_error **error);
+
+/**
+ * Frees the answer. NULL is fine.
+ */
+void chat_answer_free(chat_answer *answer);
+
+/**
+ * The error as the body of a response in the shape of an API, one of `chat_api`; `chat_error_http_status` is its code. The view is
+ * valid until the error is freed. Empty for NULL and for an API that there is not.
+ */
+chat_str chat_error_body(const chat_error *error,
+                         uint32_t api);
+
+/**
+ * The HTTP code for the error: 400 for what the client sent, 500 for what is not the client's doing. 400 for NULL.
+ */
+uint32_t chat_error_http_status(const chat_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

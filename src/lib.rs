@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 pub mod analysis;
+pub mod api;
 pub mod builtin;
 mod char_class;
 pub mod chat;

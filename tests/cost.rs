@@ -199,6 +199,33 @@ fn a_call_takes_a_bounded_amount() {
 }
 
 #[test]
+fn an_answer_keeps_no_text_but_that_of_an_open_item() {
+    use chatparse::api::{Answer, AnswerOptions, Api};
+    let parser = parser_of("json-call");
+    let text = prose(200_000);
+    let fed = |api: Api, output: &str| {
+        let mut stream = Stream::new(&parser);
+        let before = LIVE.get();
+        let mut answer = Answer::new(api, AnswerOptions::default());
+        answer.begin(0).expect("it is new");
+        let mut kept = LIVE.get() - before;
+        for piece in output.as_bytes().chunks(50) {
+            drop(stream.feed(piece));
+            // What the stream keeps does not count.
+            let before = LIVE.get();
+            answer.deltas(stream.deltas()).expect("they follow");
+            kept += LIVE.get() - before;
+        }
+        kept.max(0) as usize
+    };
+    for (api, most) in [(Api::ChatCompletions, 1_000), (Api::Messages, 1_000), (Api::Responses, 2 * text.len() + 4_000)]
+    {
+        let kept = fed(api, &text);
+        assert!(kept <= most, "{api:?}: {kept} bytes are kept of {}", text.len());
+    }
+}
+
+#[test]
 fn a_learnt_template_takes_little_memory() {
     const MOST: usize = 2 << 20;
     for builtin in builtin::BUILTINS {

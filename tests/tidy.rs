@@ -43,7 +43,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("lint", &["error", "message", "proof", "chat"]),
-    ("ffi", &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "chat"]),
+    ("api", &["error", "message", "stream"]),
+    ("ffi", &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "chat", "api"]),
 ];
 
 /// Words that belong to one module.

@@ -1,7 +1,10 @@
 //! What went wrong, for people.
 
+use std::sync::OnceLock;
+
 use super::status::chat_status;
 use super::text::{chat_str, view};
+use crate::api::{Api, http_status};
 use crate::error::Error;
 
 /// What went wrong: a status and a sentence. Immutable; may be used by several threads at once.
@@ -18,7 +21,20 @@ use crate::error::Error;
 ///   chat_error_free(error);
 /// }
 /// ```
-pub struct chat_error(pub(super) Error);
+pub struct chat_error(pub(super) Error, Bodies);
+
+/// The error in the shape of each API, once somebody has asked.
+type Bodies = [OnceLock<String>; 3];
+
+impl chat_error {
+    pub(super) fn new(error: Error) -> Self {
+        chat_error(error, Bodies::default())
+    }
+
+    pub(super) fn body(&self, api: Api) -> &str {
+        self.1[api as usize].get_or_init(|| api.error_body(http_status(&self.0), self.0.message()).to_string())
+    }
+}
 
 /// The status that the failed call returned. `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
 #[unsafe(no_mangle)]

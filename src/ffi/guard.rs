@@ -18,7 +18,7 @@ pub(super) fn guard(error: Out<'_, *mut chat_error>, body: impl FnOnce() -> Resu
     };
     let status = failure.kind().into();
     if let Some(error) = error {
-        error.write(give(chat_error(failure)));
+        error.write(give(chat_error::new(failure)));
     }
     status
 }

@@ -6,7 +6,7 @@
 //! - **Ownership.** `_new`, `_clone`, and every function that fills a `**out` gives the caller an object; the `_free` of its
 //!   noun takes it back, once, and accepts NULL. No object borrows from another: each may be freed in any order.
 //! - **Views.** A [`text::chat_str`] is borrowed from the handle that it was asked of, and never the caller's to free. From an
-//!   immutable handle it is valid until that handle is freed; from a stream or a grammar builder until the next call that
+//!   immutable handle it is valid until that handle is freed; from a stream, an answer or a grammar builder until the next call that
 //!   takes it without `const`.
 //! - **NULL.** A NULL handle or output is [`status::chat_status::InvalidArgument`], never a crash. Functions that return a
 //!   plain field give its empty value. `chat_error **` may be NULL everywhere: no details then.
@@ -64,6 +64,8 @@ pub mod report;
 
 pub mod stream;
 
+pub mod answer;
+
 /// `const` means concurrent: every handle that a function takes so can be read by several threads. All can be freed by another.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
@@ -76,6 +78,7 @@ const _: () = {
     shared::<tree::chat_tree>();
     shared::<message::chat_message>();
     shared::<stream::chat_stream>();
+    shared::<answer::chat_answer>();
     const fn owned<T: Send>() {}
     owned::<expr::chat_expr_builder>();
 };

@@ -65,6 +65,10 @@ impl chat_stream {
         chat_stream(Guarded::new(Parse { stream: Stream::new(parser), ended: None, chunk: String::new() }))
     }
 
+    pub(super) fn stream(&self) -> Result<&Stream> {
+        Ok(&self.0.get()?.stream)
+    }
+
     fn usable(stream: Option<&Self>) -> Option<&Parse> {
         stream?.0.get().ok()
     }
@@ -254,7 +258,8 @@ pub extern "C" fn chat_stream_delta(
 
 /// All deltas of the last feed or finish (none of a rollback) as the `delta` object of one OpenAI chunk, e.g.
 /// `{"content":"Hi","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{"}}]}`, or `{}` where they
-/// add nothing. An `id` is there where the model's format has one; clients may want one all the same.
+/// add nothing. An `id` is there where and when the model writes one, which may be behind the arguments; many clients want one
+/// with the name, and take no second one: `chat_answer` gives whole chunks, with ids as clients want them.
 ///
 /// On success `*out` is a view, valid until the next call that takes the stream without `const`.
 ///

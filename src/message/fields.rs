@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 
 /// An object of the request, and where it stands, for errors.
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     pub map: &'a Map<String, Value>,
     /// Fields that count before those of `map`.
     over: Option<&'a Map<String, Value>>,
@@ -99,6 +99,12 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A whole number, 0 or more.
+    pub fn number(&self, name: &str) -> Result<Option<u64>> {
+        let number = |value: &Value| value.as_u64().ok_or_else(|| wrong(&self.path(name), "a whole number", value));
+        self.get(name).map(number).transpose()
+    }
+
     /// The objects of an array; none where the field is missing.
     pub fn items<'s>(&'s self, name: &'s str) -> Result<Vec<Fields<'s>>> {
         match self.get(name) {
@@ -109,6 +115,26 @@ impl<'a> Fields<'a> {
             }
             Some(other) => Err(wrong(&self.path(name), "an array", other)),
         }
+    }
+
+    /// A text, or the objects of an array.
+    pub fn text_or_items<'s>(&'s self, name: &'s str) -> Result<TextOrItems<'s>> {
+        match self.get(name) {
+            Some(Value::String(text)) => Ok(TextOrItems::Text(text)),
+            Some(Value::Array(_)) | None => Ok(TextOrItems::Items(self.items(name)?)),
+            Some(other) => Err(wrong(&self.path(name), "a string or an array", other)),
+        }
+    }
+
+    /// The error that the field cannot be as it is.
+    pub fn refuse(&self, name: &str, why: &str) -> Error {
+        Error::invalid(format!("{}: {why}", self.path(name)))
+    }
+
+    /// The error that the field has none of the values that are known.
+    pub fn unknown(&self, name: &str, known: &str) -> Error {
+        let value = self.get(name).unwrap_or(&Value::Null);
+        Error::invalid(format!("{}: must be {known}, not {value}", self.path(name)))
     }
 
     /// The `function` of a tool or a call, whose `type` must say that it is one.
@@ -131,7 +157,13 @@ impl Place<'_> {
     }
 }
 
-pub(super) fn wrong(path: &str, wanted: &str, got: &Value) -> Error {
+/// What many fields may be.
+pub(crate) enum TextOrItems<'a> {
+    Text(&'a str),
+    Items(Vec<Fields<'a>>),
+}
+
+pub(crate) fn wrong(path: &str, wanted: &str, got: &Value) -> Error {
     let got = match got {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

@@ -1,7 +1,7 @@
 //! The vocabulary: messages, tools and requests as plain data. Imports nothing but `error`.
 
 mod delta;
-mod fields;
+pub(crate) mod fields;
 mod openai;
 mod read;
 mod report;
@@ -10,6 +10,7 @@ mod request;
 pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
 pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, Report, Status};
+pub(crate) use request::OPTIONS;
 
 use std::sync::Arc;
 

@@ -125,7 +125,7 @@ fn parsed(text: &str, what: &str) -> Result<Value> {
 }
 
 /// The fields that are ours, and not OpenAI's.
-const OPTIONS: &[&str] = &[
+pub(crate) const OPTIONS: &[&str] = &[
     "add_generation_prompt",
     "bare_calls",
     "calls_in_reasoning",

@@ -1,0 +1,164 @@
+//! Answers in the shape of OpenAI's chat completions.
+
+use serde_json::{Map, Value, json};
+
+use super::custom;
+use super::items::{Items, Part, Step};
+use super::wire::{AnswerOptions, Event, Finish, Usage};
+use crate::message::{Delta, DeltaKind, Message, chunk_delta};
+
+/// The data of the last event of every stream.
+const DONE: &str = "[DONE]";
+
+/// What the chunks of an answer have in common, as text: there are many, and most say a word.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Writer {
+    head: String,
+}
+
+impl Writer {
+    pub fn new(options: &AnswerOptions) -> Writer {
+        let mut head = Value::Object(head(options, "chat.completion.chunk")).to_string();
+        // What follows is a part of the object.
+        head.pop();
+        Writer { head }
+    }
+
+    pub fn begin(&self, options: &AnswerOptions) -> Vec<Event> {
+        vec![self.chunk(options, &json!({"role": "assistant", "content": null}), "null")]
+    }
+
+    /// All steps as one chunk, if there is anything in them.
+    pub fn steps(&self, options: &AnswerOptions, items: &Items, steps: &[Step]) -> Vec<Event> {
+        let delta = delta(items, steps);
+        if delta.as_object().is_some_and(Map::is_empty) {
+            return Vec::new();
+        }
+        vec![self.chunk(options, &delta, "null")]
+    }
+
+    pub fn finish(&self, options: &AnswerOptions, items: &Items, finish: &Finish) -> Vec<Event> {
+        let reason = format!("\"{}\"", finish_reason(items, finish));
+        let mut events = vec![self.chunk(options, &json!({}), &reason)];
+        // A client that has not asked for it may not expect a chunk without choices.
+        let wanted = options.request.is_null() || options.request["stream_options"]["include_usage"] == true;
+        if let Some(tokens) = finish.usage.as_ref().filter(|_| wanted) {
+            let data = format!("{},\"choices\":[],\"usage\":{}}}", self.head, usage(tokens));
+            events.push(Event { name: "", data });
+        }
+        events.push(done());
+        events
+    }
+
+    /// `reason` is JSON.
+    fn chunk(&self, options: &AnswerOptions, delta: &Value, reason: &str) -> Event {
+        let (head, index) = (&self.head, options.choice);
+        let choice = format!("\"index\":{index},\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{reason}");
+        Event { name: "", data: format!("{head},\"choices\":[{{{choice}}}]}}") }
+    }
+}
+
+/// The steps as the `delta` of a chunk.
+fn delta(items: &Items, steps: &[Step]) -> Value {
+    let delta = |kind, call, text| Delta { kind, call, text, span: 0..0 };
+    let deltas = steps.iter().flat_map(|step| match step {
+        Step::Begin(item) => match items.items[*item].part {
+            Part::Call(call) => {
+                let head = &items.calls[call];
+                // Some clients add to the arguments before they are there.
+                let begin = delta(DeltaKind::ToolArguments, call, "");
+                vec![delta(DeltaKind::ToolName, call, &head.name), delta(DeltaKind::ToolId, call, &head.id), begin]
+            }
+            _ => Vec::new(),
+        },
+        Step::Text(item, text) => vec![match items.items[*item].part {
+            Part::Reasoning => delta(DeltaKind::Reasoning, 0, text),
+            Part::Content => delta(DeltaKind::Content, 0, text),
+            Part::Call(call) => delta(DeltaKind::ToolArguments, call, text),
+        }],
+        Step::End(_) => Vec::new(),
+    });
+    let mut delta = chunk_delta(deltas);
+    for call in delta.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
+        let index = call["index"].as_u64().and_then(|index| usize::try_from(index).ok());
+        if index.and_then(|index| items.calls.get(index)).is_some_and(|head| head.custom) {
+            make_custom(call);
+        }
+    }
+    delta
+}
+
+/// A function's part of a chunk as a custom tool's.
+fn make_custom(call: &mut Value) {
+    let Some(call) = call.as_object_mut() else { return };
+    if let Some(kind) = call.get_mut("type") {
+        *kind = "custom".into();
+    }
+    if let Some(Value::Object(mut function)) = call.remove("function") {
+        if let Some(text) = function.remove("arguments") {
+            function.insert("input".to_owned(), text);
+        }
+        call.insert("custom".to_owned(), function.into());
+    }
+}
+
+pub(super) fn done() -> Event {
+    Event { name: "", data: DONE.to_owned() }
+}
+
+pub(super) fn body(options: &AnswerOptions, items: &Items, message: &Message, finish: &Finish) -> Value {
+    let calls = items.calls.iter().zip(&message.tool_calls).map(|(head, call)| match head.custom {
+        true => {
+            let input = custom::input(&call.arguments);
+            json!({"id": head.id, "type": "custom", "custom": {"name": call.name, "input": input}})
+        }
+        false => {
+            json!({"id": head.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}})
+        }
+    });
+    let calls: Vec<Value> = calls.collect();
+    let no_content = message.content.is_empty() && !calls.is_empty();
+    let content = if no_content { Value::Null } else { message.content.as_str().into() };
+    let mut said = json!({"role": "assistant", "content": content, "refusal": null});
+    if !message.reasoning_content.is_empty() {
+        said["reasoning_content"] = message.reasoning_content.as_str().into();
+    }
+    if !calls.is_empty() {
+        said["tool_calls"] = calls.into();
+    }
+    let reason = finish_reason(items, finish);
+    let mut body = head(options, "chat.completion");
+    let choice = json!({"index": options.choice, "message": said, "logprobs": null, "finish_reason": reason});
+    body.insert("choices".to_owned(), json!([choice]));
+    if let Some(tokens) = &finish.usage {
+        body.insert("usage".to_owned(), usage(tokens));
+    }
+    Value::Object(body)
+}
+
+fn finish_reason(items: &Items, finish: &Finish) -> &'static str {
+    match () {
+        () if finish.is_cut() => "length",
+        () if items.calls.is_empty() => "stop",
+        () => "tool_calls",
+    }
+}
+
+fn head(options: &AnswerOptions, object: &str) -> Map<String, Value> {
+    let mut head = Map::new();
+    head.insert("id".to_owned(), options.id.as_str().into());
+    head.insert("object".to_owned(), object.into());
+    head.insert("created".to_owned(), options.created.into());
+    head.insert("model".to_owned(), options.model.as_str().into());
+    head
+}
+
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input.saturating_add(usage.output),
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    })
+}

@@ -1,0 +1,53 @@
+//! What a server answers where it cannot serve a request.
+
+use serde_json::{Value, json};
+
+use super::Api;
+use crate::error::{Error, ErrorKind};
+
+/// HTTP codes with what OpenAI and Anthropic call such an error. Other codes are like the first of their hundred.
+const KINDS: &[(u16, &str, &str)] = &[
+    (400, "invalid_request_error", "invalid_request_error"),
+    (401, "authentication_error", "authentication_error"),
+    (403, "permission_error", "permission_error"),
+    (404, "not_found_error", "not_found_error"),
+    (413, "invalid_request_error", "request_too_large"),
+    (429, "rate_limit_error", "rate_limit_error"),
+    (500, "server_error", "api_error"),
+    (503, "server_error", "overloaded_error"),
+    (529, "server_error", "overloaded_error"),
+];
+
+/// The HTTP code for an error of this library: 400 for what the client sent, 500 for what is not the client's doing.
+pub fn http_status(error: &Error) -> u16 {
+    match error.kind() {
+        ErrorKind::InvalidArgument | ErrorKind::Schema | ErrorKind::Limit | ErrorKind::Template => 400,
+        ErrorKind::Parse | ErrorKind::Internal => 500,
+    }
+}
+
+impl Api {
+    /// The body of an error with this HTTP code. OpenAI's say in `param` which field is wrong, where the message begins with one.
+    pub fn error_body(self, http_status: u16, message: &str) -> Value {
+        let (openai, anthropic) = kinds(http_status);
+        match self {
+            Api::ChatCompletions | Api::Responses => {
+                json!({"error": {"message": message, "type": openai, "param": param(message), "code": null}})
+            }
+            Api::Messages => json!({"type": "error", "error": {"type": anthropic, "message": message}}),
+        }
+    }
+}
+
+pub(super) fn kinds(http_status: u16) -> (&'static str, &'static str) {
+    let of = |status: u16| KINDS.iter().find(|(known, ..)| *known == status);
+    let other = if http_status < 500 { of(400) } else { of(500) };
+    of(http_status).or(other).map_or(("server_error", "api_error"), |(_, openai, anthropic)| (openai, anthropic))
+}
+
+/// The path that a message begins with: `messages[2].content: missing`.
+fn param(message: &str) -> Option<&str> {
+    let (path, _) = message.split_once(": ")?;
+    let is_path = !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || "_.[]".contains(c));
+    is_path.then_some(path)
+}

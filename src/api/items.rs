@@ -1,0 +1,295 @@
+//! The deltas of a stream as items of an answer: stretches of reasoning and of text, and calls, each with a beginning and an end.
+//!
+//! Kept are the items' bounds and the heads of the calls, no texts: a finished message has those.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::custom;
+use super::ids::Ids;
+use super::wire::AnswerOptions;
+use crate::error::{Error, Result};
+use crate::message::{Delta, DeltaKind, Message};
+use crate::stream::Ended;
+
+/// What the library says of a call's arguments before the model writes any.
+const BRACE: &str = "{";
+
+/// What an item is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Reasoning,
+    Content,
+    /// A call, by its number.
+    Call(usize),
+}
+
+/// One item of an answer.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub part: Part,
+    /// Where it stands in the message's reasoning or content; empty for a call.
+    span: Range<usize>,
+    /// Nothing is missing at its end.
+    pub whole: bool,
+}
+
+/// What is settled of a call before its arguments.
+#[derive(Clone, Debug)]
+pub(super) struct CallHead {
+    pub name: String,
+    pub id: String,
+    /// It is of a custom tool: its text is no JSON.
+    pub custom: bool,
+    item: usize,
+}
+
+/// What happens to item number `.0`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step<'a> {
+    Begin(usize),
+    Text(usize, Cow<'a, str>),
+    End(usize),
+}
+
+/// A call that has a name by now; its id may follow.
+#[derive(Clone, Debug)]
+struct Waiting {
+    name: String,
+    id: String,
+    /// The brace that opens every object was told, ahead of the output.
+    brace: bool,
+}
+
+/// The items of an answer so far.
+#[derive(Clone, Debug)]
+pub(super) struct Items {
+    ids: Ids,
+    call_id_prefix: String,
+    pub items: Vec<Item>,
+    pub calls: Vec<CallHead>,
+    call_ids: HashSet<String>,
+    waiting: Option<Waiting>,
+    custom_tools: HashSet<String>,
+    /// The arguments of the open call, where it is one of a custom tool: its text shows at its end.
+    held: String,
+    open: Option<usize>,
+    reasoning: usize,
+    content: usize,
+    /// What the client had written of the answer, and how much of it has come back.
+    prefill: String,
+    skipped: usize,
+}
+
+impl Items {
+    /// No items yet. `prefill`: what content begins with and is not shown.
+    pub fn new(options: &AnswerOptions, custom_tools: HashSet<String>, prefill: String) -> Items {
+        Items {
+            ids: Ids::new(&options.id, options.seed, options.choice),
+            call_id_prefix: options.call_id_prefix.clone(),
+            items: Vec::new(),
+            calls: Vec::new(),
+            call_ids: HashSet::new(),
+            waiting: None,
+            custom_tools,
+            held: String::new(),
+            open: None,
+            reasoning: 0,
+            content: 0,
+            prefill,
+            skipped: 0,
+        }
+    }
+
+    /// The id of item number `index`.
+    pub fn item_id(&self, index: usize) -> String {
+        let prefix = match self.items[index].part {
+            Part::Reasoning => "rs_",
+            Part::Content => "msg_",
+            Part::Call(call) if self.calls[call].custom => "ctc_",
+            Part::Call(_) => "fc_",
+        };
+        self.ids.id(prefix, index)
+    }
+
+    /// Adds what deltas of a stream say.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] for deltas of a rollback, and for those that do not follow on those before.
+    pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Step<'a>>> {
+        let mut steps = Vec::new();
+        for delta in deltas {
+            match delta.kind {
+                DeltaKind::Reasoning => self.text(Part::Reasoning, delta.text, &mut steps),
+                DeltaKind::Content => self.text(Part::Content, delta.text, &mut steps),
+                DeltaKind::ToolName => {
+                    self.settle(&mut steps);
+                    if delta.call != self.calls.len() {
+                        return Err(out_of_order(delta.call));
+                    }
+                    self.waiting = Some(Waiting { name: delta.text.to_owned(), id: String::new(), brace: false });
+                }
+                DeltaKind::ToolId => {
+                    // An id behind the arguments is too late: the call was shown with another.
+                    if let Some(waiting) = &mut self.waiting {
+                        delta.text.clone_into(&mut waiting.id);
+                        self.settle(&mut steps);
+                    }
+                }
+                DeltaKind::ToolArguments if delta.text == BRACE && delta.span.is_empty() && self.hold_brace() => {}
+                DeltaKind::ToolArguments => {
+                    self.settle(&mut steps);
+                    self.arguments(delta.call, delta.text, &mut steps)?;
+                }
+                DeltaKind::ToolEnd => {
+                    self.settle(&mut steps);
+                    let call = self.calls.get(delta.call).ok_or_else(|| out_of_order(delta.call))?;
+                    if self.open == Some(call.item) {
+                        self.close(true, &mut steps);
+                    }
+                }
+                withdrawn => {
+                    return Err(Error::invalid(format!(
+                        "stream: {} says that output was rolled back; what an answer has shown cannot be taken back",
+                        withdrawn.name()
+                    )));
+                }
+            }
+        }
+        Ok(steps)
+    }
+
+    /// The answer ends: `cut` where a limit cut it off.
+    pub fn finish(&mut self, cut: bool) -> Vec<Step<'static>> {
+        let mut steps = Vec::new();
+        self.settle(&mut steps);
+        if let Some(open) = self.open {
+            let is_text = !matches!(self.items[open].part, Part::Call(_));
+            self.close(is_text && !cut, &mut steps);
+        }
+        steps
+    }
+
+    /// Takes over a message of which no deltas came.
+    pub fn read(&mut self, ended: &Ended, cut: bool) {
+        let Message { reasoning_content, content, tool_calls, .. } = &ended.message;
+        let delta = |kind, call, text| Delta { kind, call, text, span: 0..0 };
+        let texts = [(DeltaKind::Reasoning, reasoning_content), (DeltaKind::Content, content)];
+        let texts = texts.into_iter().map(|(kind, text)| delta(kind, 0, text.as_str()));
+        let calls = tool_calls.iter().zip(ended.calls()).enumerate().flat_map(|(index, (call, report))| {
+            let id = Some(delta(DeltaKind::ToolId, index, &call.id)).filter(|id| !id.text.is_empty());
+            let end = Some(delta(DeltaKind::ToolEnd, index, "")).filter(|_| report.complete);
+            [Some(delta(DeltaKind::ToolName, index, &call.name)), id, end].into_iter().flatten()
+        });
+        // They are in order, and none is of a rollback.
+        let read = self.deltas(texts.chain(calls));
+        debug_assert!(read.is_ok());
+        self.finish(cut);
+    }
+
+    /// The text of an item of a message: reasoning, content, or what a call says.
+    pub fn text_of<'a>(&self, item: &Item, message: &'a Message) -> Cow<'a, str> {
+        let text = match item.part {
+            Part::Reasoning => message.reasoning_content.get(item.span.clone()),
+            Part::Content => message.content.get(item.span.clone()),
+            Part::Call(call) => {
+                let arguments = message.tool_calls.get(call).map(|call| call.arguments.as_str());
+                match arguments {
+                    Some(arguments) if self.calls[call].custom => return custom::input(arguments).into(),
+                    arguments => arguments,
+                }
+            }
+        };
+        text.unwrap_or_default().into()
+    }
+
+    fn arguments<'a>(&mut self, call: usize, text: &'a str, steps: &mut Vec<Step<'a>>) -> Result<()> {
+        let call = self.calls.get(call).ok_or_else(|| out_of_order(call))?;
+        if call.custom {
+            self.held.push_str(text);
+        } else if !text.is_empty() {
+            steps.push(Step::Text(call.item, text.into()));
+        }
+        Ok(())
+    }
+
+    fn text<'a>(&mut self, part: Part, mut text: &'a str, steps: &mut Vec<Step<'a>>) {
+        if part == Part::Content && self.skipped < self.prefill.len() {
+            let left = &self.prefill.as_bytes()[self.skipped..];
+            let known = text.len().min(left.len());
+            if text.as_bytes()[..known] == left[..known] {
+                text = &text[known..];
+                self.skipped += known;
+                self.content += known;
+            } else {
+                self.skipped = self.prefill.len();
+            }
+        }
+        if text.is_empty() {
+            return;
+        }
+        self.settle(steps);
+        let end = match part {
+            Part::Reasoning => &mut self.reasoning,
+            _ => &mut self.content,
+        };
+        let begin = *end;
+        *end += text.len();
+        let end = *end;
+        if self.open.is_none_or(|open| self.items[open].part != part) {
+            self.begin(Item { part, span: begin..end, whole: false }, steps);
+        }
+        let item = self.items.len() - 1;
+        self.items[item].span.end = end;
+        steps.push(Step::Text(item, text.into()));
+    }
+
+    /// The brace waits with the call, if one waits.
+    fn hold_brace(&mut self) -> bool {
+        self.waiting.as_mut().is_some_and(|waiting| !std::mem::replace(&mut waiting.brace, true))
+    }
+
+    /// The id of the call that waits is certain.
+    fn settle(&mut self, steps: &mut Vec<Step>) {
+        let Some(Waiting { name, mut id, brace }) = self.waiting.take() else { return };
+        let (call, item) = (self.calls.len(), self.items.len());
+        // A model may write the same id twice, and clients tell results apart by it.
+        if id.is_empty() || self.call_ids.contains(&id) {
+            id = self.ids.id(&self.call_id_prefix, call);
+        }
+        self.call_ids.insert(id.clone());
+        let custom = self.custom_tools.contains(&name);
+        self.calls.push(CallHead { name, id, custom, item });
+        self.begin(Item { part: Part::Call(call), span: 0..0, whole: false }, steps);
+        if brace && custom {
+            self.held.push_str(BRACE);
+        } else if brace {
+            steps.push(Step::Text(item, BRACE.into()));
+        }
+    }
+
+    fn begin(&mut self, item: Item, steps: &mut Vec<Step>) {
+        if let Some(open) = self.open {
+            let is_text = !matches!(self.items[open].part, Part::Call(_));
+            self.close(is_text, steps);
+        }
+        self.open = Some(self.items.len());
+        steps.push(Step::Begin(self.items.len()));
+        self.items.push(item);
+    }
+
+    fn close(&mut self, whole: bool, steps: &mut Vec<Step>) {
+        if let Some(open) = self.open.take() {
+            self.items[open].whole = whole;
+            if !self.held.is_empty() {
+                steps.push(Step::Text(open, custom::input(&std::mem::take(&mut self.held)).into()));
+            }
+            steps.push(Step::End(open));
+        }
+    }
+}
+
+fn out_of_order(call: usize) -> Error {
+    Error::invalid(format!("stream: its deltas do not follow on those before, at call {call}; pass all of one stream"))
+}

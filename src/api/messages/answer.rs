@@ -1,0 +1,102 @@
+//! Answers in the shape of the Messages API. An item of the answer is one of its content blocks.
+
+use serde_json::{Value, json};
+
+use super::partial;
+use crate::api::items::{Items, Part, Step};
+use crate::api::wire::{AnswerOptions, Event, Finish, Reason, Usage};
+use crate::message::Message;
+
+pub(in crate::api) fn begin(options: &AnswerOptions, input_tokens: u64) -> Vec<Event> {
+    let usage = Usage { input: input_tokens, ..Usage::default() };
+    let message = message(options, Vec::new(), (Value::Null, Value::Null), &usage);
+    vec![event("message_start", json!({"message": message}))]
+}
+
+pub(in crate::api) fn ping() -> Vec<Event> {
+    vec![event("ping", json!({}))]
+}
+
+pub(in crate::api) fn steps(items: &Items, steps: &[Step]) -> Vec<Event> {
+    let events = steps.iter().map(|step| match step {
+        Step::Begin(index) => {
+            let block = block(items, *index, "");
+            event("content_block_start", json!({"index": index, "content_block": block}))
+        }
+        Step::Text(index, text) => {
+            let delta = match items.items[*index].part {
+                Part::Reasoning => json!({"type": "thinking_delta", "thinking": text}),
+                Part::Content => json!({"type": "text_delta", "text": text}),
+                Part::Call(_) => json!({"type": "input_json_delta", "partial_json": text}),
+            };
+            event("content_block_delta", json!({"index": index, "delta": delta}))
+        }
+        Step::End(index) => event("content_block_stop", json!({"index": index})),
+    });
+    events.collect()
+}
+
+pub(in crate::api) fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
+    let (reason, sequence) = stop_reason(items, finish);
+    let delta = json!({"stop_reason": reason, "stop_sequence": sequence});
+    let usage = usage_json(&finish.usage.unwrap_or_default());
+    vec![event("message_delta", json!({"delta": delta, "usage": usage})), event("message_stop", json!({}))]
+}
+
+pub(in crate::api) fn body(options: &AnswerOptions, items: &Items, said: &Message, finish: &Finish) -> Value {
+    let blocks = items.items.iter().enumerate();
+    let blocks = blocks.map(|(index, item)| block(items, index, &items.text_of(item, said)));
+    message(options, blocks.collect(), stop_reason(items, finish), &finish.usage.unwrap_or_default())
+}
+
+fn block(items: &Items, index: usize, text: &str) -> Value {
+    match items.items[index].part {
+        // The signature is for the server that takes it back; this one needs none.
+        Part::Reasoning => json!({"type": "thinking", "thinking": text, "signature": ""}),
+        Part::Content => json!({"type": "text", "text": text}),
+        Part::Call(call) => {
+            let head = &items.calls[call];
+            json!({"type": "tool_use", "id": head.id, "name": head.name, "input": partial::object(text)})
+        }
+    }
+}
+
+fn message(options: &AnswerOptions, content: Vec<Value>, (reason, sequence): (Value, Value), usage: &Usage) -> Value {
+    json!({
+        "id": options.id,
+        "type": "message",
+        "role": "assistant",
+        "model": options.model,
+        "content": content,
+        "stop_reason": reason,
+        "stop_sequence": sequence,
+        "usage": usage_json(usage),
+    })
+}
+
+fn stop_reason(items: &Items, finish: &Finish) -> (Value, Value) {
+    match &finish.reason {
+        Reason::Length => ("max_tokens".into(), Value::Null),
+        Reason::StopSequence(text) => ("stop_sequence".into(), text.as_str().into()),
+        Reason::Stop if items.calls.is_empty() => ("end_turn".into(), Value::Null),
+        Reason::Stop => ("tool_use".into(), Value::Null),
+    }
+}
+
+/// Tokens from a cache are counted apart from the others.
+fn usage_json(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input.saturating_sub(usage.cached),
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": usage.cached,
+        "output_tokens": usage.output,
+    })
+}
+
+fn event(name: &'static str, data: Value) -> Event {
+    let mut all = json!({"type": name});
+    if let (Value::Object(all), Value::Object(data)) = (&mut all, data) {
+        all.extend(data);
+    }
+    Event::new(name, &all)
+}

@@ -1,0 +1,253 @@
+//! Requests of the Messages API as chat-completions bodies.
+
+use serde_json::{Map, Value, json};
+
+use crate::api::shared::{chat_body, set_effort, taken};
+use crate::error::Result;
+use crate::message::fields::{Fields, TextOrItems};
+
+/// What needs a server that runs tools by itself.
+const REFUSED: &[(&str, &str)] = &[
+    ("container", "there are no containers here"),
+    ("mcp_servers", "the tools of other servers cannot be had here; send them as tools"),
+];
+
+/// The chat-completions body that asks for the same.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] naming the field that is wrong, or that cannot be had.
+pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
+    let body = Fields::new(body, "")?;
+    for (name, why) in REFUSED {
+        if body.get(name).is_some_and(|value| value.as_array().is_none_or(|items| !items.is_empty())) {
+            return Err(body.refuse(name, why));
+        }
+    }
+    let mut chat = chat_body(&body);
+    let mut messages = Vec::new();
+    if body.get("system").is_some() {
+        messages.push(json!({"role": "system", "content": text(&body, "system")?}));
+    }
+    body.required("messages")?;
+    for said in body.items("messages")? {
+        message(&said, &mut messages)?;
+    }
+    // A message of the model's own at the end is to be continued.
+    if messages.last().is_some_and(|last| last["role"] == "assistant") {
+        chat.insert("continue_final_message".to_owned(), true.into());
+    }
+    chat.insert("messages".to_owned(), messages.into());
+    if let Some(limit) = body.number("max_tokens")? {
+        chat.insert("max_completion_tokens".to_owned(), limit.into());
+    }
+    if let Some(stops) = body.get("stop_sequences") {
+        chat.insert("stop".to_owned(), stops.clone());
+    }
+    output(&body, &mut chat)?;
+    tools(&body, &mut chat)?;
+    Ok(Value::Object(chat))
+}
+
+/// What the client wrote of the answer: the text of the last message, if that is the model's.
+pub(in crate::api) fn prefill(body: &Value) -> String {
+    let last = body["messages"].as_array().and_then(|messages| messages.last());
+    let last = last.filter(|last| last["role"] == "assistant");
+    let text = last.and_then(|last| text(&Fields::new(last, "").ok()?, "content").ok());
+    text.unwrap_or_default()
+}
+
+/// How the answer should be thought over, and what it should look like.
+fn output(body: &Fields, chat: &mut Map<String, Value>) -> Result<()> {
+    if let Some(thinking) = body.object("thinking")? {
+        let on = match thinking.required_text("type")? {
+            "enabled" | "adaptive" => true,
+            "disabled" => false,
+            _ => return Err(thinking.unknown("type", "\"enabled\", \"adaptive\" or \"disabled\"")),
+        };
+        chat.insert("enable_thinking".to_owned(), on.into());
+    }
+    let Some(config) = body.object("output_config")? else { return Ok(()) };
+    if let Some(effort) = config.text("effort")? {
+        set_effort(effort, chat);
+    }
+    if let Some(format) = config.object("format")? {
+        if format.required_text("type")? != "json_schema" {
+            return Err(format.unknown("type", "\"json_schema\""));
+        }
+        let schema = json!({"name": "answer", "schema": format.required("schema")?, "strict": true});
+        chat.insert("response_format".to_owned(), json!({"type": "json_schema", "json_schema": schema}));
+    }
+    Ok(())
+}
+
+fn tools(body: &Fields, chat: &mut Map<String, Value>) -> Result<()> {
+    let tools = body.items("tools")?;
+    let mut parallel = true;
+    if let Some(choice) = body.object("tool_choice")? {
+        parallel = !choice.flag("disable_parallel_tool_use", false)?;
+        let choice = match choice.required_text("type")? {
+            "auto" => "auto".into(),
+            "any" => "required".into(),
+            "none" => "none".into(),
+            "tool" => json!({"type": "function", "function": {"name": choice.required_text("name")?}}),
+            _ => return Err(choice.unknown("type", "\"auto\", \"any\", \"tool\" or \"none\"")),
+        };
+        chat.insert("tool_choice".to_owned(), choice);
+    }
+    if !tools.is_empty() {
+        chat.insert("tools".to_owned(), tools.iter().map(tool).collect::<Result<_>>()?);
+        chat.insert("parallel_tool_calls".to_owned(), parallel.into());
+    }
+    Ok(())
+}
+
+fn tool(tool: &Fields) -> Result<Value> {
+    if tool.text("type")?.is_some_and(|kind| kind != "custom") {
+        return Err(tool.unknown("type", "\"custom\": no other tools can be had here"));
+    }
+    tool.required_text("name")?;
+    let mut function = taken(tool, &["name", "description"]);
+    function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
+    Ok(json!({"type": "function", "function": function}))
+}
+
+fn message(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
+    said.required("content")?;
+    match said.required_text("role")? {
+        "user" => user(said, messages),
+        "assistant" => assistant(said, messages),
+        "system" => {
+            messages.push(json!({"role": "system", "content": text(said, "content")?}));
+            Ok(())
+        }
+        _ => Err(said.unknown("role", "\"user\", \"assistant\" or \"system\"")),
+    }
+}
+
+/// Results of tools are messages of their own.
+fn user(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
+    let blocks = match said.text_or_items("content")? {
+        TextOrItems::Text(text) => {
+            messages.push(json!({"role": "user", "content": text}));
+            return Ok(());
+        }
+        TextOrItems::Items(blocks) => blocks,
+    };
+    let mut parts = Vec::new();
+    let flush = |parts: &mut Vec<Value>, messages: &mut Vec<Value>| {
+        if !parts.is_empty() {
+            messages.push(json!({"role": "user", "content": std::mem::take(parts)}));
+        }
+    };
+    for block in &blocks {
+        if block.required_text("type")? != "tool_result" {
+            parts.push(part(block, "\"text\", \"image\", \"document\" or \"tool_result\"")?);
+            continue;
+        }
+        flush(&mut parts, messages);
+        let id = block.required_text("tool_use_id")?;
+        let content = match block.text_or_items("content")? {
+            TextOrItems::Text(text) => text.into(),
+            TextOrItems::Items(blocks) if blocks.is_empty() => "".into(),
+            TextOrItems::Items(blocks) => {
+                blocks.iter().map(|block| part(block, "\"text\", \"image\" or \"document\"")).collect::<Result<_>>()?
+            }
+        };
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": Value::clone(&content)}));
+    }
+    flush(&mut parts, messages);
+    Ok(())
+}
+
+fn assistant(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
+    let blocks = match said.text_or_items("content")? {
+        TextOrItems::Text(text) => {
+            messages.push(json!({"role": "assistant", "content": text}));
+            return Ok(());
+        }
+        TextOrItems::Items(blocks) => blocks,
+    };
+    let (mut reasoning, mut content, mut calls) = (String::new(), String::new(), Vec::new());
+    for block in &blocks {
+        match block.required_text("type")? {
+            "text" => content.push_str(block.required_text("text")?),
+            "thinking" => reasoning.push_str(block.required_text("thinking")?),
+            // Nobody but the server that wrote it can read it.
+            "redacted_thinking" => {}
+            "tool_use" => {
+                let (id, name) = (block.required_text("id")?, block.required_text("name")?);
+                let input = match block.object("input")? {
+                    Some(input) => Value::Object(input.map.clone()).to_string(),
+                    None => "{}".to_owned(),
+                };
+                calls.push(json!({"type": "function", "id": id, "function": {"name": name, "arguments": input}}));
+            }
+            _ => return Err(block.unknown("type", "\"text\", \"thinking\", \"redacted_thinking\" or \"tool_use\"")),
+        }
+    }
+    let mut message = Map::new();
+    message.insert("role".to_owned(), "assistant".into());
+    message.insert("content".to_owned(), content.into());
+    if !reasoning.is_empty() {
+        message.insert("reasoning_content".to_owned(), reasoning.into());
+    }
+    if !calls.is_empty() {
+        message.insert("tool_calls".to_owned(), calls.into());
+    }
+    messages.push(Value::Object(message));
+    Ok(())
+}
+
+/// A text, or blocks that are all texts, put together.
+fn text(said: &Fields, name: &str) -> Result<String> {
+    match said.text_or_items(name)? {
+        TextOrItems::Text(text) => Ok(text.to_owned()),
+        TextOrItems::Items(blocks) => {
+            let texts = blocks.iter().map(|block| match block.required_text("type")? {
+                "text" => block.required_text("text"),
+                _ => Err(block.unknown("type", "\"text\"")),
+            });
+            Ok(texts.collect::<Result<Vec<_>>>()?.join("\n\n"))
+        }
+    }
+}
+
+/// A block of what a user or a tool says; `known` is for the error.
+fn part(block: &Fields, known: &str) -> Result<Value> {
+    match block.required_text("type")? {
+        "text" => Ok(json!({"type": "text", "text": block.required_text("text")?})),
+        "image" => {
+            let url = location(&block.required_object("source")?)?;
+            Ok(json!({"type": "image_url", "image_url": {"url": url}}))
+        }
+        "document" => document(block),
+        _ => Err(block.unknown("type", known)),
+    }
+}
+
+fn document(block: &Fields) -> Result<Value> {
+    let source = block.required_object("source")?;
+    match source.required_text("type")? {
+        "text" => return Ok(json!({"type": "text", "text": source.required_text("data")?})),
+        "base64" => {}
+        _ => return Err(source.unknown("type", "\"base64\" or \"text\"")),
+    }
+    let mut file = Map::new();
+    if let Some(title) = block.text("title")? {
+        file.insert("filename".to_owned(), title.into());
+    }
+    file.insert("file_data".to_owned(), location(&source)?.into());
+    Ok(json!({"type": "file", "file": file}))
+}
+
+/// Where the data of an image or a document is: a URL, or one that holds it.
+fn location(source: &Fields) -> Result<String> {
+    match source.required_text("type")? {
+        "base64" => {
+            let (kind, data) = (source.required_text("media_type")?, source.required_text("data")?);
+            Ok(format!("data:{kind};base64,{data}"))
+        }
+        "url" => Ok(source.required_text("url")?.to_owned()),
+        _ => Err(source.unknown("type", "\"base64\" or \"url\"")),
+    }
+}

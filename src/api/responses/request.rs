@@ -1,0 +1,310 @@
+//! Requests of the Responses API as chat-completions bodies.
+
+use serde_json::{Map, Value, json};
+
+use crate::api::shared::{chat_body, set_effort, taken};
+use crate::error::{Error, Result};
+use crate::message::fields::{Fields, TextOrItems};
+
+/// What needs a server that keeps answers, or runs tools by itself.
+const REFUSED: &[(&str, &str)] = &[
+    ("previous_response_id", "answers are not kept here; send the whole conversation as input"),
+    ("conversation", "conversations are not kept here; send the whole conversation as input"),
+    ("prompt", "prompts are not kept here; send instructions and input"),
+];
+
+/// The chat-completions body that asks for the same.
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] naming the field that is wrong, or that cannot be had.
+pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
+    let body = Fields::new(body, "")?;
+    for (name, why) in REFUSED {
+        if body.get(name).is_some() {
+            return Err(body.refuse(name, why));
+        }
+    }
+    if body.flag("background", false)? {
+        return Err(body.refuse("background", "answers are not kept here; it must be false"));
+    }
+    let mut chat = chat_body(&body);
+    chat.insert("messages".to_owned(), messages(&body)?);
+    if let Some(limit) = body.number("max_output_tokens")? {
+        chat.insert("max_completion_tokens".to_owned(), limit.into());
+    }
+    if let Some(reasoning) = body.object("reasoning")?
+        && let Some(effort) = reasoning.text("effort")?
+    {
+        set_effort(effort, &mut chat);
+    }
+    if let Some(text) = body.object("text")?
+        && let Some(format) = text.object("format")?
+    {
+        chat.insert("response_format".to_owned(), response_format(&format)?);
+    }
+    let tools = body.items("tools")?;
+    if !tools.is_empty() {
+        chat.insert("tools".to_owned(), tools.iter().map(tool).collect::<Result<_>>()?);
+        chat.insert("parallel_tool_calls".to_owned(), body.flag("parallel_tool_calls", true)?.into());
+    }
+    if let Some(choice) = body.get("tool_choice") {
+        chat.insert("tool_choice".to_owned(), tool_choice(&body, choice)?);
+    }
+    Ok(Value::Object(chat))
+}
+
+fn messages(body: &Fields) -> Result<Value> {
+    body.required("input")?;
+    let mut conversation = Conversation::default();
+    if let Some(instructions) = body.text("instructions")? {
+        conversation.messages.push(json!({"role": "system", "content": instructions}));
+    }
+    match body.text_or_items("input")? {
+        TextOrItems::Text(text) => conversation.messages.push(json!({"role": "user", "content": text})),
+        TextOrItems::Items(items) => {
+            for item in &items {
+                conversation.item(item)?;
+            }
+        }
+    }
+    conversation.close();
+    Ok(conversation.messages.into())
+}
+
+/// Messages so far. Items that one turn of the model is made of become one message.
+#[derive(Default)]
+struct Conversation {
+    messages: Vec<Value>,
+    /// The model's turn at hand.
+    turn: Option<Turn>,
+}
+
+#[derive(Default)]
+struct Turn {
+    reasoning: String,
+    content: Option<String>,
+    calls: Vec<Value>,
+}
+
+impl Conversation {
+    fn item(&mut self, item: &Fields) -> Result<()> {
+        match item.text("type")?.unwrap_or("message") {
+            "message" => self.message(item),
+            "reasoning" => self.reasoning(item),
+            "function_call" => {
+                let (id, name) = (item.required_text("call_id")?, item.required_text("name")?);
+                let function = json!({"name": name, "arguments": item.required_text("arguments")?});
+                self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));
+                Ok(())
+            }
+            "custom_tool_call" => {
+                let (id, name) = (item.required_text("call_id")?, item.required_text("name")?);
+                let custom = json!({"name": name, "input": item.required_text("input")?});
+                self.turn().calls.push(json!({"type": "custom", "id": id, "custom": custom}));
+                Ok(())
+            }
+            "function_call_output" | "custom_tool_call_output" => {
+                let id = item.required_text("call_id")?;
+                item.required("output")?;
+                let content = content(item, "output")?;
+                self.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+                Ok(())
+            }
+            _ => {
+                Err(item
+                    .unknown("type", "\"message\", \"reasoning\", or a function's or a custom tool's call or output"))
+            }
+        }
+    }
+
+    fn message(&mut self, item: &Fields) -> Result<()> {
+        let role = item.required_text("role")?;
+        item.required("content")?;
+        match role {
+            "assistant" => {
+                let text = text(item, "content", &["output_text", "input_text", "text", "refusal"], "")?;
+                // Behind a call, it belongs to the same turn.
+                if self.turn.as_ref().is_some_and(|turn| turn.content.is_some() && turn.calls.is_empty()) {
+                    self.close();
+                }
+                self.turn().content.get_or_insert_default().push_str(&text);
+            }
+            "user" => {
+                let content = content(item, "content")?;
+                self.push(json!({"role": role, "content": content}));
+            }
+            "system" | "developer" => {
+                let text = text(item, "content", &["input_text", "text"], "\n\n")?;
+                self.instruct(role, &text);
+            }
+            _ => return Err(item.unknown("role", "\"user\", \"assistant\", \"system\" or \"developer\"")),
+        }
+        Ok(())
+    }
+
+    /// Further instructions where the conversation begins belong to those that stand there: few templates take two.
+    fn instruct(&mut self, role: &str, text: &str) {
+        if let (None, [first]) = (&self.turn, &mut self.messages[..])
+            && first["role"] == "system"
+            && let Value::String(instructions) = &mut first["content"]
+        {
+            instructions.push_str("\n\n");
+            instructions.push_str(text);
+        } else {
+            self.push(json!({"role": role, "content": text}));
+        }
+    }
+
+    fn reasoning(&mut self, item: &Fields) -> Result<()> {
+        let mut reasoning = text(item, "content", &["reasoning_text", "text"], "\n\n")?;
+        if reasoning.is_empty() {
+            reasoning = text(item, "summary", &["summary_text"], "\n\n")?;
+        }
+        // One that its server alone can read says nothing.
+        if reasoning.is_empty() {
+            return Ok(());
+        }
+        // It begins a turn.
+        if self.turn.as_ref().is_some_and(|turn| turn.content.is_some() || !turn.calls.is_empty()) {
+            self.close();
+        }
+        self.turn().reasoning.push_str(&reasoning);
+        Ok(())
+    }
+
+    fn turn(&mut self) -> &mut Turn {
+        self.turn.get_or_insert_default()
+    }
+
+    fn push(&mut self, message: Value) {
+        self.close();
+        self.messages.push(message);
+    }
+
+    fn close(&mut self) {
+        let Some(Turn { reasoning, content, calls }) = self.turn.take() else { return };
+        let mut message = Map::new();
+        message.insert("role".to_owned(), "assistant".into());
+        message.insert("content".to_owned(), content.unwrap_or_default().into());
+        if !reasoning.is_empty() {
+            message.insert("reasoning_content".to_owned(), reasoning.into());
+        }
+        if !calls.is_empty() {
+            message.insert("tool_calls".to_owned(), calls.into());
+        }
+        self.messages.push(Value::Object(message));
+    }
+}
+
+/// A text, or parts that are all texts, put together.
+fn text(item: &Fields, name: &str, kinds: &[&str], between: &str) -> Result<String> {
+    let parts = match item.text_or_items(name)? {
+        TextOrItems::Text(text) => return Ok(text.to_owned()),
+        TextOrItems::Items(parts) => parts,
+    };
+    let texts = parts.iter().map(|part| match part.required_text("type")? {
+        "refusal" if kinds.contains(&"refusal") => part.required_text("refusal"),
+        kind if kinds.contains(&kind) => part.required_text("text"),
+        _ => Err(part.unknown("type", &format!("one of {}", kinds.join(", ")))),
+    });
+    Ok(texts.collect::<Result<Vec<_>>>()?.join(between))
+}
+
+/// What a user or a tool says.
+fn content(item: &Fields, name: &str) -> Result<Value> {
+    match item.text_or_items(name)? {
+        TextOrItems::Text(text) => Ok(text.into()),
+        TextOrItems::Items(parts) => parts.iter().map(part).collect(),
+    }
+}
+
+fn part(part: &Fields) -> Result<Value> {
+    let not_kept = |name| match part.get(name) {
+        Some(_) => Err(part.refuse(name, "files are not kept here; send the data")),
+        None => Ok(()),
+    };
+    match part.required_text("type")? {
+        "input_text" | "output_text" | "text" => Ok(json!({"type": "text", "text": part.required_text("text")?})),
+        "input_image" => {
+            not_kept("file_id")?;
+            let mut image = json!({"url": part.required_text("image_url")?});
+            if let Some(detail) = part.text("detail")? {
+                image["detail"] = detail.into();
+            }
+            Ok(json!({"type": "image_url", "image_url": image}))
+        }
+        "input_audio" => Ok(json!({"type": "input_audio", "input_audio": Value::clone(part.required("input_audio")?)})),
+        "input_file" => {
+            not_kept("file_id")?;
+            not_kept("file_url")?;
+            part.required("file_data")?;
+            Ok(json!({"type": "file", "file": taken(part, &["file_data", "filename"])}))
+        }
+        _ => Err(part.unknown("type", "\"input_text\", \"input_image\", \"input_audio\" or \"input_file\"")),
+    }
+}
+
+fn tool(tool: &Fields) -> Result<Value> {
+    match tool.required_text("type")? {
+        "function" => {}
+        "custom" => return custom_tool(tool),
+        _ => return Err(tool.unknown("type", "\"function\" or \"custom\": no other tools can be had here")),
+    }
+    tool.required_text("name")?;
+    let function = taken(tool, &["name", "description", "parameters", "strict"]);
+    Ok(json!({"type": "function", "function": function}))
+}
+
+/// Its grammar is one object deeper in chat completions.
+fn custom_tool(tool: &Fields) -> Result<Value> {
+    tool.required_text("name")?;
+    let mut custom = taken(tool, &["name", "description"]);
+    if let Some(format) = tool.object("format")? {
+        let kind = format.required_text("type")?;
+        let mut inner = json!({"type": kind});
+        if kind == "grammar" {
+            inner["grammar"] = taken(&format, &["syntax", "definition"]).into();
+        }
+        custom.insert("format".to_owned(), inner);
+    }
+    Ok(json!({"type": "custom", "custom": custom}))
+}
+
+fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
+    if choice.is_string() {
+        return Ok(choice.clone());
+    }
+    let choice = body.required_object("tool_choice")?;
+    match choice.required_text("type")? {
+        "function" | "custom" => named(&choice),
+        "allowed_tools" => {
+            let tools = choice.items("tools")?;
+            let tools = tools.iter().map(|tool| match tool.required_text("type")? {
+                "function" | "custom" => named(tool),
+                _ => Err(tool.unknown("type", "\"function\" or \"custom\"")),
+            });
+            let mut allowed = taken(&choice, &["mode"]);
+            allowed.insert("tools".to_owned(), tools.collect::<Result<_>>()?);
+            Ok(json!({"type": "allowed_tools", "allowed_tools": allowed}))
+        }
+        _ => Err(choice.unknown("type", "\"function\", \"custom\" or \"allowed_tools\"")),
+    }
+}
+
+/// A tool by its name.
+fn named(choice: &Fields) -> Result<Value> {
+    let kind = choice.required_text("type")?;
+    Ok(json!({"type": kind, kind: {"name": choice.required_text("name")?}}))
+}
+
+fn response_format(format: &Fields) -> Result<Value> {
+    match format.required_text("type")? {
+        kind @ ("text" | "json_object") => Ok(json!({"type": kind})),
+        "json_schema" => {
+            format.required("schema")?;
+            let schema = taken(format, &["name", "description", "schema", "strict"]);
+            Ok(json!({"type": "json_schema", "json_schema": schema}))
+        }
+        _ => Err::<_, Error>(format.unknown("type", "\"text\", \"json_object\" or \"json_schema\"")),
+    }
+}

@@ -1,0 +1,320 @@
+//! What answers say, streamed and not.
+
+use chatparse::api::{Answer, AnswerOptions, Api, Finish, Reason};
+use chatparse::message::{Message, Request};
+use chatparse::{ChatTemplate, Params, ToolCall, builtin as builtins};
+use serde_json::{Value, json};
+
+use crate::client::put_together;
+use crate::{APIS, body, builtin, data, length, options, params, request, stop, streamed};
+
+const CALLS: &str = "<think>\nWhy</think>\n\nFirst. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"key\": \"a\", \"n\": 1}}\n</tool_call>\n\
+                     <tool_call>\n{\"name\": \"get_all\", \"arguments\": {}}\n</tool_call>";
+
+/// Outputs as a template writes them: less what it cannot render.
+fn outputs(template: &ChatTemplate, prompt: &str) -> Vec<String> {
+    let call = |name: &str, arguments: &str, id: &str| ToolCall {
+        name: name.into(),
+        arguments: arguments.into(),
+        id: id.into(),
+    };
+    let first = call("get", r#"{"key": "a \"b\" </x>\n", "n": -12}"#, "abc123def");
+    let messages = [
+        ("Grüße, <b>you</b>! 😀", "", vec![]),
+        ("Done.", "Let me see: 1 < 2.", vec![]),
+        ("", "Why", vec![first.clone(), call("get_all", "{}", "abc123deg")]),
+        ("First.", "", vec![first]),
+    ];
+    let render = |(content, reasoning, tool_calls): (&str, &str, Vec<ToolCall>)| {
+        let mut request = Request::from_json(&json!({"messages": [{"role": "user", "content": "Hi"}]})).unwrap();
+        request.add_generation_prompt = false;
+        let message = Message {
+            role: "assistant".into(),
+            content: content.into(),
+            reasoning_content: reasoning.into(),
+            tool_calls,
+            ..Message::default()
+        };
+        request.messages.push(message);
+        let whole = template.prompt(&request).ok()?;
+        let shared = whole.bytes().zip(prompt.bytes()).take_while(|(a, b)| a == b).count();
+        whole.get(shared..).map(str::to_owned)
+    };
+    messages.into_iter().filter_map(render).collect()
+}
+
+/// A streamed answer in pieces of several sizes is its body.
+fn check(name: &str, params: &Params, output: &[u8], finish: &Finish) -> usize {
+    let mut calls = 0;
+    for api in APIS {
+        let mut bodies = Vec::new();
+        for piece in [1, 3, output.len()] {
+            let mut answer = Answer::new(api, options());
+            let (events, ended) = streamed(&mut answer, params, output, piece, finish);
+            let body = answer.body(&ended, finish);
+            let mut seen = put_together(api, &events);
+            if api == Api::Messages {
+                whole_inputs_agree(&mut seen, &body);
+            }
+            assert_eq!(seen, body, "{name}, {api:?}, pieces of {piece}: {:?}", String::from_utf8_lossy(output));
+            calls += ended.message.tool_calls.len();
+            bodies.push(body);
+        }
+        assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]), "{name}, {api:?}: pieces make no difference");
+    }
+    calls
+}
+
+#[test]
+fn the_events_of_an_answer_come_to_its_body() {
+    let mut calls = 0;
+    for name in builtins::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let params = params(&template);
+        let mut outputs = outputs(&template, &params.prompt);
+        // Text behind calls, calls behind text, and all of it twice.
+        let all = outputs.concat();
+        outputs.extend([format!("{all} and {all}"), all]);
+        for output in &outputs {
+            // Whole, and cut off at some bytes, also inside of characters.
+            let cuts = (0..output.len()).step_by(1 + output.len() / 7);
+            for cut in cuts {
+                calls += check(name, &params, &output.as_bytes()[..cut], &length());
+            }
+            calls += check(name, &params, output.as_bytes(), &stop());
+        }
+    }
+    assert!(calls > 1000);
+}
+
+#[test]
+fn so_do_those_of_an_output_in_disorder() {
+    let mut random = 1_u64;
+    let mut below = |end: usize| {
+        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (random >> 33) as usize % end
+    };
+    let rounds: usize = std::env::var("CHATPARSE_CASES").map_or(6, |cases| cases.parse().unwrap());
+    let mut calls = 0;
+    for name in builtins::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let plain = params(&template);
+        let outputs = outputs(&template, &plain.prompt);
+        for round in 0..rounds {
+            let mut request = request();
+            request["dialects"] = ["off", "recover", "always"][round % 3].into();
+            request["calls_in_reasoning"] = ["off", "at_end", "always"][round / 3 % 3].into();
+            let params = template.params(&Request::from_json(&request).unwrap()).unwrap();
+            // Stretches of right outputs, one behind the other.
+            let mut output = Vec::new();
+            for _ in 0..=below(5) {
+                let part = outputs[below(outputs.len())].as_bytes();
+                let (a, b) = (below(part.len() + 1), below(part.len() + 1));
+                output.extend_from_slice(if below(2) == 0 { part } else { &part[a.min(b)..a.max(b)] });
+            }
+            calls += check(name, &params, &output, &if below(3) == 0 { length() } else { stop() });
+        }
+    }
+    assert!(calls > 100);
+}
+
+/// Of an input that broke off, a body has the whole members.
+fn whole_inputs_agree(seen: &mut Value, body: &Value) {
+    for (seen, block) in seen["content"].as_array_mut().unwrap().iter_mut().zip(body["content"].as_array().unwrap()) {
+        if seen["type"] == "tool_use" && seen["input"].is_null() {
+            seen["input"] = block["input"].clone();
+        }
+    }
+}
+
+#[test]
+fn chat_completions() {
+    let call = |index: usize, name: &str, arguments: &str| {
+        let id =
+            body(Api::ChatCompletions, &builtin("json-call"), CALLS, &stop())["choices"][0]["message"]["tool_calls"]
+                [index]["id"]
+                .clone();
+        json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+    };
+    let expected = json!({
+        "id": "answer-1", "object": "chat.completion", "created": 7, "model": "m",
+        "choices": [{
+            "index": 0, "logprobs": null, "finish_reason": "tool_calls",
+            "message": {
+                "role": "assistant", "content": "First. ", "refusal": null, "reasoning_content": "Why",
+                "tool_calls": [call(0, "get", "{\"key\": \"a\", \"n\": 1}"), call(1, "get_all", "{}")],
+            },
+        }],
+        "usage": {
+            "prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8,
+            "prompt_tokens_details": {"cached_tokens": 1}, "completion_tokens_details": {"reasoning_tokens": 2},
+        },
+    });
+    assert_eq!(body(Api::ChatCompletions, &builtin("json-call"), CALLS, &stop()), expected);
+    let plain = body(Api::ChatCompletions, &builtin("json-call"), "Hello", &Finish::default());
+    assert_eq!(plain["choices"][0]["finish_reason"], "stop");
+    assert_eq!(plain["choices"][0]["message"], json!({"role": "assistant", "content": "Hello", "refusal": null}));
+    assert_eq!(plain.get("usage"), None);
+}
+
+#[test]
+fn responses() {
+    let body = body(Api::Responses, &builtin("json-call"), CALLS, &stop());
+    let types: Vec<&Value> = body["output"].as_array().unwrap().iter().map(|item| &item["type"]).collect();
+    assert_eq!(types, ["reasoning", "message", "function_call", "function_call"]);
+    assert_eq!(body["output"][0]["content"], json!([{"type": "reasoning_text", "text": "Why"}]));
+    let text = json!([{"type": "output_text", "text": "First. ", "annotations": [], "logprobs": []}]);
+    assert_eq!(body["output"][1]["content"], text);
+    assert_eq!(body["output"][2]["arguments"], "{\"key\": \"a\", \"n\": 1}");
+    assert_eq!((&body["status"], &body["incomplete_details"]), (&json!("completed"), &Value::Null));
+    assert_eq!(body["usage"]["input_tokens_details"]["cached_tokens"], 1);
+}
+
+#[test]
+fn an_answer_of_responses_repeats_the_request() {
+    let request = json!({
+        "model": "asked", "input": "Hi", "instructions": "Be brief.", "temperature": 0.5, "tool_choice": "required",
+        "tools": [{"type": "function", "name": "f", "parameters": {}}],
+    });
+    let answer = Answer::new(Api::Responses, AnswerOptions { request, ..AnswerOptions::default() });
+    let ended = builtin("chatml").parser.read(b"Hello", false, false).unwrap();
+    let body = answer.body(&ended, &stop());
+    let of = |names: [&str; 5]| names.map(|name| body[name].clone());
+    let seen = of(["model", "instructions", "temperature", "tool_choice", "parallel_tool_calls"]);
+    assert_eq!(seen, [json!("asked"), json!("Be brief."), json!(0.5), json!("required"), json!(true)]);
+    let tool = json!({"type": "function", "name": "f", "parameters": {}, "strict": null});
+    assert_eq!(body["tools"], json!([tool]));
+    assert!(body["id"].as_str().unwrap().starts_with("resp_"));
+}
+
+#[test]
+fn messages() {
+    let body = body(Api::Messages, &builtin("json-call"), CALLS, &stop());
+    assert_eq!(body["content"][0], json!({"type": "thinking", "thinking": "Why", "signature": ""}));
+    assert_eq!(body["content"][1], json!({"type": "text", "text": "First. "}));
+    assert_eq!(body["content"][2]["input"], json!({"key": "a", "n": 1}));
+    assert_eq!(body["content"][3]["name"], "get_all");
+    assert_eq!((&body["stop_reason"], &body["stop_sequence"]), (&json!("tool_use"), &Value::Null));
+    assert_eq!((&body["usage"]["input_tokens"], &body["usage"]["cache_read_input_tokens"]), (&json!(4), &json!(1)));
+}
+
+#[test]
+fn why_an_answer_ended() {
+    let stopped = Finish { reason: Reason::StopSequence("###".into()), usage: None };
+    let params = builtin("json-call");
+    let reasons = |output: &str, finish: &Finish| {
+        let [chat, responses, messages] = APIS.map(|api| body(api, &params, output, finish));
+        let chat = chat["choices"][0]["finish_reason"].clone();
+        [chat, responses["status"].clone(), messages["stop_reason"].clone(), messages["stop_sequence"].clone()]
+    };
+    assert_eq!(reasons("Hello", &stop()), ["stop".into(), "completed".into(), "end_turn".into(), Value::Null]);
+    assert_eq!(reasons(CALLS, &stop()), ["tool_calls".into(), "completed".into(), "tool_use".into(), Value::Null]);
+    assert_eq!(reasons(CALLS, &length()), ["length".into(), "incomplete".into(), "max_tokens".into(), Value::Null]);
+    assert_eq!(reasons("Hello", &stopped), ["stop", "completed", "stop_sequence", "###"].map(Value::from));
+}
+
+#[test]
+fn a_call_that_is_cut_off_shows_as_far_as_it_came() {
+    let params = builtin("json-call");
+    let cut = "Wait. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"n\": 1, \"key\": \"Os";
+    let chat = body(Api::ChatCompletions, &params, cut, &length());
+    assert_eq!(chat["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{\"n\": 1, \"key\": \"Os");
+    let responses = body(Api::Responses, &params, cut, &length());
+    assert_eq!(responses["incomplete_details"], json!({"reason": "max_output_tokens"}));
+    let statuses = [0, 1].map(|index| responses["output"][index]["status"].clone());
+    assert_eq!(statuses, ["completed", "incomplete"]);
+    assert_eq!(body(Api::Messages, &params, cut, &length())["content"][1]["input"], json!({"n": 1}));
+}
+
+#[test]
+fn a_call_of_a_custom_tool_has_its_text() {
+    let chat = json!({"messages": [{"role": "user", "content": "Hi"}],
+        "tools": [{"type": "custom", "custom": {"name": "shell"}}, {"type": "function", "function": {"name": "f"}}]});
+    let responses =
+        json!({"input": "Hi", "tools": [{"type": "custom", "name": "shell"}, {"type": "function", "name": "f"}]});
+    let output = "<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"input\": \"ls \\\"a\\\"\\n\"}}\n</tool_call>\n\
+                  <tool_call>\n{\"name\": \"f\", \"arguments\": {\"input\": \"x\"}}\n</tool_call>";
+    for (api, request) in [(Api::ChatCompletions, chat), (Api::Responses, responses)] {
+        let body = Request::from_json(&api.request(&request).unwrap()).unwrap();
+        let params = ChatTemplate::builtin("json-call").unwrap().params(&body).unwrap();
+        for (output, finish) in [(output, stop()), (&output[..output.find("\\n\"").unwrap() + 1], length())] {
+            for piece in [1, 3, output.len()] {
+                let mut answer = Answer::new(api, AnswerOptions { request: request.clone(), ..options() });
+                let (events, ended) = streamed(&mut answer, &params, output.as_bytes(), piece, &finish);
+                let mut body = answer.body(&ended, &finish);
+                let mut seen = put_together(api, &events);
+                // The request does not ask for usage.
+                body.as_object_mut().unwrap().remove("usage");
+                seen.as_object_mut().unwrap().remove("usage");
+                assert_eq!(seen, body, "{api:?}, pieces of {piece}");
+                let whole = finish == stop();
+                let text = if whole { "ls \"a\"\n" } else { "ls \"a\"" };
+                match api {
+                    Api::ChatCompletions => {
+                        let calls = &body["choices"][0]["message"]["tool_calls"];
+                        assert_eq!(
+                            (&calls[0]["type"], &calls[0]["custom"]),
+                            (&json!("custom"), &json!({"name": "shell", "input": text}))
+                        );
+                        assert!(!whole || calls[1]["function"]["arguments"] == "{\"input\": \"x\"}");
+                    }
+                    _ => {
+                        let item = &body["output"][0];
+                        assert_eq!((&item["type"], &item["input"]), (&json!("custom_tool_call"), &json!(text)));
+                        assert!(!whole || body["output"][1]["arguments"] == "{\"input\": \"x\"}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn usage_comes_where_a_client_asks_for_it() {
+    let params = builtin("chatml");
+    let chunks = |request: Value| {
+        let mut answer = Answer::new(Api::ChatCompletions, AnswerOptions { request, ..options() });
+        let (events, _) = streamed(&mut answer, &params, b"Hi", 9, &stop());
+        events.iter().filter(|event| event.data.contains("\"usage\"")).count()
+    };
+    assert_eq!(chunks(Value::Null), 1);
+    assert_eq!(chunks(json!({"stream": true})), 0);
+    assert_eq!(chunks(json!({"stream": true, "stream_options": {"include_usage": true}})), 1);
+}
+
+#[test]
+fn what_the_client_wrote_of_the_answer_is_not_sent_back() {
+    let request = json!({"max_tokens": 9, "messages": [
+        {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "The best answer is ("},
+    ]});
+    let template = ChatTemplate::builtin("chatml").unwrap();
+    let chat = Request::from_json(&Api::Messages.request(&request).unwrap()).unwrap();
+    let params = template.params(&chat).unwrap();
+    assert!(params.prompt.ends_with("The best answer is ("));
+    let options = AnswerOptions { request, ..options() };
+    for piece in [1, 9] {
+        let mut answer = Answer::new(Api::Messages, options.clone());
+        let (events, ended) = streamed(&mut answer, &params, b"A), for sure.", piece, &stop());
+        let body = answer.body(&ended, &stop());
+        assert_eq!(body["content"], json!([{"type": "text", "text": "A), for sure."}]));
+        assert_eq!(put_together(Api::Messages, &events), body);
+        assert_eq!(Answer::new(Api::Messages, options.clone()).body(&ended, &stop()), body);
+    }
+}
+
+#[test]
+fn events_as_bytes() {
+    let mut answer = Answer::new(Api::Messages, options());
+    let start = answer.begin(5).unwrap();
+    assert!(
+        start[0].sse().starts_with("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{")
+            && start[0].sse().ends_with("}\n\n")
+    );
+    assert_eq!(answer.ping()[0].sse(), "event: ping\ndata: {\"type\":\"ping\"}\n\n");
+    let mut answer = Answer::new(Api::ChatCompletions, options());
+    let (events, _) = streamed(&mut answer, &builtin("chatml"), b"a\nb", 9, &stop());
+    assert_eq!(events.last().unwrap().sse(), "data: [DONE]\n\n");
+    assert!(events.iter().all(|event| event.sse().lines().count() == 2));
+    assert_eq!(data(&events[1])["choices"][0]["delta"], json!({"content": "a\nb"}));
+    assert_eq!(answer.ping(), []);
+}

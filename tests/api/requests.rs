@@ -1,0 +1,428 @@
+//! Bodies of Responses and Messages as chat completions.
+
+use chatparse::api::Api;
+use chatparse::message::{Request, ToolChoice};
+use serde_json::{Value, json};
+
+fn messages(api: Api, body: Value) -> Value {
+    let chat = api.request(&body).unwrap();
+    chat["messages"].clone()
+}
+
+fn of_input(input: Value) -> Value {
+    messages(Api::Responses, json!({"input": input}))
+}
+
+fn of_messages(said: Value) -> Value {
+    messages(Api::Messages, json!({"messages": said}))
+}
+
+#[test]
+fn a_text_is_a_message_of_the_user() {
+    let expected = json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]);
+    assert_eq!(messages(Api::Responses, json!({"input": "Hi", "instructions": "Be brief."})), expected);
+    let body = json!({"system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]});
+    assert_eq!(messages(Api::Messages, body), expected);
+    let blocks = json!([{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "Be kind."}]);
+    let said = messages(Api::Messages, json!({"system": blocks, "messages": []}));
+    assert_eq!(said, json!([{"role": "system", "content": "Be brief.\n\nBe kind."}]));
+}
+
+#[test]
+fn items_of_one_turn_of_the_model_are_one_message() {
+    let call = |id: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": "{}", "id": "fc_1"});
+    let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "4"});
+    let text = |text: &str| {
+        let part = json!({"type": "output_text", "text": text, "annotations": []});
+        json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]})
+    };
+    let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": [],
+        "content": [{"type": "reasoning_text", "text": "Why"}]});
+    let summary = json!({"type": "reasoning", "id": "rs_2", "summary": [{"type": "summary_text", "text": "So"}]});
+    let user = json!({"role": "user", "content": "Hi"});
+    let sealed = json!({"type": "reasoning", "id": "rs_3", "summary": [], "encrypted_content": "x"});
+    assert_eq!(of_input(json!([user, sealed, user])), json!([user, user]));
+    let said = of_input(json!([
+        user,
+        reasoning,
+        text("First. "),
+        call("a"),
+        text("Then."),
+        call("b"),
+        output("a"),
+        output("b"),
+        summary,
+        text("Four."),
+        text("Or five?"),
+    ]));
+    let of_call = |id: &str| json!({"type": "function", "id": id, "function": {"name": "f", "arguments": "{}"}});
+    let expected = json!([
+        user,
+        {"role": "assistant", "content": "First. Then.", "reasoning_content": "Why", "tool_calls": [of_call("a"), of_call("b")]},
+        {"role": "tool", "tool_call_id": "a", "content": "4"},
+        {"role": "tool", "tool_call_id": "b", "content": "4"},
+        {"role": "assistant", "content": "Four.", "reasoning_content": "So"},
+        {"role": "assistant", "content": "Or five?"},
+    ]);
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn blocks_of_one_turn_of_the_model_are_one_message() {
+    let said = of_messages(json!([
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "Why", "signature": ""}, {"type": "redacted_thinking", "data": "x"},
+            {"type": "text", "text": "First. "},
+            {"type": "tool_use", "id": "a", "name": "f", "input": {"b": 1, "a": 2}}, {"type": "tool_use", "id": "b", "name": "f", "input": {}},
+        ]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": "4", "is_error": false},
+            {"type": "tool_result", "tool_use_id": "b"},
+            {"type": "text", "text": "And?"},
+        ]},
+    ]));
+    let expected = json!([
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "First. ", "reasoning_content": "Why", "tool_calls": [
+            {"type": "function", "id": "a", "function": {"name": "f", "arguments": "{\"b\":1,\"a\":2}"}},
+            {"type": "function", "id": "b", "function": {"name": "f", "arguments": "{}"}},
+        ]},
+        {"role": "tool", "tool_call_id": "a", "content": "4"},
+        {"role": "tool", "tool_call_id": "b", "content": ""},
+        {"role": "user", "content": [{"type": "text", "text": "And?"}]},
+    ]);
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn further_instructions_at_the_beginning_join_the_first() {
+    let said = messages(
+        Api::Responses,
+        json!({"instructions": "Be brief.", "input": [
+            {"role": "developer", "content": [{"type": "input_text", "text": "Be kind."}]},
+            {"role": "user", "content": "Hi"},
+            {"role": "system", "content": "Be quick."},
+        ]}),
+    );
+    let expected = json!([
+        {"role": "system", "content": "Be brief.\n\nBe kind."},
+        {"role": "user", "content": "Hi"},
+        {"role": "system", "content": "Be quick."},
+    ]);
+    assert_eq!(said, expected);
+    assert_eq!(
+        of_input(json!([{"role": "developer", "content": "Be kind."}])),
+        json!([{"role": "developer", "content": "Be kind."}])
+    );
+}
+
+#[test]
+fn media_are_parts() {
+    let said = of_input(json!([{"role": "user", "content": [
+        {"type": "input_text", "text": "What?"},
+        {"type": "input_image", "image_url": "data:image/png;base64,AA==", "detail": "low"},
+        {"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}},
+        {"type": "input_file", "file_data": "data:application/pdf;base64,AA==", "filename": "a.pdf"},
+    ]}]));
+    let expected = json!([
+        {"type": "text", "text": "What?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA==", "detail": "low"}},
+        {"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}},
+        {"type": "file", "file": {"file_data": "data:application/pdf;base64,AA==", "filename": "a.pdf"}},
+    ]);
+    assert_eq!(said[0]["content"], expected);
+    let pdf = json!({"type": "base64", "media_type": "application/pdf", "data": "AA=="});
+    let said = of_messages(json!([{"role": "user", "content": [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}},
+        {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
+        {"type": "document", "source": pdf, "title": "a.pdf"},
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "So it is."}},
+    ]}]));
+    let expected = json!([
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+        {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,AA=="}},
+        {"type": "text", "text": "So it is."},
+    ]);
+    assert_eq!(said[0]["content"], expected);
+}
+
+#[test]
+fn tools_and_choices_of_responses() {
+    let schema = json!({"type": "object", "properties": {}});
+    let body = |choice: Value| {
+        let tool = json!({"type": "function", "name": "f", "description": "F.", "parameters": schema, "strict": true});
+        Api::Responses.request(&json!({"input": "Hi", "tools": [tool], "tool_choice": choice})).unwrap()
+    };
+    let chat = body(json!("required"));
+    let function = json!({"name": "f", "description": "F.", "parameters": schema, "strict": true});
+    assert_eq!(chat["tools"], json!([{"type": "function", "function": function}]));
+    assert_eq!((&chat["tool_choice"], &chat["parallel_tool_calls"]), (&json!("required"), &json!(true)));
+    let named = json!({"type": "function", "function": {"name": "f"}});
+    assert_eq!(body(json!({"type": "function", "name": "f"}))["tool_choice"], named);
+    let allowed = json!({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]});
+    let expected = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named]}});
+    assert_eq!(body(allowed)["tool_choice"], expected);
+    let request = Request::from_json(&chat).unwrap();
+    assert_eq!((request.tools[0].name.as_str(), request.tool_choice), ("f", ToolChoice::Required));
+}
+
+#[test]
+fn custom_tools_of_responses() {
+    let format = json!({"type": "grammar", "syntax": "regex", "definition": "[a-z]+"});
+    let body = json!({
+        "tools": [{"type": "custom", "name": "shell", "description": "Runs.", "format": format}],
+        "tool_choice": {"type": "custom", "name": "shell"},
+        "input": [
+            {"role": "user", "content": "Hi"},
+            {"type": "custom_tool_call", "call_id": "a", "name": "shell", "input": "ls"},
+            {"type": "custom_tool_call_output", "call_id": "a", "output": "b.txt"},
+        ],
+    });
+    let chat = Api::Responses.request(&body).unwrap();
+    let grammar = json!({"type": "grammar", "grammar": {"syntax": "regex", "definition": "[a-z]+"}});
+    let custom = json!({"name": "shell", "description": "Runs.", "format": grammar});
+    assert_eq!(chat["tools"], json!([{"type": "custom", "custom": custom}]));
+    assert_eq!(chat["tool_choice"], json!({"type": "custom", "custom": {"name": "shell"}}));
+    let call = json!({"type": "custom", "id": "a", "custom": {"name": "shell", "input": "ls"}});
+    assert_eq!(chat["messages"][1]["tool_calls"], json!([call]));
+    assert_eq!(chat["messages"][2], json!({"role": "tool", "tool_call_id": "a", "content": "b.txt"}));
+    let request = Request::from_json(&chat).unwrap();
+    assert_eq!(request.messages[1].tool_calls[0].arguments, "{\"input\":\"ls\"}");
+}
+
+#[test]
+fn tools_and_choices_of_messages() {
+    let schema = json!({"type": "object", "properties": {}});
+    let body = |choice: Value| {
+        let tool = json!({"name": "f", "description": "F.", "input_schema": schema});
+        Api::Messages.request(&json!({"messages": [], "tools": [tool], "tool_choice": choice})).unwrap()
+    };
+    let chat = body(json!({"type": "any", "disable_parallel_tool_use": true}));
+    let function = json!({"name": "f", "description": "F.", "parameters": schema});
+    assert_eq!(chat["tools"], json!([{"type": "function", "function": function}]));
+    assert_eq!((&chat["tool_choice"], &chat["parallel_tool_calls"]), (&json!("required"), &json!(false)));
+    let choices = ["auto", "none"].map(|kind| body(json!({"type": kind}))["tool_choice"].clone());
+    assert_eq!(choices, ["auto", "none"]);
+    let named = body(json!({"type": "tool", "name": "f"}));
+    assert_eq!(named["tool_choice"], json!({"type": "function", "function": {"name": "f"}}));
+    assert_eq!(named["parallel_tool_calls"], true);
+}
+
+#[test]
+fn what_an_answer_should_look_like() {
+    let schema = json!({"type": "object"});
+    let format = json!({"type": "json_schema", "name": "a", "schema": schema, "strict": true});
+    let chat = Api::Responses
+        .request(&json!({
+            "input": "Hi", "text": {"format": format}, "reasoning": {"effort": "low"}, "max_output_tokens": 9, "temperature": 0.5,
+            "model": "m", "stream": true, "store": true, "include": ["x"],
+        }))
+        .unwrap();
+    let expected = json!({
+        "model": "m", "stream": true, "temperature": 0.5,
+        "messages": [{"role": "user", "content": "Hi"}], "max_completion_tokens": 9,
+        "reasoning_effort": "low",
+        "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": schema, "strict": true}},
+    });
+    assert_eq!(chat, expected);
+    let chat = Api::Messages
+        .request(&json!({
+            "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9, "stop_sequences": ["###"], "top_k": 3,
+            "thinking": {"type": "disabled"}, "reasoning_format": "none",
+            "output_config": {"effort": "max", "format": {"type": "json_schema", "schema": schema}},
+        }))
+        .unwrap();
+    let expected = json!({
+        "top_k": 3, "reasoning_format": "none", "messages": [{"role": "user", "content": "Hi"}], "max_completion_tokens": 9,
+        "stop": ["###"], "enable_thinking": false, "reasoning_effort": "max",
+        "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": true}},
+    });
+    assert_eq!(chat, expected);
+    let none = Api::Responses.request(&json!({"input": "Hi", "reasoning": {"effort": "none"}})).unwrap();
+    assert_eq!((&none["enable_thinking"], none.get("reasoning_effort")), (&json!(false), None));
+}
+
+#[test]
+fn a_message_of_the_model_at_the_end_is_continued() {
+    let said = json!([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "I"}]);
+    assert_eq!(Api::Messages.request(&json!({"messages": said})).unwrap()["continue_final_message"], true);
+    assert_eq!(Api::Messages.request(&json!({"messages": [said[0]]})).unwrap().get("continue_final_message"), None);
+}
+
+#[test]
+fn bodies_of_chat_completions_stay_as_they_are() {
+    let body = json!({"messages": [], "whatever": 1});
+    assert_eq!(Api::ChatCompletions.request(&body).unwrap(), body);
+}
+
+#[test]
+fn errors_name_the_field() {
+    let part = |part: Value| json!({"input": [{"role": "user", "content": [part]}]});
+    let of_responses = [
+        (json!([]), "the request: must be an object"),
+        (json!({}), "input: missing"),
+        (json!({"input": 7}), "input: must be a string or an array, not a number"),
+        (json!({"input": "Hi", "previous_response_id": "resp_1"}), "previous_response_id: answers are not kept here"),
+        (json!({"input": "Hi", "conversation": "c"}), "conversation: "),
+        (json!({"input": "Hi", "prompt": {"id": "p"}}), "prompt: "),
+        (json!({"input": "Hi", "background": true}), "background: "),
+        (
+            json!({"input": [{"role": "user", "content": "Hi"}, {"type": "item_reference", "id": "a"}]}),
+            "input[1].type: must be \"message\", ",
+        ),
+        (json!({"input": [{"role": "tool", "content": "Hi"}]}), "input[0].role: must be "),
+        (json!({"input": [{"role": "user"}]}), "input[0].content: missing"),
+        (json!({"input": [7]}), "input[0]: must be an object, not a number"),
+        (json!({"input": [{"type": "function_call", "call_id": "a", "name": "f"}]}), "input[0].arguments: missing"),
+        (json!({"input": [{"type": "function_call_output", "call_id": "a"}]}), "input[0].output: missing"),
+        (part(json!({"type": "input_image", "file_id": "f"})), "input[0].content[0].file_id: files are not kept here"),
+        (part(json!({"type": "input_file", "file_url": "f"})), "input[0].content[0].file_url: files are not kept here"),
+        (part(json!({"type": "computer_screenshot"})), "input[0].content[0].type: must be "),
+        (json!({"input": "Hi", "tools": [{"type": "web_search"}]}), "tools[0].type: must be \"function\""),
+        (json!({"input": "Hi", "tool_choice": {"type": "mcp"}}), "tool_choice.type: must be "),
+        (json!({"input": "Hi", "text": {"format": {"type": "grammar"}}}), "text.format.type: must be "),
+        (json!({"input": "Hi", "text": {"format": {"type": "json_schema"}}}), "text.format.schema: missing"),
+        (json!({"input": "Hi", "reasoning": {"effort": 1}}), "reasoning.effort: must be a string"),
+        (json!({"input": "Hi", "max_output_tokens": "many"}), "max_output_tokens: must be a whole number"),
+    ];
+    let block = |block: Value| json!({"messages": [{"role": "user", "content": [block]}]});
+    let of_messages = [
+        (json!({}), "messages: missing"),
+        (json!({"messages": [{"role": "tool", "content": ""}]}), "messages[0].role: must be "),
+        (json!({"messages": [{"role": "user"}]}), "messages[0].content: missing"),
+        (json!({"messages": [], "system": [{"type": "image"}]}), "system[0].type: must be \"text\""),
+        (block(json!({"type": "search_result"})), "messages[0].content[0].type: must be "),
+        (
+            block(json!({"type": "image", "source": {"type": "file", "file_id": "f"}})),
+            "messages[0].content[0].source.type: must be ",
+        ),
+        (
+            block(json!({"type": "document", "source": {"type": "url", "url": "u"}})),
+            "messages[0].content[0].source.type: must be ",
+        ),
+        (block(json!({"type": "tool_result", "content": "4"})), "messages[0].content[0].tool_use_id: missing"),
+        (
+            block(json!({"type": "tool_result", "tool_use_id": "a", "content": [{"type": "x"}]})),
+            "messages[0].content[0].content[0].type: must be ",
+        ),
+        (
+            json!({"messages": [{"role": "assistant", "content": [{"type": "server_tool_use"}]}]}),
+            "messages[0].content[0].type: must be ",
+        ),
+        (
+            json!({"messages": [], "tools": [{"type": "bash_20250124", "name": "bash"}]}),
+            "tools[0].type: must be \"custom\"",
+        ),
+        (json!({"messages": [], "tools": [{"name": "f"}]}), "tools[0].input_schema: missing"),
+        (json!({"messages": [], "tool_choice": {"type": "some"}}), "tool_choice.type: must be "),
+        (json!({"messages": [], "thinking": {"type": "deep"}}), "thinking.type: must be "),
+        (json!({"messages": [], "output_config": {"format": {"type": "text"}}}), "output_config.format.type: must be "),
+        (json!({"messages": [], "mcp_servers": [{}]}), "mcp_servers: "),
+    ];
+    let all = of_responses.into_iter().map(|(body, said)| (Api::Responses, body, said));
+    for (api, body, said) in all.chain(of_messages.into_iter().map(|(body, said)| (Api::Messages, body, said))) {
+        let error = api.request(&body).unwrap_err();
+        assert!(error.message().starts_with(said), "{body}: {error}");
+    }
+}
+
+/// A body of each API with all that there may be in one.
+fn full(api: Api) -> Value {
+    match api {
+        Api::Messages => json!({
+            "model": "m", "max_tokens": 9, "stop_sequences": ["#"], "thinking": {"type": "enabled", "budget_tokens": 1024},
+            "output_config": {"effort": "low", "format": {"type": "json_schema", "schema": {}}}, "chat_template_kwargs": {"a": 1},
+            "system": [{"type": "text", "text": "Be brief."}], "container": null, "mcp_servers": [],
+            "tools": [{"type": "custom", "name": "f", "description": "F.", "input_schema": {"type": "object"}}],
+            "tool_choice": {"type": "tool", "name": "f", "disable_parallel_tool_use": true},
+            "messages": [
+                {"role": "system", "content": "Be kind."},
+                {"role": "user", "content": [
+                    {"type": "text", "text": "Hi"},
+                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}},
+                    {"type": "document", "title": "a", "source": {"type": "text", "data": "A"}},
+                    {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "AA=="}},
+                ]},
+                {"role": "assistant", "content": [
+                    {"type": "thinking", "thinking": "Why", "signature": ""}, {"type": "text", "text": "So"},
+                    {"type": "tool_use", "id": "a", "name": "f", "input": {"b": 1}},
+                ]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "4"}]}]},
+                {"role": "assistant", "content": "I"},
+            ],
+        }),
+        _ => json!({
+            "model": "m", "instructions": "Be brief.", "max_output_tokens": 9, "reasoning": {"effort": "low"}, "background": false,
+            "text": {"format": {"type": "json_schema", "name": "a", "schema": {}}}, "chat_template_kwargs": {"a": 1},
+            "tools": [{"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": true}],
+            "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]},
+            "parallel_tool_calls": true,
+            "input": [
+                {"role": "developer", "content": [{"type": "input_text", "text": "Be kind."}]},
+                {"type": "message", "role": "user", "content": [
+                    {"type": "input_text", "text": "Hi"}, {"type": "input_image", "image_url": "data:,", "detail": "low"},
+                    {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}},
+                    {"type": "input_file", "file_data": "data:,", "filename": "a"},
+                ]},
+                {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Why"}], "content": []},
+                {"role": "assistant", "content": [{"type": "output_text", "text": "So"}, {"type": "refusal", "refusal": "No"}]},
+                {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "a", "output": [{"type": "input_text", "text": "4"}]},
+            ],
+        }),
+    }
+}
+
+/// All places of a value, as JSON pointers.
+fn places(value: &Value, at: &str, into: &mut Vec<String>) {
+    into.push(at.to_owned());
+    match value {
+        Value::Object(map) => map.iter().for_each(|(name, value)| places(value, &format!("{at}/{name}"), into)),
+        Value::Array(items) => items.iter().zip(0..).for_each(|(item, n)| places(item, &format!("{at}/{n}"), into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn any_value_in_any_place_is_a_request_or_an_error_that_names_a_place() {
+    let odd = [
+        json!(null),
+        json!(true),
+        json!(-1.5),
+        json!("odd"),
+        json!([]),
+        json!([7]),
+        json!({}),
+        json!([{"type": "odd"}]),
+    ];
+    let mut refused = 0;
+    for api in [Api::Responses, Api::Messages] {
+        let body = full(api);
+        api.request(&body).unwrap();
+        let mut all = Vec::new();
+        places(&body, "", &mut all);
+        for (place, odd) in all.iter().flat_map(|place| odd.iter().map(move |odd| (place, odd))) {
+            let mut body = body.clone();
+            *body.pointer_mut(place).unwrap() = odd.clone();
+            match api.request(&body) {
+                Ok(chat) => assert!(chat["messages"].is_array(), "{place}: {odd}"),
+                Err(error) => {
+                    let (at, _) = error.message().split_once(": ").unwrap();
+                    let names = at == "the request"
+                        || body.pointer(&format!("/{}", pointer(at))).is_some()
+                        || error.message().ends_with(": missing");
+                    assert!(names, "{place}: {odd}: {error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 500, "{refused}");
+}
+
+/// `a[1].b` as `a/1/b`.
+fn pointer(path: &str) -> String {
+    path.replace(['.', '['], "/").replace(']', "")
+}
