@@ -128,18 +128,19 @@ fn more(function: &Map<String, Value>) -> Map<String, Value> {
 /// A tool that takes a text is a function with one argument: so templates can show it and models can call it.
 fn custom_tool(custom: &Fields) -> Result<Tool> {
     let mut input = json!({"type": "string"});
-    if let Some(format) = custom.object("format")? {
-        if choice(&format, "type", &[("text", false), ("grammar", true)], false)? {
-            let grammar = format.required_object("grammar")?;
-            let syntax = grammar.required_text("syntax")?;
-            if syntax != "regex" {
-                let path = grammar.path("syntax");
-                let message =
-                    format!("{path}: only \"regex\" can be kept to inside of a call's arguments, not {syntax:?}");
-                return Err(Error::invalid(message));
-            }
-            input["pattern"] = json!(format!("^(?:{})$", grammar.required_text("definition")?));
+    let format = custom.object("format")?;
+    let has_grammar = |format: &Fields| choice(format, "type", &[("text", false), ("grammar", true)], false);
+    if let Some(format) = &format
+        && has_grammar(format)?
+    {
+        let grammar = format.required_object("grammar")?;
+        let syntax = grammar.required_text("syntax")?;
+        if syntax != "regex" {
+            let path = grammar.path("syntax");
+            let message = format!("{path}: only \"regex\" can be kept to inside of a call's arguments, not {syntax:?}");
+            return Err(Error::invalid(message));
         }
+        input["pattern"] = json!(format!("^(?:{})$", grammar.required_text("definition")?));
     }
     let parameters = json!({"type": "object", "properties": {CUSTOM_INPUT: input}, "required": [CUSTOM_INPUT]});
     Ok(Tool {
