@@ -93,6 +93,7 @@ impl Reader {
             return (family.prompt)(&input).map(same);
         }
         let Prompts { prompt, opening, media, .. } = same(prompt::plain(&input)?);
+        let opening = prompt::opening_of_content(&input, &prompt).unwrap_or(opening);
         if request.force_pure_content {
             return Ok(Prompts { prompt, opening, continuation, media });
         }

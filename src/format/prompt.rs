@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::message::{Continuation, Message, Request};
@@ -44,6 +44,29 @@ pub(crate) fn render(input: &PromptInput, conversation: &Conversation) -> Result
     }
     let (prompt, generation_prompt) = input.template.render_with_opening(conversation)?;
     Ok(Prompt { prompt, generation_prompt })
+}
+
+/// The opening of a turn whose content goes on, with the white space that the template puts in front of content; `None` where that is what
+/// the opening ends with, or where the template shows more there than white space.
+pub fn opening_of_content(input: &PromptInput, prompt: &Prompt) -> Option<String> {
+    const CONTENT: &str = "CONTINUED_CONTENT";
+    let message = input.prepared.continued.as_ref().filter(|message| message.reasoning_content.is_empty())?;
+    let opening = prompt.generation_prompt.trim_end();
+    if opening.is_empty() || input.prepared.continuation != Continuation::Content {
+        return None;
+    }
+    let conversation = &input.prepared.conversation;
+    let content = match input.template.caps().wants_parts() {
+        true => json!([{"type": "text", "text": CONTENT}]),
+        false => json!(CONTENT),
+    };
+    let mut messages = Value::clone(&conversation.messages);
+    messages.as_array_mut()?.push(json!({"role": message.role, "content": content}));
+    let conversation = Conversation { messages: Arc::new(messages), ..conversation.clone() };
+    let shown = input.template.render(&conversation).ok()?;
+    let space = shown[..shown.rfind(CONTENT)?].strip_prefix(prompt.prompt.as_str())?.strip_prefix(opening)?;
+    let is_other = space.trim().is_empty() && prompt.generation_prompt[opening.len()..] != *space;
+    is_other.then(|| format!("{opening}{space}"))
 }
 
 /// [`plain`] with each message changed.
