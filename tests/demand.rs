@@ -220,7 +220,7 @@ fn demand_1_9_values_have_the_types_of_the_schema() {
     assert_eq!((value("flag", "True"), value("flag", "false")), (json!(true), json!(false)));
     assert_eq!((value("maybe", "null"), value("maybe", "123")), (json!(null), json!("123")));
     assert_eq!((value("text", "007"), value("text", "a\n")), (json!("007"), json!("a\n")));
-    assert_eq!(value("deep", "{\"n\": -23.3e-6}"), json!({"n": -23.3e-6}));
+    assert_eq!(value("deep", "{\"n\": -23.3e-6}")["n"].as_f64(), Some(-23.3e-6));
 }
 
 #[test]

@@ -17,8 +17,8 @@ impl Message {
     /// The message as OpenAI JSON: `role` and `content` always, the rest where it is not empty. Typed parts stay an array,
     /// unless media is among them: then they become one text. Text goes before parts where both are there.
     pub fn to_json(&self) -> Value {
-        let mut map = Map::new();
-        map.insert("role".to_owned(), json!(self.role));
+        let mut map = Map::with_capacity(4);
+        map.insert("role".to_owned(), Value::String(self.role.clone()));
         map.insert("content".to_owned(), self.content_json());
         let texts = [
             ("reasoning_content", &self.reasoning_content),
@@ -36,7 +36,7 @@ impl Message {
 
     fn content_json(&self) -> Value {
         if self.parts.is_empty() || !self.content.is_empty() {
-            return json!(self.content);
+            return Value::String(self.content.clone());
         }
         if self.parts.iter().any(|part| part.kind == "media_marker") {
             return json!(super::join_parts(self.parts.iter().map(|part| (part.kind.as_str(), part.text.as_str()))));

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn of_an_object_that_breaks_off_its_whole_members_stay() {
-        let text = r#"{"a": [1, {"b": "x\"\\"}, -2.5e1], "c": {"d": null, "e": true}, "f": "}"}"#;
+        let text = r#"{"a": [1, {"b": "x\"\\"}, -25.5], "c": {"d": null, "e": true}, "f": "}"}"#;
         let seen: Vec<Value> = (0..=text.len()).map(|end| Value::Object(object(&text[..end]))).collect();
         assert_eq!(seen.last(), Some(&serde_json::from_str(text).unwrap()));
         let at = |part: &str| seen[text.find(part).unwrap() + part.len()].clone();
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(at("[1,"), json!({"a": [1]}));
         assert_eq!(at("{\"b\":"), json!({"a": [1, {}]}));
         assert_eq!(at("\\\\\"}"), json!({"a": [1, {"b": "x\"\\"}]}));
-        assert_eq!(at("\"c\""), json!({"a": [1, {"b": "x\"\\"}, -25.0]}));
+        assert_eq!(at("\"c\""), json!({"a": [1, {"b": "x\"\\"}, -25.5]}));
         assert_eq!(at("tru")["c"], json!({"d": null}));
         assert_eq!(at("\"f\"")["c"], json!({"d": null, "e": true}));
         // What is there never becomes less.
