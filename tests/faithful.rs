@@ -260,6 +260,13 @@ fn walks_are_valid() {
 fn hostile_schemas_end() {
     let deep = |depth: usize| (0..depth).fold(json!({"type": "null"}), |inner, _| json!({"items": inner}));
     assert!(Recogniser::new(&grammar(&deep(100)).text).unwrap().accepts("[[[]]]"));
+    // Numbers that no type of ours holds.
+    for number in ["1e999999999", "-1e9223372036854775807", "1e-9223372036854775808", "0.1e99999999999999999999"] {
+        for key in ["minimum", "maximum", "multipleOf", "const", "exclusiveMinimum"] {
+            let schema = serde_json::from_str(&format!("{{\"{key}\": {number}}}")).unwrap();
+            drop(from_json_schema(&schema));
+        }
+    }
     assert!(from_json_schema(&deep(300)).unwrap_err().message().contains("nested"));
     let wide: Map<String, Value> = (0..20_000).map(|i| (format!("p{i}"), json!({"type": "string"}))).collect();
     assert!(grammar(&json!({"properties": wide})).text.len() < 20_000_000);

@@ -441,7 +441,7 @@ fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usiz
             // Python's integers have no end; beyond these, a number with a fraction is as near as we come.
             (None, None) => match number.as_i128() {
                 Some(value) => Value::from(value),
-                None => Value::from(number.as_f64().unwrap_or_default()),
+                None => Value::from(number.as_str().parse::<f64>().unwrap_or_default()),
             },
         },
         Json::String(text) => match &trace {

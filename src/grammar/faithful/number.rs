@@ -98,8 +98,8 @@ impl Decimal {
         let (whole, part) =
             mantissa.trim_start_matches('-').split_once('.').unwrap_or((mantissa.trim_start_matches('-'), ""));
         let mut digits: Vec<u8> = whole.bytes().chain(part.bytes()).map(|digit| digit - b'0').collect();
-        let mut point = whole.len() as i64 + exponent;
-        if point.unsigned_abs() as usize > DIGITS || digits.len() > DIGITS {
+        let mut point = exponent.saturating_add(whole.len() as i64);
+        if point.unsigned_abs() > DIGITS as u64 || digits.len() > DIGITS {
             return None;
         }
         while point < 0 {

@@ -7,6 +7,7 @@ use serde_json::{Number, Value};
 use super::draft::{Draft, Keywords};
 use super::run::Run;
 use super::run::Verdict::{self, No, Open, Yes};
+use crate::grammar::json::real;
 
 /// The bounds of a number, and `multipleOf`.
 pub(super) fn bounds(run: &mut Run, keywords: Keywords, number: &Number, place: usize) {
@@ -93,7 +94,7 @@ impl Decimal {
 }
 
 pub(super) fn is_whole(number: &Number) -> bool {
-    integer(number).is_some() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
+    integer(number).is_some() || real(number).is_infinite() || real(number).fract() == 0.0
 }
 
 fn integer(number: &Number) -> Option<i128> {
@@ -102,12 +103,15 @@ fn integer(number: &Number) -> Option<i128> {
 
 /// Exactly, also where one of them has more digits than the other can hold.
 pub(super) fn compare(left: &Number, right: &Number) -> Ordering {
-    let float = |number: &Number| number.as_f64().unwrap_or_default();
     match (integer(left), integer(right)) {
         (Some(left), Some(right)) => left.cmp(&right),
-        (Some(left), None) => against(left, float(right)),
-        (None, Some(right)) => against(right, float(left)).reverse(),
-        (None, None) => float(left).partial_cmp(&float(right)).unwrap_or(Ordering::Equal),
+        (Some(left), None) => against(left, real(right)),
+        (None, Some(right)) => against(right, real(left)).reverse(),
+        (None, None) => match (real(left), real(right)) {
+            // Beyond all numbers: they may be the same.
+            (a, b) if a.is_infinite() && a == b => left.as_str().cmp(right.as_str()),
+            (a, b) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
+        },
     }
 }
 
@@ -128,6 +132,10 @@ mod tests {
         value.as_number().expect("a number")
     }
 
+    fn read(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
     #[test]
     fn numbers_are_compared_exactly() {
         for (left, right, order) in [
@@ -137,6 +145,8 @@ mod tests {
             (json!(i64::MIN), json!(-1e300), Ordering::Greater),
             (json!(2), json!(2.0), Ordering::Equal),
             (json!(0.0), json!(-0.0), Ordering::Equal),
+            (json!(5), read("1e400"), Ordering::Less),
+            (json!(5), read("-1e9223372036854775807"), Ordering::Greater),
         ] {
             assert_eq!(compare(number(&left), number(&right)), order, "{left} {right}");
             assert_eq!(compare(number(&right), number(&left)), order.reverse(), "{right} {left}");
@@ -159,6 +169,8 @@ mod tests {
             (json!(0.1 + 0.2), json!(0.1), Open),
             (json!(1), json!(-1), Open),
             (json!(1), json!(0.0), Open),
+            (read("1e999999999"), json!(7), Open),
+            (json!(7), read("1e-999999999"), Open),
         ] {
             assert_eq!(multiple(number(&value), number(&step)), expected, "{value} {step}");
         }

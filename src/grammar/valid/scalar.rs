@@ -116,7 +116,7 @@ pub(super) fn outside(value: &Value) -> Outside<'_> {
         Value::Null => (name, 0, "", 0),
         Value::Bool(yes) => (name, usize::from(*yes), "", 0),
         // Zero has two signs.
-        Value::Number(number) => (name, 0, "", (number.as_f64().unwrap_or_default() + 0.0).to_bits()),
+        Value::Number(number) => (name, 0, "", (json::real(number) + 0.0).to_bits()),
         Value::String(text) => (name, 0, text, 0),
         Value::Array(items) => (name, items.len(), "", 0),
         Value::Object(members) => (name, members.len(), "", 0),
