@@ -149,7 +149,8 @@ fn bad_input_is_1_and_named() {
     run(&["render", &binary, &request]).failed(1, &["binary", "UTF-8", "byte 9"]);
     run(&["render", "chatml", &binary]).failed(1, &["binary", "UTF-8"]);
     run(&["render", &broken, &request]).failed(1, &["broken.jinja", "line 2"]);
-    run(&["render", &raising, &request]).failed(1, &["only cats"]);
+    run(&["render", &raising, &request]).failed(1, &["raising.jinja", "only cats"]);
+    run(&["parse", &raising, &request]).failed(1, &["raising.jinja"]);
     run(&["inspect", env!("CARGO_MANIFEST_DIR")]).failed(1, &["cannot read"]);
     run_with(&["render", "chatml"], b"nonsense").failed(1, &["standard input", "JSON"]);
     run_with(&["render", "chatml"], b"").failed(1, &["standard input"]);
@@ -179,6 +180,20 @@ fn render_prints_exact_bytes() {
         run(&["render", "chatml", &request]).succeeded(),
         "<|im_start|>user\na\tb<|im_end|>\n<|im_start|>assistant\n"
     );
+}
+
+#[test]
+fn render_plain() {
+    let template = file("shows-all.jinja", b"{{ messages }}{{ tools }}{{ enable_thinking is defined }}");
+    let request = br#"{"messages": [{"role": 1}], "dialects": "off"}"#;
+    assert_eq!(run_with(&["render", "--plain", &template], request).succeeded(), "[{'role': 1}]NoneFalse");
+    let config = json!({"bos_token": {"content": "<s>"}, "chat_template": [
+        {"name": "default", "template": "{{ bos_token }}"}, {"name": "rag", "template": "rag"}]});
+    let config = file("tokenizer_config.json", config.to_string().as_bytes());
+    let request = br#"{"messages": []}"#;
+    assert_eq!(run_with(&["render", &config], request).succeeded(), "<s>");
+    assert_eq!(run_with(&["render", &config, "--name", "rag"], request).succeeded(), "rag");
+    run_with(&["render", &config, "--name", "tools"], request).failed(1, &["tokenizer_config.json", "default, rag"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use chatparse::{ChatTemplate, Request, TemplateOptions, builtin};
+use chatparse::{ChatTemplate, ErrorKind, Request, TemplateOptions, builtin};
 
 use crate::args::Args;
 use crate::failure::{Failure, Outcome};
@@ -92,6 +92,14 @@ pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
 /// A failure about the input that the word names.
 pub fn failed(word: &OsStr, error: &chatparse::Error) -> Failure {
     Failure::Failed(format!("{}: {error}", name(word)))
+}
+
+/// The request that `request` names fails on the template that the first word names: what the template raises is about that one.
+pub fn refused(args: &Args, request: &OsStr, error: &chatparse::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Template => failed(args.word(0).unwrap_or_default(), error),
+        _ => failed(request, error),
+    }
 }
 
 /// A failure to read the input that the word names.

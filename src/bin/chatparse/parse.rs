@@ -67,7 +67,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     };
     let template = input::template(args)?;
     let body = input::request(request)?;
-    let params = template.params(&body).map_err(|error| input::failed(request, &error))?;
+    let params = template.params(&body).map_err(|error| input::refused(args, request, &error))?;
     let mut stream = Stream::new(&params.parser);
     let mut source = input::open(output)?;
     let mut chunk = [0; CHUNK];

@@ -51,9 +51,9 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
         false => input::request(word)?,
     };
     if args.flag("--params") {
-        let params = template.params(&request).map_err(|error| input::failed(word, &error))?;
+        let params = template.params(&request).map_err(|error| input::refused(args, word, &error))?;
         return Ok(writeln!(screen, "{:#}", params.to_json())?);
     }
-    let prompt = template.prompt(&request).map_err(|error| input::failed(word, &error))?;
+    let prompt = template.prompt(&request).map_err(|error| input::refused(args, word, &error))?;
     Ok(screen.write_all(prompt.as_bytes())?)
 }
