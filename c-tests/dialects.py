@@ -11,6 +11,7 @@ skips with a word where they, or ../shared, are missing. XGrammar wants PyTorch 
 import argparse
 import collections
 import gzip
+import importlib.util
 import json
 import os
 import subprocess
@@ -52,10 +53,9 @@ def skip(why):
 
 class XGrammar:
     def __init__(self):
-        for module in ("torch", "transformers"):
-            try:
-                __import__(module)
-            except ImportError:
+        # Without the one, the other would ask for it.
+        if not importlib.util.find_spec("torch"):
+            for module in ("torch", "transformers"):
                 sys.modules[module] = StubModule(module)
         import xgrammar
 
