@@ -81,7 +81,7 @@ fn row(source: &str, messages: usize) -> Option<Vec<f64>> {
 }
 
 fn message(index: usize) -> Value {
-    let role = if index % 2 == 0 { "user" } else { "assistant" };
+    let role = if index.is_multiple_of(2) { "user" } else { "assistant" };
     json!({"role": role, "content": format!("Message {index} tells of the weather, of a hill, and of what is behind it, at some length. ").repeat(1 + index % 3)})
 }
 
