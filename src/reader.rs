@@ -71,7 +71,7 @@ impl Reader {
         opening: bool,
     ) -> Result<Prompts> {
         if let Some(given) = &request.plain {
-            let (prompt, generation_prompt) = plain(template, request, given)?;
+            let (prompt, generation_prompt) = plain(template, request, given, opening)?;
             let opening = generation_prompt.clone();
             let continuation = match request.continuation {
                 Continuation::Auto => Continuation::Content,

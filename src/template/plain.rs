@@ -14,11 +14,17 @@ const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 /// Stands behind the text that the model continues, with a blank, which shows whether the template trims the text.
 const MARK: &str = "THE_CONTINUED_MESSAGE_ENDS_HERE";
 
-/// The prompt of `request` with the conversation `given`, and its end that is already the assistant's turn.
+/// The prompt of `request` with the conversation `given`, and its end that is already the assistant's turn, where `opening` asks for it:
+/// that may take a second render.
 ///
 /// Errors: [`crate::ErrorKind::InvalidArgument`] where there is no text that could be continued, or the template does not show it;
 /// as [`Template::render_with_opening`].
-pub fn plain(template: &Template, request: &Request, given: &PlainConversation) -> Result<(String, String)> {
+pub fn plain(
+    template: &Template,
+    request: &Request,
+    given: &PlainConversation,
+    opening: bool,
+) -> Result<(String, String)> {
     let continues = request.continuation != Continuation::None;
     let mut extra = request.template_kwargs.clone();
     extra.entry("documents").or_insert_with(|| Value::clone(&given.documents));
@@ -31,6 +37,9 @@ pub fn plain(template: &Template, request: &Request, given: &PlainConversation) 
         extra,
         now: request.now.unwrap_or_else(system_clock),
     };
+    if !continues && !opening {
+        return Ok((template.render(&conversation)?, String::new()));
+    }
     if !continues {
         return template.render_with_opening(&conversation);
     }
