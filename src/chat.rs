@@ -93,9 +93,12 @@ impl ChatTemplate {
     pub fn with_options(source: &str, options: &TemplateOptions) -> Result<Self> {
         let TemplateOptions { name, bos, eos, learn_only, prove } = options;
         let config = Config::read(source, name)?;
-        let given = |text: &'_ str, other: &'_ str| if text.is_empty() { other.to_owned() } else { text.to_owned() };
         let template = match &config {
-            Some(config) => Template::new(&config.source, &given(bos, &config.bos), &given(eos, &config.eos))?,
+            Some(config) => {
+                let bos = if bos.is_empty() { &config.bos } else { bos };
+                let eos = if eos.is_empty() { &config.eos } else { eos };
+                Template::new(&config.source, bos, eos)?
+            }
             None => Template::new(source, bos, eos)?,
         };
         let taught = Taught::new(template, *learn_only);

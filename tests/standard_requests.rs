@@ -101,7 +101,7 @@ fn media_is_what_the_template_shows_or_a_marker() {
     let found: Vec<_> =
         shown.media.iter().map(|media| (&*media.kind, media.message, media.part, media.native)).collect();
     assert_eq!(found, [("image", 1, 1, true), ("audio", 1, 2, false)]);
-    assert_eq!((&*shown.media[0].text, &shown.media[0].source), ("<img>", &image));
+    assert_eq!((&*shown.media[0].text, &*shown.media[0].source), ("<img>", &image));
     // A template that knows texts only.
     let blind = params("{% for m in messages %}[{{ m.content }}]{% endfor %}", messages);
     assert_eq!(blind.prompt, "[Hi][a<__media__><__media__>]");

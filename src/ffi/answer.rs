@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::error::chat_error;
 use super::guard::{Guarded, answer, guard};
 use super::message::chat_message;
-use super::ptr::{give, required};
+use super::ptr::{give, item, required};
 use super::status::chat_status;
 use super::stream::chat_stream;
 use super::text::{chat_str, utf8, view};
@@ -274,10 +274,7 @@ pub extern "C" fn chat_answer_event(
 ) -> chat_status {
     guard(error, || {
         let (answer, out) = (required(answer, "answer")?, required(out, "out")?);
-        let events = &answer.0.get()?.events;
-        let event = events.get(index).ok_or_else(|| {
-            Error::invalid(format!("index: {index} is out of range, there are {} events", events.len()))
-        })?;
+        let event = item(&answer.0.get()?.events, index, "events")?;
         out.write(chat_event { name: view(Some(event.name)), data: view(Some(&event.data)) });
         Ok(())
     })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::chat_error;
 use super::guard::guard;
-use super::ptr::{give, required};
+use super::ptr::{give, item, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use crate::error::{Error, Result};
@@ -306,10 +306,7 @@ pub extern "C" fn chat_grammar_report(
 ) -> chat_status {
     guard(error, || {
         let (grammar, out) = (required(grammar, "grammar")?, required(out, "out")?);
-        let report = &grammar.0.report;
-        let entry = report.get(index).ok_or_else(|| {
-            Error::invalid(format!("index: {index} is out of range, there are {} entries", report.len()))
-        })?;
+        let entry = item(&grammar.0.report, index, "entries")?;
         out.write(chat_fidelity {
             kind: entry.kind.into(),
             schema: view(Some(&entry.schema)),

@@ -7,12 +7,11 @@ use std::sync::{Arc, OnceLock};
 use super::error::chat_error;
 use super::grammar::{self, chat_grammar, chat_trigger};
 use super::guard::guard;
-use super::ptr::{give, required};
+use super::ptr::{give, item, required};
 use super::status::chat_status;
 use super::template::chat_template;
 use super::text::{chat_str, utf8, view};
 use crate::chat::Params;
-use crate::error::Error;
 use crate::format::Thinking;
 use crate::message::Request;
 
@@ -22,13 +21,17 @@ pub struct chat_params {
     pub(super) params: Params,
     json: OnceLock<String>,
     /// The sources of the media as JSON.
-    media: Vec<String>,
+    sources: OnceLock<Vec<String>>,
 }
 
 impl chat_params {
     fn new(params: Params) -> Self {
-        let media = params.media.iter().map(|media| media.source.to_string()).collect();
-        chat_params { params, json: OnceLock::new(), media }
+        chat_params { params, json: OnceLock::new(), sources: OnceLock::new() }
+    }
+
+    /// Made when somebody asks: media may be large.
+    fn sources(&self) -> &[String] {
+        self.sources.get_or_init(|| self.params.media.iter().map(|media| media.source.to_string()).collect())
     }
 }
 
@@ -165,15 +168,11 @@ pub extern "C" fn chat_params_media(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        let count = params.media.len();
-        let found = params.params.media.get(index).zip(params.media.get(index));
-        let (media, source) = found.ok_or_else(|| {
-            Error::invalid(format!("index: {index} is out of range, there are {count} pieces of media"))
-        })?;
+        let media = item(&params.params.media, index, "pieces of media")?;
         out.write(chat_media {
             kind: view(Some(&media.kind)),
             text: view(Some(&media.text)),
-            source: view(Some(source)),
+            source: view(Some(&params.sources()[index])),
             message: media.message,
             part: media.part,
             native: media.native,
@@ -254,10 +253,7 @@ pub extern "C" fn chat_params_grammar_trigger(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        let triggers = params.params.constraint.triggers();
-        let trigger = triggers.get(index).ok_or_else(|| {
-            Error::invalid(format!("index: {index} is out of range, there are {} triggers", triggers.len()))
-        })?;
+        let trigger = item(params.params.constraint.triggers(), index, "triggers")?;
         out.write(chat_trigger { kind: trigger.kind.into(), value: view(Some(&trigger.value)) });
         Ok(())
     })

@@ -13,6 +13,15 @@ pub(super) fn required<T>(pointer: Option<T>, name: &str) -> Result<T> {
     pointer.ok_or_else(|| Error::invalid(format!("{name}: must not be NULL")))
 }
 
+/// Number `index` of what errors call `what`, e.g. `events`.
+pub(super) fn item<'a, T>(items: &'a [T], index: usize, what: &str) -> Result<&'a T> {
+    items.get(index).ok_or_else(|| out_of_range(index, items.len(), what))
+}
+
+pub(super) fn out_of_range(index: usize, count: usize, what: &str) -> Error {
+    Error::invalid(format!("index: {index} is out of range, there are {count} {what}"))
+}
+
 /// Makes `value` an object of the caller's. It comes back as `Option<Box<T>>`.
 pub(super) fn give<T>(value: T) -> *mut T {
     Box::into_raw(Box::new(value))

@@ -5,10 +5,9 @@ use std::mem::MaybeUninit;
 use super::error::chat_error;
 use super::guard::{answer, guard};
 use super::message::chat_message;
-use super::ptr::required;
+use super::ptr::{item, required};
 use super::status::chat_status;
 use super::text::{chat_str, view};
-use crate::error::Error;
 use crate::message::{CallOrigin, CallReport, DiagnosticKind};
 
 /// What kind of thing a diagnostic tells. Later versions may add kinds: take those that you do not know for remarks.
@@ -143,11 +142,7 @@ pub extern "C" fn chat_message_diagnostic(
 ) -> chat_status {
     guard(error, || {
         let (message, out) = (required(message, "message")?, required(out, "out")?);
-        let all = &message.ended().diagnostics();
-        let found = all.get(index).ok_or_else(|| {
-            let count = all.len();
-            Error::invalid(format!("index: {index} is out of range, there are {count} diagnostics"))
-        })?;
+        let found = item(message.ended().diagnostics(), index, "diagnostics")?;
         out.write(chat_diagnostic {
             kind: found.kind.into(),
             call: found.call.unwrap_or(usize::MAX),

@@ -8,7 +8,7 @@ use super::guard::{Guarded, guard};
 use super::message::{Flags, chat_message, chat_outcome};
 use super::params::chat_params;
 use super::parser::chat_parser;
-use super::ptr::{give, required};
+use super::ptr::{give, out_of_range, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use crate::error::{Error, Result};
@@ -241,10 +241,7 @@ pub extern "C" fn chat_stream_delta(
     guard(error, || {
         let (stream, out) = (required(stream, "stream")?, required(out, "out")?);
         let stream = &stream.0.get()?.stream;
-        let delta = stream.delta(index).ok_or_else(|| {
-            let count = stream.deltas().len();
-            Error::invalid(format!("index: {index} is out of range, there are {count} deltas"))
-        })?;
+        let delta = stream.delta(index).ok_or_else(|| out_of_range(index, stream.deltas().len(), "deltas"))?;
         out.write(chat_delta {
             kind: delta.kind.into(),
             call: delta.call,

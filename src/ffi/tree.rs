@@ -7,7 +7,7 @@ use super::error::chat_error;
 use super::guard::guard;
 use super::message::{Flags, chat_message};
 use super::parser::chat_parser;
-use super::ptr::{give, required};
+use super::ptr::{give, item, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
 use crate::error::{Error, ErrorKind};
@@ -118,10 +118,7 @@ pub extern "C" fn chat_tree_node(
 ) -> chat_status {
     guard(error, || {
         let (tree, out) = (required(tree, "tree")?, required(out, "out")?);
-        let nodes = &tree.tree.nodes;
-        let node = nodes.get(index).ok_or_else(|| {
-            Error::invalid(format!("index: {index} is out of range, there are {} nodes", nodes.len()))
-        })?;
+        let node = item(&tree.tree.nodes, index, "nodes")?;
         let (rule, tag) = match &node.region {
             Region::Rule(name) => (Some(name.as_str()), None),
             Region::Tag(tag) => (None, Tag::from_id(*tag).map(Tag::name).or_else(|| tree.parser.label(*tag))),

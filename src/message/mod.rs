@@ -74,8 +74,8 @@ pub struct Part {
     pub kind: String,
     /// The text, or the marker's text; empty for media.
     pub text: String,
-    /// Media as the request has it, e.g. `{"type": "image_url", "image_url": {"url": ...}}`; `Null` for other parts.
-    pub source: Value,
+    /// Media as the request has it, e.g. `{"type": "image_url", "image_url": {"url": ...}}`; `None` for other parts.
+    pub source: Option<Arc<Value>>,
 }
 
 /// Media that a prompt wants: what the host gives its model at that place.
@@ -92,7 +92,7 @@ pub struct Media {
     /// What stands in the prompt for it.
     pub text: String,
     /// The part as the request has it.
-    pub source: Value,
+    pub source: Arc<Value>,
 }
 
 /// One call of a tool.

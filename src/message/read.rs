@@ -56,14 +56,14 @@ const MEDIA: &[(&str, &[&str])] = &[
 fn part(fields: &Fields) -> Result<Part> {
     let kind = fields.required_text("type")?;
     let text = |kind: &str, name: &str| {
-        Ok(Part { kind: kind.to_owned(), text: fields.required_text(name)?.to_owned(), source: Value::Null })
+        Ok(Part { kind: kind.to_owned(), text: fields.required_text(name)?.to_owned(), source: None })
     };
     match kind {
         "text" | "media_marker" => text(kind, "text"),
         "refusal" => text("text", "refusal"),
         _ => match MEDIA.iter().find(|(_, names)| names.contains(&kind)) {
             Some((kind, _)) => {
-                let source = Value::Object(fields.map.clone());
+                let source = Some(Arc::new(Value::Object(fields.map.clone())));
                 Ok(Part { kind: (*kind).to_owned(), text: String::new(), source })
             }
             None => {

@@ -39,7 +39,8 @@ pub(super) fn placed(
     found: &mut Vec<Media>,
 ) -> Message {
     let mut message = message.clone();
-    for (part_index, part) in message.parts.iter_mut().enumerate().filter(|(_, part)| !part.source.is_null()) {
+    for (part_index, part) in message.parts.iter_mut().enumerate() {
+        let Some(source) = part.source.take() else { continue };
         let shown = KINDS.iter().position(|kind| *kind == part.kind).and_then(|kind| template.media()[kind].clone());
         let kind = part.kind.clone();
         let native = shown.is_some();
@@ -47,8 +48,7 @@ pub(super) fn placed(
             "media_marker".clone_into(&mut part.kind);
         }
         part.text = shown.unwrap_or_else(|| marker.to_owned());
-        let (text, source) = (part.text.clone(), part.source.take());
-        found.push(Media { kind, message: index, part: part_index, native, text, source });
+        found.push(Media { kind, message: index, part: part_index, native, text: part.text.clone(), source });
     }
     message
 }

@@ -37,13 +37,11 @@ pub fn plain(
         extra,
         now: request.now.unwrap_or_else(system_clock),
     };
-    if !continues && !opening {
-        return Ok((template.render(&conversation)?, String::new()));
+    match (continues, opening) {
+        (true, _) => continued(template, conversation, request.continuation),
+        (false, true) => template.render_with_opening(&conversation),
+        (false, false) => Ok((template.render(&conversation)?, String::new())),
     }
-    if !continues {
-        return template.render_with_opening(&conversation);
-    }
-    continued(template, conversation, request.continuation)
 }
 
 /// The render up to the end of the last message's text.
@@ -93,9 +91,13 @@ fn mark(content: &mut Value) -> usize {
     }
 }
 
+/// A message's reasoning, whatever it is called.
+fn reasoning(message: &Value) -> Option<&Value> {
+    REASONING.iter().map(|name| &message[*name]).find(|thought| !thought.is_null())
+}
+
 /// The messages with their reasoning as `reasoning_content` and as `thinking`, whatever it is called.
 fn with_reasoning(messages: &Arc<Value>) -> Arc<Value> {
-    let reasoning = |message: &Value| REASONING.iter().map(|name| &message[*name]).find(|it| !it.is_null()).cloned();
     let all = messages.as_array().into_iter().flatten();
     if all.clone().all(|message| reasoning(message).is_none()) {
         return Arc::clone(messages);
@@ -104,7 +106,7 @@ fn with_reasoning(messages: &Arc<Value>) -> Arc<Value> {
         (Value::Object(fields), Some(thought)) => {
             let mut named = Map::from_iter([("thinking".to_owned(), thought.clone())]);
             named.extend(fields.clone());
-            named.insert("reasoning_content".to_owned(), thought);
+            named.insert("reasoning_content".to_owned(), thought.clone());
             Value::Object(named)
         }
         _ => message.clone(),

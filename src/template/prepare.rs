@@ -97,7 +97,7 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
     };
     let mut media = Vec::new();
     let mut placed = |index: usize, message: &Message| {
-        if message.parts.iter().all(|part| part.source.is_null()) {
+        if message.parts.iter().all(|part| part.source.is_none()) {
             return message_json(message, template);
         }
         message_json(&media::placed(message, index, template, &request.media_marker, &mut media), template)
