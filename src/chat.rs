@@ -17,6 +17,7 @@ use crate::message::{Continuation, Media, Request};
 use crate::parser::Parser;
 use crate::proof::{self, Choice, Exam, Proof, Reading};
 use crate::reader::{Prompts, Reader, Taught};
+use crate::segments::{self, Segments};
 use crate::template::{Caps, Template};
 
 use config::Config;
@@ -174,6 +175,16 @@ impl ChatTemplate {
         let own = self.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
         let reader = if own || request.force_pure_content { Reader::Layout } else { self.reader() };
         Ok(reader.prompts(&self.taught, &self.taught.template, request, false)?.prompt.prompt)
+    }
+
+    /// The prompt of a request with the origin of each of its bytes: which of them are the template's, and which message, field, tool or
+    /// variable the others are from. Takes two to forty renders, so ask only where somebody looks at it.
+    ///
+    /// # Errors
+    /// As [`ChatTemplate::params`].
+    pub fn segments(&self, request: &Request) -> Result<Segments> {
+        let reader = if request.force_pure_content { Reader::Layout } else { self.reader() };
+        segments::segments(&self.taught, reader, request)
     }
 
     /// Prompt and parser for one request.

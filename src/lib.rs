@@ -34,6 +34,7 @@ pub mod parser;
 pub mod peg;
 pub mod proof;
 pub mod reader;
+pub mod segments;
 pub mod stream;
 pub mod template;
 
@@ -43,6 +44,7 @@ pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, Tool
 pub use parser::Parser;
 pub use proof::Proof;
 pub use reader::Reader;
+pub use segments::{Origin, Segment, Segments};
 pub use stream::Stream;
 
 /// The README's example runs as a test.

@@ -166,3 +166,6 @@ pub const CACHED_FORMATS_BYTES: usize = 32 << 20;
 
 /// Longest render of a short probe conversation from which a template's format is learnt, in bytes.
 pub const PROBE_BYTES: usize = 1 << 20;
+
+/// Most renders that look for labels which leave a prompt as it is. Two are the rule; each value that the template looks into takes some more.
+pub(crate) const SEGMENT_RENDERS: usize = 40;

@@ -9,9 +9,10 @@ use serde_json::{Map, Value as Json};
 
 use super::Conversation;
 use super::clock;
+use super::labels::Labels;
 use super::map::Map as Pairs;
 use super::opening::{self, Marks};
-use super::value::from_json;
+use super::value::labelled;
 
 /// The variable with the render's clock. No template can spell it.
 pub(super) const NOW: &str = " now";
@@ -80,7 +81,13 @@ impl Object for Root {
 }
 
 /// The variables of a conversation.
-pub(super) fn conversation<'c>(conversation: &'c Conversation, bos: &str, eos: &str) -> Result<Variables<'c>, Error> {
+pub(super) fn conversation<'c>(
+    conversation: &'c Conversation,
+    bos: &str,
+    eos: &str,
+    labels: Option<&Labels>,
+) -> Result<Variables<'c>, Error> {
+    let from_json = |json: &Json| labelled(json, labels);
     let is_plain = conversation.plain;
     let mut set: Vec<(&str, Value)> = Vec::with_capacity(12 + conversation.extra.len());
     if !is_plain {

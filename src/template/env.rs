@@ -13,8 +13,9 @@ use super::args::Call;
 use super::budget::{charge, charge_value};
 use super::context::Variables;
 use super::functions::{FUNCTIONS, RAISED};
+use super::labels::Labels;
 use super::tests::TESTS;
-use super::value::as_text;
+use super::value::{as_text, without_labels};
 use super::{filters, macros, methods, namespace, opening, ops, print, sequences};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL};
@@ -30,6 +31,7 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.dict", ops::dict),
     ("op.each", ops::each),
     ("op.here", opening::here),
+    ("op.generation", generation),
     ("op.ge", |_, args| ops::compares(args, Ordering::is_ge)),
     ("op.gt", |_, args| ops::compares(args, Ordering::is_gt)),
     ("op.in", ops::contains),
@@ -45,6 +47,10 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.spend", ops::spend),
     ("op.tuple", ops::tuple),
 ];
+
+/// Filters that hand on or print what they are given, so that a label stays with it.
+const PRINTING: &[&str] =
+    &["d", "default", "join", "op.assign", "op.cat", "op.dict", "op.list", "op.tuple", "string", "tojson"];
 
 /// The template's name within the engine. Neutral: the engine escapes by what it takes for a file's ending.
 const NAME: &str = "template";
@@ -65,6 +71,21 @@ impl Object for Function {
     ) -> std::result::Result<Value, minijinja::Error> {
         (self.0)(state, args)
     }
+}
+
+/// The text of a `{% generation %}` block.
+fn generation(state: &mut State, args: &[Value]) -> std::result::Result<Value, minijinja::Error> {
+    let text = args.first().cloned().unwrap_or_default();
+    let labels = state.lookup(LABELS).and_then(|letters| Labels::of_text(letters.as_str()?));
+    Ok(labels.map_or(text.clone(), |labels| Value::from(labels.block(&print::text(&text)))))
+}
+
+/// The global with the letters of labels. No template can spell it.
+const LABELS: &str = " labels";
+
+/// From here on, blocks have labels.
+pub(super) fn show_labels(env: &mut Environment, labels: &Labels) {
+    env.add_global(LABELS, Value::from(labels.text()));
 }
 
 /// The global with the text that the template was made of. No template can spell it.
@@ -89,17 +110,26 @@ fn empty() -> Environment<'static> {
     env.set_formatter(format);
     env.set_unknown_method_callback(methods::call);
     for &(name, code) in filters::FILTERS.iter().chain(sequences::FILTERS) {
+        let prints = PRINTING.contains(&name);
         env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
-            let result = code(state, &args.into_values())?;
+            let args = args.into_values();
+            let result = if prints { code(state, &args) } else { code(state, &without_labels(&args)) }?;
             charge_value(state, &result)?;
             Ok::<Value, minijinja::Error>(result)
         });
     }
     for &(name, code) in OPERATORS {
-        env.add_filter(name, move |state: &mut State, args: &[Value]| code(state, args));
+        let prints = PRINTING.contains(&name);
+        env.add_filter(name, move |state: &mut State, args: &[Value]| {
+            if prints || name == "op.add" && args.iter().any(|arg| as_text(arg).is_some()) {
+                code(state, args)
+            } else {
+                code(state, &without_labels(args))
+            }
+        });
     }
     for &(name, code) in TESTS {
-        env.add_test(name, move |state: &State, args: &[Value]| code(state, args));
+        env.add_test(name, move |state: &State, args: &[Value]| code(state, &without_labels(args)));
     }
     for &(name, code) in FUNCTIONS {
         env.add_global(name, Value::from_object(Function(code)));

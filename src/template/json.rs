@@ -8,7 +8,7 @@ use minijinja::{Error, ErrorKind};
 
 use super::numbers::float;
 use super::print::{float_text, text};
-use super::value::{Dict, List, as_text, items, pairs};
+use super::value::{Dict, List, Scalar, as_text, items, pairs};
 use crate::json_string::push_json_string;
 
 /// How the text is laid out.
@@ -50,6 +50,11 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
         dict.read_values();
         return dict.look(|pairs| write_pairs(out, pairs, layout, level));
+    }
+    if let Some(scalar) = value.downcast_object_ref::<Scalar>() {
+        let json = |value: &Value| dumps(value, layout).unwrap_or_default();
+        out.push_str(&scalar.labelled(json));
+        return Ok(());
     }
     match value.kind() {
         ValueKind::None => out.push_str("null"),

@@ -14,6 +14,7 @@ mod functions;
 mod helpers;
 mod html;
 mod json;
+mod labels;
 mod macros;
 mod map;
 mod marks;
@@ -47,6 +48,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{PROBE_FUEL, TEMPLATE_BYTES};
 
+pub(crate) use labels::{Edge, Label, Labels, VALUES};
 pub use marks::Marks;
 use opening::Opening;
 pub use plain::plain;
@@ -136,6 +138,8 @@ pub struct Template {
     shows_any_arguments: OnceLock<bool>,
     reasoning_in: OnceLock<prepare::ReasoningIn>,
     media: OnceLock<media::Shown>,
+    /// Those that the texts of conversations may hold.
+    labels: Option<Labels>,
 }
 
 /// A source, ready to be rendered.
@@ -193,6 +197,7 @@ impl Template {
             shows_any_arguments: OnceLock::new(),
             reasoning_in: OnceLock::new(),
             media: OnceLock::new(),
+            labels: None,
         })
     }
 
@@ -201,6 +206,24 @@ impl Template {
         let mut probing = self.clone();
         probing.compiled.env.set_fuel(Some(PROBE_FUEL));
         probing
+    }
+
+    /// The same template for conversations whose texts hold labels.
+    pub(crate) fn labelled(&self, labels: Labels) -> Template {
+        let show = |compiled: &Compiled| {
+            let mut compiled = compiled.clone();
+            env::show_labels(&mut compiled.env, &labels);
+            compiled
+        };
+        let unpatched = self.unpatched.as_ref().map(|unpatched| {
+            let Unpatched { source, compiled } = &**unpatched;
+            let compiled = compiled.get_or_init(|| Compiled::new(source));
+            Arc::new(Unpatched {
+                source: source.clone(),
+                compiled: compiled.as_ref().map(show).map_err(Error::clone).into(),
+            })
+        });
+        Template { compiled: show(&self.compiled), unpatched, labels: Some(labels), ..self.clone() }
     }
 
     /// The template's text: line feeds only, without the last one, with the patches for known faults.
@@ -264,7 +287,7 @@ impl Template {
     }
 
     fn context<'c>(&self, conversation: &'c Conversation) -> Result<context::Variables<'c>> {
-        let context = context::conversation(conversation, &self.bos, &self.eos);
+        let context = context::conversation(conversation, &self.bos, &self.eos, self.labels.as_ref());
         context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
     }
 

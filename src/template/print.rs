@@ -7,7 +7,7 @@ use minijinja::value::Value;
 
 use super::chars;
 use super::numbers::float;
-use super::value::{Dict, Form, List, as_text};
+use super::value::{Dict, Form, List, Scalar, as_text};
 use crate::limits::PROMPT_BYTES;
 
 /// `str(value)`: what `{{ value }}` shows. Undefined shows nothing.
@@ -65,6 +65,9 @@ fn write_repr(out: &mut String, value: &Value) {
             }
             out.push('}');
         });
+    }
+    if let Some(scalar) = value.downcast_object_ref::<Scalar>() {
+        return out.push_str(&scalar.labelled(repr));
     }
     match float(value) {
         Some(number) => out.push_str(&float_text(number)),

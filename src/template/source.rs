@@ -253,8 +253,8 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
     let Token::Name(name) = tag.peek() else { return Err(Stop::Syntax) };
     match name {
         // Marks what the model wrote, for training; like any block, it keeps to itself what is set in it.
-        "generation" => Ok(replace(tag, " with")),
-        "endgeneration" => Ok(replace(tag, " endwith")),
+        "generation" => Ok(replace(tag, " with %}{% filter op.generation")),
+        "endgeneration" => Ok(replace(tag, " endfilter %}{% endwith")),
         "raw" => {
             tag.copy_to_end()?;
             Ok(Kind::Raw)

@@ -4,6 +4,7 @@
 //! printing, comparing and dropping within the stack: a container that lies inside another one never gets deeper, so no
 //! cycle can arise and no bound goes stale.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,6 +14,7 @@ use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value, ValueKi
 use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
+use super::labels::Labels;
 use super::map::Map;
 use super::print;
 use super::trace::Trace;
@@ -40,7 +42,7 @@ impl Height {
                 levels = levels.max(height.levels.load(Ordering::Relaxed));
                 loose |= height.loose;
             } else {
-                loose |= child.as_object().is_some_and(|object| !object.is::<Text>());
+                loose |= child.as_object().is_some_and(|object| !object.is::<Text>() && !object.is::<Scalar>());
             }
         }
         let known = Height::known((levels + 1).next_multiple_of(HEADROOM), false)?;
@@ -353,6 +355,44 @@ impl Object for Text {
     }
 }
 
+/// A number, a boolean or none that prints with a label.
+#[derive(Debug)]
+pub(super) struct Scalar {
+    value: Value,
+    number: usize,
+    labels: Labels,
+}
+
+impl Scalar {
+    /// How it prints, if `printed` is how its value does.
+    pub(super) fn labelled(&self, print: impl FnOnce(&Value) -> String) -> String {
+        self.labels.around(&print(&self.value), self.number)
+    }
+}
+
+impl Object for Scalar {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn is_true(self: &Arc<Self>) -> bool {
+        self.value.is_true()
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.labelled(print::repr))
+    }
+}
+
+/// The values themselves, where some of them print with labels.
+pub(super) fn without_labels(args: &[Value]) -> Cow<'_, [Value]> {
+    let scalar = |value: &Value| value.downcast_object_ref::<Scalar>().map(|scalar| scalar.value.clone());
+    match args.iter().any(|value| scalar(value).is_some()) {
+        true => args.iter().map(|value| scalar(value).unwrap_or_else(|| value.clone())).collect(),
+        false => Cow::Borrowed(args),
+    }
+}
+
 /// The text, where `value` is one.
 pub(super) fn as_text(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.downcast_object_ref::<Text>().map(|text| text.text.as_str()))
@@ -402,7 +442,7 @@ fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
         return Err(too_deep());
     }
     let Some(object) = value.as_object() else { return Ok(value) };
-    if object.is::<Text>() || height_of(&value).is_some_and(|height| !height.loose) {
+    if object.is::<Text>() || object.is::<Scalar>() || height_of(&value).is_some_and(|height| !height.loose) {
         return Ok(value);
     }
     match object.repr() {
@@ -424,13 +464,18 @@ pub(super) fn from_json(json: &Json) -> Result<Value, Error> {
     traced(json, None)
 }
 
+/// [`from_json`] for a value whose texts may hold labels.
+pub(super) fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value, Error> {
+    Ok(build(json, None, labels, false)?.0)
+}
+
 /// [`from_json`] for a value that reports to `trace`.
 pub(super) fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> {
-    Ok(build(json, trace, false)?.0)
+    Ok(build(json, trace, None, false)?.0)
 }
 
 /// A value and how deep it nests. A container knows whether it is to lie `inside` another one.
-fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usize), Error> {
+fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: bool) -> Result<(Value, usize), Error> {
     let child = |key: &str| trace.as_ref().and_then(|trace| trace.child(key));
     let value = match json {
         Json::Null => Value::from(()),
@@ -444,9 +489,14 @@ fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usiz
                 None => Value::from(number.as_str().parse::<f64>().unwrap_or_default()),
             },
         },
-        Json::String(text) => match &trace {
-            Some(trace) if trace.watches_text() => {
+        Json::String(text) => match (&trace, labels.and_then(|labels| labels.read_scalar(text))) {
+            (Some(trace), _) if trace.watches_text() => {
                 Value::from_object(Text { text: text.clone(), trace: trace.clone() })
+            }
+            (_, Some((json, number))) => {
+                let json = serde_json::from_str(json).map_err(|_| ErrorKind::InvalidOperation)?;
+                let labels = *labels.expect("they have read it");
+                Value::from_object(Scalar { value: from_json(&json)?, number, labels })
             }
             _ => Value::from(text.as_str()),
         },
@@ -454,7 +504,7 @@ fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usiz
             let (mut items, mut below) = (Vec::with_capacity(array.len()), 0);
             for (index, item) in array.iter().enumerate() {
                 let trace = trace.as_ref().and_then(|trace| trace.child(&index.to_string()));
-                let (value, levels) = build(item, trace, true)?;
+                let (value, levels) = build(item, trace, labels, true)?;
                 below = below.max(levels);
                 items.push(value);
             }
@@ -467,7 +517,7 @@ fn build(json: &Json, trace: Option<Trace>, inside: bool) -> Result<(Value, usiz
         Json::Object(map) => {
             let (mut pairs, mut below) = (Vec::with_capacity(map.len()), 0);
             for (key, item) in map {
-                let (value, levels) = build(item, child(key), true)?;
+                let (value, levels) = build(item, child(key), labels, true)?;
                 below = below.max(levels);
                 pairs.push((Value::from(key.as_str()), value));
             }

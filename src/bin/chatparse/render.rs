@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
+use chatparse::{Origin, Segments};
 use serde_json::json;
 
 use crate::args::{Args, Syntax};
 use crate::failure::Outcome;
-use crate::screen::Screen;
+use crate::screen::{Paint, Screen};
 use crate::{Command, input};
 
 pub const COMMAND: Command = Command {
@@ -25,6 +26,8 @@ options:
   --name NAME   which of several templates in a tokenizer_config.json; default: default
   --plain       show the template the messages, tools, documents and chat_template_kwargs
                 of the request as they are, and nothing else: as transformers does
+  --segments    print where each part of the prompt comes from: in colours on a terminal,
+                else each part as a JSON object on a line of its own
   --params      print all that the request needs as JSON: the prompt, what of it is
                 the assistant's turn already, triggers, stops, preserved tokens
 
@@ -36,7 +39,7 @@ examples:
     syntax: Syntax {
         required: &["TEMPLATE"],
         optional: &["REQUEST"],
-        flags: &["--plain", "--params"],
+        flags: &["--plain", "--segments", "--params"],
         values: input::TEMPLATE_OPTIONS,
     },
     run,
@@ -54,6 +57,54 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
         let params = template.params(&request).map_err(|error| input::refused(args, word, &error))?;
         return Ok(writeln!(screen, "{:#}", params.to_json())?);
     }
+    if args.flag("--segments") {
+        let found = template.segments(&request).map_err(|error| input::refused(args, word, &error))?;
+        return show(&found, screen);
+    }
     let prompt = template.prompt(&request).map_err(|error| input::refused(args, word, &error))?;
     Ok(screen.write_all(prompt.as_bytes())?)
+}
+
+fn show(found: &Segments, screen: &mut Screen) -> Outcome {
+    for segment in &found.segments {
+        let text = &found.prompt[segment.bytes.clone()];
+        if screen.is_coloured() {
+            screen.paint(paint(&segment.origin), text)?;
+        } else {
+            let mut json = segment.to_json();
+            json["text"] = text.into();
+            writeln!(screen, "{json}")?;
+        }
+    }
+    if screen.is_coloured() {
+        screen.heading("whose text it is")?;
+        for (paint, what) in LEGEND {
+            screen.paint(*paint, what)?;
+            writeln!(screen)?;
+        }
+    }
+    Ok(())
+}
+
+const LEGEND: &[(Paint, &str)] = &[
+    (Paint::Faint, "the template"),
+    (Paint::Right, "content of a message"),
+    (Paint::Left, "reasoning"),
+    (Paint::Call, "a call"),
+    (Paint::Strong, "a tool, a variable or another field of a message"),
+    (Paint::Plain, "unknown"),
+];
+
+fn paint(origin: &Origin) -> Paint {
+    match origin {
+        Origin::Template => Paint::Faint,
+        Origin::Message { path, .. } => match path.split('/').nth(1) {
+            Some("content") => Paint::Right,
+            Some("reasoning_content" | "reasoning" | "thinking") => Paint::Left,
+            Some("tool_calls") => Paint::Call,
+            _ => Paint::Strong,
+        },
+        Origin::Tool(_) | Origin::Kwarg(_) => Paint::Strong,
+        _ => Paint::Plain,
+    }
 }

@@ -9,8 +9,8 @@ use std::io::{self, BufRead, Write};
 use chatparse::format::Constraint;
 use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, TriggerKind};
 use chatparse::{
-    ChatTemplate, DeltaKind, Error, ErrorKind, GrammarStyle, Message, Params, Request, Status, Stream, TemplateOptions,
-    grammar,
+    ChatTemplate, DeltaKind, Error, ErrorKind, GrammarStyle, Message, Params, Request, Segment, Status, Stream,
+    TemplateOptions, grammar,
 };
 use serde_json::{Map, Value, json};
 
@@ -28,9 +28,10 @@ Reads scenarios from standard input, one JSON object a line, and answers each wi
 JSON line. A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos`
 and `request`, and may have `outputs` (texts, or objects with `text`, `partial` and
 `step`), `timeline: false`, `strict: true`, `want_caps: true`, `learn_only: true` (no
-family of templates and no work-around is looked up) and `plain: true` (the template
-sees the request as it is). The answer has the `id` and `params`, and `parses` with a
-message, its status and what each step of the output added to it; or `error`. A scenario
+family of templates and no work-around is looked up), `plain: true` (the template
+sees the request as it is) and `want_segments: true` (where each byte of the prompt
+comes from). The answer has the `id` and `params`, and `parses` with a message, its
+status and what each step of the output added to it; or `error`. A scenario
 with a JSON `schema` instead of a template is answered with its `grammar`. With
 `dialects: true` the answer has the grammar in all `dialects`, each with `text` and
 `report`, or `error`; and `accepts` has what the grammar says of each of the `texts`, or
@@ -122,6 +123,12 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     if scenario["want_caps"] == true {
         fields.insert("caps".into(), template.caps().to_json());
         fields.insert("supports_enable_thinking".into(), supports_enable_thinking(template)?.into());
+    }
+    if scenario["want_segments"] == true {
+        let found = template.segments(&request).map_err(|error| error.to_string())?;
+        let generation = found.generation.iter().map(|bytes| json!([bytes.start, bytes.end]));
+        fields.insert("generation".into(), generation.collect());
+        fields.insert("segments".into(), found.segments.iter().map(Segment::to_json).collect());
     }
     if let Some(outputs) = scenario["outputs"].as_array() {
         let timeline = scenario["timeline"] != false;

@@ -45,6 +45,11 @@ impl Screen {
         Screen { coloured, out: BufWriter::new(out) }
     }
 
+    /// Whether what is painted has colours.
+    pub fn is_coloured(&self) -> bool {
+        self.coloured
+    }
+
     /// Writes `text` painted.
     pub fn paint(&mut self, paint: Paint, text: &str) -> io::Result<()> {
         if !self.coloured || paint == Paint::Plain || text.is_empty() {

@@ -1,0 +1,486 @@
+//! A request with labels around its values.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::Origin;
+use super::words::{is_keyword, is_type, is_word, names_members};
+use crate::message::{Message, PlainConversation, Request, Tool};
+use crate::template::{Labels, VALUES};
+
+/// A value of a request that can have a label.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub origin: Origin,
+    /// A text as the request has it, or a scalar as JSON. Of values with one label, the first.
+    pub text: String,
+    pub kind: Kind,
+    /// Templates treat values of one group alike.
+    pub group: String,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    /// A name, a key or an id, which templates compare.
+    Word,
+    /// A number, a boolean or null.
+    Scalar,
+}
+
+/// What becomes of a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It stays as it is.
+    Leave,
+    /// It has a label.
+    #[default]
+    Label,
+    /// JSON text whose own values have one.
+    Inside,
+    /// A word of the same form stands for it, which is nowhere else.
+    StandIn,
+    /// A text that is a bit longer.
+    Change,
+}
+
+/// Marks requests, always the same values in the same order.
+pub(super) struct Marking<'m> {
+    labels: Labels,
+    ways: &'m [Way],
+    /// Texts lose their outer white space.
+    trims: bool,
+    pub values: Vec<Known>,
+    shared: HashMap<(String, String), usize>,
+}
+
+/// How values of a list or map are to be taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Fields that templates know by their names.
+    Fields,
+    /// Arguments: names and scalars are the caller's.
+    Arguments,
+    /// A tool: so are those names that a schema gives.
+    Schema,
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    owner: Owner<'p>,
+    /// A pointer to the value, from its owner on.
+    path: &'p str,
+    /// The names on this path, without indices and the caller's names.
+    group: &'p str,
+    form: Form,
+    /// The key that the value, or the list it is in, stands at.
+    key: &'p str,
+}
+
+#[derive(Clone, Copy)]
+enum Owner<'p> {
+    Message(usize),
+    Tool(usize),
+    Kwarg(&'p str),
+}
+
+impl<'p> Place<'p> {
+    fn field(owner: Owner<'p>, path: &'p str, group: &'p str) -> Self {
+        Place { owner, path, group, form: Form::Fields, key: "" }
+    }
+
+    fn origin(self) -> Origin {
+        match self.owner {
+            Owner::Message(index) => Origin::Message { index, path: self.path.to_owned() },
+            Owner::Tool(index) => Origin::Tool(index),
+            Owner::Kwarg(name) => Origin::Kwarg(name.to_owned()),
+        }
+    }
+}
+
+impl<'m> Marking<'m> {
+    /// `ways`: what becomes of each value; those behind its end have labels.
+    pub fn new(labels: Labels, ways: &'m [Way], trims: bool) -> Self {
+        Marking { labels, ways, trims, values: Vec::new(), shared: HashMap::new() }
+    }
+
+    /// The request with labels.
+    pub fn request(&mut self, request: &Request) -> Request {
+        let messages =
+            request.messages.iter().enumerate().map(|(index, message)| self.message(index, message)).collect();
+        let tools = request.tools.iter().enumerate().map(|(index, tool)| self.tool(index, tool)).collect();
+        let plain = request.plain.as_ref().map(|given| PlainConversation {
+            messages: self.each(&given.messages, |index| Place::field(Owner::Message(index), "", "message")),
+            tools: self.each(&given.tools, |index| Place {
+                form: Form::Schema,
+                ..Place::field(Owner::Tool(index), "", "tool")
+            }),
+            documents: Arc::new(self.json(&given.documents, Place::field(Owner::Kwarg("documents"), "", "documents"))),
+        });
+        let kwargs = request.template_kwargs.iter();
+        let template_kwargs = kwargs
+            .map(|(name, value)| (name.clone(), self.json(value, Place::field(Owner::Kwarg(name), "", name))))
+            .collect();
+        Request { messages, tools, plain, template_kwargs, ..request.clone() }
+    }
+
+    fn each<'p>(&mut self, list: &Value, place: impl Fn(usize) -> Place<'p>) -> Arc<Value> {
+        match list {
+            Value::Array(items) => {
+                Arc::new(items.iter().enumerate().map(|(index, item)| self.json(item, place(index))).collect())
+            }
+            other => Arc::new(other.clone()),
+        }
+    }
+
+    fn message(&mut self, index: usize, message: &Message) -> Message {
+        let mut marked = message.clone();
+        let mut field = |text: &mut String, path: &str, group: &str, kind: Kind| {
+            *text =
+                self.text(text, Place::field(Owner::Message(index), path, &format!("{}{group}", message.role)), kind);
+        };
+        if !is_word(&message.role) {
+            field(&mut marked.role, "/role", "/role", Kind::Text);
+        }
+        field(&mut marked.reasoning_content, "/reasoning_content", "/reasoning_content", Kind::Text);
+        field(&mut marked.content, "/content", "/content", Kind::Text);
+        for (at, part) in marked.parts.iter_mut().enumerate() {
+            field(&mut part.text, &format!("/content/{at}/text"), "/content", Kind::Text);
+        }
+        field(&mut marked.name, "/name", "/name", Kind::Word);
+        field(&mut marked.tool_call_id, "/tool_call_id", "/id", Kind::Word);
+        for (at, call) in marked.tool_calls.iter_mut().enumerate() {
+            field(&mut call.id, &format!("/tool_calls/{at}/id"), "/id", Kind::Word);
+            field(&mut call.name, &format!("/tool_calls/{at}/function/name"), "/call", Kind::Word);
+        }
+        for (at, part) in marked.parts.iter_mut().enumerate() {
+            if let Some(source) = &part.source {
+                let path = format!("/content/{at}");
+                part.source = Some(Arc::new(self.json(source, Place::field(Owner::Message(index), &path, "media"))));
+            }
+        }
+        for (at, call) in marked.tool_calls.iter_mut().enumerate() {
+            let path = format!("/tool_calls/{at}/function/arguments");
+            let place = Place { form: Form::Arguments, ..Place::field(Owner::Message(index), &path, "arguments") };
+            call.arguments = self.json_text(&call.arguments, place);
+        }
+        marked
+    }
+
+    fn tool(&mut self, index: usize, tool: &Tool) -> Tool {
+        let place = Place { form: Form::Schema, ..Place::field(Owner::Tool(index), "", "tool") };
+        Tool {
+            name: self.text(&tool.name, place, Kind::Word),
+            description: self.text(&tool.description, place, Kind::Text),
+            parameters: Arc::new(self.json(&tool.parameters, place)),
+            more: tool.more.iter().map(|(name, value)| (name.clone(), self.json(value, place))).collect(),
+        }
+    }
+
+    /// The number of a value, and what becomes of it. Values that a template may compare have one number: those of a tool, and
+    /// ids that are alike.
+    fn number(&mut self, text: &str, place: Place, kind: Kind) -> (usize, Way) {
+        let shared = match place.owner {
+            Owner::Tool(index) => Some((format!("{index} {kind:?}"), String::new())),
+            Owner::Message(_) if place.group.ends_with("/id") => Some((String::new(), text.to_owned())),
+            _ => None,
+        };
+        let next = self.values.len();
+        let number = shared.map_or(next, |shared| *self.shared.entry(shared).or_insert(next));
+        if number == next {
+            let group = format!("{} {kind:?}", place.group);
+            self.values.push(Known { origin: place.origin(), text: text.to_owned(), kind, group });
+        }
+        let way = if number < VALUES { self.ways.get(number).copied().unwrap_or_default() } else { Way::Leave };
+        (number, way)
+    }
+
+    fn text(&mut self, text: &str, place: Place, kind: Kind) -> String {
+        let inner = text.trim();
+        if inner.is_empty() {
+            return text.to_owned();
+        }
+        let (number, way) = self.number(text, place, kind);
+        let labelled = match way {
+            Way::Leave => return text.to_owned(),
+            Way::StandIn => return stand_in(text, number).unwrap_or_else(|| text.to_owned()),
+            Way::Inside => match self.inside(text, number) {
+                Some(inside) => return inside,
+                None => return text.to_owned(),
+            },
+            Way::Change => format!("{inner}x"),
+            Way::Label => self.labels.around(inner, number),
+        };
+        let start = text.len() - text.trim_start().len();
+        let (before, after) = if self.trims { ("", "") } else { (&text[..start], &text[start + inner.len()..]) };
+        format!("{before}{labelled}{after}")
+    }
+
+    /// JSON with labels, all of one number, around what it holds.
+    fn inside(&self, text: &str, number: usize) -> Option<String> {
+        let json = serde_json::from_str::<Value>(text).ok().filter(|json| json.is_object() || json.is_array())?;
+        drop(json);
+        Some(json_texts(text, &mut |token, _| self.token(token, number)))
+    }
+
+    fn token(&self, token: Token, number: usize) -> String {
+        match token {
+            Token::Text(text) => {
+                let (before, inner, after) = outer_space(text);
+                if inner.is_empty() {
+                    return text.to_owned();
+                }
+                let (before, after) = if self.trims { ("", "") } else { (before, after) };
+                format!("{before}{}{after}", self.labels.around(inner, number))
+            }
+            Token::Scalar(json) => format!("\"{}\"", self.labels.scalar(json, number)),
+        }
+    }
+
+    /// Arguments as JSON text: each key, text and scalar has its own label.
+    fn json_text(&mut self, text: &str, place: Place) -> String {
+        let is_container = |json: &Value| json.is_object() || json.is_array();
+        if !serde_json::from_str::<Value>(text).is_ok_and(|json| is_container(&json)) {
+            return self.text(text, place, Kind::Text);
+        }
+        json_texts(text, &mut |token, pointer| {
+            let path = format!("{}{pointer}", place.path);
+            let place = Place { path: &path, ..place };
+            let (shown, kind) = match token {
+                Token::Text(text) => (text, Kind::Text),
+                Token::Scalar(json) => (json, Kind::Scalar),
+            };
+            if shown.is_empty() {
+                return shown.to_owned();
+            }
+            match self.number(shown, place, kind) {
+                (number, Way::Label) => self.token(token, number),
+                _ => shown.to_owned(),
+            }
+        })
+    }
+
+    fn json(&mut self, json: &Value, place: Place) -> Value {
+        match json {
+            Value::String(text) if place.key == "arguments" => {
+                let place = Place { form: Form::Arguments, group: "arguments", ..place };
+                self.json_text(text, place).into()
+            }
+            Value::String(text) => {
+                if matches!(place.key, "type" | "role")
+                    && (is_type(text) || place.form == Form::Fields && is_word(text))
+                {
+                    return json.clone();
+                }
+                let is_name = matches!(place.key, "name" | "required" | "id" | "tool_call_id");
+                let is_kwarg = matches!(place.owner, Owner::Kwarg(_)) && is_word(text);
+                let kind = if is_name && place.form != Form::Arguments || is_kwarg { Kind::Word } else { Kind::Text };
+                let group = if matches!(place.key, "id" | "tool_call_id") { "/id" } else { place.group };
+                self.text(text, Place { group, ..place }, kind).into()
+            }
+            Value::Array(items) => {
+                let item = |(index, item): (usize, &Value)| {
+                    let path = format!("{}/{index}", place.path);
+                    self.json(item, Place { path: &path, ..place })
+                };
+                items.iter().enumerate().map(item).collect()
+            }
+            Value::Object(members) => Value::Object(self.members(members, place)),
+            scalar if place.form == Form::Fields => scalar.clone(),
+            scalar => {
+                let text = scalar.to_string();
+                match self.number(&text, place, Kind::Scalar) {
+                    (number, Way::Label) => self.labels.scalar(&text, number).into(),
+                    _ => scalar.clone(),
+                }
+            }
+        }
+    }
+
+    fn members(&mut self, members: &Map<String, Value>, place: Place) -> Map<String, Value> {
+        let mut marked = Map::new();
+        for (key, value) in members {
+            let is_known = match place.form {
+                Form::Fields => is_word(key),
+                Form::Arguments => false,
+                Form::Schema => is_keyword(key) && !names_members(place.key),
+            };
+            let path = format!("{}/{}", place.path, key.replace('~', "~0").replace('/', "~1"));
+            let group = if is_known { format!("{}/{key}", place.group) } else { place.group.to_owned() };
+            let form = if key == "arguments" && place.form == Form::Fields { Form::Arguments } else { place.form };
+            let key_at = if names_members(place.key) { "" } else { key.as_str() };
+            let place = Place { path: &path, group: &group, key: key_at, form, ..place };
+            let name = if is_known { key.clone() } else { self.text(key, place, Kind::Word) };
+            marked.insert(name, self.json(value, place));
+        }
+        marked
+    }
+}
+
+/// A word of the same form that says `number`; `None` for what is too short to be unlikely.
+pub(super) fn stand_in(text: &str, number: usize) -> Option<String> {
+    if !is_word(text) || text.len() < 6 {
+        return None;
+    }
+    let mut state = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut next = |count: u8| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8 % count
+    };
+    let other = |byte: u8| match byte {
+        b'0'..=b'9' => b'0' + next(10),
+        b'a'..=b'z' => b'a' + next(26),
+        b'A'..=b'Z' => b'A' + next(26),
+        other => other,
+    };
+    String::from_utf8(text.bytes().map(other).collect()).ok().filter(|word| word != text)
+}
+
+/// What stands in JSON text: what is inside of a text's quotes, or a scalar.
+#[derive(Clone, Copy)]
+enum Token<'t> {
+    Text(&'t str),
+    Scalar(&'t str),
+}
+
+/// JSON text, which must be valid, with its keys, texts and scalars changed. `change` has a pointer to each; a key's is that of its value.
+fn json_texts(json: &str, change: &mut dyn FnMut(Token, &str) -> String) -> String {
+    let mut out = String::with_capacity(json.len() * 2);
+    let rest = json_value(json, &mut String::new(), &mut out, change);
+    out.push_str(rest);
+    out
+}
+
+/// Takes a value off the start of `json`; gives the rest. As deep as what serde_json has read.
+fn json_value<'j>(
+    json: &'j str,
+    pointer: &mut String,
+    out: &mut String,
+    change: &mut dyn FnMut(Token, &str) -> String,
+) -> &'j str {
+    let rest = space(json, out);
+    let length = pointer.len();
+    match rest.as_bytes().first() {
+        Some(open @ (b'{' | b'[')) => {
+            let is_object = *open == b'{';
+            out.push(char::from(*open));
+            let mut rest = space(&rest[1..], out);
+            let mut index = 0;
+            while !rest.starts_with(['}', ']']) && !rest.is_empty() {
+                if let Some(behind) = rest.strip_prefix(',') {
+                    out.push(',');
+                    rest = space(behind, out);
+                }
+                if is_object {
+                    let (key, behind) = string(rest);
+                    let name = serde_json::from_str::<String>(&format!("\"{key}\"")).unwrap_or_default();
+                    pointer.push('/');
+                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                    push_text(out, &change(Token::Text(key), pointer));
+                    rest = space(behind, out);
+                    rest = rest.strip_prefix(':').unwrap_or(rest);
+                    out.push(':');
+                } else {
+                    pointer.push_str(&format!("/{index}"));
+                }
+                rest = space(json_value(rest, pointer, out, change), out);
+                pointer.truncate(length);
+                index += 1;
+            }
+            out.push_str(rest.get(..1).unwrap_or_default());
+            rest.get(1..).unwrap_or_default()
+        }
+        Some(b'"') => {
+            let (text, behind) = string(rest);
+            push_text(out, &change(Token::Text(text), pointer));
+            behind
+        }
+        _ => {
+            let end = rest.find([',', '}', ']', ' ', '\t', '\r', '\n']).unwrap_or(rest.len());
+            out.push_str(&change(Token::Scalar(&rest[..end]), pointer));
+            &rest[end..]
+        }
+    }
+}
+
+fn push_text(out: &mut String, text: &str) {
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
+}
+
+fn space<'j>(json: &'j str, out: &mut String) -> &'j str {
+    let rest = json.trim_start_matches([' ', '\t', '\r', '\n']);
+    out.push_str(&json[..json.len() - rest.len()]);
+    rest
+}
+
+/// What is inside of the quotes that `json` begins with, escaped as it is, and the rest.
+fn string(json: &str) -> (&str, &str) {
+    let text = json.strip_prefix('"').unwrap_or(json);
+    let mut escaped = false;
+    let end = text.bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    let end = end.unwrap_or(text.len());
+    (&text[..end], text.get(end + 1..).unwrap_or_default())
+}
+
+/// A text as it stands in JSON, with its outer white space apart.
+fn outer_space(text: &str) -> (&str, &str, &str) {
+    const SPACE: [&str; 4] = [" ", "\\n", "\\t", "\\r"];
+    let mut inner = text;
+    while let Some(rest) = SPACE.iter().find_map(|space| inner.strip_prefix(space)) {
+        inner = rest;
+    }
+    let start = text.len() - inner.len();
+    while let Some(rest) = SPACE.iter().find_map(|space| inner.strip_suffix(space)) {
+        let slashes = rest.bytes().rev().take_while(|byte| *byte == b'\\').count();
+        if slashes % 2 == 1 {
+            break;
+        }
+        inner = rest;
+    }
+    (&text[..start], inner, &text[start + inner.len()..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_keeps_its_form_and_each_token_its_pointer() {
+        let json = r#" { "a/b" : [ 1, "x\" y" ,{"c":null}] ,"d":{}, "e": [] } "#;
+        let mut seen = Vec::new();
+        let same = json_texts(json, &mut |token, pointer| {
+            let (Token::Text(text) | Token::Scalar(text)) = token;
+            seen.push(format!("{pointer} {text}"));
+            text.to_owned()
+        });
+        assert_eq!(same, json);
+        let expected = ["/a~1b a/b", "/a~1b/0 1", "/a~1b/1 x\\\" y", "/a~1b/2/c c", "/a~1b/2/c null", "/d d", "/e e"];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn outer_space_of_json_texts_is_as_written() {
+        assert_eq!(outer_space(" \\na b\\\\n\\n "), (" \\n", "a b\\\\n", "\\n "));
+        assert_eq!(outer_space("\\n"), ("\\n", "", ""));
+    }
+
+    #[test]
+    fn stand_ins_have_the_form_of_their_word() {
+        let word = stand_in("call_a1B2c", 3).unwrap();
+        assert_eq!(word.len(), 10);
+        assert!(word.as_bytes()[4] == b'_' && word.as_bytes()[6].is_ascii_digit() && word != "call_a1B2c");
+        assert_eq!(stand_in("get", 3), None);
+    }
+}

@@ -1,0 +1,330 @@
+//! Labels to segments.
+
+use std::ops::Range;
+
+use super::choice::Found;
+use super::marking::Known;
+use super::words::{is_keyword, is_type};
+use super::{Origin, Segment};
+use crate::template::{Edge, Label};
+
+/// What stands between the values of JSON and of Python's lists and dicts.
+const PUNCTUATION: [char; 13] = ['{', '}', '[', ']', '"', '\'', ',', ':', ' ', '\n', '\t', '\r', '\\'];
+
+/// Segments that cover the prompt, and what stands in `{% generation %}` blocks.
+pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<usize>>) {
+    let blocks = blocks(&found.labels);
+    let mut known = values(prompt, &found);
+    widen_space(prompt, &found, &mut known);
+    known = with_punctuation(prompt, known);
+    let unknown = unknown(prompt, &found, &known);
+    known.extend(unknown.into_iter().map(|bytes| Segment { bytes, origin: Origin::Unknown }));
+    known.sort_by_key(|segment| segment.bytes.start);
+    (covering(prompt, known), blocks)
+}
+
+/// The outermost blocks.
+fn blocks(labels: &[Label]) -> Vec<Range<usize>> {
+    let (mut blocks, mut open) = (Vec::new(), Vec::new());
+    for label in labels {
+        match label.edge {
+            Edge::OpenBlock => open.push(label.at),
+            Edge::CloseBlock => {
+                if let (Some(start), true) = (open.pop(), open.is_empty()) {
+                    blocks.push(start..label.at);
+                }
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+fn opens(label: &Label) -> bool {
+    matches!(label.edge, Edge::Open | Edge::OpenScalar)
+}
+
+fn is_value(label: &&Label) -> bool {
+    !matches!(label.edge, Edge::OpenBlock | Edge::CloseBlock)
+}
+
+/// The values between their labels. Where the template shows a part of a value, one of them is missing: then what is shown is as long as it
+/// is the value's text.
+fn values(prompt: &str, found: &Found) -> Vec<Segment> {
+    let labels: Vec<&Label> = found.labels.iter().filter(is_value).collect();
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut index = 0;
+    while let Some(label) = labels.get(index) {
+        let known = &found.values[label.value];
+        let next = labels.get(index + 1);
+        let bytes = match next {
+            Some(next) if opens(label) && !opens(next) && next.value == label.value => {
+                index += 1;
+                label.at..next.at
+            }
+            _ if opens(label) => {
+                let end = next.map_or(prompt.len(), |next| next.at);
+                label.at..label.at + alike(&prompt[label.at..end], known, false)
+            }
+            _ => {
+                let start = segments.last().map_or(0, |last| last.bytes.end);
+                label.at - alike(&prompt[start..label.at], known, true)..label.at
+            }
+        };
+        index += 1;
+        if !bytes.is_empty() {
+            segments.push(Segment { bytes, origin: known.origin.clone() });
+        }
+    }
+    segments
+}
+
+/// How long the beginning (or the end) that `shown` shares with a value is, as the value is written or as JSON writes it.
+fn alike(shown: &str, known: &Known, from_end: bool) -> usize {
+    let mut escaped = String::new();
+    crate::json_string::push_quoted(known.text.trim(), &mut escaped);
+    let of = |text: &str| {
+        let same: usize = match from_end {
+            false => shown.chars().zip(text.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum(),
+            true => {
+                let pairs = shown.chars().rev().zip(text.chars().rev());
+                pairs.take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum()
+            }
+        };
+        same
+    };
+    of(known.text.trim()).max(of(&escaped))
+}
+
+/// Adds the outer white space of values where it shows: what is gone from between two labels where values have none.
+fn widen_space(prompt: &str, found: &Found, segments: &mut [Segment]) {
+    let Some((trimmed, labels)) = &found.trimmed else { return };
+    let places: Vec<(&Label, &Label)> = found.labels.iter().zip(labels).filter(|(label, _)| is_value(label)).collect();
+    for index in 0..=places.len() {
+        let before = index.checked_sub(1).map(|index| places[index]);
+        let after = places.get(index);
+        let gap = |text: &str, place: fn(&(&Label, &Label)) -> usize| {
+            let start = before.as_ref().map_or(0, place);
+            text.get(start..after.map_or(text.len(), place)).unwrap_or_default().to_owned()
+        };
+        let (shown, without) = (gap(prompt, |place| place.0.at), gap(trimmed, |place| place.1.at));
+        if shown.len() <= without.len() {
+            continue;
+        }
+        let behind = before
+            .filter(|(label, _)| !opens(label))
+            .map(|(label, _)| (label.at, end_space(&found.values[label.value])));
+        let ahead = after
+            .filter(|(label, _)| opens(label))
+            .map(|(label, _)| (label.at, start_space(&found.values[label.value])));
+        for (trailing, leading) in
+            spaces(behind.as_ref().map(|(_, space)| space), ahead.as_ref().map(|(_, space)| space))
+        {
+            if shown.len() == trailing.len() + without.len() + leading.len()
+                && shown.strip_prefix(trailing).and_then(|rest| rest.strip_suffix(leading)) == Some(&*without)
+            {
+                for segment in segments.iter_mut() {
+                    if behind.as_ref().is_some_and(|(at, _)| segment.bytes.end == *at) {
+                        segment.bytes.end += trailing.len();
+                    }
+                    if ahead.as_ref().is_some_and(|(at, _)| segment.bytes.start == *at) {
+                        segment.bytes.start -= leading.len();
+                    }
+                }
+                break;
+            }
+        }
+    }
+}
+
+/// The ways in which the white space of the value in front of a gap, and of the one behind it, can show.
+fn spaces<'s>(behind: Option<&'s [String; 2]>, ahead: Option<&'s [String; 2]>) -> Vec<(&'s str, &'s str)> {
+    let written = |space: Option<&'s [String; 2]>| -> Vec<&'s str> {
+        space.into_iter().flatten().map(String::as_str).chain([""]).collect()
+    };
+    let ahead = written(ahead);
+    written(behind).into_iter().flat_map(|behind| ahead.iter().map(move |ahead| (behind, *ahead))).collect()
+}
+
+/// The white space at the end of a value, as it is and as JSON writes it.
+fn end_space(known: &Known) -> [String; 2] {
+    as_written(&known.text[known.text.trim_end().len()..])
+}
+
+fn start_space(known: &Known) -> [String; 2] {
+    as_written(&known.text[..known.text.len() - known.text.trim_start().len()])
+}
+
+fn as_written(space: &str) -> [String; 2] {
+    let mut escaped = String::new();
+    crate::json_string::push_quoted(space, &mut escaped);
+    [space.to_owned(), escaped]
+}
+
+/// The value as a whole that a segment belongs to: of arguments, and of tools.
+fn whole(origin: &Origin) -> Option<Origin> {
+    const ARGUMENTS: &str = "/arguments";
+    match origin {
+        Origin::Message { index, path } => {
+            let path = match path.find(ARGUMENTS) {
+                Some(at) => &path[..at + ARGUMENTS.len()],
+                None => path,
+            };
+            Some(Origin::Message { index: *index, path: path.to_owned() })
+        }
+        Origin::Tool(_) | Origin::Kwarg(_) => Some(origin.clone()),
+        _ => None,
+    }
+}
+
+/// Adds the punctuation of JSON values: between values of one whole, and around those of arguments.
+fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
+    let mut all: Vec<Segment> = Vec::with_capacity(segments.len() * 2);
+    // Brackets of the whole at hand that are open.
+    let mut open = 0;
+    for (index, segment) in segments.iter().enumerate() {
+        let own = whole(&segment.origin);
+        let before = index.checked_sub(1).map(|index| &segments[index]);
+        let from = before.map_or(0, |before| before.bytes.end);
+        let gap = &prompt[from..segment.bytes.start];
+        let is_same = own.is_some() && before.is_some_and(|before| whole(&before.origin) == own);
+        if let (true, Some(origin)) = (is_same && is_punctuation(gap), &own) {
+            open = gap.chars().fold(open, |open: usize, c| match c {
+                '{' | '[' => open + 1,
+                '}' | ']' => open.saturating_sub(1),
+                _ => open,
+            });
+            all.push(Segment { bytes: from..segment.bytes.start, origin: origin.clone() });
+        } else if let Some(origin) = &own
+            && is_part(&segment.origin, origin)
+        {
+            let start = segment.bytes.start - opening(gap);
+            open = prompt[start..segment.bytes.start].matches(['{', '[']).count();
+            all.push(Segment { bytes: start..segment.bytes.start, origin: origin.clone() });
+        }
+        all.push(segment.clone());
+        let until = segments.get(index + 1).map_or(prompt.len(), |next| next.bytes.start);
+        let gap = &prompt[segment.bytes.end..until];
+        let goes_on = segments.get(index + 1).is_some_and(|next| whole(&next.origin) == own) && is_punctuation(gap);
+        if let (false, Some(origin)) = (goes_on, &own)
+            && is_part(&segment.origin, origin)
+        {
+            let end = segment.bytes.end + closing(gap, open);
+            all.push(Segment { bytes: segment.bytes.end..end, origin: origin.clone() });
+        }
+    }
+    all.retain(|segment| !segment.bytes.is_empty());
+    all
+}
+
+/// Whether the value stands inside of the whole, and is not all of it.
+fn is_part(origin: &Origin, whole: &Origin) -> bool {
+    matches!(origin, Origin::Message { .. }) && origin != whole
+}
+
+/// Punctuation of JSON, with no words but those that schemas share.
+fn is_punctuation(gap: &str) -> bool {
+    let mut words = gap.split(PUNCTUATION).filter(|word| !word.is_empty());
+    words.all(|word| is_keyword(word) || is_type(word)) && !gap.contains("\n\n")
+}
+
+/// The length of the quote and the brackets that a value at the end of arguments leaves to be closed; so many are `open`.
+fn closing(gap: &str, open: usize) -> usize {
+    let mut length = 0;
+    let quote = gap.chars().next().filter(|c| matches!(c, '"' | '\''));
+    length += quote.map_or(0, char::len_utf8);
+    for _ in 0..open {
+        let rest = &gap[length..];
+        let closer = rest.trim_start_matches([' ', '\n', '\t']);
+        if !closer.starts_with(['}', ']']) {
+            break;
+        }
+        length += rest.len() - closer.len() + 1;
+    }
+    length
+}
+
+/// The same in front of the first value.
+fn opening(gap: &str) -> usize {
+    let mut rest = gap.strip_suffix(['"', '\'']).unwrap_or(gap);
+    loop {
+        let opener = rest.trim_end_matches([' ', '\n', '\t']);
+        match opener.strip_suffix(['{', '[']) {
+            Some(before) => rest = before,
+            None => return gap.len() - rest.len(),
+        }
+    }
+}
+
+/// What words and texts without a label may have to do with.
+fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let words = found.words.iter().flat_map(|word| {
+        prompt
+            .match_indices(word.as_str())
+            .map(|(at, _)| at..at + word.len())
+            .filter(|range| !prompt[..range.start].ends_with(is_part) && !prompt[range.end..].starts_with(is_part))
+    });
+    let mut unknown: Vec<Range<usize>> = words.chain(found.unknown.iter().cloned()).collect();
+    unknown.sort_by_key(|range| range.start);
+    // What has a label is known.
+    let mut left = Vec::new();
+    let mut from = 0;
+    for range in unknown {
+        let mut start = range.start.max(from);
+        let first = known.partition_point(|segment| segment.bytes.end <= start);
+        for segment in known[first..].iter().take_while(|segment| segment.bytes.start < range.end) {
+            if start < segment.bytes.start {
+                left.push(start..segment.bytes.start);
+            }
+            start = start.max(segment.bytes.end);
+        }
+        if start < range.end {
+            left.push(start..range.end);
+        }
+        from = from.max(range.end);
+    }
+    left
+}
+
+/// All of the prompt: what is not known is the template's.
+fn covering(prompt: &str, known: Vec<Segment>) -> Vec<Segment> {
+    let mut all: Vec<Segment> = Vec::with_capacity(known.len() * 2 + 1);
+    let mut push = |bytes: Range<usize>, origin: Origin| match all.last_mut() {
+        _ if bytes.is_empty() => {}
+        Some(last) if last.origin == origin => last.bytes.end = bytes.end,
+        _ => all.push(Segment { bytes, origin }),
+    };
+    let mut at = 0;
+    for Segment { bytes, origin } in known {
+        let bytes = bytes.start.max(at)..bytes.end.max(at);
+        push(at..bytes.start, Origin::Template);
+        at = bytes.end;
+        push(bytes, origin);
+    }
+    push(at..prompt.len(), Origin::Template);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn punctuation_around_arguments_is_theirs() {
+        assert_eq!(closing("\"}}\n</tool_call>", 1), 2);
+        assert_eq!(closing("\n</parameter>", 1), 0);
+        assert_eq!(opening("\"arguments\": {\""), 2);
+        assert_eq!(opening("<parameter=city>\n"), 0);
+        assert!(is_punctuation("\", \"type\": \"string\", \""));
+        assert!(!is_punctuation("</tool>\n"));
+    }
+
+    #[test]
+    fn what_is_not_known_is_the_templates() {
+        let text = Segment { bytes: 2..4, origin: Origin::Tool(0) };
+        let all = covering("abcdef", vec![text.clone()]);
+        let template = |bytes| Segment { bytes, origin: Origin::Template };
+        assert_eq!(all, [template(0..2), text, template(4..6)]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Words that a request and a template share: the names of fields and roles, and those of JSON Schema.
+
+/// Keywords of JSON Schema and fields of tools.
+const KEYWORDS: &[&str] = &[
+    "$defs",
+    "$id",
+    "$ref",
+    "$schema",
+    "additionalItems",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "const",
+    "contains",
+    "default",
+    "definitions",
+    "dependentRequired",
+    "dependentSchemas",
+    "deprecated",
+    "description",
+    "else",
+    "enum",
+    "examples",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "function",
+    "if",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "name",
+    "not",
+    "nullable",
+    "oneOf",
+    "parameters",
+    "pattern",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+    "propertyNames",
+    "readOnly",
+    "required",
+    "response",
+    "return",
+    "strict",
+    "then",
+    "title",
+    "type",
+    "uniqueItems",
+    "writeOnly",
+];
+
+/// What `type` may say.
+const TYPES: &[&str] = &["array", "boolean", "function", "integer", "null", "number", "object", "string"];
+
+/// Keywords whose members have names of the author's own.
+const NAMED: &[&str] =
+    &["$defs", "definitions", "dependentRequired", "dependentSchemas", "patternProperties", "properties"];
+
+pub(super) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+pub(super) fn is_type(word: &str) -> bool {
+    TYPES.contains(&word)
+}
+
+/// Whether members of the value at this key are named by the author.
+pub(super) fn names_members(key: &str) -> bool {
+    NAMED.contains(&key)
+}
+
+/// Whether the text is a word such as templates compare: no special token is one.
+pub(super) fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
