@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::marking::{Kind, Known, Marking, Way, stand_in};
+use super::marking::{Kind, Known, Marking, Way, is_container, stand_in};
 use crate::limits::SEGMENT_RENDERS;
 use crate::message::Request;
 use crate::template::{Edge, Label, Labels};
@@ -110,19 +110,18 @@ impl Search<'_> {
         };
         for way in [Way::Label, other] {
             let mut tried = ways.clone();
-            members.iter().for_each(|index| tried[*index] = way);
-            if self.fits(&tried, values) {
-                // A stand-in or an inside that there is none of leaves the value as it is.
-                members
-                    .iter()
-                    .for_each(|index| ways[*index] = if has(way, &values[*index]) { way } else { Way::Leave });
-                return true;
+            // A sign that there is none of leaves the value as it is.
+            members.iter().filter(|index| has(way, &values[**index])).for_each(|index| tried[*index] = way);
+            if tried != *ways && self.fits(&tried, values) {
+                *ways = tried;
+                return members.iter().all(|index| ways[*index] != Way::Leave);
             }
         }
         false
     }
 
     fn halve(&self, ways: &mut Vec<Way>, values: &[Known], members: &[usize]) {
+        let members: Vec<usize> = members.iter().copied().filter(|index| ways[*index] == Way::Leave).collect();
         if members.len() < 2 || self.renders.get() >= SEGMENT_RENDERS {
             return;
         }
@@ -170,7 +169,7 @@ impl Search<'_> {
 fn has(way: Way, known: &Known) -> bool {
     match way {
         Way::StandIn => stand_in(&known.text, 0).is_some(),
-        Way::Inside => serde_json::from_str::<serde_json::Value>(&known.text).is_ok(),
+        Way::Inside => is_container(&known.text),
         _ => true,
     }
 }

@@ -43,7 +43,7 @@ pub(super) enum Way {
     Inside,
     /// A word of the same form stands for it, which is nowhere else.
     StandIn,
-    /// A text that is a bit longer.
+    /// Another text of the same form.
     Change,
 }
 
@@ -212,7 +212,7 @@ impl<'m> Marking<'m> {
                 Some(inside) => return inside,
                 None => return text.to_owned(),
             },
-            Way::Change => format!("{inner}x"),
+            Way::Change => changed(inner),
             Way::Label => self.labels.around(inner, number),
         };
         let start = text.len() - text.trim_start().len();
@@ -222,9 +222,7 @@ impl<'m> Marking<'m> {
 
     /// JSON with labels, all of one number, around what it holds.
     fn inside(&self, text: &str, number: usize) -> Option<String> {
-        let json = serde_json::from_str::<Value>(text).ok().filter(|json| json.is_object() || json.is_array())?;
-        drop(json);
-        Some(json_texts(text, &mut |token, _| self.token(token, number)))
+        is_container(text).then(|| json_texts(text, &mut |token, _| self.token(token, number)))
     }
 
     fn token(&self, token: Token, number: usize) -> String {
@@ -243,8 +241,7 @@ impl<'m> Marking<'m> {
 
     /// Arguments as JSON text: each key, text and scalar has its own label.
     fn json_text(&mut self, text: &str, place: Place) -> String {
-        let is_container = |json: &Value| json.is_object() || json.is_array();
-        if !serde_json::from_str::<Value>(text).is_ok_and(|json| is_container(&json)) {
+        if !is_container(text) {
             return self.text(text, place, Kind::Text);
         }
         json_texts(text, &mut |token, pointer| {
@@ -319,6 +316,30 @@ impl<'m> Marking<'m> {
         }
         marked
     }
+}
+
+/// The text with other letters and digits, but for those in brackets, which may be markup.
+fn changed(text: &str) -> String {
+    let mut depth = 0usize;
+    let other = |c: char| {
+        match c {
+            '<' | '[' => depth += 1,
+            '>' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match c {
+            'z' | 'Z' | '9' if depth == 0 => char::from(c as u8 - if c == '9' { 9 } else { 25 }),
+            _ if depth == 0 && c.is_ascii_alphanumeric() => char::from(c as u8 + 1),
+            _ if depth == 0 && c.is_alphanumeric() => 'x',
+            _ => c,
+        }
+    };
+    text.chars().map(other).chain(['x']).collect()
+}
+
+/// Whether it is JSON with values in it.
+pub(super) fn is_container(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|json| json.is_object() || json.is_array())
 }
 
 /// A word of the same form that says `number`; `None` for what is too short to be unlikely.

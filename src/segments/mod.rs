@@ -22,7 +22,7 @@ use crate::reader::{Reader, Taught};
 use crate::template::Labels;
 
 /// Where a part of a prompt comes from.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Origin {
     /// The template's own words, special tokens among them; also names of roles, and the words of JSON Schema.

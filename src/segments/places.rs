@@ -1,9 +1,10 @@
 //! Labels to segments.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::choice::Found;
-use super::marking::Known;
+use super::marking::{Kind, Known};
 use super::words::{is_keyword, is_type};
 use super::{Origin, Segment};
 use crate::template::{Edge, Label};
@@ -15,6 +16,8 @@ const PUNCTUATION: [char; 13] = ['{', '}', '[', ']', '"', '\'', ',', ':', ' ', '
 pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<usize>>) {
     let blocks = blocks(&found.labels);
     let mut known = values(prompt, &found);
+    known.extend(spelt_out(prompt, &found));
+    known.sort_by_key(|segment| segment.bytes.start);
     widen_space(prompt, &found, &mut known);
     known = with_punctuation(prompt, known);
     let unknown = unknown(prompt, &found, &known);
@@ -77,6 +80,43 @@ fn values(prompt: &str, found: &Found) -> Vec<Segment> {
         }
     }
     segments
+}
+
+/// Scalars of arguments without their label: a template that asks what they are writes them itself, behind their key.
+fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
+    let labels: Vec<&Label> = found.labels.iter().filter(is_value).collect();
+    let seen: HashSet<usize> = labels.iter().map(|label| label.value).collect();
+    let mut keys: HashMap<&Origin, usize> = HashMap::new();
+    for (at, label) in labels.iter().enumerate().filter(|(_, label)| !opens(label)) {
+        keys.entry(&found.values[label.value].origin).or_insert(at);
+    }
+    let mut all = Vec::new();
+    for (value, known) in found.values.iter().enumerate() {
+        let is_argument = matches!(&known.origin, Origin::Message { path, .. } if path.contains("/arguments/"));
+        if known.kind != Kind::Scalar || !is_argument || seen.contains(&value) {
+            continue;
+        }
+        let Some(&key) = keys.get(&known.origin) else { continue };
+        let end = labels.get(key + 1).map_or(prompt.len(), |next| next.at);
+        let gap = &prompt[labels[key].at..end];
+        let python = match known.text.as_str() {
+            "null" => "None",
+            "true" => "True",
+            "false" => "False",
+            other => other,
+        };
+        let found = whole_words(gap, &known.text).chain(whole_words(gap, python)).next();
+        let bytes = found.map(|range| labels[key].at + range.start..labels[key].at + range.end);
+        all.extend(bytes.map(|bytes| Segment { bytes, origin: known.origin.clone() }));
+    }
+    all
+}
+
+/// Where the word stands that is no part of a longer one.
+fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let all = text.match_indices(word).map(|(at, word)| at..at + word.len());
+    all.filter(move |range| !text[..range.start].ends_with(is_part) && !text[range.end..].starts_with(is_part))
 }
 
 /// How long the beginning (or the end) that `shown` shares with a value is, as the value is written or as JSON writes it.
@@ -258,13 +298,7 @@ fn opening(gap: &str) -> usize {
 
 /// What words and texts without a label may have to do with.
 fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let words = found.words.iter().flat_map(|word| {
-        prompt
-            .match_indices(word.as_str())
-            .map(|(at, _)| at..at + word.len())
-            .filter(|range| !prompt[..range.start].ends_with(is_part) && !prompt[range.end..].starts_with(is_part))
-    });
+    let words = found.words.iter().flat_map(|word| whole_words(prompt, word));
     let mut unknown: Vec<Range<usize>> = words.chain(found.unknown.iter().cloned()).collect();
     unknown.sort_by_key(|range| range.start);
     // What has a label is known.

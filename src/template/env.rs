@@ -15,7 +15,7 @@ use super::context::Variables;
 use super::functions::{FUNCTIONS, RAISED};
 use super::labels::Labels;
 use super::tests::TESTS;
-use super::value::{as_text, without_labels};
+use super::value::{LABELS, as_text, labels, without_labels};
 use super::{filters, macros, methods, namespace, opening, ops, print, sequences};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL};
@@ -50,7 +50,7 @@ const OPERATORS: &[(&str, Call)] = &[
 
 /// Filters that hand on or print what they are given, so that a label stays with it.
 const PRINTING: &[&str] =
-    &["d", "default", "join", "op.assign", "op.cat", "op.dict", "op.list", "op.tuple", "string", "tojson"];
+    &["d", "default", "format", "join", "op.assign", "op.cat", "op.dict", "op.list", "op.tuple", "string", "tojson"];
 
 /// The template's name within the engine. Neutral: the engine escapes by what it takes for a file's ending.
 const NAME: &str = "template";
@@ -76,12 +76,8 @@ impl Object for Function {
 /// The text of a `{% generation %}` block.
 fn generation(state: &mut State, args: &[Value]) -> std::result::Result<Value, minijinja::Error> {
     let text = args.first().cloned().unwrap_or_default();
-    let labels = state.lookup(LABELS).and_then(|letters| Labels::of_text(letters.as_str()?));
-    Ok(labels.map_or(text.clone(), |labels| Value::from(labels.block(&print::text(&text)))))
+    Ok(labels(state).map_or(text.clone(), |labels| Value::from(labels.block(&print::text(&text)))))
 }
-
-/// The global with the letters of labels. No template can spell it.
-const LABELS: &str = " labels";
 
 /// From here on, blocks have labels.
 pub(super) fn show_labels(env: &mut Environment, labels: &Labels) {
@@ -121,7 +117,12 @@ fn empty() -> Environment<'static> {
     for &(name, code) in OPERATORS {
         let prints = PRINTING.contains(&name);
         env.add_filter(name, move |state: &mut State, args: &[Value]| {
-            if prints || name == "op.add" && args.iter().any(|arg| as_text(arg).is_some()) {
+            let is_text = |arg: &Value| as_text(arg).is_some();
+            // Beside a text, a sum and a remainder are text.
+            if prints
+                || name == "op.add" && args.iter().any(is_text)
+                || name == "op.mod" && args.first().is_some_and(is_text)
+            {
                 code(state, args)
             } else {
                 code(state, &without_labels(args))

@@ -11,7 +11,7 @@ use super::numbers::{self, integer, real, signed, truncate, whole};
 use super::print;
 use super::printf;
 use super::text::{self, Ends};
-use super::value::{Dict, List, as_text, items, pairs};
+use super::value::{Dict, List, as_text, items, labels, pairs};
 use super::wrap;
 use crate::limits::PROMPT_BYTES;
 
@@ -185,7 +185,7 @@ fn read_deeply(value: &Value) {
     }
 }
 
-fn tojson(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+fn tojson(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let value = args.get(0, "value");
     let indent = args.get(2, "indent");
@@ -205,6 +205,7 @@ fn tojson(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         item: separator(0, if indent.is_some() { "," } else { ", " }),
         key: separator(1, ": "),
         sort: args.flag(4, "sort_keys"),
+        labels: labels(state),
         indent,
         limit: PROMPT_BYTES,
     };

@@ -6,9 +6,10 @@ use std::fmt::Write;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
+use super::labels::Labels;
 use super::numbers::float;
 use super::print::{float_text, text};
-use super::value::{Dict, List, Scalar, as_text, items, pairs};
+use super::value::{Dict, List, Scalar, as_text, bare, items, pairs};
 use crate::json_string::push_json_string;
 
 /// How the text is laid out.
@@ -23,6 +24,8 @@ pub(super) struct Layout {
     pub(super) key: String,
     /// Keys in order of their text.
     pub(super) sort: bool,
+    /// Those that texts may hold, which must not change that order.
+    pub(super) labels: Option<Labels>,
     /// Longest result, in bytes.
     pub(super) limit: usize,
 }
@@ -81,7 +84,10 @@ fn write_items(out: &mut String, items: &[Value], layout: &Layout, level: usize)
 fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, level: usize) -> Result<(), Error> {
     let mut pairs: Cow<[(Value, Value)]> = pairs.into();
     if layout.sort {
-        pairs.to_mut().sort_by_cached_key(|(key, _)| text(key).into_owned());
+        pairs.to_mut().sort_by_cached_key(|(key, _)| match &layout.labels {
+            Some(labels) => text(&bare(key, labels)).into_owned(),
+            None => text(key).into_owned(),
+        });
     }
     bracket(out, ['{', '}'], layout, level, &pairs, |out, (key, item)| {
         if key.as_object().is_some() && as_text(key).is_none() {

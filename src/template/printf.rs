@@ -10,7 +10,7 @@ use super::budget::check_text;
 use super::numbers::{self, integer};
 use super::print::{self, repr, text};
 use super::spec::{Spec, leading_number, wrong};
-use super::value::{Dict, List, as_text};
+use super::value::{Dict, List, as_text, without_labels};
 
 /// Most bytes in the braces of a field within a field, and of what stands for it.
 const NESTED: usize = 100;
@@ -128,6 +128,7 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
         kind: Some(kind),
         ..Spec::default()
     };
+    let value = if matches!(kind, 's' | 'r' | 'a') { value } else { without_labels(&[value])[0].clone() };
     let padded = Spec { fill: '0', align: Some('='), ..spec.clone() };
     let number = if flags.contains('0') && !left { &padded } else { &spec };
     out.push_str(&match kind {

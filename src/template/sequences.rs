@@ -10,9 +10,10 @@ use super::budget::check_text;
 use super::bytes::Bytes;
 use super::context::NOW;
 use super::filters::pair_list;
+use super::labels::Labels;
 use super::numbers;
 use super::print;
-use super::value::{Form, List, as_text, items, own, pairs};
+use super::value::{Form, List, as_text, bare, items, labels, own, pairs};
 
 /// Name and code of each filter.
 pub(super) const FILTERS: &[(&str, Call)] = &[
@@ -167,6 +168,8 @@ struct SortKey {
     /// Undefined for the items themselves.
     name: Value,
     case_sensitive: bool,
+    /// Those that texts may hold, which must not change their order.
+    labels: Option<Labels>,
 }
 
 impl SortKey {
@@ -175,9 +178,10 @@ impl SortKey {
     }
 
     fn plain(&self, value: &Value) -> Value {
-        match as_text(value) {
+        let value = self.labels.map_or_else(|| value.clone(), |labels| bare(value, &labels));
+        match as_text(&value) {
             Some(text) if !self.case_sensitive => Value::from(text.to_lowercase()),
-            _ => numbers::plain(value),
+            _ => numbers::plain(&value),
         }
     }
 }
@@ -195,7 +199,7 @@ fn sort_by<T, K: Ord>(all: &mut [T], reverse: bool, key: impl Fn(&T) -> K) {
 const SORT_NAMES: usize = 32;
 
 /// `sort(reverse, case_sensitive, attribute)`: of several attributes, with commas between, the first that differs decides.
-fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let (name, case_sensitive) = (args.get(3, "attribute"), args.flag(2, "case_sensitive"));
     let names = match as_text(&name) {
@@ -205,7 +209,8 @@ fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         Some(names) => names.split(',').map(Value::from).collect(),
         None => vec![name],
     };
-    let keys: Vec<SortKey> = names.into_iter().map(|name| SortKey { name, case_sensitive }).collect();
+    let labels = labels(state);
+    let keys: Vec<SortKey> = names.into_iter().map(|name| SortKey { name, case_sensitive, labels }).collect();
     let mut all = items(&args.get(0, "value"))?;
     match keys.as_slice() {
         [key] => sort_by(&mut all, args.flag(1, "reverse"), |item| key.of(item)),
@@ -218,10 +223,11 @@ fn sort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `groupby(attribute, default, case_sensitive)`: for each value of the attribute, in order, the items that have it.
-fn group_by(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let (name, other) = (args.get(1, "attribute"), args.get(2, "default"));
-    let key = SortKey { name: Value::UNDEFINED, case_sensitive: args.flag(3, "case_sensitive") };
+    let case_sensitive = args.flag(3, "case_sensitive");
+    let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
     let of = |item: &Value| match attribute(item, &name) {
         value if value.is_undefined() => other.clone(),
         value => value,
@@ -245,7 +251,7 @@ fn random(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(all.get(at as usize).cloned().unwrap_or_default())
 }
 
-fn dictsort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+fn dictsort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let by_value = match args.text(2, "by")?.as_deref() {
         None | Some("key") => false,
@@ -257,14 +263,15 @@ fn dictsort(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         return Err(Error::new(ErrorKind::InvalidOperation, format!("dictsort needs a map, not {}", value.kind())));
     }
     let mut all = pairs(&value)?;
-    let key = SortKey { name: Value::UNDEFINED, case_sensitive: args.flag(1, "case_sensitive") };
+    let case_sensitive = args.flag(1, "case_sensitive");
+    let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
     sort_by(&mut all, args.flag(3, "reverse"), |(name, value)| key.of(if by_value { value } else { name }));
     List::of(all.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
 }
 
 fn extreme(args: &[Value], wanted: Ordering) -> Result<Value, Error> {
     let args = Args::new(args)?;
-    let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive") };
+    let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
     let best = items(&args.get(0, "value"))?
         .into_iter()
         .reduce(|best, item| if key.of(&item).cmp(&key.of(&best)) == wanted { item } else { best });
@@ -273,7 +280,7 @@ fn extreme(args: &[Value], wanted: Ordering) -> Result<Value, Error> {
 
 fn unique(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
-    let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive") };
+    let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
     let mut seen = std::collections::BTreeSet::new();
     let mut all = items(&args.get(0, "value"))?;
     all.retain(|item| seen.insert(key.of(item)));

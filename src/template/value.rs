@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value, ValueKind};
-use minijinja::{Error, ErrorKind};
+use minijinja::{Error, ErrorKind, State};
 use serde_json::Value as Json;
 
 use super::labels::Labels;
@@ -382,6 +382,21 @@ impl Object for Scalar {
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.labelled(print::repr))
     }
+}
+
+/// The variable with the letters of labels. No template can spell it.
+pub(super) const LABELS: &str = " labels";
+
+/// The labels of this render.
+pub(super) fn labels(state: &State) -> Option<Labels> {
+    Labels::of_text(state.lookup(LABELS)?.as_str()?)
+}
+
+/// A value as it is without its labels.
+pub(super) fn bare(value: &Value, labels: &Labels) -> Value {
+    let text = || Some(labels.take(as_text(value)?)?.0);
+    let scalar = || Some(value.downcast_object_ref::<Scalar>()?.value.clone());
+    text().map(Value::from).or_else(scalar).unwrap_or_else(|| value.clone())
 }
 
 /// The values themselves, where some of them print with labels.
