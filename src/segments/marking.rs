@@ -318,13 +318,13 @@ impl<'m> Marking<'m> {
     }
 }
 
-/// The text with other letters and digits, but for those in brackets, which may be markup.
+/// The text with other letters and digits, but for those in angle brackets, which may be markup.
 fn changed(text: &str) -> String {
     let mut depth = 0usize;
     let other = |c: char| {
         match c {
-            '<' | '[' => depth += 1,
-            '>' | ']' => depth = depth.saturating_sub(1),
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
             _ => {}
         }
         match c {

@@ -10,16 +10,19 @@
 mod choice;
 mod marking;
 mod places;
+mod turns;
 mod words;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::error::Result;
-use crate::message::Request;
+use crate::message::{Continuation, Request};
 use crate::reader::{Reader, Taught};
 use crate::template::Labels;
+pub use turns::{MaskParts, Turn, TurnPart};
 
 /// Where a part of a prompt comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +64,8 @@ pub struct Segments {
     pub segments: Vec<Segment>,
     /// What stands in the template's `{% generation %}` blocks, in bytes of the prompt, in order.
     pub generation: Vec<Range<usize>>,
+    /// The turns of the assistant that the prompt shows, in order.
+    pub turns: Vec<Turn>,
 }
 
 impl Origin {
@@ -111,14 +116,42 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
     let render = |template, request: &Request| Ok(reader.prompts(taught, template, request, false)?.prompt.prompt);
     let prompt: String = render(&taught.template, request)?;
     let texts = [taught.template.source(), taught.template.bos(), taught.template.eos(), &prompt];
-    let unknown = |prompt: String| {
-        let segments = vec![Segment { bytes: 0..prompt.len(), origin: Origin::Unknown }];
-        Segments { prompt, segments, generation: Vec::new() }
-    };
     // What of the request is not in the prompt may have such letters; then a label is not whole, or there is one too many.
-    let Some(labels) = Labels::unused_in(&texts) else { return Ok(unknown(prompt)) };
+    let Some(labels) = Labels::unused_in(&texts) else {
+        let segments = vec![Segment { bytes: 0..prompt.len(), origin: Origin::Unknown }];
+        return Ok(Segments { prompt, segments, ..Segments::default() });
+    };
     let labelled = taught.template.labelled(labels);
     let found = choice::choose(&prompt, labels, request, |request| render(&labelled, request).ok());
     let (segments, generation) = places::segments(&prompt, found);
-    Ok(Segments { prompt, segments, generation })
+    let messages = answers(request);
+    let mut turns = Vec::new();
+    if !messages.is_empty() {
+        let end = taught.turn(request.enable_thinking).map(|turn| turn.end.head().trim()).unwrap_or_default();
+        let ends = [end, taught.template.eos()];
+        let known = turns::Known { prompt: &prompt, segments: &segments, messages: &messages, ends: &ends };
+        turns = known.turns(|message| render(&taught.template, &until(request, message)).ok());
+    }
+    Ok(Segments { prompt, segments, generation, turns })
+}
+
+/// The assistant's messages.
+fn answers(request: &Request) -> Vec<usize> {
+    let roles: Vec<&str> = match &request.plain {
+        Some(given) => {
+            given.messages.as_array().into_iter().flatten().map(|m| m["role"].as_str().unwrap_or_default()).collect()
+        }
+        None => request.messages.iter().map(|message| message.role.as_str()).collect(),
+    };
+    (0..roles.len()).filter(|index| roles[*index] == "assistant").collect()
+}
+
+/// The request that asked for a message.
+fn until(request: &Request, message: usize) -> Request {
+    let mut before = Request { continuation: Continuation::None, add_generation_prompt: true, ..request.clone() };
+    before.messages.truncate(message);
+    if let Some(Value::Array(messages)) = before.plain.as_mut().map(|given| Arc::make_mut(&mut given.messages)) {
+        messages.truncate(message);
+    }
+    before
 }

@@ -1,0 +1,217 @@
+//! What of a prompt models wrote: the turns of the assistant, and their parts, for training.
+//!
+//! Between the first and the last value of an answer the template writes what the model wrote. The turn begins behind what the template writes to ask
+//! for it, as a render of the messages before it with the generation prompt tells. It ends with what ends all turns ([`crate::analysis::turn`]), or
+//! with the token that the host calls the end.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::{Origin, Segment};
+
+/// A part of what a model writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TurnPart {
+    /// The reasoning, with what opens and closes it.
+    Reasoning,
+    /// The content.
+    Content,
+    /// The calls, with what is around them.
+    Calls,
+    /// What ends the turn.
+    End,
+}
+
+/// A turn of the assistant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Index of the message.
+    pub message: usize,
+    /// What the model wrote, in bytes of the prompt, in order and without gaps.
+    pub parts: Vec<(TurnPart, Range<usize>)>,
+}
+
+/// The parts of turns that a training mask has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaskParts {
+    /// [`TurnPart::Reasoning`].
+    pub reasoning: bool,
+    /// [`TurnPart::Content`].
+    pub content: bool,
+    /// [`TurnPart::Calls`].
+    pub calls: bool,
+    /// [`TurnPart::End`].
+    pub end: bool,
+    /// The last turn alone.
+    pub last_only: bool,
+}
+
+impl Default for MaskParts {
+    /// All that models wrote.
+    fn default() -> Self {
+        MaskParts { reasoning: true, content: true, calls: true, end: true, last_only: false }
+    }
+}
+
+impl MaskParts {
+    fn has(&self, part: TurnPart) -> bool {
+        match part {
+            TurnPart::Reasoning => self.reasoning,
+            TurnPart::Content => self.content,
+            TurnPart::Calls => self.calls,
+            TurnPart::End => self.end,
+        }
+    }
+}
+
+impl super::Segments {
+    /// The bytes that a model should learn, in order, apart from each other. Where the template says so itself by `{% generation %}` blocks, no byte outside
+    /// of them; with all parts of all turns, it is these blocks.
+    pub fn mask(&self, parts: MaskParts) -> Vec<Range<usize>> {
+        let of_turns = |skip: &dyn Fn(TurnPart) -> bool| {
+            let from = if parts.last_only { self.turns.len().saturating_sub(1) } else { 0 };
+            let chosen = self.turns[from..].iter().flat_map(|turn| &turn.parts).filter(|(part, _)| !skip(*part));
+            joined(chosen.map(|(_, bytes)| bytes.clone()))
+        };
+        if self.generation.is_empty() {
+            return of_turns(&|part| !parts.has(part));
+        }
+        if parts == MaskParts::default() {
+            return joined(self.generation.iter().cloned());
+        }
+        intersection(&self.generation, &of_turns(&|part| !parts.has(part)))
+    }
+}
+
+/// Ranges that touch become one.
+fn joined(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut all: Vec<Range<usize>> = Vec::new();
+    for range in ranges.filter(|range| !range.is_empty()) {
+        match all.last_mut() {
+            Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
+            _ => all.push(range),
+        }
+    }
+    all
+}
+
+fn intersection(a: &[Range<usize>], b: &[Range<usize>]) -> Vec<Range<usize>> {
+    let (mut both, mut at) = (Vec::new(), 0);
+    for range in a {
+        while b.get(at).is_some_and(|other| other.end <= range.start) {
+            at += 1;
+        }
+        let meets = b[at..].iter().take_while(|other| other.start < range.end);
+        both.extend(meets.map(|other| other.start.max(range.start)..other.end.min(range.end)));
+    }
+    both
+}
+
+/// What is known of turns.
+pub(super) struct Known<'k> {
+    pub prompt: &'k str,
+    pub segments: &'k [Segment],
+    /// The assistant's messages.
+    pub messages: &'k [usize],
+    /// What ends turns, the likeliest first.
+    pub ends: &'k [&'k str],
+}
+
+impl Known<'_> {
+    /// The turns of messages that the prompt shows. `asked`: the prompt that asked for a message.
+    pub fn turns(&self, asked: impl Fn(usize) -> Option<String>) -> Vec<Turn> {
+        // What stands between two messages tells where the second one begins, once that is known of another.
+        let mut begins: HashMap<&str, usize> = HashMap::new();
+        let turn = |message: &usize| {
+            let own = |segment: &&Segment| part_of(segment, *message).is_some();
+            let first = self.segments.iter().position(|segment| own(&segment))?;
+            let last = self.segments.iter().rposition(|segment| own(&segment))?;
+            let glue = self.glue(first.checked_sub(1));
+            let begin = *begins
+                .entry(&self.prompt[glue.clone()])
+                .or_insert_with(|| asked(*message).map_or(glue.len(), |asked| self.begin(&asked, &glue) - glue.start));
+            Some(self.turn(*message, first..last + 1, glue.start + begin))
+        };
+        self.messages.iter().filter_map(turn).collect()
+    }
+
+    /// A segment of the template's, by its index; nothing where it is another's.
+    fn glue(&self, index: Option<usize>) -> Range<usize> {
+        match index.map(|index| &self.segments[index]) {
+            Some(segment) if segment.origin == Origin::Template => segment.bytes.clone(),
+            Some(segment) => segment.bytes.end..segment.bytes.end,
+            None => 0..0,
+        }
+    }
+
+    /// Where the turn begins in the glue in front of it.
+    fn begin(&self, asked: &str, glue: &Range<usize>) -> usize {
+        let same = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+        let common = same(asked, self.prompt);
+        if common >= glue.start {
+            return border(self.prompt, common.min(glue.end));
+        }
+        // The template has changed what is before: what the prompt that asked for the turn ends with, as far as it stands here.
+        let text = &self.prompt[glue.clone()];
+        let tails = asked.char_indices().rev().take(OPENING).map(|(at, _)| &asked[at..]);
+        let found = tails
+            .filter_map(|tail| Some((text.rfind(tail)? + tail.len(), tail.len())))
+            .max_by_key(|(_, length)| *length);
+        glue.start + found.filter(|(_, length)| *length > 1).map_or(text.len(), |(end, _)| end)
+    }
+
+    fn turn(&self, message: usize, own: Range<usize>, begin: usize) -> Turn {
+        let mut parts: Vec<(TurnPart, Range<usize>)> = Vec::new();
+        let mut push = |part: TurnPart, bytes: Range<usize>| match parts.last_mut() {
+            _ if bytes.is_empty() => {}
+            Some((last, known)) if *last == part => known.end = bytes.end,
+            _ => parts.push((part, bytes)),
+        };
+        let mut before = None;
+        let mut at = begin;
+        for segment in &self.segments[own.clone()] {
+            let Some(part) = part_of(segment, message) else { continue };
+            let glue = match (before, part) {
+                (Some(TurnPart::Reasoning), _) => TurnPart::Reasoning,
+                (Some(TurnPart::Calls), _) => TurnPart::Calls,
+                (_, part) => part,
+            };
+            push(glue, at..segment.bytes.start);
+            push(part, segment.bytes.clone());
+            (before, at) = (Some(part), segment.bytes.end);
+        }
+        let behind = match self.segments.get(own.end) {
+            Some(segment) if segment.origin == Origin::Template => &self.prompt[segment.bytes.clone()],
+            _ => "",
+        };
+        let ends = self.ends.iter().filter(|end| !end.is_empty());
+        if let Some((start, end)) = ends.filter_map(|end| Some((behind.find(end)?, end.len()))).next() {
+            push(before.unwrap_or(TurnPart::Content), at..at + start);
+            push(TurnPart::End, at + start..at + start + end);
+        }
+        Turn { message, parts }
+    }
+}
+
+/// Longest end of a prompt that is looked for, in characters.
+const OPENING: usize = 200;
+
+/// The part of the turn that a segment is, if it is of this message.
+fn part_of(segment: &Segment, message: usize) -> Option<TurnPart> {
+    let Origin::Message { index, path } = &segment.origin else { return None };
+    let field = path.split('/').nth(1)?;
+    (*index == message).then_some(match field {
+        "reasoning_content" | "reasoning" | "thinking" => TurnPart::Reasoning,
+        "tool_calls" | "function_call" => TurnPart::Calls,
+        _ => TurnPart::Content,
+    })
+}
+
+/// The next place at or before `at` where no character is cut.
+fn border(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
