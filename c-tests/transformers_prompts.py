@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Plain prompts beside transformers: for each template and conversation, the same bytes?
+"""Plain prompts and masks beside transformers: for each template and conversation, the same bytes?
 
     transformers_prompts.py --bin target/release/chatparse --templates FOLDER... [--only TEXT] [--show N] [--max N]
 
 Renders every template with every conversation below by transformers' own code and by `chatparse replay` with `plain`, and counts
-where transformers renders and the bytes differ, or chatparse refuses. Then it renders the same requests prepared: each text of a
+where transformers renders and the bytes differ, or chatparse refuses; where the template has `{% generation %}` blocks, also where the
+characters in them are others than in transformers' mask of the assistant's tokens. Then it renders the same requests prepared: each text of a
 message that stands in transformers' prompt must stand in ours. Needs the Python package of this version, without PyTorch, and
 skips with a word where it, or the templates, are missing.
 """
@@ -15,6 +16,7 @@ import itertools
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 
@@ -24,6 +26,7 @@ NOW = 1785672000  # 2026-08-02 12:00:00 UTC
 BOS, EOS = "<s>", "</s>"
 # Jinja2 escapes what is added to a text that it was told not to escape; nobody means that in a prompt.
 ON_PURPOSE = ("|safe", "| safe")
+GENERATION = re.compile(r"\{%-?\s*generation\s*-?%\}")
 
 
 def skip(why):
@@ -146,20 +149,21 @@ def conversations():
 
 
 def expected(render, source, request):
-    """What transformers renders, or `None` where it raises."""
+    """What transformers renders, and the characters of its mask; or `None` where it raises."""
     try:
         continues = bool(request.get("continue_final_message"))
         tokens = {"bos_token": BOS, "eos_token": EOS}
-        prompts, _ = render(
+        prompts, masks = render(
             conversations=[request["messages"]],
             tools=request.get("tools"),
             documents=request.get("documents"),
             chat_template=source,
+            return_assistant_tokens_mask=bool(GENERATION.search(source)),
             continue_final_message=continues,
             add_generation_prompt=request.get("add_generation_prompt", True) and not continues,
             **{**tokens, **request.get("chat_template_kwargs", {})},
         )
-        return prompts[0]
+        return prompts[0], masks[0] if masks else None
     except Exception:
         return None
 
@@ -233,16 +237,25 @@ def main():
         with open(file, encoding="utf-8", newline="") as opened:
             source = opened.read()
         wanted = {name: expected(chat_template_utils.render_jinja_template, source, request) for name, request in requests.items()}
-        wanted = {name: prompt for name, prompt in wanted.items() if prompt is not None}
+        wanted = {name: each for name, each in wanted.items() if each is not None}
         base = {"template": file, "bos": BOS, "eos": EOS}
-        scenarios = [{**base, "id": name, "plain": plain, "request": {**requests[name], "now": NOW}} for plain in (True, False) for name in wanted]
+        scenarios = [{**base, "id": name, "plain": plain, "want_segments": plain, "request": {**requests[name], "now": NOW}} for plain in (True, False) for name in wanted]
         for scenario, answer in zip(scenarios, replay(args.bin, scenarios)):
             name, plain = scenario["id"], scenario["plain"]
-            want, got = wanted[name], answer.get("params", {}).get("prompt")
+            (want, mask), got = wanted[name], answer.get("params", {}).get("prompt")
             if plain:
                 verdict = "same" if got == want else "refused" if got is None else "differs"
                 if verdict == "differs" and any(filter in source for filter in ON_PURPOSE) and "&#34;" in want:
                     verdict = "on purpose"
+                if verdict == "same" and mask is not None:
+                    spans = [[len(got.encode()[:at].decode()) for at in span] for span in answer["mask"]]
+                    # Of an answer that is continued, transformers' mask goes beyond the prompt.
+                    mask = [[start, min(end, len(got))] for start, end in mask]
+                    same = spans == [span for span in mask if span[0] < span[1]]
+                    counts["masks: same" if same else "masks: differ"] += 1
+                    if not same and shown < args.show:
+                        shown += 1
+                        print(f"--- {os.path.basename(file)} {name}: mask\n    transformers {mask}\n    chatparse    {spans}\n{got}")
             elif not on_openai_wire(requests[name]):
                 continue
             else:
@@ -258,7 +271,7 @@ def main():
     print(f"{len(files)} templates, {len(requests)} conversations; where transformers renders:")
     for verdict, count in sorted(counts.items()):
         print(f"{verdict:20}{count:8}")
-    bad = counts["differs"] + counts["refused"] + counts["prepared: lost"]
+    bad = counts["differs"] + counts["refused"] + counts["prepared: lost"] + counts["masks: differ"]
     if args.max is not None and bad > args.max:
         sys.exit(f"transformers_prompts: {bad} are wrong, more than {args.max}")
 

@@ -44,7 +44,7 @@ pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, Tool
 pub use parser::Parser;
 pub use proof::Proof;
 pub use reader::Reader;
-pub use segments::{Origin, Segment, Segments};
+pub use segments::{MaskParts, Origin, Segment, Segments};
 pub use stream::Stream;
 
 /// The README's example runs as a test.

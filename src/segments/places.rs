@@ -14,7 +14,7 @@ const PUNCTUATION: [char; 13] = ['{', '}', '[', ']', '"', '\'', ',', ':', ' ', '
 
 /// Segments that cover the prompt, and what stands in `{% generation %}` blocks.
 pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<usize>>) {
-    let blocks = blocks(&found.labels);
+    let blocks = blocks(&found.labels, prompt.len());
     let mut known = values(prompt, &found);
     known.extend(spelt_out(prompt, &found));
     known.sort_by_key(|segment| segment.bytes.start);
@@ -26,8 +26,8 @@ pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<u
     (covering(prompt, known), blocks)
 }
 
-/// The outermost blocks.
-fn blocks(labels: &[Label]) -> Vec<Range<usize>> {
+/// The outermost blocks. Of an answer that the model continues, the end is missing.
+fn blocks(labels: &[Label], end: usize) -> Vec<Range<usize>> {
     let (mut blocks, mut open) = (Vec::new(), Vec::new());
     for label in labels {
         match label.edge {
@@ -40,6 +40,7 @@ fn blocks(labels: &[Label]) -> Vec<Range<usize>> {
             _ => {}
         }
     }
+    blocks.extend(open.first().map(|start| *start..end));
     blocks
 }
 

@@ -5,12 +5,13 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
+use std::ops::Range;
 
 use chatparse::format::Constraint;
 use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, TriggerKind};
 use chatparse::{
-    ChatTemplate, DeltaKind, Error, ErrorKind, GrammarStyle, Message, Params, Request, Segment, Status, Stream,
-    TemplateOptions, grammar,
+    ChatTemplate, DeltaKind, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request, Segment, Status,
+    Stream, TemplateOptions, grammar,
 };
 use serde_json::{Map, Value, json};
 
@@ -30,7 +31,7 @@ and `request`, and may have `outputs` (texts, or objects with `text`, `partial` 
 `step`), `timeline: false`, `strict: true`, `want_caps: true`, `learn_only: true` (no
 family of templates and no work-around is looked up), `plain: true` (the template
 sees the request as it is) and `want_segments: true` (where each byte of the prompt
-comes from). The answer has the `id` and `params`, and `parses` with a message, its
+comes from, and in `mask` which of them models wrote). The answer has the `id` and `params`, and `parses` with a message, its
 status and what each step of the output added to it; or `error`. A scenario
 with a JSON `schema` instead of a template is answered with its `grammar`. With
 `dialects: true` the answer has the grammar in all `dialects`, each with `text` and
@@ -126,8 +127,10 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     }
     if scenario["want_segments"] == true {
         let found = template.segments(&request).map_err(|error| error.to_string())?;
-        let generation = found.generation.iter().map(|bytes| json!([bytes.start, bytes.end]));
-        fields.insert("generation".into(), generation.collect());
+        let spans =
+            |spans: &[Range<usize>]| spans.iter().map(|bytes| json!([bytes.start, bytes.end])).collect::<Value>();
+        fields.insert("generation".into(), spans(&found.generation));
+        fields.insert("mask".into(), spans(&found.mask(MaskParts::default())));
         fields.insert("segments".into(), found.segments.iter().map(Segment::to_json).collect());
     }
     if let Some(outputs) = scenario["outputs"].as_array() {
