@@ -44,7 +44,7 @@ pub(super) fn choose(
     for (index, known) in values.iter().enumerate().filter(|(index, _)| ways[*index] == Way::Leave) {
         match known.kind {
             Kind::Text => unknown.extend(search.depends_on(index)),
-            Kind::Word | Kind::Scalar => words.push(known.text.clone()),
+            Kind::Word | Kind::Scalar => words.extend(known.texts().map(str::to_owned)),
         }
     }
     Found { labels: taken, values, trimmed, words, unknown }
@@ -168,7 +168,7 @@ impl Search<'_> {
 /// Whether the value takes this sign.
 fn has(way: Way, known: &Known) -> bool {
     match way {
-        Way::StandIn => stand_in(&known.text, 0).is_some(),
+        Way::StandIn => known.texts().all(|text| stand_in(text, 0).is_some()),
         Way::Inside => is_container(&known.text),
         _ => true,
     }
@@ -176,10 +176,11 @@ fn has(way: Way, known: &Known) -> bool {
 
 /// The render with words where stand-ins are, and labels for them.
 fn restored(text: &str, labels: Vec<Label>, ways: &[Way], values: &[Known]) -> (String, Vec<Label>) {
-    let mut words: Vec<(usize, usize, String)> = Vec::new();
+    let mut words: Vec<(usize, usize, &str)> = Vec::new();
     for (value, known) in values.iter().enumerate().filter(|(value, _)| ways.get(*value) == Some(&Way::StandIn)) {
-        if let Some(word) = stand_in(&known.text, value) {
-            words.extend(text.match_indices(&word).map(|(at, _)| (at, value, word.clone())));
+        for shown in known.texts() {
+            let Some(word) = stand_in(shown, value) else { continue };
+            words.extend(text.match_indices(&word).map(|(at, _)| (at, value, shown)));
         }
     }
     if words.is_empty() {
@@ -188,10 +189,9 @@ fn restored(text: &str, labels: Vec<Label>, ways: &[Way], values: &[Known]) -> (
     words.sort();
     let mut restored = text.to_owned();
     let mut all = labels;
-    for (at, value, word) in words {
+    for (at, value, shown) in words {
         // A stand-in is as long as its word.
-        let end = at + word.len();
-        let shown = &values[value].text;
+        let end = at + shown.len();
         restored.replace_range(at..end, shown);
         all.push(Label { edge: Edge::Open, value, at });
         all.push(Label { edge: Edge::Close, value, at: end });

@@ -13,9 +13,12 @@ use crate::template::{Labels, VALUES};
 /// A value of a request that can have a label.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    pub origin: Origin,
-    /// A text as the request has it, or a scalar as JSON. Of values with one label, the first.
+    /// Several for an id that is in more than one place, in the order of the request.
+    pub origins: Vec<Origin>,
+    /// A text as the request has it, or a scalar as JSON.
     pub text: String,
+    /// Other texts that have the same label.
+    pub others: Vec<String>,
     pub kind: Kind,
     /// Templates treat values of one group alike.
     pub group: String,
@@ -99,6 +102,18 @@ impl<'p> Place<'p> {
             Owner::Tool(index) => Origin::Tool(index),
             Owner::Kwarg(name) => Origin::Kwarg(name.to_owned()),
         }
+    }
+}
+
+impl Known {
+    /// Where it is from, as far as its label says.
+    pub fn origin(&self) -> &Origin {
+        &self.origins[0]
+    }
+
+    /// All texts with its label.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.text).chain(&self.others).map(String::as_str)
     }
 }
 
@@ -193,7 +208,17 @@ impl<'m> Marking<'m> {
         let number = shared.map_or(next, |shared| *self.shared.entry(shared).or_insert(next));
         if number == next {
             let group = format!("{} {kind:?}", place.group);
-            self.values.push(Known { origin: place.origin(), text: text.to_owned(), kind, group });
+            let origins = vec![place.origin()];
+            self.values.push(Known { origins, text: text.to_owned(), others: Vec::new(), kind, group });
+        } else {
+            let known = &mut self.values[number];
+            if known.text != text {
+                known.others.push(text.to_owned());
+            }
+            let origin = place.origin();
+            if known.origins.last() != Some(&origin) {
+                known.origins.push(origin);
+            }
         }
         let way = if number < VALUES { self.ways.get(number).copied().unwrap_or_default() } else { Way::Leave };
         (number, way)
@@ -347,7 +372,8 @@ pub(super) fn stand_in(text: &str, number: usize) -> Option<String> {
     if !is_word(text) || text.len() < 6 {
         return None;
     }
-    let mut state = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let seed = text.bytes().fold(number as u64 + 1, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+    let mut state = (seed | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut next = |count: u8| {
         state ^= state << 13;
         state ^= state >> 7;

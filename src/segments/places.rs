@@ -56,7 +56,7 @@ fn is_value(label: &&Label) -> bool {
 /// is the value's text.
 fn values(prompt: &str, found: &Found) -> Vec<Segment> {
     let labels: Vec<&Label> = found.labels.iter().filter(is_value).collect();
-    let mut segments: Vec<Segment> = Vec::new();
+    let (mut segments, mut shown): (Vec<Segment>, Vec<usize>) = Default::default();
     let mut index = 0;
     while let Some(label) = labels.get(index) {
         let known = &found.values[label.value];
@@ -77,10 +77,38 @@ fn values(prompt: &str, found: &Found) -> Vec<Segment> {
         };
         index += 1;
         if !bytes.is_empty() {
-            segments.push(Segment { bytes, origin: known.origin.clone() });
+            segments.push(Segment { bytes, origin: known.origin().clone() });
+            shown.push(label.value);
         }
     }
+    tell_apart(found, &shown, &mut segments);
     segments
+}
+
+/// Ids that are in several places: each place shows its own, in order, or those that do stand beside what else is shown of their message.
+fn tell_apart(found: &Found, shown: &[usize], segments: &mut [Segment]) {
+    let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (at, value) in shown.iter().enumerate().filter(|(_, value)| found.values[**value].origins.len() > 1) {
+        places.entry(*value).or_default().push(at);
+    }
+    let message = |origin: &Origin| match origin {
+        Origin::Message { index, .. } => Some(*index),
+        _ => None,
+    };
+    for (value, places) in places {
+        let origins = &found.values[value].origins;
+        let beside = |at: usize| {
+            let before = at.checked_sub(1).and_then(|at| message(&segments[at].origin));
+            let after = segments.get(at + 1).and_then(|next| message(&next.origin));
+            let of = |index: Option<usize>| origins.iter().find(|origin| index.is_some() && message(origin) == index);
+            if before == after { of(before) } else { of(after).or(of(before)) }
+        };
+        let own: Vec<Origin> = match places.len() == origins.len() {
+            true => origins.clone(),
+            false => places.iter().map(|at| beside(*at).unwrap_or(&origins[0]).clone()).collect(),
+        };
+        places.into_iter().zip(own).for_each(|(at, origin)| segments[at].origin = origin);
+    }
 }
 
 /// Scalars of arguments without their label: a template that asks what they are writes them itself, behind their key.
@@ -89,15 +117,15 @@ fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
     let seen: HashSet<usize> = labels.iter().map(|label| label.value).collect();
     let mut keys: HashMap<&Origin, usize> = HashMap::new();
     for (at, label) in labels.iter().enumerate().filter(|(_, label)| !opens(label)) {
-        keys.entry(&found.values[label.value].origin).or_insert(at);
+        keys.entry(found.values[label.value].origin()).or_insert(at);
     }
     let mut all = Vec::new();
     for (value, known) in found.values.iter().enumerate() {
-        let is_argument = matches!(&known.origin, Origin::Message { path, .. } if path.contains("/arguments/"));
+        let is_argument = matches!(known.origin(), Origin::Message { path, .. } if path.contains("/arguments/"));
         if known.kind != Kind::Scalar || !is_argument || seen.contains(&value) {
             continue;
         }
-        let Some(&key) = keys.get(&known.origin) else { continue };
+        let Some(&key) = keys.get(known.origin()) else { continue };
         let end = labels.get(key + 1).map_or(prompt.len(), |next| next.at);
         let gap = &prompt[labels[key].at..end];
         let python = match known.text.as_str() {
@@ -108,7 +136,7 @@ fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
         };
         let found = whole_words(gap, &known.text).chain(whole_words(gap, python)).next();
         let bytes = found.map(|range| labels[key].at + range.start..labels[key].at + range.end);
-        all.extend(bytes.map(|bytes| Segment { bytes, origin: known.origin.clone() }));
+        all.extend(bytes.map(|bytes| Segment { bytes, origin: known.origin().clone() }));
     }
     all
 }

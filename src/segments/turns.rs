@@ -28,7 +28,7 @@ pub enum TurnPart {
 pub struct Turn {
     /// Index of the message.
     pub message: usize,
-    /// What the model wrote, in bytes of the prompt, in order and without gaps.
+    /// What the model wrote, in bytes of the prompt, in order.
     pub parts: Vec<(TurnPart, Range<usize>)>,
 }
 
@@ -165,19 +165,25 @@ impl Known<'_> {
         let mut parts: Vec<(TurnPart, Range<usize>)> = Vec::new();
         let mut push = |part: TurnPart, bytes: Range<usize>| match parts.last_mut() {
             _ if bytes.is_empty() => {}
-            Some((last, known)) if *last == part => known.end = bytes.end,
+            Some((last, known)) if *last == part && known.end == bytes.start => known.end = bytes.end,
             _ => parts.push((part, bytes)),
         };
         let mut before = None;
         let mut at = begin;
         for segment in &self.segments[own.clone()] {
-            let Some(part) = part_of(segment, message) else { continue };
+            let Some(part) = part_of(segment, message) else {
+                // What is another's divides the turn, with what is around it.
+                if segment.origin != Origin::Template && segment.origin != Origin::Unknown {
+                    at = usize::MAX;
+                }
+                continue;
+            };
             let glue = match (before, part) {
                 (Some(TurnPart::Reasoning), _) => TurnPart::Reasoning,
                 (Some(TurnPart::Calls), _) => TurnPart::Calls,
                 (_, part) => part,
             };
-            push(glue, at..segment.bytes.start);
+            push(glue, at.min(segment.bytes.start)..segment.bytes.start);
             push(part, segment.bytes.clone());
             (before, at) = (Some(part), segment.bytes.end);
         }
