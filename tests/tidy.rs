@@ -24,6 +24,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("stream", &["error", "message", "peg", "format", "output", "fallback", "parser"]),
     ("format_cache", &["error", "limits", "message", "grammar", "format", "parser"]),
     ("reader", &["error", "message", "template", "analysis", "format"]),
+    ("segments", &["error", "limits", "json_string", "message", "template", "reader"]),
     ("proof", &["error", "limits", "message", "template", "format", "parser", "stream", "reader"]),
     (
         "chat",
@@ -39,12 +40,16 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "parser",
             "format_cache",
             "reader",
+            "segments",
             "proof",
         ],
     ),
     ("lint", &["error", "message", "proof", "chat"]),
     ("api", &["error", "message", "stream"]),
-    ("ffi", &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "chat", "api"]),
+    (
+        "ffi",
+        &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "segments", "chat", "api"],
+    ),
 ];
 
 /// Words that belong to one module.

@@ -8,6 +8,7 @@
 //! Source: `learning.md` 1 measured that labels change next to nothing; the rest is ours.
 
 mod choice;
+mod json_text;
 mod marking;
 mod places;
 mod turns;

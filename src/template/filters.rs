@@ -10,8 +10,9 @@ use super::json::{self, Layout};
 use super::numbers::{self, integer, real, signed, truncate, whole};
 use super::print;
 use super::printf;
+use super::scalar::labels;
 use super::text::{self, Ends};
-use super::value::{Dict, List, as_text, items, labels, pairs};
+use super::value::{Dict, List, as_text, items, pairs};
 use super::wrap;
 use crate::limits::PROMPT_BYTES;
 

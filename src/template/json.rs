@@ -9,7 +9,8 @@ use minijinja::{Error, ErrorKind};
 use super::labels::Labels;
 use super::numbers::float;
 use super::print::{float_text, text};
-use super::value::{Dict, List, Scalar, as_text, bare, items, pairs};
+use super::scalar::{Scalar, bare};
+use super::value::{Dict, List, as_text, items, pairs};
 use crate::json_string::push_json_string;
 
 /// How the text is laid out.

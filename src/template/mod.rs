@@ -28,6 +28,7 @@ mod plain;
 mod prepare;
 mod print;
 mod printf;
+mod scalar;
 mod sequences;
 mod source;
 mod spec;

@@ -9,8 +9,9 @@ use super::args::Args;
 use super::budget::check_text;
 use super::numbers::{self, integer};
 use super::print::{self, repr, text};
+use super::scalar::without_labels;
 use super::spec::{Spec, leading_number, wrong};
-use super::value::{Dict, List, as_text, without_labels};
+use super::value::{Dict, List, as_text};
 
 /// Most bytes in the braces of a field within a field, and of what stands for it.
 const NESTED: usize = 100;

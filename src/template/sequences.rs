@@ -13,7 +13,8 @@ use super::filters::pair_list;
 use super::labels::Labels;
 use super::numbers;
 use super::print;
-use super::value::{Form, List, as_text, bare, items, labels, own, pairs};
+use super::scalar::{bare, labels};
+use super::value::{Form, List, as_text, items, own, pairs};
 
 /// Name and code of each filter.
 pub(super) const FILTERS: &[(&str, Call)] = &[

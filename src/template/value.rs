@@ -4,19 +4,19 @@
 //! printing, comparing and dropping within the stack: a container that lies inside another one never gets deeper, so no
 //! cycle can arise and no bound goes stale.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value, ValueKind};
-use minijinja::{Error, ErrorKind, State};
+use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
 use super::labels::Labels;
 use super::map::Map;
 use super::print;
+use super::scalar::Scalar;
 use super::trace::Trace;
 use crate::limits::VALUE_DEPTH;
 
@@ -355,59 +355,6 @@ impl Object for Text {
     }
 }
 
-/// A number, a boolean or none that prints with a label.
-#[derive(Debug)]
-pub(super) struct Scalar {
-    value: Value,
-    number: usize,
-    labels: Labels,
-}
-
-impl Scalar {
-    /// How it prints, if `printed` is how its value does.
-    pub(super) fn labelled(&self, print: impl FnOnce(&Value) -> String) -> String {
-        self.labels.around(&print(&self.value), self.number)
-    }
-}
-
-impl Object for Scalar {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
-    }
-
-    fn is_true(self: &Arc<Self>) -> bool {
-        self.value.is_true()
-    }
-
-    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.labelled(print::repr))
-    }
-}
-
-/// The variable with the letters of labels. No template can spell it.
-pub(super) const LABELS: &str = " labels";
-
-/// The labels of this render.
-pub(super) fn labels(state: &State) -> Option<Labels> {
-    Labels::of_text(state.lookup(LABELS)?.as_str()?)
-}
-
-/// A value as it is without its labels.
-pub(super) fn bare(value: &Value, labels: &Labels) -> Value {
-    let text = || Some(labels.take(as_text(value)?)?.0);
-    let scalar = || Some(value.downcast_object_ref::<Scalar>()?.value.clone());
-    text().map(Value::from).or_else(scalar).unwrap_or_else(|| value.clone())
-}
-
-/// The values themselves, where some of them print with labels.
-pub(super) fn without_labels(args: &[Value]) -> Cow<'_, [Value]> {
-    let scalar = |value: &Value| value.downcast_object_ref::<Scalar>().map(|scalar| scalar.value.clone());
-    match args.iter().any(|value| scalar(value).is_some()) {
-        true => args.iter().map(|value| scalar(value).unwrap_or_else(|| value.clone())).collect(),
-        false => Cow::Borrowed(args),
-    }
-}
-
 /// The text, where `value` is one.
 pub(super) fn as_text(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.downcast_object_ref::<Text>().map(|text| text.text.as_str()))
@@ -511,7 +458,7 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
             (_, Some((json, number))) => {
                 let json = serde_json::from_str(json).map_err(|_| ErrorKind::InvalidOperation)?;
                 let labels = *labels.expect("they have read it");
-                Value::from_object(Scalar { value: from_json(&json)?, number, labels })
+                Value::from_object(Scalar::new(from_json(&json)?, number, labels))
             }
             _ => Value::from(text.as_str()),
         },
