@@ -31,6 +31,48 @@ fn a_bare_request_has_defaults() {
 }
 
 #[test]
+fn a_text_says_what_its_json_says() {
+    let call =
+        r#"{"role": "assistant", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}"#;
+    let messages = [
+        r#"{"role": "user", "content": "Hi"}"#,
+        r#"{"content": "Hi", "name": "n", "tool_call_id": "1", "reasoning_content": "r", "role": "tool"}"#,
+        r#"{"role": "user", "content": "a", "role": "system", "content": "b"}"#,
+        r#"{"role": "user", "content": "a", "content": ["b"]}"#,
+        r#"{"role": "user", "content": "a", "cache_control": {}, "name": "n"}"#,
+        r#"{"role": "user", "content": [{"type": "text", "text": "a"}]}"#,
+        r#"{"role": "assistant", "content": null, "refusal": "No.", "thinking": "t"}"#,
+        r#"{"role": "user"}"#,
+        r#"{"content": "Hi", "role": 1.50}"#,
+        call,
+        "{}",
+        "7",
+        "null",
+    ];
+    let lists = messages.iter().map(|message| format!(r#""messages": [{message}, {call}]"#));
+    let others = [
+        r#""messages": null"#,
+        r#""messages": 1"#,
+        r#""plain": false"#,
+        r#""messages": [1], "messages": []"#,
+        r#""messages": [], "messages": null"#,
+        r#""messages": [{"role": "user", "content": "Hi"}"#,
+    ];
+    for fields in lists.chain(others.map(str::to_owned)) {
+        for body in
+            [format!("{{{fields}}}"), format!("{{{fields}, \"plain\": true, \"now\": 7}}"), format!("[{fields}]")]
+        {
+            let json = serde_json::from_str(&body);
+            let expected = json.map(|json| Request::from_json(&json));
+            match expected {
+                Ok(expected) => assert_eq!(Request::from_text(&body), expected, "{body}"),
+                Err(error) => assert!(Request::from_text(&body).unwrap_err().message().ends_with(&error.to_string())),
+            }
+        }
+    }
+}
+
+#[test]
 fn every_option_is_read() {
     let request = Request::from_json(&json!({
         "messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "media_marker", "text": "<m>"}]},

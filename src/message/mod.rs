@@ -1,5 +1,6 @@
 //! The vocabulary: messages, tools and requests as plain data. Imports nothing but `error`.
 
+mod body;
 mod delta;
 pub(crate) mod fields;
 mod openai;

@@ -195,13 +195,18 @@ pub(super) fn response_format(body: &Fields) -> Result<Value> {
     }
 }
 
-/// The conversation as the template is to see it: each part must be an object, of any form.
-pub(super) fn plain(body: &Fields) -> Result<PlainConversation> {
+/// The conversation as the template is to see it: each part must be an object, of any form. `messages`: those that are not in
+/// `body`.
+pub(super) fn plain(body: &Fields, messages: Option<Value>) -> Result<PlainConversation> {
     let given = |name: &str| {
         body.items(name)?;
         Ok(Arc::new(body.get(name).cloned().unwrap_or_default()))
     };
-    Ok(PlainConversation { messages: given("messages")?, tools: given("tools")?, documents: given("documents")? })
+    let messages = match messages {
+        Some(messages) => Arc::new(messages),
+        None => given("messages")?,
+    };
+    Ok(PlainConversation { messages, tools: given("tools")?, documents: given("documents")? })
 }
 
 /// Those of a template's tools that the parser can know: with a name, inside of a `function` or not.

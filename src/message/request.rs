@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::body::{Body, Given};
 use super::fields::{Fields, choice, wrong};
 use super::read::{known_tools, message, plain, response_format, tool, tool_choice};
 use super::{
@@ -16,7 +17,7 @@ impl Request {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for text that is no JSON, and as [`Request::from_json`].
     pub fn from_text(text: &str) -> Result<Request> {
-        Request::from_json(&parsed(text, "request")?)
+        Request::from_text_with(text, "{}")
     }
 
     /// [`Request::from_json_with`] from JSON texts.
@@ -24,7 +25,11 @@ impl Request {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for text that is no JSON, and as there.
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
-        Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?)
+        match serde_json::from_str(body) {
+            Ok(Body { rest, messages }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
+            // As JSON of any shape, it shows what is wrong with it.
+            Err(_) => Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?),
+        }
     }
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), `response_format`,
@@ -37,7 +42,7 @@ impl Request {
     ///
     /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
     pub fn from_json(body: &Value) -> Result<Request> {
-        Request::read(&Fields::new(body, "")?)
+        Request::read(&Fields::new(body, "")?, None)
     }
 
     /// [`Request::from_json`] with the host's options beside the client's body: an object of fields that are ours, each of which
@@ -45,30 +50,39 @@ impl Request {
     ///
     /// Errors: as there; an option that is not known.
     pub fn from_json_with(body: &Value, options: &Value) -> Result<Request> {
+        Request::read_with(body, None, options)
+    }
+
+    fn read_with(body: &Value, messages: Option<Vec<Given>>, options: &Value) -> Result<Request> {
         let options = Fields::new(options, "options")?;
         if let Some(unknown) = options.map.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
             let message =
                 format!("{}: there is no such option; there are {}", options.path(unknown), OPTIONS.join(", "));
             return Err(Error::invalid(message));
         }
-        Request::read(&Fields::new(body, "")?.under(options.map))
+        Request::read(&Fields::new(body, "")?.under(options.map), messages)
     }
 
-    fn read(body: &Fields) -> Result<Request> {
-        body.required("messages")?;
+    /// `messages`: those that are not in `body`.
+    fn read(body: &Fields, messages: Option<Vec<Given>>) -> Result<Request> {
+        if messages.is_none() {
+            body.required("messages")?;
+        }
         let now = match body.get("now") {
             None => None,
             Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
         };
         let kwargs = body.object("chat_template_kwargs")?;
         let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
-        let plain = if body.flag("plain", false)? { Some(plain(body)?) } else { None };
-        let (messages, tools) = match &plain {
-            Some(plain) => (Vec::new(), known_tools(&plain.tools)),
-            None => (
-                body.items("messages")?.iter().map(message).collect::<Result<_>>()?,
-                body.items("tools")?.iter().map(tool).collect::<Result<_>>()?,
-            ),
+        let (messages, tools, plain) = if body.flag("plain", false)? {
+            let plain = plain(body, messages.map(|given| given.into_iter().map(Given::into_json).collect()))?;
+            (Vec::new(), known_tools(&plain.tools), Some(plain))
+        } else {
+            let messages = match messages {
+                Some(given) => given.into_iter().enumerate().map(|(index, given)| given.message(body, index)).collect(),
+                None => body.items("messages")?.iter().map(message).collect::<Result<_>>(),
+            };
+            (messages?, body.items("tools")?.iter().map(tool).collect::<Result<_>>()?, None)
         };
         let mut enable_thinking = body.flag("enable_thinking", true)?;
         if plain.is_some() {
