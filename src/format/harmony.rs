@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::builder::FormatBuilder;
-use super::prompt::{Prompt, PromptInput, render_messages};
+use super::prompt::{Prompt, PromptInput, render_changed};
 use super::tag::Tag;
 use super::{Delimiter, Format, FormatSpec, Thinking};
 use crate::error::Result;
@@ -30,13 +30,12 @@ const CALL: &str = "<|call|>";
 
 /// The template takes reasoning or content, not both, next to calls. A prompt that ends with a whole turn ends it as a turn within a conversation, not as the model's last word.
 pub(crate) fn prompt(input: &PromptInput) -> Result<Prompt> {
-    let mut prompt = render_messages(input, |message| {
-        let mut message = message.clone();
+    let shows_both = |message: &Value| {
         let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
-        if calls && message.get("thinking").is_some() {
-            message.as_object_mut().and_then(|map| map.shift_remove("content"));
-        }
-        message
+        calls && message.get("thinking").is_some()
+    };
+    let mut prompt = render_changed(input, shows_both, |message| {
+        message.as_object_mut().and_then(|map| map.shift_remove("content"));
     })?;
     if !input.prepared.conversation.add_generation_prompt {
         const LAST_WORD: &str = "<|return|>";

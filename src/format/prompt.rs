@@ -69,11 +69,19 @@ pub fn opening_of_content(input: &PromptInput, prompt: &Prompt) -> Option<String
     is_other.then(|| format!("{opening}{space}"))
 }
 
-/// [`plain`] with each message changed.
-pub(crate) fn render_messages(input: &PromptInput, change: impl Fn(&Value) -> Value) -> Result<Prompt> {
-    let conversation = &input.prepared.conversation;
-    let messages = Arc::new(conversation.messages.as_array().into_iter().flatten().map(change).collect());
-    render(input, &Conversation { messages, ..conversation.clone() })
+/// [`plain`] with `change` made to each message that `needs` it.
+pub(crate) fn render_changed(
+    input: &PromptInput,
+    needs: impl Fn(&Value) -> bool,
+    change: impl Fn(&mut Value),
+) -> Result<Prompt> {
+    if !input.prepared.conversation.messages.as_array().into_iter().flatten().any(&needs) {
+        return plain(input);
+    }
+    let mut conversation = input.prepared.conversation.clone();
+    let messages = Arc::make_mut(&mut conversation.messages).as_array_mut();
+    messages.into_iter().flatten().filter(|message| needs(message)).for_each(change);
+    render(input, &conversation)
 }
 
 /// The calls of an assistant message that makes some.
