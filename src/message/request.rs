@@ -38,7 +38,7 @@ impl Request {
     /// `add_generation_prompt` (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content`,
     /// `media_marker`, `now` and `plain` ([`super::PlainConversation`]: the template sees `messages`, `tools`, `documents` and
     /// `chat_template_kwargs` as they are, and no other variable).
-    /// Null counts as missing, unknown fields are ignored.
+    /// Null counts as missing, unknown fields are ignored, unless one is but a slip away from an option of ours.
     ///
     /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
     pub fn from_json(body: &Value) -> Result<Request> {
@@ -67,6 +67,9 @@ impl Request {
     fn read(body: &Fields, messages: Option<Vec<Given>>) -> Result<Request> {
         if messages.is_none() {
             body.required("messages")?;
+        }
+        if let Some((name, meant)) = body.map.keys().find_map(|name| Some((name, meant(name)?))) {
+            return Err(Error::invalid(format!("{name}: there is no such field; did you mean {meant}?")));
         }
         let now = match body.get("now") {
             None => None,
@@ -159,6 +162,31 @@ pub(crate) const OPTIONS: &[&str] = &[
     "unknown_tools",
 ];
 
+/// The option that `name`, which is none, is most likely to mean: it differs in case, in `-` and `_`, or, where the option is
+/// not too short for that, in one letter.
+fn meant(name: &str) -> Option<&'static str> {
+    const LONG: usize = 6;
+    if OPTIONS.contains(&name) {
+        return None;
+    }
+    let is_near = |option: &&&str| {
+        let start = letters(name).zip(letters(option)).take_while(|(a, b)| a == b).count();
+        let end = letters(name).rev().zip(letters(option).rev()).take_while(|(a, b)| a == b).count();
+        if start + end == 0 {
+            return false;
+        }
+        let (given, known) = (letters(name).count(), letters(option).count());
+        let in_one_letter = given.abs_diff(known) <= 1 && start + end + 1 >= given.max(known);
+        start == given.max(known) || in_one_letter && known >= LONG
+    };
+    OPTIONS.iter().find(is_near).copied()
+}
+
+/// In lower case, without `-` and `_`.
+fn letters(name: &str) -> impl DoubleEndedIterator<Item = u8> {
+    name.bytes().filter(|c| !matches!(c, b'-' | b'_')).map(|c| c.to_ascii_lowercase())
+}
+
 const REASONING_FORMATS: &[(&str, ReasoningFormat)] = &[
     ("none", ReasoningFormat::None),
     ("auto", ReasoningFormat::Auto),
@@ -182,3 +210,39 @@ const BARE_CALLS: &[(&str, BareCalls)] =
 
 const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] =
     &[("off", CallsInReasoning::Off), ("at_end", CallsInReasoning::AtEnd), ("always", CallsInReasoning::Always)];
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_options_are_what_is_read() {
+        let read = |name: &str, value: Value| {
+            let mut body = json!({"messages": []});
+            body[name] = value;
+            Request::from_json(&body)
+        };
+        let bare = read("messages", json!([]));
+        let values = [json!(7), json!("content"), json!(true), json!({"a": 1})];
+        for option in OPTIONS {
+            assert!(values.iter().any(|value| read(option, value.clone()) != bare), "{option} is not read");
+        }
+        let theirs = [
+            "documents",
+            "messages",
+            "parallel_tool_calls",
+            "reasoning_effort",
+            "response_format",
+            "tool_choice",
+            "tools",
+        ];
+        let named = Regex::new(r#"(?:body\.\w+\(|choice\(body, )"(\w+)""#).unwrap();
+        let source = [include_str!("request.rs"), include_str!("read.rs")].concat();
+        for name in named.captures_iter(&source).map(|found| found.extract::<1>().1[0]) {
+            assert!(OPTIONS.contains(&name) || theirs.contains(&name), "{name} is no option");
+        }
+    }
+}
