@@ -56,10 +56,7 @@ pub fn opening_of_content(input: &PromptInput, prompt: &Prompt) -> Option<String
         return None;
     }
     let conversation = &input.prepared.conversation;
-    let content = match input.template.caps().wants_parts() {
-        true => json!([{"type": "text", "text": CONTENT}]),
-        false => json!(CONTENT),
-    };
+    let content = input.template.caps().content(CONTENT);
     let mut messages = Value::clone(&conversation.messages);
     messages.as_array_mut()?.push(json!({"role": message.role, "content": content}));
     let conversation = Conversation { messages: Arc::new(messages), ..conversation.clone() };

@@ -42,11 +42,16 @@ impl Message {
             return json!(super::join_parts(self.parts.iter().map(|part| (part.kind.as_str(), part.text.as_str()))));
         }
         let part = |part: &Part| match part.kind.as_str() {
-            "text" => json!({"type": "text", "text": part.text}),
+            "text" => text_part(&part.text),
             media => json!({"type": media}),
         };
         self.parts.iter().map(part).collect()
     }
+}
+
+/// A text as one part of content.
+pub(crate) fn text_part(text: &str) -> Value {
+    json!({"type": "text", "text": text})
 }
 
 /// Deltas as the `delta` object of one OpenAI chunk: texts of one field are joined, and each call they touch is one entry of

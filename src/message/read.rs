@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::fields::{Fields, choice, wrong};
-use super::{Message, Part, PlainConversation, Tool, ToolCall, ToolChoice};
+use super::{Message, Part, PlainConversation, REASONING, Tool, ToolCall, ToolChoice};
 use crate::error::{Error, Result};
 
 pub(super) fn message(fields: &Fields) -> Result<Message> {
@@ -41,8 +41,9 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
 
 /// The reasoning of a message, which vendors call by other names, too.
 fn reasoning(fields: &Fields) -> Result<String> {
-    let other = ["thinking", "reasoning"].into_iter().find_map(|name| fields.get(name)?.as_str());
-    Ok(fields.text("reasoning_content")?.or(other).unwrap_or_default().to_owned())
+    let [usual, others @ ..] = REASONING;
+    let other = others.into_iter().find_map(|name| fields.get(name)?.as_str());
+    Ok(fields.text(usual)?.or(other).unwrap_or_default().to_owned())
 }
 
 /// What clients call parts with media, and what they hold.

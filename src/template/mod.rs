@@ -46,6 +46,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{PROBE_FUEL, TEMPLATE_BYTES};
+use crate::message::text_part;
 
 pub use marks::Marks;
 use opening::Opening;
@@ -79,6 +80,11 @@ impl Caps {
     /// Whether content must be a list of parts.
     pub(crate) fn wants_parts(&self) -> bool {
         self.typed_content && !self.string_content
+    }
+
+    /// A text as content, in the form that it must have.
+    pub(crate) fn content(&self, text: &str) -> Value {
+        if self.wants_parts() { [text_part(text)].into_iter().collect() } else { text.into() }
     }
 
     /// Each capability by the name that hosts know it by, e.g. `supports_tools`.

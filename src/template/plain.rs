@@ -6,10 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Conversation, Template, shared, system_clock};
 use crate::error::{Error, Result};
-use crate::message::{Continuation, PlainConversation, Request};
-
-/// What a message's reasoning may be called; the first one that is there counts.
-const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+use crate::message::{Continuation, PlainConversation, REASONING, Request};
 
 /// Stands behind the text that the model continues, with a blank, which shows whether the template trims the text.
 const MARK: &str = "THE_CONTINUED_MESSAGE_ENDS_HERE";

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Caps, Conversation, Template, media, system_clock};
 use crate::error::{Error, Result};
-use crate::message::{Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice};
+use crate::message::{Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice, text_part};
 
 /// A request, ready to be rendered.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,10 +66,6 @@ pub(super) const TRIED: [&str; 2] = ["REASONING_MARKER", "CONTENT_MARKER"];
 
 fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
     [json!({"type": "thinking", "thinking": thought})].into_iter().chain(said).collect()
-}
-
-fn text_part(text: &str) -> Value {
-    json!({"type": "text", "text": text})
 }
 
 impl Ways {
@@ -185,7 +181,7 @@ fn trim(mut message: Message) -> Message {
 fn fit_content(content: &mut Value, caps: &Caps) {
     match content {
         Value::String(text) if caps.wants_parts() => {
-            *content = json!([text_part(text)]);
+            *content = caps.content(text);
         }
         // As llama.cpp does it, also where the template would show the parts; media shows in no other way.
         Value::Array(parts) if caps.string_content && !caps.typed_content && parts.iter().all(is_text) => {
