@@ -15,7 +15,7 @@ fn prepared(source: &str, body: Value) -> Result<Prepared, Error> {
 }
 
 fn messages(source: &str, messages: Value) -> Value {
-    prepared(source, json!({"messages": messages})).unwrap().conversation.messages.as_ref().clone()
+    Value::clone(&prepared(source, json!({"messages": messages})).unwrap().conversation.messages)
 }
 
 #[test]
@@ -162,6 +162,22 @@ fn messages_survive_the_wire() {
     let media = json!({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"},
                        {"type": "media_marker", "text": "<m>"}, {"type": "text", "text": "c"}]});
     assert_eq!(Message::from_json(&media).unwrap().to_json()["content"], "a\nb<m>c");
+}
+
+#[test]
+fn messages_of_texts_are_what_their_json_says() {
+    let source = "{% for m in messages %}{{ m.content }}{{ m|tojson }}{% endfor %}";
+    for message in [
+        json!({"role": "user", "content": "Hi"}),
+        json!({"role": "assistant", "content": "", "reasoning_content": "r"}),
+        json!({"role": "tool", "content": "one that is longer than a few letters", "name": "n", "tool_call_id": "1"}),
+    ] {
+        let prepared = prepared(source, json!({"messages": [message]})).unwrap();
+        assert_eq!(*prepared.conversation.messages, json!([message]));
+        let rendered = Template::new(source, "", "").unwrap().render(&prepared.conversation).unwrap();
+        let shown: Value = serde_json::from_str(&rendered[message["content"].as_str().unwrap().len()..]).unwrap();
+        assert_eq!(shown.to_string(), message.to_string());
+    }
 }
 
 #[test]

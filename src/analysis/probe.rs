@@ -198,7 +198,7 @@ impl Probe {
     pub(super) fn conversation(&self, caps: &Caps, tools: &Arc<Value>) -> Conversation {
         Conversation {
             plain: false,
-            messages: Arc::new(self.turns.iter().map(|turn| turn.to_json(caps)).collect()),
+            messages: self.turns.iter().map(|turn| turn.to_json(caps)).collect::<Value>().into(),
             tools: if self.offers_tools { tools.clone() } else { Arc::default() },
             enable_thinking: self.enable_thinking,
             add_generation_prompt: self.add_generation_prompt,

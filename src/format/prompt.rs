@@ -1,7 +1,5 @@
 //! The prompt of a request, and what families of templates change about it.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::error::Result;
@@ -59,26 +57,19 @@ pub fn opening_of_content(input: &PromptInput, prompt: &Prompt) -> Option<String
     let content = input.template.caps().content(CONTENT);
     let mut messages = Value::clone(&conversation.messages);
     messages.as_array_mut()?.push(json!({"role": message.role, "content": content}));
-    let conversation = Conversation { messages: Arc::new(messages), ..conversation.clone() };
+    let conversation = Conversation { messages: messages.into(), ..conversation.clone() };
     let shown = input.template.render(&conversation).ok()?;
     let space = shown[..shown.rfind(CONTENT)?].strip_prefix(prompt.prompt.as_str())?.strip_prefix(opening)?;
     let is_other = space.trim().is_empty() && prompt.generation_prompt[opening.len()..] != *space;
     is_other.then(|| format!("{opening}{space}"))
 }
 
-/// [`plain`] with `change` made to each message that `needs` it.
-pub(crate) fn render_changed(
-    input: &PromptInput,
-    needs: impl Fn(&Value) -> bool,
-    change: impl Fn(&mut Value),
-) -> Result<Prompt> {
-    if !input.prepared.conversation.messages.as_array().into_iter().flatten().any(&needs) {
-        return plain(input);
-    }
-    let mut conversation = input.prepared.conversation.clone();
-    let messages = Arc::make_mut(&mut conversation.messages).as_array_mut();
-    messages.into_iter().flatten().filter(|message| needs(message)).for_each(change);
-    render(input, &conversation)
+/// [`plain`] with `change` made to each message.
+pub(crate) fn render_changed(input: &PromptInput, change: impl Fn(&mut Value)) -> Result<Prompt> {
+    let conversation = &input.prepared.conversation;
+    let mut messages = Value::clone(&conversation.messages);
+    messages.as_array_mut().into_iter().flatten().for_each(change);
+    render(input, &Conversation { messages: messages.into(), ..conversation.clone() })
 }
 
 /// The calls of an assistant message that makes some.

@@ -10,6 +10,7 @@ mod context;
 mod env;
 mod expr;
 mod filters;
+mod from_json;
 mod functions;
 mod helpers;
 mod html;
@@ -18,6 +19,7 @@ mod macros;
 mod map;
 mod marks;
 mod media;
+mod messages;
 mod methods;
 mod namespace;
 mod numbers;
@@ -49,6 +51,7 @@ use crate::limits::{PROBE_FUEL, TEMPLATE_BYTES};
 use crate::message::text_part;
 
 pub use marks::Marks;
+pub use messages::Messages;
 use opening::Opening;
 pub use plain::plain;
 pub use prepare::{Prepared, prepare};
@@ -112,7 +115,7 @@ impl Caps {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
     /// An array of OpenAI messages, already prepared for the template.
-    pub messages: Arc<Value>,
+    pub messages: Messages,
     /// An array of OpenAI tools, or `Null`.
     pub tools: Arc<Value>,
     /// The template variable of that name.

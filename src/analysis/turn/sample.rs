@@ -194,7 +194,7 @@ impl<'t> Sampler<'t> {
         let question = json!({"role": "user", "content": caps.content(QUESTION)});
         let conversation = Conversation {
             plain: false,
-            messages: Arc::new([question].into_iter().chain(answer).collect()),
+            messages: [question].into_iter().chain(answer).collect::<Value>().into(),
             tools: Arc::clone(&self.tools),
             enable_thinking: self.thinking,
             add_generation_prompt,
