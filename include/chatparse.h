@@ -1432,7 +1432,7 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  * - `bare_calls`: `off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where
  *   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`.
  *
- * Other fields are ignored. The text is copied.
+ * Other fields are ignored, unless one is but a slip away from an option. The text is copied.
  *
  * On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
  *

@@ -15,7 +15,7 @@ fn prepared(source: &str, body: Value) -> Result<Prepared, Error> {
 }
 
 fn messages(source: &str, messages: Value) -> Value {
-    prepared(source, json!({"messages": messages})).unwrap().conversation.messages.as_ref().clone()
+    Value::clone(&prepared(source, json!({"messages": messages})).unwrap().conversation.messages)
 }
 
 #[test]
@@ -28,6 +28,48 @@ fn a_bare_request_has_defaults() {
     assert!(!request.parallel_tool_calls && request.enable_thinking && request.add_generation_prompt);
     assert!(!request.force_pure_content && request.json_schema.is_null() && request.grammar.is_empty());
     assert!(request.tools.is_empty() && request.template_kwargs.is_empty() && request.now.is_none());
+}
+
+#[test]
+fn a_text_says_what_its_json_says() {
+    let call =
+        r#"{"role": "assistant", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}"#;
+    let messages = [
+        r#"{"role": "user", "content": "Hi"}"#,
+        r#"{"content": "Hi", "name": "n", "tool_call_id": "1", "reasoning_content": "r", "role": "tool"}"#,
+        r#"{"role": "user", "content": "a", "role": "system", "content": "b"}"#,
+        r#"{"role": "user", "content": "a", "content": ["b"]}"#,
+        r#"{"role": "user", "content": "a", "cache_control": {}, "name": "n"}"#,
+        r#"{"role": "user", "content": [{"type": "text", "text": "a"}]}"#,
+        r#"{"role": "assistant", "content": null, "refusal": "No.", "thinking": "t"}"#,
+        r#"{"role": "user"}"#,
+        r#"{"content": "Hi", "role": 1.50}"#,
+        call,
+        "{}",
+        "7",
+        "null",
+    ];
+    let lists = messages.iter().map(|message| format!(r#""messages": [{message}, {call}]"#));
+    let others = [
+        r#""messages": null"#,
+        r#""messages": 1"#,
+        r#""plain": false"#,
+        r#""messages": [1], "messages": []"#,
+        r#""messages": [], "messages": null"#,
+        r#""messages": [{"role": "user", "content": "Hi"}"#,
+    ];
+    for fields in lists.chain(others.map(str::to_owned)) {
+        for body in
+            [format!("{{{fields}}}"), format!("{{{fields}, \"plain\": true, \"now\": 7}}"), format!("[{fields}]")]
+        {
+            let json = serde_json::from_str(&body);
+            let expected = json.map(|json| Request::from_json(&json));
+            match expected {
+                Ok(expected) => assert_eq!(Request::from_text(&body), expected, "{body}"),
+                Err(error) => assert!(Request::from_text(&body).unwrap_err().message().ends_with(&error.to_string())),
+            }
+        }
+    }
 }
 
 #[test]
@@ -120,6 +162,22 @@ fn messages_survive_the_wire() {
     let media = json!({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"},
                        {"type": "media_marker", "text": "<m>"}, {"type": "text", "text": "c"}]});
     assert_eq!(Message::from_json(&media).unwrap().to_json()["content"], "a\nb<m>c");
+}
+
+#[test]
+fn messages_of_texts_are_what_their_json_says() {
+    let source = "{% for m in messages %}{{ m.content }}{{ m|tojson }}{% endfor %}";
+    for message in [
+        json!({"role": "user", "content": "Hi"}),
+        json!({"role": "assistant", "content": "", "reasoning_content": "r"}),
+        json!({"role": "tool", "content": "one that is longer than a few letters", "name": "n", "tool_call_id": "1"}),
+    ] {
+        let prepared = prepared(source, json!({"messages": [message]})).unwrap();
+        assert_eq!(*prepared.conversation.messages, json!([message]));
+        let rendered = Template::new(source, "", "").unwrap().render(&prepared.conversation).unwrap();
+        let shown: Value = serde_json::from_str(&rendered[message["content"].as_str().unwrap().len()..]).unwrap();
+        assert_eq!(shown.to_string(), message.to_string());
+    }
 }
 
 #[test]

@@ -141,3 +141,44 @@ fn options_count_before_the_body() {
     let text = Request::from_text_with(r#"{"messages": []}"#, "[").unwrap_err();
     assert!(text.message().starts_with("the options is no JSON") || text.message().contains("options"), "{text}");
 }
+
+#[test]
+fn a_slip_in_an_option_is_an_error() {
+    for (slip, meant) in [
+        ("enable_thinkin", "enable_thinking"),
+        ("enableThinking", "enable_thinking"),
+        ("enable-thinking", "enable_thinking"),
+        ("grammer", "grammar"),
+        ("dialect", "dialects"),
+        ("xchat_template_kwargs", "chat_template_kwargs"),
+        ("JSON_schema", "json_schema"),
+        ("Now", "now"),
+    ] {
+        let error = request(json!({"messages": [], slip: true})).unwrap_err();
+        assert_eq!(error.message(), format!("{slip}: there is no such field; did you mean {meant}?"));
+    }
+}
+
+/// The fields of OpenAI, vLLM, SGLang, llama.cpp's server, Ollama, and of those who sell models.
+const FIELDS_OF_OTHERS: &str = "audio best_of cache_prompt chat_format chat_template dry_allowed_length dry_base \
+    dry_multiplier dry_penalty_last_n dry_sequence_breakers dynatemp_exponent dynatemp_range early_stopping ebnf echo \
+    enable_search extra_body format frequency_penalty function_call functions grammar_lazy grammar_triggers guided_choice \
+    guided_decoding_backend guided_grammar guided_json guided_regex id_slot ignore_eos include_reasoning \
+    include_stop_str_in_output keep_alive kv_transfer_params language length_penalty logit_bias logits_processors logprobs lora \
+    lora_path max_completion_tokens max_tokens max_tool_calls metadata min_keep min_p min_tokens mirostat mirostat_eta \
+    mirostat_tau mm_processor_kwargs modalities model models n n_discard n_indent n_keep n_predict n_probs new num_ctx options \
+    parse_tool_calls plan plugins post_sampling_probs prediction presence_penalty priority prompt prompt_cache_key \
+    prompt_logprobs prompt_mode provider random_seed raw reasoning reasoning_budget regex repeat_last_n repeat_penalty \
+    repetition_penalty request_id response_fields return_progress return_tokens return_tokens_as_token_ids route row \
+    safe_prompt safety_identifier samplers seed separate_reasoning service_tier skip_special_tokens \
+    spaces_between_special_tokens stop stop_token_ids store stream stream_options stream_reasoning structural_tag \
+    structured_outputs suffix system t_max_predict_ms temperature template thinking thinking_budget thinking_forced_open \
+    timings_per_token top_k top_logprobs top_n_sigma top_p transforms truncate_prompt_tokens typical_p use_beam_search user \
+    verbosity vl_high_resolution_images web_search_options xtc_probability xtc_threshold";
+
+#[test]
+fn fields_of_others_are_no_slips() {
+    for field in FIELDS_OF_OTHERS.split_whitespace() {
+        assert!(request(json!({"messages": [], field: 1})).is_ok(), "{field}");
+    }
+}

@@ -194,7 +194,7 @@ fn the_generation_prompt_is_what_it_adds() {
 fn errors_say_what_and_where() {
     let error = failure("a\n{{ raise_exception('no system message: ' ~ 1) }}");
     assert_eq!(error.kind(), ErrorKind::Template);
-    assert_eq!(error.message(), "template line 2: no system message: 1");
+    assert_eq!(error.message(), "template line 2, column 1: no system message: 1");
     for (source, line) in [("\n{% if %}", 2), ("{{ 'a' }}\n\n{% nope %}", 3), ("{{ x|nofilter }}", 1), ("{% for %}", 1)]
     {
         let error = failure(source);
@@ -428,12 +428,24 @@ fn groups_and_sorts_know_attributes() {
 }
 
 #[test]
-fn errors_show_their_line() {
+fn errors_show_their_place() {
     let error = failure("a\n{% if true %}{{ 1 + none }}{% endif %}\nb");
     let expected =
-        "template line 2: invalid operation: number + none is not possible in `{% if true %}{{ 1 + none }}{% endif %}`";
+        "template line 2, column 14: invalid operation: number + none is not possible in `{{ 1 + none }}{% endif %}`";
     assert_eq!(error.message(), expected);
-    assert!(failure("\n{{ 1|nothing }}").message().ends_with("in `{{ 1|nothing }}`"));
+    for (source, place) in [
+        ("\n{{ 1|nothing }}", "line 2, column 1: "),
+        ("é{% set x = 'b' ~ 1 %} {{ [1] in 2 }}", "line 1, column 24: "),
+        ("{% macro m(a=1, b=a) %}{{ a + none }}{% endmacro %}\n {{ m(2) }}", "line 1, column 24: "),
+        // Behind a tag that looks at the opening, which is compiled twice.
+        ("{{ 'a' ~ 'b' }}\n{% if add_generation_prompt %}{% endif %}{{ none + 1 }}", "line 2, column 42: "),
+        ("a {{ 'a'", "line 1, column 3: syntax error"),
+        // The tag begins on another line.
+        ("{{ 1 +\nnone|nothing }}", "line 2: "),
+    ] {
+        let error = failure(source);
+        assert!(error.message().starts_with(&format!("template {place}")), "{error}");
+    }
 }
 
 #[test]

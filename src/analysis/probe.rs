@@ -111,12 +111,9 @@ struct Turn {
 }
 
 impl Turn {
-    /// As a template wants it: text content in `parts` where it takes nothing else.
-    fn to_json(&self, parts: bool) -> Value {
-        let content = match self.content {
-            Some(text) if parts => vec![object([("type", "text".into()), ("text", text.into())])].into(),
-            content => content.into(),
-        };
+    /// As a template with `caps` wants it.
+    fn to_json(&self, caps: &Caps) -> Value {
+        let content = self.content.map(|text| caps.content(text)).unwrap_or_default();
         let reasoning = self.thinks.then(|| ("reasoning_content", THOUGHT.into()));
         let calls = || ("tool_calls", self.calls.iter().map(|call| call.to_json()).collect());
         let calls = (!self.calls.is_empty()).then(calls);
@@ -199,10 +196,9 @@ impl Probe {
 
     /// The conversation as a template with `caps` wants it. `tools` are those that a probe may offer.
     pub(super) fn conversation(&self, caps: &Caps, tools: &Arc<Value>) -> Conversation {
-        let parts = caps.wants_parts();
         Conversation {
             plain: false,
-            messages: Arc::new(self.turns.iter().map(|turn| turn.to_json(parts)).collect()),
+            messages: self.turns.iter().map(|turn| turn.to_json(caps)).collect::<Value>().into(),
             tools: if self.offers_tools { tools.clone() } else { Arc::default() },
             enable_thinking: self.enable_thinking,
             add_generation_prompt: self.add_generation_prompt,

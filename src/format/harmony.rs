@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::builder::FormatBuilder;
-use super::prompt::{Prompt, PromptInput, render_messages};
+use super::prompt::{Prompt, PromptInput, plain, render_changed};
 use super::tag::Tag;
 use super::{Delimiter, Format, FormatSpec, Thinking};
 use crate::error::Result;
 use crate::grammar::Trigger;
-use crate::message::Tool;
+use crate::message::{Message, Tool};
 use crate::peg::{Arena, ExprId};
 
 /// Who writes the format.
@@ -30,14 +30,16 @@ const CALL: &str = "<|call|>";
 
 /// The template takes reasoning or content, not both, next to calls. A prompt that ends with a whole turn ends it as a turn within a conversation, not as the model's last word.
 pub(crate) fn prompt(input: &PromptInput) -> Result<Prompt> {
-    let mut prompt = render_messages(input, |message| {
-        let mut message = message.clone();
-        let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
-        if calls && message.get("thinking").is_some() {
-            message.as_object_mut().and_then(|map| map.shift_remove("content"));
-        }
-        message
-    })?;
+    let has_both = |message: &Message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty();
+    let mut prompt = match input.request.messages.iter().any(has_both) {
+        false => plain(input)?,
+        true => render_changed(input, |message| {
+            let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
+            if calls && message.get("thinking").is_some() {
+                message.as_object_mut().and_then(|map| map.shift_remove("content"));
+            }
+        })?,
+    };
     if !input.prepared.conversation.add_generation_prompt {
         const LAST_WORD: &str = "<|return|>";
         if let Some(at) = prompt.prompt.rfind(LAST_WORD) {

@@ -1,7 +1,5 @@
 //! The prompt of a request, and what families of templates change about it.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::error::Result;
@@ -56,24 +54,22 @@ pub fn opening_of_content(input: &PromptInput, prompt: &Prompt) -> Option<String
         return None;
     }
     let conversation = &input.prepared.conversation;
-    let content = match input.template.caps().wants_parts() {
-        true => json!([{"type": "text", "text": CONTENT}]),
-        false => json!(CONTENT),
-    };
+    let content = input.template.caps().content(CONTENT);
     let mut messages = Value::clone(&conversation.messages);
     messages.as_array_mut()?.push(json!({"role": message.role, "content": content}));
-    let conversation = Conversation { messages: Arc::new(messages), ..conversation.clone() };
+    let conversation = Conversation { messages: messages.into(), ..conversation.clone() };
     let shown = input.template.render(&conversation).ok()?;
     let space = shown[..shown.rfind(CONTENT)?].strip_prefix(prompt.prompt.as_str())?.strip_prefix(opening)?;
     let is_other = space.trim().is_empty() && prompt.generation_prompt[opening.len()..] != *space;
     is_other.then(|| format!("{opening}{space}"))
 }
 
-/// [`plain`] with each message changed.
-pub(crate) fn render_messages(input: &PromptInput, change: impl Fn(&Value) -> Value) -> Result<Prompt> {
+/// [`plain`] with `change` made to each message.
+pub(crate) fn render_changed(input: &PromptInput, change: impl Fn(&mut Value)) -> Result<Prompt> {
     let conversation = &input.prepared.conversation;
-    let messages = Arc::new(conversation.messages.as_array().into_iter().flatten().map(change).collect());
-    render(input, &Conversation { messages, ..conversation.clone() })
+    let mut messages = Value::clone(&conversation.messages);
+    messages.as_array_mut().into_iter().flatten().for_each(change);
+    render(input, &Conversation { messages: messages.into(), ..conversation.clone() })
 }
 
 /// The calls of an assistant message that makes some.

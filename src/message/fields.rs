@@ -110,11 +110,15 @@ impl<'a> Fields<'a> {
         match self.get(name) {
             None => Ok(Vec::new()),
             Some(Value::Array(items)) => {
-                let items = items.iter().enumerate();
-                items.map(|(index, item)| Fields::at(item, Place::Item(self, name, index))).collect()
+                items.iter().enumerate().map(|(index, item)| self.item(name, index, item)).collect()
             }
             Some(other) => Err(wrong(&self.path(name), "an array", other)),
         }
+    }
+
+    /// An object that stands in an array at a key.
+    pub fn item<'s>(&'s self, name: &'s str, index: usize, item: &'s Value) -> Result<Fields<'s>> {
+        Fields::at(item, Place::Item(self, name, index))
     }
 
     /// A text, or the objects of an array.

@@ -1,5 +1,6 @@
 //! The vocabulary: messages, tools and requests as plain data. Imports nothing but `error`.
 
+mod body;
 mod delta;
 pub(crate) mod fields;
 mod openai;
@@ -9,6 +10,7 @@ mod request;
 
 pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
+pub(crate) use openai::text_part;
 pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, Report, Status};
 pub(crate) use request::OPTIONS;
 
@@ -16,6 +18,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+/// What the reasoning of a message may be called; the first one that is there counts.
+pub(crate) const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// One message of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

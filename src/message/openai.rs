@@ -20,18 +20,23 @@ impl Message {
         let mut map = Map::with_capacity(4);
         map.insert("role".to_owned(), Value::String(self.role.clone()));
         map.insert("content".to_owned(), self.content_json());
-        let texts = [
-            ("reasoning_content", &self.reasoning_content),
-            ("name", &self.name),
-            ("tool_call_id", &self.tool_call_id),
-        ];
-        for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        for (name, text) in self.further_texts() {
             map.insert(name.to_owned(), json!(text));
         }
         if !self.tool_calls.is_empty() {
             map.insert("tool_calls".to_owned(), self.tool_calls.iter().map(ToolCall::to_json).collect());
         }
         Value::Object(map)
+    }
+
+    /// The fields beside `role` and `content` that are texts, where they are not empty.
+    pub(crate) fn further_texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let texts = [
+            ("reasoning_content", &*self.reasoning_content),
+            ("name", &*self.name),
+            ("tool_call_id", &*self.tool_call_id),
+        ];
+        texts.into_iter().filter(|(_, text)| !text.is_empty())
     }
 
     fn content_json(&self) -> Value {
@@ -42,11 +47,16 @@ impl Message {
             return json!(super::join_parts(self.parts.iter().map(|part| (part.kind.as_str(), part.text.as_str()))));
         }
         let part = |part: &Part| match part.kind.as_str() {
-            "text" => json!({"type": "text", "text": part.text}),
+            "text" => text_part(&part.text),
             media => json!({"type": media}),
         };
         self.parts.iter().map(part).collect()
     }
+}
+
+/// A text as one part of content.
+pub(crate) fn text_part(text: &str) -> Value {
+    json!({"type": "text", "text": text})
 }
 
 /// Deltas as the `delta` object of one OpenAI chunk: texts of one field are joined, and each call they touch is one entry of

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::fields::{Fields, choice, wrong};
-use super::{Message, Part, PlainConversation, Tool, ToolCall, ToolChoice};
+use super::{Message, Part, PlainConversation, REASONING, Tool, ToolCall, ToolChoice};
 use crate::error::{Error, Result};
 
 pub(super) fn message(fields: &Fields) -> Result<Message> {
@@ -41,8 +41,9 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
 
 /// The reasoning of a message, which vendors call by other names, too.
 fn reasoning(fields: &Fields) -> Result<String> {
-    let other = ["thinking", "reasoning"].into_iter().find_map(|name| fields.get(name)?.as_str());
-    Ok(fields.text("reasoning_content")?.or(other).unwrap_or_default().to_owned())
+    let [usual, others @ ..] = REASONING;
+    let other = others.into_iter().find_map(|name| fields.get(name)?.as_str());
+    Ok(fields.text(usual)?.or(other).unwrap_or_default().to_owned())
 }
 
 /// What clients call parts with media, and what they hold.
@@ -195,13 +196,18 @@ pub(super) fn response_format(body: &Fields) -> Result<Value> {
     }
 }
 
-/// The conversation as the template is to see it: each part must be an object, of any form.
-pub(super) fn plain(body: &Fields) -> Result<PlainConversation> {
+/// The conversation as the template is to see it: each part must be an object, of any form. `messages`: those that are not in
+/// `body`.
+pub(super) fn plain(body: &Fields, messages: Option<Value>) -> Result<PlainConversation> {
     let given = |name: &str| {
         body.items(name)?;
         Ok(Arc::new(body.get(name).cloned().unwrap_or_default()))
     };
-    Ok(PlainConversation { messages: given("messages")?, tools: given("tools")?, documents: given("documents")? })
+    let messages = match messages {
+        Some(messages) => Arc::new(messages),
+        None => given("messages")?,
+    };
+    Ok(PlainConversation { messages, tools: given("tools")?, documents: given("documents")? })
 }
 
 /// Those of a template's tools that the parser can know: with a name, inside of a `function` or not.

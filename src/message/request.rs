@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::body::{Body, Given};
 use super::fields::{Fields, choice, wrong};
 use super::read::{known_tools, message, plain, response_format, tool, tool_choice};
 use super::{
@@ -16,7 +17,7 @@ impl Request {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for text that is no JSON, and as [`Request::from_json`].
     pub fn from_text(text: &str) -> Result<Request> {
-        Request::from_json(&parsed(text, "request")?)
+        Request::from_text_with(text, "{}")
     }
 
     /// [`Request::from_json_with`] from JSON texts.
@@ -24,7 +25,11 @@ impl Request {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for text that is no JSON, and as there.
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
-        Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?)
+        match serde_json::from_str(body) {
+            Ok(Body { rest, messages }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
+            // As JSON of any shape, it shows what is wrong with it.
+            Err(_) => Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?),
+        }
     }
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), `response_format`,
@@ -33,11 +38,11 @@ impl Request {
     /// `add_generation_prompt` (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content`,
     /// `media_marker`, `now` and `plain` ([`super::PlainConversation`]: the template sees `messages`, `tools`, `documents` and
     /// `chat_template_kwargs` as they are, and no other variable).
-    /// Null counts as missing, unknown fields are ignored.
+    /// Null counts as missing, unknown fields are ignored, unless one is but a slip away from an option of ours.
     ///
     /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
     pub fn from_json(body: &Value) -> Result<Request> {
-        Request::read(&Fields::new(body, "")?)
+        Request::read(&Fields::new(body, "")?, None)
     }
 
     /// [`Request::from_json`] with the host's options beside the client's body: an object of fields that are ours, each of which
@@ -45,30 +50,42 @@ impl Request {
     ///
     /// Errors: as there; an option that is not known.
     pub fn from_json_with(body: &Value, options: &Value) -> Result<Request> {
+        Request::read_with(body, None, options)
+    }
+
+    fn read_with(body: &Value, messages: Option<Vec<Given>>, options: &Value) -> Result<Request> {
         let options = Fields::new(options, "options")?;
         if let Some(unknown) = options.map.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
             let message =
                 format!("{}: there is no such option; there are {}", options.path(unknown), OPTIONS.join(", "));
             return Err(Error::invalid(message));
         }
-        Request::read(&Fields::new(body, "")?.under(options.map))
+        Request::read(&Fields::new(body, "")?.under(options.map), messages)
     }
 
-    fn read(body: &Fields) -> Result<Request> {
-        body.required("messages")?;
+    /// `messages`: those that are not in `body`.
+    fn read(body: &Fields, messages: Option<Vec<Given>>) -> Result<Request> {
+        if messages.is_none() {
+            body.required("messages")?;
+        }
+        if let Some((name, meant)) = body.map.keys().find_map(|name| Some((name, meant(name)?))) {
+            return Err(Error::invalid(format!("{name}: there is no such field; did you mean {meant}?")));
+        }
         let now = match body.get("now") {
             None => None,
             Some(value) => Some(value.as_i64().ok_or_else(|| wrong("now", "a whole number", value))?),
         };
         let kwargs = body.object("chat_template_kwargs")?;
         let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
-        let plain = if body.flag("plain", false)? { Some(plain(body)?) } else { None };
-        let (messages, tools) = match &plain {
-            Some(plain) => (Vec::new(), known_tools(&plain.tools)),
-            None => (
-                body.items("messages")?.iter().map(message).collect::<Result<_>>()?,
-                body.items("tools")?.iter().map(tool).collect::<Result<_>>()?,
-            ),
+        let (messages, tools, plain) = if body.flag("plain", false)? {
+            let plain = plain(body, messages.map(|given| given.into_iter().map(Given::into_json).collect()))?;
+            (Vec::new(), known_tools(&plain.tools), Some(plain))
+        } else {
+            let messages = match messages {
+                Some(given) => given.into_iter().enumerate().map(|(index, given)| given.message(body, index)).collect(),
+                None => body.items("messages")?.iter().map(message).collect::<Result<_>>(),
+            };
+            (messages?, body.items("tools")?.iter().map(tool).collect::<Result<_>>()?, None)
         };
         let mut enable_thinking = body.flag("enable_thinking", true)?;
         if plain.is_some() {
@@ -145,6 +162,31 @@ pub(crate) const OPTIONS: &[&str] = &[
     "unknown_tools",
 ];
 
+/// The option that `name`, which is none, is most likely to mean: it differs in case, in `-` and `_`, or, where the option is
+/// not too short for that, in one letter.
+fn meant(name: &str) -> Option<&'static str> {
+    const LONG: usize = 6;
+    if OPTIONS.contains(&name) {
+        return None;
+    }
+    let is_near = |option: &&&str| {
+        let start = letters(name).zip(letters(option)).take_while(|(a, b)| a == b).count();
+        let end = letters(name).rev().zip(letters(option).rev()).take_while(|(a, b)| a == b).count();
+        if start + end == 0 {
+            return false;
+        }
+        let (given, known) = (letters(name).count(), letters(option).count());
+        let in_one_letter = given.abs_diff(known) <= 1 && start + end + 1 >= given.max(known);
+        start == given.max(known) || in_one_letter && known >= LONG
+    };
+    OPTIONS.iter().find(is_near).copied()
+}
+
+/// In lower case, without `-` and `_`.
+fn letters(name: &str) -> impl DoubleEndedIterator<Item = u8> {
+    name.bytes().filter(|c| !matches!(c, b'-' | b'_')).map(|c| c.to_ascii_lowercase())
+}
+
 const REASONING_FORMATS: &[(&str, ReasoningFormat)] = &[
     ("none", ReasoningFormat::None),
     ("auto", ReasoningFormat::Auto),
@@ -168,3 +210,39 @@ const BARE_CALLS: &[(&str, BareCalls)] =
 
 const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] =
     &[("off", CallsInReasoning::Off), ("at_end", CallsInReasoning::AtEnd), ("always", CallsInReasoning::Always)];
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_options_are_what_is_read() {
+        let read = |name: &str, value: Value| {
+            let mut body = json!({"messages": []});
+            body[name] = value;
+            Request::from_json(&body)
+        };
+        let bare = read("messages", json!([]));
+        let values = [json!(7), json!("content"), json!(true), json!({"a": 1})];
+        for option in OPTIONS {
+            assert!(values.iter().any(|value| read(option, value.clone()) != bare), "{option} is not read");
+        }
+        let theirs = [
+            "documents",
+            "messages",
+            "parallel_tool_calls",
+            "reasoning_effort",
+            "response_format",
+            "tool_choice",
+            "tools",
+        ];
+        let named = Regex::new(r#"(?:body\.\w+\(|choice\(body, )"(\w+)""#).unwrap();
+        let source = [include_str!("request.rs"), include_str!("read.rs")].concat();
+        for name in named.captures_iter(&source).map(|found| found.extract::<1>().1[0]) {
+            assert!(OPTIONS.contains(&name) || theirs.contains(&name), "{name} is no option");
+        }
+    }
+}

@@ -4,8 +4,8 @@ use minijinja::Environment;
 use serde_json::{Map, Value as Json, json};
 
 use super::context::{EFFORT, preserve_reasoning};
+use super::from_json::traced;
 use super::trace::{Trace, Usage, Use};
-use super::value::traced;
 use super::{Caps, env};
 
 /// A render that is watched: what came out, where it did not fail, and what the template looked at.

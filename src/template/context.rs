@@ -9,10 +9,10 @@ use serde_json::{Map, Value as Json};
 
 use super::Conversation;
 use super::clock;
+use super::from_json::labelled;
 use super::labels::Labels;
 use super::map::Map as Pairs;
 use super::opening::{self, Marks};
-use super::value::labelled;
 
 /// The variable with the render's clock. No template can spell it.
 pub(super) const NOW: &str = " now";
@@ -94,7 +94,7 @@ pub(super) fn conversation<'c>(
         set.extend(reasoning_aliases(&conversation.extra));
         set.push(("enable_thinking", Value::from(conversation.enable_thinking)));
     }
-    set.push(("messages", from_json(&conversation.messages)?));
+    set.push(("messages", conversation.messages.value(labels)?));
     // A tokenizer without such a token defines no variable for it.
     let tokens = [("bos_token", bos), ("eos_token", eos)].into_iter().filter(|(_, text)| !is_plain || !text.is_empty());
     set.extend(tokens.map(|(name, text)| (name, Value::from(text))));

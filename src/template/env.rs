@@ -15,6 +15,7 @@ use super::context::Variables;
 use super::functions::{FUNCTIONS, RAISED};
 use super::labels::Labels;
 use super::scalar::{LABELS, labels, without_labels};
+use super::source::{Rewritten, line_and_column};
 use super::tests::TESTS;
 use super::value::as_text;
 use super::{filters, macros, methods, namespace, opening, ops, print, sequences};
@@ -85,22 +86,49 @@ pub(super) fn show_labels(env: &mut Environment, labels: &Labels) {
     env.add_global(LABELS, Value::from(labels.text()));
 }
 
-/// The global with the text that the template was made of. No template can spell it.
-const SOURCE: &str = " source";
+/// What a template was made of.
+#[derive(Debug, Default)]
+struct Origin {
+    source: String,
+    /// As [`Rewritten`] has them.
+    tags: Vec<(usize, usize)>,
+}
 
-/// Compiles `rewritten`, which the source pass made of `source`.
-pub(super) fn compile(rewritten: String, source: &str) -> Result<Environment<'static>> {
+impl Object for Origin {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+}
+
+impl Origin {
+    /// The start of the tag in which `error` happened.
+    fn tag(&self, error: &minijinja::Error) -> Option<usize> {
+        let at = error.range()?.start;
+        let tags = self.tags.partition_point(|(begin, _)| *begin <= at);
+        self.tags[..tags].last().map(|(_, tag)| *tag)
+    }
+}
+
+/// The global with the template's [`Origin`]. No template can spell it.
+const ORIGIN: &str = " origin";
+
+/// Compiles what the source pass made of `source`.
+pub(super) fn compile(rewritten: Rewritten, source: &str) -> Result<Environment<'static>> {
+    let Rewritten { text, tags } = rewritten;
+    let origin = Origin { source: source.to_owned(), tags };
     let mut env = empty();
-    env.add_global(SOURCE, Value::from(source));
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
-    env.set_syntax(syntax.map_err(|error| failure(&error, ""))?);
-    env.add_template_owned(NAME, rewritten).map_err(|error| failure(&error, source))?;
+    env.set_syntax(syntax.map_err(|error| failure(&error, &origin))?);
+    env.add_template_owned(NAME, text).map_err(|error| failure(&error, &origin))?;
+    env.add_global(ORIGIN, Value::from_object(origin));
     Ok(env)
 }
 
 /// The engine without a template. Not one for all: a host that looks for leaks would find it.
 fn empty() -> Environment<'static> {
     let mut env = Environment::empty();
+    // Errors know their place without it; it would copy the variables into each.
+    env.set_debug(false);
     env.set_undefined_behavior(UndefinedBehavior::Chainable);
     env.set_fuel(Some(RENDER_FUEL));
     env.set_recursion_limit(RENDER_DEPTH);
@@ -154,8 +182,8 @@ pub(super) fn render_both(env: &Environment, variables: Variables) -> Option<(St
 
 fn write(env: &Environment, context: Value, mut prompt: Prompt) -> Result<String> {
     let failed = |error| {
-        let source = env.globals().find(|(name, _)| *name == SOURCE).map(|(_, source)| source).unwrap_or_default();
-        failure(&error, source.as_str().unwrap_or_default())
+        let origin = env.globals().find_map(|(name, value)| value.downcast_object().filter(|_| name == ORIGIN));
+        failure(&error, &origin.unwrap_or_default())
     };
     let template = env.get_template(NAME).map_err(failed)?;
     template.render_captured_to(context, &mut prompt).map_err(failed)?;
@@ -205,8 +233,9 @@ fn format(out: &mut Output, state: &mut State, value: &Value) -> std::result::Re
     Ok(out.write_str(text)?)
 }
 
-/// The engine's error as ours, with the line of `source` where it happened. What the template raised itself says enough.
-fn failure(error: &minijinja::Error, source: &str) -> Error {
+/// The engine's error as ours, with the place where it happened: its line, and the column of its tag where that is on this line.
+/// What the template raised itself says enough.
+fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
     let kind = match error.kind() {
         EngineErrorKind::OutOfFuel | EngineErrorKind::WriteFailure => ErrorKind::Limit,
         _ if error.detail().is_some_and(|detail| detail.contains("recursion limit")) => ErrorKind::Limit,
@@ -222,9 +251,14 @@ fn failure(error: &minijinja::Error, source: &str) -> Error {
         (kind, None) => kind.to_string(),
     };
     let Some(number) = error.line() else { return Error::new(kind, format!("template: {what}")) };
-    let line = source.lines().nth(number.saturating_sub(1)).unwrap_or_default().trim();
-    let place = if raised.is_some() || line.is_empty() { String::new() } else { format!(" in `{}`", excerpt(line)) };
-    Error::new(kind, format!("template line {number}: {what}{place}"))
+    let tag = origin.tag(error).map(|tag| (tag, line_and_column(&origin.source, tag)));
+    let (column, text) = match tag.filter(|(_, (line, _))| *line == number) {
+        Some((tag, (_, column))) => (format!(", column {column}"), origin.source[tag..].lines().next()),
+        None => (String::new(), origin.source.lines().nth(number.saturating_sub(1))),
+    };
+    let text = text.unwrap_or_default().trim();
+    let place = if raised.is_some() || text.is_empty() { String::new() } else { format!(" in `{}`", excerpt(text)) };
+    Error::new(kind, format!("template line {number}{column}: {what}{place}"))
 }
 
 /// The start of a line, where it is long.

@@ -4,7 +4,7 @@ use minijinja::Environment;
 use serde_json::{Value, json};
 
 use super::{Template, caps};
-use crate::message::{Media, Message};
+use crate::message::{Media, Message, text_part};
 
 /// The kinds that templates know.
 const KINDS: [&str; 3] = ["image", "audio", "video"];
@@ -15,9 +15,8 @@ pub(super) type Shown = [Option<String>; KINDS.len()];
 /// Asks the template what it shows.
 pub(super) fn shown(env: &Environment) -> Shown {
     const ENDS: [&str; 2] = ["BEFORE_MARKER", "BEHIND_MARKER"];
-    let text = |text: &str| json!({"type": "text", "text": text});
     let between = |media: Option<Value>| {
-        let parts: Vec<Value> = [text(ENDS[0])].into_iter().chain(media).chain([text(ENDS[1])]).collect();
+        let parts: Vec<Value> = [text_part(ENDS[0])].into_iter().chain(media).chain([text_part(ENDS[1])]).collect();
         let prompt = caps::prompt_of(env, json!([{"role": "user", "content": parts}]))?;
         let from = prompt.find(ENDS[0])? + ENDS[0].len();
         let length = prompt[from..].find(ENDS[1])?;

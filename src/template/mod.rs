@@ -10,6 +10,7 @@ mod context;
 mod env;
 mod expr;
 mod filters;
+mod from_json;
 mod functions;
 mod helpers;
 mod html;
@@ -19,6 +20,7 @@ mod macros;
 mod map;
 mod marks;
 mod media;
+mod messages;
 mod methods;
 mod namespace;
 mod numbers;
@@ -48,9 +50,11 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{PROBE_FUEL, TEMPLATE_BYTES};
+use crate::message::text_part;
 
 pub(crate) use labels::{Edge, Label, Labels, VALUES};
 pub use marks::Marks;
+pub use messages::Messages;
 use opening::Opening;
 pub use plain::plain;
 pub use prepare::{Prepared, prepare};
@@ -84,6 +88,11 @@ impl Caps {
         self.typed_content && !self.string_content
     }
 
+    /// A text as content, in the form that it must have.
+    pub(crate) fn content(&self, text: &str) -> Value {
+        if self.wants_parts() { [text_part(text)].into_iter().collect() } else { text.into() }
+    }
+
     /// Each capability by the name that hosts know it by, e.g. `supports_tools`.
     pub fn named(&self) -> [(&'static str, bool); 9] {
         [
@@ -109,7 +118,7 @@ impl Caps {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
     /// An array of OpenAI messages, already prepared for the template.
-    pub messages: Arc<Value>,
+    pub messages: Messages,
     /// An array of OpenAI tools, or `Null`.
     pub tools: Arc<Value>,
     /// The template variable of that name.

@@ -299,12 +299,12 @@ fn next_tag(source: &str, from: usize) -> Option<Option<Tag<'_>>> {
     Some(Some(Tag { start, end, kind: Some(kind), mark, name, tokens: Vec::new() }))
 }
 
-/// The source that the engine compiles, from its rewritten parts.
-pub(super) fn written(mark: &str, body: &str, defaults: &str, end: &str) -> String {
-    format!(
-        "{body}{{%{mark} with {NAME} = {NAME}|op.here %}}{end}{{% endwith %}}\
-         {{% if 0|op.other %}}{{% with {NAME} = 1|op.other %}}{defaults}{end}{{% endwith %}}{{% endif %}}"
-    )
+/// The source that the engine compiles, from its rewritten parts, and where in it the first end begins.
+pub(super) fn written(mark: &str, body: &str, defaults: &str, end: &str) -> (String, usize) {
+    let before = format!("{body}{{%{mark} with {NAME} = {NAME}|op.here %}}");
+    let second =
+        format!("{{% if 0|op.other %}}{{% with {NAME} = 1|op.other %}}{defaults}{end}{{% endwith %}}{{% endif %}}");
+    (format!("{before}{end}{{% endwith %}}{second}"), before.len())
 }
 
 /// Where in the output of one render the two ends begin.

@@ -6,10 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Conversation, Template, shared, system_clock};
 use crate::error::{Error, Result};
-use crate::message::{Continuation, PlainConversation, Request};
-
-/// What a message's reasoning may be called; the first one that is there counts.
-const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+use crate::message::{Continuation, PlainConversation, REASONING, Request};
 
 /// Stands behind the text that the model continues, with a blank, which shows whether the template trims the text.
 const MARK: &str = "THE_CONTINUED_MESSAGE_ENDS_HERE";
@@ -29,7 +26,7 @@ pub fn plain(
     let mut extra = request.template_kwargs.clone();
     extra.entry("documents").or_insert_with(|| Value::clone(&given.documents));
     let conversation = Conversation {
-        messages: with_reasoning(&given.messages),
+        messages: with_reasoning(&given.messages).into(),
         tools: Arc::clone(&given.tools),
         enable_thinking: request.enable_thinking,
         add_generation_prompt: request.add_generation_prompt && !continues,
@@ -54,7 +51,7 @@ fn continued(template: &Template, conversation: Conversation, continuation: Cont
     if texts.map(|(_, text)| mark(text)).sum::<usize>() == 0 {
         return Err(Error::invalid(format!("continue_final_message: the last message has no {} of text", fields[0])));
     }
-    let mut prompt = template.render(&Conversation { messages: Arc::new(messages), ..conversation.clone() })?;
+    let mut prompt = template.render(&Conversation { messages: messages.into(), ..conversation.clone() })?;
     let Some(end) = prompt.rfind(MARK) else {
         return Err(Error::invalid("continue_final_message: the template does not show the end of the last message"));
     };
@@ -64,8 +61,8 @@ fn continued(template: &Template, conversation: Conversation, continuation: Cont
         prompt.truncate(prompt.trim_end().len());
     }
     let before = conversation.messages.as_array().map_or(&[][..], |messages| &messages[..messages.len() - 1]);
-    let before =
-        Conversation { messages: Arc::new(before.to_vec().into()), add_generation_prompt: true, ..conversation };
+    let messages = Value::from(before.to_vec()).into();
+    let before = Conversation { messages, add_generation_prompt: true, ..conversation };
     // Where the turns before cannot stand alone, nobody knows where this one begins.
     let begins = match template.render_with_opening(&before) {
         Ok((opened, opening)) => shared(&opened[..opened.len() - opening.len()], &prompt),

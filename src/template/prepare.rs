@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use minijinja::value::Value as Engine;
 use serde_json::{Value, json};
 
+use super::messages::{Messages, Shown};
 use super::{Caps, Conversation, Template, media, system_clock};
 use crate::error::{Error, Result};
-use crate::message::{Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice};
+use crate::message::{Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice, text_part};
 
 /// A request, ready to be rendered.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,10 +70,6 @@ fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
     [json!({"type": "thinking", "thinking": thought})].into_iter().chain(said).collect()
 }
 
-fn text_part(text: &str) -> Value {
-    json!({"type": "text", "text": text})
-}
-
 impl Ways {
     pub(super) fn of(source: &str) -> Self {
         Ways {
@@ -97,20 +95,26 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
     };
     let mut media = Vec::new();
     let mut placed = |index: usize, message: &Message| {
-        if message.parts.iter().all(|part| part.source.is_none()) {
-            return message_json(message, template);
+        if let Some(texts) = texts(message, template) {
+            return Shown::Texts(texts);
         }
-        message_json(&media::placed(message, index, template, &request.media_marker, &mut media), template)
+        if message.parts.iter().all(|part| part.source.is_none()) {
+            return Shown::Json(message_json(message, template));
+        }
+        let placed = media::placed(message, index, template, &request.media_marker, &mut media);
+        Shown::Json(message_json(&placed, template))
     };
-    let mut messages: Vec<Value> = shown.iter().enumerate().map(|(index, message)| placed(index, message)).collect();
+    let mut messages: Vec<Shown> = shown.iter().enumerate().map(|(index, message)| placed(index, message)).collect();
     for (index, message) in messages.iter_mut().enumerate() {
-        fit_arguments(message, index, template, request.malformed_arguments)?;
+        if let Shown::Json(message) = message {
+            fit_arguments(message, index, template, request.malformed_arguments)?;
+        }
     }
     if !caps.system_role {
         fold_system_message(&mut messages);
     }
     let conversation = Conversation {
-        messages: Arc::new(Value::Array(messages)),
+        messages: Messages::new(messages),
         tools: Arc::new(tools_json(&request.tools)),
         enable_thinking: request.enable_thinking,
         add_generation_prompt: request.add_generation_prompt && !continues,
@@ -141,6 +145,20 @@ fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuation {
 
 fn tools_json(tools: &[Tool]) -> Value {
     if tools.is_empty() { Value::Null } else { tools.iter().map(Tool::to_json).collect() }
+}
+
+/// The fields of a message that holds nothing but texts, where the template takes them as they are: what [`message_json`] would
+/// make of it.
+fn texts(message: &Message, template: &Template) -> Option<Vec<(&'static str, Engine)>> {
+    let is_usual = message.parts.is_empty() && message.tool_calls.is_empty() && !template.ways.trims;
+    let reasons = !message.reasoning_content.is_empty() && template.reasoning_in() != ReasoningIn::Usual;
+    if !is_usual || reasons || template.caps().wants_parts() {
+        return None;
+    }
+    let is_system = message.role == "developer" && !template.ways.knows_developer;
+    let role = if is_system { "system" } else { &message.role };
+    let texts = [("role", role), ("content", &message.content)].into_iter().chain(message.further_texts());
+    Some(texts.map(|(name, text)| (name, Engine::from(text))).collect())
 }
 
 fn message_json(message: &Message, template: &Template) -> Value {
@@ -185,7 +203,7 @@ fn trim(mut message: Message) -> Message {
 fn fit_content(content: &mut Value, caps: &Caps) {
     match content {
         Value::String(text) if caps.wants_parts() => {
-            *content = json!([text_part(text)]);
+            *content = caps.content(text);
         }
         // As llama.cpp does it, also where the template would show the parts; media shows in no other way.
         Value::Array(parts) if caps.string_content && !caps.typed_content && parts.iter().all(is_text) => {
@@ -201,16 +219,19 @@ fn is_text(part: &Value) -> bool {
 }
 
 /// Merges a leading system message into the next one, or drops it where there is none.
-fn fold_system_message(messages: &mut Vec<Value>) {
-    if messages.first().is_none_or(|first| first["role"] != "system") {
+fn fold_system_message(messages: &mut Vec<Shown>) {
+    let first = messages.first().map(Shown::to_json).unwrap_or_default();
+    if first["role"] != "system" {
         return;
     }
-    let system = messages.remove(0);
+    messages.remove(0);
     if let Some(next) = messages.first_mut() {
-        next["content"] = match (&system["content"], &next["content"]) {
+        let mut json = next.to_json();
+        json["content"] = match (&first["content"], &json["content"]) {
             (Value::String(system), Value::String(next)) => Value::String(format!("{system}\n{next}")),
             (system, next) => [system, next].into_iter().flat_map(as_parts).collect(),
         };
+        *next = Shown::Json(json);
     }
 }
 

@@ -49,23 +49,39 @@ const PATCHES: &[Patch] = &[
     },
 ];
 
+/// A source as the engine compiles it. Lines stay where they are.
+pub(super) struct Rewritten {
+    pub(super) text: String,
+    /// Where each tag of the source begins: in `text`, and in the source.
+    pub(super) tags: Vec<(usize, usize)>,
+}
+
 /// The source with its end written twice where one render can then show two prompts, rewritten, and what it is good for.
-pub(super) fn rewrite_for_both(source: &str) -> Option<(String, Opening)> {
+pub(super) fn rewrite_for_both(source: &str) -> Option<(Rewritten, Opening)> {
     match opening::find(source) {
         Found::Unused => Some((rewrite(source).ok()?, Opening::Unused)),
         Found::Last(cut) => {
             let (body, defaults, end) = (rewrite(cut.body).ok()?, rewrite(&cut.defaults).ok()?, rewrite(cut.end).ok()?);
-            Some((opening::written(cut.mark, &body, &defaults, &end), Opening::Last))
+            let (text, from) = opening::written(cut.mark, &body.text, &defaults.text, &end.text);
+            let behind = end.tags.into_iter().map(|(at, tag)| (from + at, cut.body.len() + tag));
+            Some((Rewritten { text, tags: body.tags.into_iter().chain(behind).collect() }, Opening::Last))
         }
         Found::Anywhere => None,
     }
 }
 
-/// The source as the engine compiles it. Lines stay where they are.
-pub(super) fn rewrite(source: &str) -> Result<String> {
+/// The line and the column of a place in a source, from 1 on.
+pub(super) fn line_and_column(source: &str, at: usize) -> (usize, usize) {
+    let before = &source[..at];
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    (before.matches('\n').count() + 1, before[line..].chars().count() + 1)
+}
+
+pub(super) fn rewrite(source: &str) -> Result<Rewritten> {
     let mut pass = Pass {
         source,
         out: String::with_capacity(source.len() * 2),
+        tags: Vec::new(),
         blocks: Vec::new(),
         elifs: Vec::new(),
         extras: None,
@@ -80,7 +96,7 @@ pub(super) fn rewrite(source: &str) -> Result<String> {
         };
     }
     pass.text(&source[pos..]);
-    Ok(pass.out)
+    Ok(Rewritten { text: pass.out, tags: pass.tags })
 }
 
 /// A block whose text must be accounted for, and where its account stands in the output.
@@ -102,6 +118,8 @@ const DIGITS: usize = 8;
 struct Pass<'s> {
     source: &'s str,
     out: String,
+    /// As in [`Rewritten`].
+    tags: Vec<(usize, usize)>,
     blocks: Vec<Block>,
     /// For each open `if`, its `elif`s: the engine nests each in the one before.
     elifs: Vec<usize>,
@@ -126,6 +144,7 @@ impl<'s> Pass<'s> {
     fn tag(&mut self, start: usize, end: &'static str) -> Result<usize> {
         let marked = usize::from(self.source[start + 2..].starts_with(['-', '+']));
         let inside = start + 2 + marked;
+        self.tags.push((self.out.len(), start));
         self.out.push_str(&self.source[start..inside]);
         let written = self.out.len();
         let mut rewriter = Rewriter::new(self.source, inside, end, std::mem::take(&mut self.out));
@@ -168,8 +187,8 @@ impl<'s> Pass<'s> {
     }
 
     fn failure(&self, at: usize, kind: ErrorKind, what: &str) -> Error {
-        let line = self.source[..at].matches('\n').count() + 1;
-        Error::new(kind, format!("template line {line}: {what}"))
+        let (line, column) = line_and_column(self.source, at);
+        Error::new(kind, format!("template line {line}, column {column}: {what}"))
     }
 
     fn raw(&mut self, from: usize) -> usize {

@@ -11,9 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind};
-use serde_json::Value as Json;
 
-use super::labels::Labels;
 use super::map::Map;
 use super::print;
 use super::scalar::Scalar;
@@ -421,71 +419,25 @@ fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
     }
 }
 
-/// JSON as a template's value. Integers stay integers.
-pub(super) fn from_json(json: &Json) -> Result<Value, Error> {
-    traced(json, None)
+/// A list of `items`, which nest `below` levels deep and know that they lie inside; it lies `inside` another container, or in none.
+/// Also how deep it nests.
+pub(super) fn nested_list(
+    items: Vec<Value>,
+    below: usize,
+    inside: bool,
+    trace: Option<Trace>,
+) -> Result<(Value, usize), Error> {
+    let height = Height::known(below + 1, inside)?;
+    Ok((Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }), below + 1))
 }
 
-/// [`from_json`] for a value whose texts may hold labels.
-pub(super) fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value, Error> {
-    Ok(build(json, None, labels, false)?.0)
-}
-
-/// [`from_json`] for a value that reports to `trace`.
-pub(super) fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> {
-    Ok(build(json, trace, None, false)?.0)
-}
-
-/// A value and how deep it nests. A container knows whether it is to lie `inside` another one.
-fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: bool) -> Result<(Value, usize), Error> {
-    let child = |key: &str| trace.as_ref().and_then(|trace| trace.child(key));
-    let value = match json {
-        Json::Null => Value::from(()),
-        Json::Bool(value) => Value::from(*value),
-        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(value), _) => Value::from(value),
-            (None, Some(value)) => Value::from(value),
-            // Python's integers have no end; beyond these, a number with a fraction is as near as we come.
-            (None, None) => match number.as_i128() {
-                Some(value) => Value::from(value),
-                None => Value::from(number.as_str().parse::<f64>().unwrap_or_default()),
-            },
-        },
-        Json::String(text) => match (&trace, labels.and_then(|labels| labels.read_scalar(text))) {
-            (Some(trace), _) if trace.watches_text() => {
-                Value::from_object(Text { text: text.clone(), trace: trace.clone() })
-            }
-            (_, Some((json, number))) => {
-                let json = serde_json::from_str(json).map_err(|_| ErrorKind::InvalidOperation)?;
-                let labels = *labels.expect("they have read it");
-                Value::from_object(Scalar::new(from_json(&json)?, number, labels))
-            }
-            _ => Value::from(text.as_str()),
-        },
-        Json::Array(array) => {
-            let (mut items, mut below) = (Vec::with_capacity(array.len()), 0);
-            for (index, item) in array.iter().enumerate() {
-                let trace = trace.as_ref().and_then(|trace| trace.child(&index.to_string()));
-                let (value, levels) = build(item, trace, labels, true)?;
-                below = below.max(levels);
-                items.push(value);
-            }
-            let height = Height::known(below + 1, inside)?;
-            return Ok((
-                Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }),
-                below + 1,
-            ));
-        }
-        Json::Object(map) => {
-            let (mut pairs, mut below) = (Vec::with_capacity(map.len()), 0);
-            for (key, item) in map {
-                let (value, levels) = build(item, child(key), labels, true)?;
-                below = below.max(levels);
-                pairs.push((Value::from(key.as_str()), value));
-            }
-            let height = Height::known(below + 1, inside)?;
-            return Ok((Value::from_object(Dict { map: Mutex::new(Map::of_json(pairs)), height, trace }), below + 1));
-        }
-    };
-    Ok((value, 0))
+/// A map as [`nested_list`] makes a list; its keys are texts, each another one.
+pub(super) fn nested_dict(
+    pairs: Vec<(Value, Value)>,
+    below: usize,
+    inside: bool,
+    trace: Option<Trace>,
+) -> Result<(Value, usize), Error> {
+    let height = Height::known(below + 1, inside)?;
+    Ok((Value::from_object(Dict { map: Mutex::new(Map::of_json(pairs)), height, trace }), below + 1))
 }

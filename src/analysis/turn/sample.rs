@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Glue, ValueKind};
 use crate::limits::{PROBE_BYTES, TURN_BYTES};
+use crate::message::text_part;
 use crate::template::{Conversation, Marks, Template};
 
 /// What the user says.
@@ -190,14 +191,10 @@ impl<'t> Sampler<'t> {
 
     fn render(&self, answer: Vec<Value>, add_generation_prompt: bool) -> Option<String> {
         let caps = self.template.caps();
-        let question = match caps.wants_parts() {
-            true => json!([{"type": "text", "text": QUESTION}]),
-            false => json!(QUESTION),
-        };
-        let question = json!({"role": "user", "content": question});
+        let question = json!({"role": "user", "content": caps.content(QUESTION)});
         let conversation = Conversation {
             plain: false,
-            messages: Arc::new([question].into_iter().chain(answer).collect()),
+            messages: [question].into_iter().chain(answer).collect::<Value>().into(),
             tools: Arc::clone(&self.tools),
             enable_thinking: self.thinking,
             add_generation_prompt,
@@ -215,7 +212,7 @@ impl<'t> Sampler<'t> {
         let in_part = sample.thinks && self.reasoning == ReasoningIn::Part;
         let content = match in_part || caps.wants_parts() {
             true => {
-                let said = (sample.speaks || !in_part).then(|| json!({"type": "text", "text": content}));
+                let said = (sample.speaks || !in_part).then(|| text_part(&content));
                 in_part.then(thought).into_iter().chain(said).collect()
             }
             false => json!(content),

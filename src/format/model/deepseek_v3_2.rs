@@ -15,7 +15,6 @@
 //! wants the results of tools in the order of the calls, and the schema in the prompt.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -50,9 +49,9 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
         return Ok(plain(input)?.continued(input, &reasoning, "</think>"));
     }
     let mut conversation: Conversation = input.prepared.conversation.clone();
-    if let Value::Array(messages) = Arc::make_mut(&mut conversation.messages) {
-        order_results(messages);
-    }
+    let mut messages = Value::clone(&conversation.messages);
+    order_results(messages.as_array_mut().map_or(&mut [], Vec::as_mut_slice));
+    conversation.messages = messages.into();
     if input.request.json_schema.is_object() {
         conversation.extra.insert("response_format".to_owned(), input.request.json_schema.clone());
     }

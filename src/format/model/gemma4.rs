@@ -10,7 +10,6 @@
 //! Why it stays: markers of channels that open or close nothing are never rendered; and results have to be moved into the
 //! turn for the template to show them.
 
-use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -36,7 +35,7 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     let conversation = &input.prepared.conversation;
     let mut prompt = match &*conversation.messages {
         Value::Array(messages) if !input.template.source().contains("{#- OpenAI Chat Completions:") => {
-            let messages = Arc::new(Value::Array(fold_results(messages)));
+            let messages = Value::Array(fold_results(messages)).into();
             render(input, &Conversation { messages, ..conversation.clone() })?
         }
         _ => plain(input)?,

@@ -1,0 +1,94 @@
+//! JSON as values of templates.
+
+use minijinja::value::Value;
+use minijinja::{Error, ErrorKind};
+use serde_json::Value as Json;
+
+use super::labels::Labels;
+use super::scalar::Scalar;
+use super::trace::Trace;
+use super::value::{Text, nested_dict, nested_list};
+
+/// JSON as a template's value. Integers stay integers.
+pub(super) fn from_json(json: &Json) -> Result<Value, Error> {
+    traced(json, None)
+}
+
+/// [`from_json`] for a value whose texts may hold labels.
+pub(super) fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value, Error> {
+    Ok(build(json, None, labels, false)?.0)
+}
+
+/// [`from_json`] for a value that reports to `trace`.
+pub(super) fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> {
+    Ok(build(json, trace, None, false)?.0)
+}
+
+/// A list, which lies in nothing else, of items that each know how deep they nest, and that they lie inside.
+pub(super) fn list_of(items: impl Iterator<Item = Result<(Value, usize), Error>>) -> Result<Value, Error> {
+    let (mut values, mut below) = (Vec::with_capacity(items.size_hint().0), 0);
+    for item in items {
+        let (value, levels) = item?;
+        below = below.max(levels);
+        values.push(value);
+    }
+    Ok(nested_list(values, below, false, None)?.0)
+}
+
+/// JSON as an item for [`list_of`].
+pub(super) fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize), Error> {
+    build(json, None, labels, true)
+}
+
+/// A map of texts as an item for [`list_of`]; each name is another one.
+pub(super) fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize), Error> {
+    nested_dict(texts.iter().map(|(name, text)| (Value::from(*name), text.clone())).collect(), 0, true, None)
+}
+
+/// A value and how deep it nests. A container knows whether it is to lie `inside` another one.
+fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: bool) -> Result<(Value, usize), Error> {
+    let child = |key: &str| trace.as_ref().and_then(|trace| trace.child(key));
+    let value = match json {
+        Json::Null => Value::from(()),
+        Json::Bool(value) => Value::from(*value),
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(value), _) => Value::from(value),
+            (None, Some(value)) => Value::from(value),
+            // Python's integers have no end; beyond these, a number with a fraction is as near as we come.
+            (None, None) => match number.as_i128() {
+                Some(value) => Value::from(value),
+                None => Value::from(number.as_str().parse::<f64>().unwrap_or_default()),
+            },
+        },
+        Json::String(text) => match (&trace, labels.and_then(|labels| Some((labels, labels.read_scalar(text)?)))) {
+            (Some(trace), _) if trace.watches_text() => {
+                Value::from_object(Text { text: text.clone(), trace: trace.clone() })
+            }
+            (_, Some((labels, (json, number)))) => {
+                let json = serde_json::from_str(json).map_err(|_| ErrorKind::InvalidOperation)?;
+                Value::from_object(Scalar::new(from_json(&json)?, number, *labels))
+            }
+            _ => Value::from(text.as_str()),
+        },
+        Json::Array(array) => {
+            let (mut items, mut below) = (Vec::with_capacity(array.len()), 0);
+            for (index, item) in array.iter().enumerate() {
+                let trace = trace.as_ref().and_then(|trace| trace.child(&index.to_string()));
+                let (value, levels) = build(item, trace, labels, true)?;
+                below = below.max(levels);
+                items.push(value);
+            }
+            return nested_list(items, below, inside, trace);
+        }
+        Json::Object(map) => {
+            let (mut pairs, mut below) = (Vec::with_capacity(map.len()), 0);
+            for (key, item) in map {
+                let (value, levels) = build(item, child(key), labels, true)?;
+                below = below.max(levels);
+                pairs.push((Value::from(key.as_str()), value));
+            }
+            return nested_dict(pairs, below, inside, trace);
+        }
+    };
+    Ok((value, 0))
+}
