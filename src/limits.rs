@@ -166,3 +166,7 @@ pub const CACHED_FORMATS_BYTES: usize = 32 << 20;
 
 /// Longest render of a short probe conversation from which a template's format is learnt, in bytes.
 pub const PROBE_BYTES: usize = 1 << 20;
+
+/// Most text that the special tokens of a stream may have together, in bytes. A model has some thousand of them, of 15 bytes each; a
+/// byte takes 24 bytes of memory. So much of an output may wait at most.
+pub const SPECIAL_TOKEN_BYTES: usize = 1 << 20;
