@@ -94,12 +94,12 @@ impl Sink for Found<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
-            Event::Call { name, id, arguments, flags, span } => {
+            Event::Call { name, early, flags, span } => {
                 self.prose.shown = self.prose.known;
                 let in_reasoning = self.prose.channel == Channel::Reasoning;
                 let origin = self.config.origin(flags.dialect);
                 let flags = CallFlags { recovered: true, in_reasoning, origin, ..flags };
-                self.builder.event(Event::Call { name, id, arguments, flags, span });
+                self.builder.event(Event::Call { name, early, flags, span });
             }
             other => self.builder.event(other),
         }

@@ -9,7 +9,7 @@ mod request;
 
 pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
-pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, Report, Status};
+pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
 pub(crate) use request::OPTIONS;
 
 use std::sync::Arc;

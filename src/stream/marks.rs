@@ -47,8 +47,12 @@ impl Marks {
         self.tokens.length(self.begun)
     }
 
-    /// Nothing follows, so nothing waits.
-    pub fn end(&mut self) {
+    /// Nothing follows, so nothing waits. `whole`: the model has ended the text, so what waited is text, and no half of a token.
+    pub fn end(&mut self, raw: &[u8], whole: bool) {
+        let open = raw.len() - self.waiting();
+        if whole && open < raw.len() {
+            hide(&mut self.seen, raw, open);
+        }
         self.begun = Begun::default();
     }
 
@@ -73,15 +77,8 @@ impl Marks {
 
     fn ordinary(&mut self, raw: &[u8], range: Range<usize>) {
         self.note(range.len(), false);
-        let seen = &mut self.seen;
-        self.begun = self.tokens.follow(&raw[range.clone()], self.begun, |end, length| {
-            if seen.is_empty() {
-                seen.reserve_exact(raw.len() + raw.len() / 4);
-                seen.extend_from_slice(raw);
-            }
-            let at = range.start + end - length;
-            hide(&mut seen[at..], raw[at]);
-        });
+        let Marks { tokens, begun, seen, .. } = self;
+        *begun = tokens.follow(&raw[range.clone()], *begun, |end, length| hide(seen, raw, range.start + end - length));
     }
 
     fn note(&mut self, count: usize, special: bool) {
@@ -111,12 +108,17 @@ impl Marks {
     }
 }
 
-/// Puts a stand-in in the place of the first character of a text, which begins with `first`.
-fn hide(text: &mut [u8], first: u8) {
-    let length = (first.leading_ones() as usize).max(1);
-    let [stand_in, other] = STAND_INS[length - 1];
-    let new = if text.starts_with(stand_in.as_bytes()) { other } else { stand_in };
-    text[..length].copy_from_slice(new.as_bytes());
+/// Puts a stand-in in the place of the character that begins at `at`.
+fn hide(seen: &mut Vec<u8>, raw: &[u8], at: usize) {
+    if seen.is_empty() {
+        seen.reserve_exact(raw.len() + raw.len() / 4);
+        seen.extend_from_slice(raw);
+    }
+    let length = (raw[at].leading_ones() as usize).max(1);
+    // At the end of the text, half of a character may stand.
+    let Some(character) = seen.get_mut(at..at + length) else { return };
+    let [stand_in, other] = STAND_INS[length - 1].map(str::as_bytes);
+    character.copy_from_slice(if *character == *stand_in { other } else { stand_in });
 }
 
 /// A bit for each byte.

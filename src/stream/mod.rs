@@ -229,7 +229,7 @@ impl Stream {
         self.begin();
         let (prefill, ready) = (self.prefill(), self.ready());
         if let Some(marks) = self.marks.as_mut().filter(|_| ready < self.output.len()) {
-            marks.end();
+            marks.end(&self.output, !cut_off);
             self.read_from(ready);
         }
         let Stream { at, written, output, marks, .. } = self;
@@ -399,7 +399,8 @@ impl Progress {
         let matches = complete || self.format.cut(output.seen);
         self.limit = self.format.is_over_budget();
         // The model may end in the middle of what does not show yet and never will. Half a marker says nothing; text does.
-        if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output.len())) {
+        if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output.len()))
+        {
             return Some(if complete { Status::Complete } else { Status::Partial });
         }
         self.leave_at(self.format.covered(), written, output);

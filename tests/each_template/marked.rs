@@ -21,25 +21,25 @@ const OTHERS: [&str; 9] = [
     "<|im_end|>",
 ];
 
-/// What is wrong, and how many outputs were looked at.
-pub fn check(written: &Written, most: usize) -> (Vec<String>, usize) {
+/// What is wrong, how many outputs were looked at, and how many of them are read otherwise where nobody says what came as a token.
+pub fn check(written: &Written, most: usize) -> (Vec<String>, usize, usize) {
     let Written { params, output, .. } = written;
-    let mut texts = vec![params.generation_prompt.as_str(), output];
-    texts.extend(params.thinking.iter().flat_map(|thinking| thinking.ends.iter().chain([&thinking.start])).map(|tag| &**tag));
-    let values: Vec<&str> = written.values.iter().map(|value| &output[value.clone()]).collect();
-    let mut tokens: Vec<&str> = texts.into_iter().flat_map(tokens_in).chain(OTHERS).collect();
-    tokens.retain(|token| !values.iter().any(|value| token.contains(value)));
-    tokens.sort_unstable();
-    tokens.dedup();
+    let tokens = tokens(written);
     let special = SpecialTokens::new(&tokens).expect("they are few");
     let opener = written.opener();
     let own = output[written.spans[0].clone()].trim();
-    let is_marked = tokens.iter().any(|token| opener.contains(token));
-    let calls = is_marked.then_some(own).into_iter().chain(["<|start|>assistant<|channel|>analysis<|message|>Hm", "</thi</think>"]);
-    let quotes: Vec<String> = tokens.iter().copied().chain(calls).map(|quote| format!("so {quote} it is")).collect();
+    // Also the last of the opener's markers, which alone makes a call where those before it are missing.
+    let last = opener.rfind(['<', '[']).map_or(opener, |at| &opener[at..]);
+    let is_marked = tokens.iter().any(|token| last.contains(token));
+    let end = params.thinking.as_ref().and_then(|thinking| thinking.ends.first()).map_or("</think>", |end| &**end);
+    let calls = [own.to_owned(), format!("{end}\n\n{own}")];
+    let calls = calls.into_iter().filter(|_| is_marked);
+    let others = ["<|start|>assistant<|channel|>analysis<|message|>Hm", "</thi</think>"];
+    let quotes = tokens.iter().copied().chain(others).map(str::to_owned).chain(calls);
+    let quotes: Vec<String> = quotes.map(|quote| format!("so {quote} it is")).collect();
     let stride = (3 * quotes.len()).div_ceil(most).max(1);
     let looked = quotes.iter().flat_map(|quote| (0..3).map(move |place| (quote, place))).step_by(stride);
-    let (mut wrong, mut count) = (Vec::new(), 0);
+    let (mut wrong, mut count, mut confused) = (Vec::new(), 0, 0);
     for (quote, place) in looked {
         let plain = "Quince";
         let read = |text: &str| {
@@ -57,13 +57,31 @@ pub fn check(written: &Written, most: usize) -> (Vec<String>, usize) {
         }
         let Some((found, whole, true)) = read(quote) else { continue };
         count += 1;
-        let right = |ended: &Ended| ended.status == Status::Complete && said(&ended.message) == said(&wanted.message).replace(plain, quote);
+        let right = |ended: &Ended| {
+            ended.status == Status::Complete && said(&ended.message) == said(&wanted.message).replace(plain, quote)
+        };
+        confused += usize::from(!right(&params.parser.read(whole.as_bytes(), false, false).expect("it is not strict")));
         match found {
             Ok(ended) if right(&ended) => {}
             found => wrong.push(format!("{whole:?}\n  is read as {found:?}")),
         }
     }
-    (wrong, count)
+    (wrong, count, confused)
+}
+
+/// The special tokens that the template writes, and others.
+pub fn tokens(written: &Written) -> Vec<&str> {
+    let Written { params, output, .. } = written;
+    let mut texts = vec![params.generation_prompt.as_str(), output];
+    texts.extend(
+        params.thinking.iter().flat_map(|thinking| thinking.ends.iter().chain([&thinking.start])).map(|tag| &**tag),
+    );
+    let values: Vec<&str> = written.values.iter().map(|value| &output[value.clone()]).collect();
+    let mut tokens: Vec<&str> = texts.into_iter().flat_map(tokens_in).chain(OTHERS).collect();
+    tokens.retain(|token| !values.iter().any(|value| token.contains(value)));
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens
 }
 
 /// All of a message as one text.
@@ -71,7 +89,9 @@ fn said(message: &Message) -> String {
     let calls = message.tool_calls.iter().map(|call| {
         let arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap_or_default();
         let arguments = arguments.as_object().into_iter().flatten();
-        let arguments: Vec<String> = arguments.map(|(name, value)| format!("{name}: {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))).collect();
+        let arguments: Vec<String> = arguments
+            .map(|(name, value)| format!("{name}: {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+            .collect();
         format!("{}({})", call.name, arguments.join(", "))
     });
     let calls: Vec<String> = calls.collect();
@@ -118,10 +138,11 @@ fn tokens_in(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Where tokens stand in a text, the longest at each place.
-fn occurrences(text: &str, tokens: &[&str]) -> Vec<Range<usize>> {
+pub fn occurrences(text: &str, tokens: &[&str]) -> Vec<Range<usize>> {
     let (mut spans, mut at) = (Vec::new(), 0);
     while at < text.len() {
-        let here = tokens.iter().filter(|token| text.as_bytes()[at..].starts_with(token.as_bytes())).map(|token| token.len());
+        let here =
+            tokens.iter().filter(|token| text.as_bytes()[at..].starts_with(token.as_bytes())).map(|token| token.len());
         let length = here.max().unwrap_or(0);
         if length > 0 {
             spans.push(at..at + length);
@@ -133,7 +154,7 @@ fn occurrences(text: &str, tokens: &[&str]) -> Vec<Range<usize>> {
 
 /// The same in pieces of every kind, which make no difference.
 fn feed(params: &Params, special: &SpecialTokens, output: &str, spans: &[Range<usize>]) -> Result<Ended, String> {
-    let read = |size: usize| {
+    let read = |size: usize| -> Result<Ended, String> {
         let mut stream = Stream::new(&params.parser);
         stream.set_special_tokens(special).map_err(|error| error.to_string())?;
         for from in (0..output.len()).step_by(size) {
