@@ -62,7 +62,11 @@ pub mod message;
 
 pub mod report;
 
+pub mod sources;
+
 pub mod stream;
+
+pub mod marked;
 
 pub mod answer;
 
