@@ -3,7 +3,8 @@
  *
  * A chat_template is compiled once from the model's template and learns from it how the model writes. For each request it gives
  * chat_params: the prompt, and what is needed to parse the answer. A chat_stream takes the answer in pieces and says what each
- * adds to the message; chat_stream_checkpoint and chat_stream_rollback take back a draft that was not accepted.
+ * adds to the message; chat_stream_checkpoint and chat_stream_rollback take back a draft that was not accepted, and
+ * chat_stream_feed_marked tells special tokens from text that spells one out.
  * chat_parse_partial does the same in one call for a text that is there. chat_template_proof says how far what was learnt holds. A chat_grammar says what a sampler may let the model
  * write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder. A chat_parser is what params parse
  * with, by itself: to be kept as a text, or of a format of your own, which a chat_expr_builder puts together; a chat_tree says

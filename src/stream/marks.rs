@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use super::special::{Begun, SpecialTokens};
-use crate::output::Parsed;
 
 /// Stand-ins for a character, by the bytes it has, and what stands in for those.
 const STAND_INS: [[&str; 2]; 4] =
@@ -37,9 +36,9 @@ impl Marks {
         &self.tokens
     }
 
-    /// The text as it is, and as it is seen.
-    pub fn parsed<'a>(&'a self, raw: &'a [u8]) -> Parsed<'a> {
-        Parsed { raw, seen: if self.seen.is_empty() { raw } else { &self.seen } }
+    /// The text as it is seen, as far as `raw`, a part of it from its beginning.
+    pub fn seen<'a>(&'a self, raw: &'a [u8]) -> &'a [u8] {
+        if self.seen.is_empty() { raw } else { &self.seen[..raw.len()] }
     }
 
     /// How many bytes at the end wait.

@@ -145,7 +145,13 @@ impl Stream {
     /// inside a character. A marker in them is one, whether or not it came as a special token.
     pub fn feed(&mut self, bytes: &[u8]) -> impl ExactSizeIterator<Item = Delta<'_>> {
         self.begin();
-        self.extend(bytes, &[0..bytes.len()]);
+        if self.marks.is_some() {
+            self.extend(bytes, &[0..bytes.len()]);
+        } else {
+            let from = self.output.len();
+            self.output.extend_from_slice(bytes);
+            self.read_from(from);
+        }
         self.written.builder.deltas()
     }
 
@@ -354,22 +360,25 @@ impl Stream {
         }
     }
 
-    /// Reads on, up to `to`.
+    /// Reads on, up to `to`. In place, as most pieces are one step.
+    #[inline(always)]
     fn advance(&mut self, to: usize) {
         let Stream { at, written, output, marks, .. } = self;
-        let output = parsed(marks, output).to(to);
+        let output = parsed(marks, &output[..to]);
         if !at.feed_format(written, output) {
             at.feed_fallback(to - incomplete_tail(output.raw), written, output);
         }
     }
 }
 
+/// A part of the output from its beginning, as it is and as it is seen.
 fn parsed<'a>(marks: &'a Option<Box<Marks>>, raw: &'a [u8]) -> Parsed<'a> {
-    marks.as_ref().map_or(Parsed { raw, seen: raw }, |marks| marks.parsed(raw))
+    Parsed { raw, seen: marks.as_ref().map_or(raw, |marks| marks.seen(raw)) }
 }
 
 impl Progress {
     /// Reads on as the format says. `false`: the output has left it.
+    #[inline(always)]
     fn feed_format(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
         if self.left.is_some() {
             return false;

@@ -30,14 +30,15 @@ Reads scenarios from standard input, one JSON object a line, and answers each wi
 JSON line. A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos`
 and `request`, and may have `outputs` (texts, or objects with `text`, `partial`, `step`
 and `special`, the spans that came from special tokens), `special_tokens` (their texts:
-where they are, what is not in such a span is text), `timeline: false`, `strict: true`, `want_caps: true`, `learn_only: true` (no
-family of templates and no work-around is looked up) and `plain: true` (the template
-sees the request as it is). The answer has the `id` and `params`, and `parses` with a
-message, its status and what each step of the output added to it; or `error`. A scenario
-with a JSON `schema` instead of a template is answered with its `grammar`. With
-`dialects: true` the answer has the grammar in all `dialects`, each with `text` and
-`report`, or `error`; and `accepts` has what the grammar says of each of the `texts`, or
-of the outputs (null where a pattern says where it starts).
+where they are given, what is in no such span is text), `timeline: false`,
+`strict: true`, `want_caps: true`, `learn_only: true` (no family of templates and no
+work-around is looked up) and `plain: true` (the template sees the request as it is).
+The answer has the `id` and `params`, and `parses` with a message, its status and what
+each step of the output added to it; or `error`. A scenario with a JSON `schema` instead
+of a template is answered with its `grammar`. With `dialects: true` the answer has the
+grammar in all `dialects`, each with `text` and `report`, or `error`; and `accepts` has
+what the grammar says of each of the `texts`, or of the outputs (null where a pattern
+says where it starts).
 
 example:
   chatparse replay < scenarios.jsonl > results.jsonl
