@@ -5,7 +5,7 @@ static const char REQUEST[] = TOOL_REQUEST(", \"reasoning_format\": \"auto\", \"
 
 // Special tokens are between bars, which are left out.
 static const char OUTPUT[] =
-    "|<think>|\nIs </think> the end, or <|x|>?\n|</think>|\n\nI would write <tool_call>{} here.\n"
+    "|<think>|\nIs </think> the end, or <|x|>?|</think>|\n\nI would write <tool_call>{} here.\n"
     "|<tool_call>|\n{\"name\": \"f\", \"arguments\": {\"a\": \"</tool_call>\"}}\n|</tool_call>|\n"
     "|<tool_call>|\n{\"name\": \"f\", \"arguments\": {\"a\": 22}}\n|</tool_call>|";
 

@@ -343,10 +343,9 @@ impl MessageBuilder {
             return;
         };
         let mut span = span;
-        let in_output = self.in_output(&span);
         // Markup shows at times before what settles its place.
         if let Some(call) = self.calls.get_mut(call).filter(|_| kind.is_of_call() && !span.is_empty()) {
-            call.state.span.end = call.state.span.end.max(in_output.end);
+            call.state.span.end = call.state.span.end.max(span.end.saturating_sub(self.prefill));
         }
         if !new {
             return;

@@ -120,7 +120,7 @@ impl Stream {
             fresh: true,
         };
         stream.output.extend_from_slice(parser.prefill().as_bytes());
-        stream.read_from(0);
+        stream.read_between(0, prefill);
         stream
     }
 
@@ -150,7 +150,7 @@ impl Stream {
         } else {
             let from = self.output.len();
             self.output.extend_from_slice(bytes);
-            self.read_from(from);
+            self.read_between(from, self.output.len());
         }
         self.written.builder.deltas()
     }
@@ -204,13 +204,14 @@ impl Stream {
         Ok(self.written.builder.deltas())
     }
 
+    #[inline(never)]
     fn extend(&mut self, bytes: &[u8], spans: &[Range<usize>]) {
         let (length, from) = (self.output.len(), self.ready());
         self.output.extend_from_slice(bytes);
         if let Some(marks) = &mut self.marks {
             marks.extend(&self.output, length, spans);
         }
-        self.read_from(from);
+        self.read_between(from, self.ready());
     }
 
     /// How much of the output the parsers may read: at its end, a text may wait for what follows.
@@ -218,8 +219,8 @@ impl Stream {
         self.output.len() - self.marks.as_ref().map_or(0, |marks| marks.waiting())
     }
 
-    fn read_from(&mut self, mut to: usize) {
-        let end = self.ready();
+    fn read_between(&mut self, from: usize, end: usize) {
+        let mut to = from;
         loop {
             to = end.min(to + PIECE);
             self.advance(to);
@@ -236,7 +237,7 @@ impl Stream {
         let (prefill, ready) = (self.prefill(), self.ready());
         if let Some(marks) = self.marks.as_mut().filter(|_| ready < self.output.len()) {
             marks.end(&self.output, !cut_off);
-            self.read_from(ready);
+            self.read_between(ready, self.output.len());
         }
         let Stream { at, written, output, marks, .. } = self;
         let output = parsed(marks, output);
