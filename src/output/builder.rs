@@ -188,12 +188,12 @@ impl MessageBuilder {
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>) {
         let Some(index) = self.begun.checked_sub(1) else { return };
         let Some(call) = self.calls.get_mut(index) else { return };
-        // The brace that the arguments begin with has shown by now.
-        if text.bytes().is_empty() && span.start >= self.places.end() {
-            self.places.add(DeltaKind::ToolArguments, index, span.clone());
-        }
         let from = self.delta_text.len();
         let new = call.arguments.append(text, (!self.silent).then_some(&mut self.delta_text));
+        // The brace that the arguments begin with has shown by now.
+        if new == Some(false) && text.bytes().is_empty() && span.start >= self.places.end() {
+            self.places.add(DeltaKind::ToolArguments, index, span.clone());
+        }
         let new = new.filter(|new| !new || !call.state.ended);
         self.report(DeltaKind::ToolArguments, index, new, from, span);
     }

@@ -9,13 +9,16 @@ use super::places::{Place, Places};
 use crate::message::{DeltaKind, Message, OutputPart, PartKind};
 use crate::peg::lossy;
 
+/// The spans of each field.
+type Fields = HashMap<(DeltaKind, usize), Vec<Range<usize>>>;
+
 /// What the places of a message say.
 #[derive(Clone, Default)]
 pub(crate) struct Sources {
     places: Places,
     prefill: usize,
     parts: Vec<OutputPart>,
-    fields: OnceLock<HashMap<(DeltaKind, usize), Vec<Range<usize>>>>,
+    fields: OnceLock<Fields>,
 }
 
 impl Sources {
@@ -65,7 +68,7 @@ impl Sources {
     /// Of one field, in the order of its text. The first look takes all places apart.
     pub fn spans(&self, kind: DeltaKind, call: usize) -> &[Range<usize>] {
         let fields = self.fields.get_or_init(|| {
-            let mut fields: HashMap<_, Vec<Range<usize>>> = HashMap::new();
+            let mut fields = Fields::new();
             for place in self.places.iter() {
                 let span = self.in_output(&place.span);
                 let spans = fields.entry((place.kind, place.call)).or_default();

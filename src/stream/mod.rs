@@ -146,7 +146,7 @@ impl Stream {
     pub fn feed(&mut self, bytes: &[u8]) -> impl ExactSizeIterator<Item = Delta<'_>> {
         self.begin();
         if self.marks.is_some() {
-            self.extend(bytes, &[0..bytes.len()]);
+            self.extend(bytes, std::slice::from_ref(&(0..bytes.len())));
         } else {
             let from = self.output.len();
             self.output.extend_from_slice(bytes);

@@ -92,14 +92,13 @@ impl Automaton {
     fn new(tokens: &[&[u8]]) -> Self {
         let mut tree = Automaton { nodes: vec![Node::default()], bytes: vec![0], heads: [false; 256] };
         // The tokens that begin as each node does.
-        let mut below = vec![0..tokens.len()];
+        let mut below = vec![(0, tokens.len())];
         let mut at = 0;
         while at < tree.nodes.len() {
-            let (range, node) = (below[at].clone(), tree.nodes[at].clone());
+            let ((mut from, to), node) = (below[at], tree.nodes[at].clone());
             let first = tree.nodes.len();
-            let mut rest = &tokens[range.clone()];
-            let mut from = range.start;
-            while node.token == 0 && !rest.is_empty() {
+            while node.token == 0 && from < to {
+                let rest = &tokens[from..to];
                 let depth = node.depth as usize;
                 let byte = rest[0][depth];
                 let alike = rest.partition_point(|token| token[depth] == byte);
@@ -115,8 +114,8 @@ impl Automaton {
                 }
                 tree.nodes.push(child);
                 tree.bytes.push(byte);
-                below.push(from..from + alike);
-                (rest, from) = (&rest[alike..], from + alike);
+                below.push((from, from + alike));
+                from += alike;
             }
             tree.nodes[at].children = first as u32..tree.nodes.len() as u32;
             at += 1;
