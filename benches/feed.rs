@@ -2,11 +2,13 @@
 //!
 //! Output of 64 KB and of 256 KB in chunks of 4 bytes, as a token a time would bring it. A round times four short outputs and
 //! one long one in turn, so that a busy machine slows both alike; the median of the rounds' ratios counts. Then outputs of 1 KB
-//! to 16 MB: what a chunk and a byte cost, the same text at once, and deltas and message as JSON.
+//! to 16 MB: what a chunk and a byte cost, the same text at once, deltas and message as JSON, and a chunk where the host says that
+//! all of it is text beside 1,000 special tokens, which is the most work.
 
 use std::time::Instant;
 
 use chatparse::message::chunk_delta;
+use chatparse::stream::SpecialTokens;
 use chatparse::{ChatTemplate, Request, Status, Stream};
 
 const CODE: &str =
@@ -83,8 +85,8 @@ fn main() {
         println!("{:12} {short_ms:>7.2} ms {long_ms:>7.2} ms {ratio:>8.2} {each:>9.3} µs", case.name);
     }
     println!(
-        "\n{:12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
-        "output", "KB", "a chunk", "a byte", "at once", "as deltas", "as JSON"
+        "\n{:12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "output", "KB", "a chunk", "a byte", "at once", "as deltas", "as JSON", "marked"
     );
     CASES.iter().for_each(sizes);
 }
@@ -93,6 +95,8 @@ fn main() {
 fn sizes(case: &Case) {
     let template = ChatTemplate::builtin(case.template).expect("a built-in template");
     let params = template.params(&request()).expect("the request fits");
+    let tokens: Vec<String> = (0..1_000).map(|number| format!("<|reserved_special_token_{number}|>")).collect();
+    let special = SpecialTokens::new(&tokens).expect("they are short");
     for size in [1 << 10, 32 << 10, 1 << 20, 16 << 20] {
         let text = output(case, size);
         let runs = ((8 << 20) / text.len()).clamp(1, 100);
@@ -118,19 +122,26 @@ fn sizes(case: &Case) {
             let message = parse();
             message.content.len() + message.reasoning_content.len() + message.tool_calls.len()
         });
+        let marked = best(&|| {
+            let mut stream = Stream::new(&params.parser);
+            stream.set_special_tokens(&special).expect("nothing was fed");
+            let feed = |chunk| stream.feed_marked(chunk, &[]).expect("no span is wrong").len();
+            text.as_bytes().chunks(CHUNK).map(feed).sum()
+        });
         let message = parse();
         let as_json = best(&|| message.to_json().to_string().len());
         let bytes = text.len() as f64;
         let chunks = bytes / CHUNK as f64;
         println!(
-            "{:12} {:>9} {:>6.1} ns {:>6.2} ns {:>6.2} ns {:>6.1} ns {:>6.2} ns",
+            "{:12} {:>9} {:>6.1} ns {:>6.2} ns {:>6.2} ns {:>6.1} ns {:>6.2} ns {:>6.1} ns",
             case.name,
             size >> 10,
             streamed / chunks,
             streamed / bytes,
             at_once / bytes,
             as_deltas / chunks,
-            as_json / bytes
+            as_json / bytes,
+            marked / chunks
         );
     }
 }

@@ -6,6 +6,8 @@ static void handles(void) {
   chat_params *params = NULL;
   chat_message *message = NULL;
   chat_diagnostic diagnostic;
+  chat_part part;
+  chat_span span;
   chat_stream *stream = NULL;
   chat_answer *answer = NULL;
   chat_event event;
@@ -45,6 +47,10 @@ static void handles(void) {
   BAD(chat_message_diagnostic(NULL, 0, &diagnostic, &error));
   BAD(chat_stream_new(NULL, &stream, &error));
   BAD(chat_stream_feed(NULL, TEXT("x"), &error));
+  BAD(chat_stream_feed_marked(NULL, TEXT("x"), NULL, 0, &error));
+  BAD(chat_stream_set_special_tokens(NULL, NULL, 0, &error));
+  BAD(chat_message_part(NULL, 0, &part, &error));
+  BAD(chat_message_span(NULL, CHAT_DELTA_KIND_CONTENT, 0, 0, &span, &error));
   BAD(chat_stream_finish(NULL, 0, &error));
   BAD(chat_stream_delta(NULL, 0, &delta, &error));
   BAD(chat_stream_message(NULL, &message, &error));
@@ -119,6 +125,7 @@ static void fields(void) {
   CHECK(chat_params_grammar_trigger_count(NULL) == 0);
   CHECK(chat_grammar_report_count(NULL) == 0);
   CHECK(chat_message_tool_call_count(NULL) == 0 && chat_message_diagnostic_count(NULL) == 0);
+  CHECK(chat_message_part_count(NULL) == 0 && chat_message_span_count(NULL, CHAT_DELTA_KIND_CONTENT, 0) == 0);
   CHECK(!chat_message_tool_call_complete(NULL, 0) && !chat_message_tool_call_known(NULL, 0));
   CHECK(!chat_message_tool_call_valid(NULL, 0) && chat_message_tool_call_origin(NULL, 0) == CHAT_ORIGIN_NONE);
   CHECK(chat_stream_delta_count(NULL) == 0 && chat_stream_work(NULL) == 0);
@@ -225,6 +232,7 @@ static void outputs_and_texts(void) {
   BAD(chat_stream_feed(stream, NULL, 1, &error));
   OK(chat_stream_feed(stream, NULL, 0, &error));
   OK(chat_stream_feed(stream, TEXT("x"), &error));
+  BAD(chat_stream_set_special_tokens(stream, NULL, 1, &error));
   BAD(chat_stream_delta(stream, 0, NULL, &error));
   BAD(chat_stream_message(stream, NULL, &error));
   BAD(chat_stream_clone(stream, NULL, &error));

@@ -3,7 +3,8 @@
  *
  * A chat_template is compiled once from the model's template and learns from it how the model writes. For each request it gives
  * chat_params: the prompt, and what is needed to parse the answer. A chat_stream takes the answer in pieces and says what each
- * adds to the message; chat_stream_checkpoint and chat_stream_rollback take back a draft that was not accepted.
+ * adds to the message; chat_stream_checkpoint and chat_stream_rollback take back a draft that was not accepted, and
+ * chat_stream_feed_marked tells special tokens from text that spells one out.
  * chat_parse_partial does the same in one call for a text that is there. chat_template_proof says how far what was learnt holds. A chat_grammar says what a sampler may let the model
  * write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder. A chat_parser is what params parse
  * with, by itself: to be kept as a text, or of a format of your own, which a chat_expr_builder puts together; a chat_tree says
@@ -489,6 +490,31 @@ enum chat_outcome
 };
 #ifndef __cplusplus
 typedef uint32_t chat_outcome;
+#endif // __cplusplus
+
+/**
+ * What a part of an output is. Later versions may add kinds: pass over those that you do not know.
+ */
+enum chat_part_kind
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * Text of the reasoning.
+   */
+  CHAT_PART_KIND_REASONING = 1,
+  /**
+   * Text of the content.
+   */
+  CHAT_PART_KIND_CONTENT = 2,
+  /**
+   * A tool call.
+   */
+  CHAT_PART_KIND_CALL = 3,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_part_kind;
 #endif // __cplusplus
 
 /**
@@ -998,6 +1024,46 @@ typedef struct {
    */
   chat_str message;
 } chat_diagnostic;
+
+/**
+ * A stretch of the output that became one kind of thing.
+ */
+typedef struct {
+  /**
+   * What it is.
+   */
+  chat_part_kind kind;
+  /**
+   * Which tool call, from 0; 0 for text.
+   */
+  size_t call;
+  /**
+   * Its text, a part of the reasoning or of the content; empty for a call. Valid until the message is freed.
+   */
+  chat_str text;
+  /**
+   * The bytes of the output from the first that is in the message, counted over all bytes fed ...
+   */
+  size_t span_begin;
+  /**
+   * ... to behind the last. Equal to `span_begin` for text that the prompt holds already.
+   */
+  size_t span_end;
+} chat_part;
+
+/**
+ * Bytes of an output, or of a piece of it.
+ */
+typedef struct {
+  /**
+   * Position of the first.
+   */
+  size_t begin;
+  /**
+   * And the position after the last.
+   */
+  size_t end;
+} chat_span;
 
 /**
  * A text to append to the message or, after `chat_stream_rollback`, to take from its end. All deltas of a stream, applied in
@@ -2090,6 +2156,50 @@ chat_status chat_message_report_json(const chat_message *message,
                                      chat_error **error);
 
 /**
+ * How many parts the output has: stretches of reasoning and of text, and calls. 0 for NULL.
+ */
+size_t chat_message_part_count(const chat_message *message);
+
+/**
+ * Part number `index` (from 0), in the order of the output. A model may think, call, think again and answer; the message has its
+ * reasoning, its content and its calls apart.
+ *
+ * On success `*out` is filled; its text is valid until the message is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+ */
+chat_status chat_message_part(const chat_message *message,
+                              size_t index,
+                              chat_part *out,
+                              chat_error **error);
+
+/**
+ * How many stretches of the output a field of the message came from. `field` is one of `CHAT_DELTA_KIND_REASONING`,
+ * `CHAT_DELTA_KIND_CONTENT` (`call` is 0), `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` and
+ * `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of call number `call` (from 0). 0 for NULL, for a call that is out of range and for other numbers.
+ * The first question of a message takes all of it apart.
+ */
+size_t chat_message_span_count(const chat_message *message,
+                               uint32_t field,
+                               size_t call);
+
+/**
+ * Stretch number `index` (from 0) of a field (as for `chat_message_span_count`), in the order of its text: to find the tokens that a
+ * field came from. Stretches hold no markup. What the message has beyond them is not written in the output: a brace that
+ * closes arguments, text that the prompt holds already. The name may be a part of the id.
+ *
+ * On success `*out` is filled.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+ */
+chat_status chat_message_span(const chat_message *message,
+                              uint32_t field,
+                              size_t call,
+                              size_t index,
+                              chat_span *out,
+                              chat_error **error);
+
+/**
  * A stream at the start of an output. What the prompt has begun already (a prefilled message) shows with the first feed.
  *
  * On success `*out` is a new stream, to be freed with `chat_stream_free`. It does not need the params any more.
@@ -2230,7 +2340,7 @@ chat_status chat_stream_set_budget(chat_stream *stream,
 uint64_t chat_stream_work(const chat_stream *stream);
 
 /**
- * Back to the start of the output, as if the stream were new but for its budget, which stays.
+ * Back to the start of the output, as if the stream were new but for its budget and its special tokens, which stay.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
  */
@@ -2240,6 +2350,39 @@ chat_status chat_stream_reset(chat_stream *stream, chat_error **error);
  * Frees the stream. Messages that were taken from it stay valid. NULL is fine.
  */
 void chat_stream_free(chat_stream *stream);
+
+/**
+ * The texts of the model's special tokens (UTF-8; copied), for `chat_stream_feed_marked`: what the tokeniser writes for each, a megabyte
+ * together at most. They stay when the stream is reset, and a clone has them, too. White space around a text does not count, as it
+ * is free at markers: one that is nothing else is no token here; of one with white space inside, its first word counts.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for an empty text, for one that is no UTF-8, and where output was fed;
+ * `CHAT_STATUS_LIMIT` for too much text.
+ */
+chat_status chat_stream_set_special_tokens(chat_stream *stream,
+                                           const chat_str *tokens,
+                                           size_t token_count,
+                                           chat_error **error);
+
+/**
+ * As `chat_stream_feed` where it is known which bytes came from special tokens: `spans`, positions in `bytes`, in order and apart
+ * (copied). All other bytes are text. A marker that is a special token, or holds one, counts only where that came as one: the
+ * reasoning may quote `</think>`, an argument `</tool_call>`. Markers without special tokens count as ever.
+ *
+ * Text that may yet spell out a special token waits until that is certain. A token may be cut, with a span for each part: the
+ * result does not depend on how the output was cut. What `chat_stream_feed` appends in between counts as ever, and so do the
+ * markers that the prompt has at its end. Costs as much as the new bytes.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a stream that is finished or has no special tokens
+ * (`chat_stream_set_special_tokens`), and for spans that overlap, are not in order or do not lie within `bytes`. Nothing is fed
+ * then.
+ */
+chat_status chat_stream_feed_marked(chat_stream *stream,
+                                    const char *bytes,
+                                    size_t bytes_len,
+                                    const chat_span *spans,
+                                    size_t span_count,
+                                    chat_error **error);
 
 /**
  * An answer to a request of which nothing is there. `api` is one of `chat_api`, and `request` the body that the client sent, as

@@ -169,3 +169,7 @@ pub const PROBE_BYTES: usize = 1 << 20;
 
 /// Most renders that look for labels which leave a prompt as it is. Two are the rule; each value that the template looks into takes some more.
 pub(crate) const SEGMENT_RENDERS: usize = 40;
+
+/// Most text that the special tokens of a stream may have together, in bytes. A model has some thousand of them, of 15 bytes each; a
+/// byte takes 24 bytes of memory. So much of an output may wait at most.
+pub const SPECIAL_TOKEN_BYTES: usize = 1 << 20;

@@ -404,6 +404,36 @@ fn replay_answers_each_line() {
     assert!(answers[2]["id"] == 2 && answers[2]["error"].is_string());
 }
 
+#[test]
+fn replay_knows_special_tokens() {
+    let text = "<think>\nIs </think> it?\n</think>\n\nYes.";
+    let scenario = |output: Value| {
+        json!({
+            "template_source": chatparse::builtin::find("json-call").unwrap().source,
+            "request": {"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "auto"},
+            "special_tokens": ["<think>", "</think>"],
+            "outputs": [output],
+        })
+    };
+    let input = [
+        scenario(json!({"text": text, "special": [[0, 7], [24, 32]], "step": 3})),
+        scenario(json!({"text": text})),
+        scenario(json!({"text": text, "special": [[0, 7], [5, 9]]})),
+        scenario(json!({"text": text, "special": [[0]]})),
+    ];
+    let input: String = input.iter().map(|scenario| format!("{scenario}\n")).collect();
+    let answers = run_with(&["replay"], input.as_bytes()).succeeded();
+    let answers: Vec<Value> = answers.lines().map(json_of).collect();
+    let message = |index: usize| &answers[index]["parses"][0]["message"];
+    assert_eq!(
+        (&message(0)["reasoning_content"], &message(0)["content"]),
+        (&json!("Is </think> it?\n"), &json!("Yes."))
+    );
+    assert_eq!(message(1)["content"], text);
+    assert!(answers[2]["error"].as_str().unwrap().starts_with("spans: number 1"), "{}", answers[2]);
+    assert!(answers[3]["error"].as_str().unwrap().starts_with("special: "), "{}", answers[3]);
+}
+
 /// The same template, twice in one run: each way of taking it is kept by itself.
 #[test]
 fn replay_tells_learnt_from_known() {

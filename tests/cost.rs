@@ -4,6 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use chatparse::stream::SpecialTokens;
 use chatparse::{ChatTemplate, DeltaKind, Parser, Request, Status, Stream, builtin};
 use serde_json::{Value, json};
 
@@ -176,6 +177,48 @@ fn text_that_left_the_format_takes_no_more_than_four_times_the_output() {
         let most = 4 * output.len() + (64 << 10);
         assert!(bytes <= most, "{bytes} bytes for {} of output, more than {most}", output.len());
         assert!(stream.message().content.len() > output.len() / 2);
+    }
+}
+
+/// The text as the machines see it is one more buffer, and a checkpoint a bit for each byte.
+#[test]
+fn marked_output_takes_no_more_than_four_times_itself() {
+    let parser = parser_of("json-call");
+    let texts = ["</think>".repeat(1 << 17), "<".repeat(1 << 20), "a </tool_call> b".repeat(1 << 16)];
+    let tokens =
+        SpecialTokens::new(&["<think>", "</think>", "<tool_call>", "</tool_call>", "<"]).expect("they are short");
+    for text in texts {
+        for marked in [true, false] {
+            let (stream, bytes) = live(|| {
+                let mut stream = Stream::new(&parser);
+                stream.set_special_tokens(&tokens).expect("nothing was fed");
+                stream.checkpoint();
+                for piece in text.as_bytes().chunks(4) {
+                    let span = 0..if marked { 1 } else { 0 };
+                    drop(stream.feed_marked(piece, &[span]).expect("it is within"));
+                }
+                stream
+            });
+            let most = 4 * text.len() + (64 << 10);
+            assert!(bytes <= most, "{bytes} bytes for {} of output, more than {most}: {:?}", text.len(), &text[..20]);
+            drop(stream);
+        }
+    }
+}
+
+/// A span is a few bytes beside the text that it is of.
+#[test]
+fn many_short_texts_take_no_more_than_four_times_the_output() {
+    let parser = parser_of("json-bare");
+    let tagged = parser_of("tag-arguments");
+    let values = "<arg_key>a</arg_key><arg_value>b</arg_value>".repeat(1 << 15);
+    for (parser, output) in
+        [(parser, "a ".repeat(1 << 19)), (tagged, format!("<tool_call>write\n{values}</tool_call>"))]
+    {
+        let (stream, bytes) = streamed(&parser, &output);
+        let most = 4 * output.len() + (64 << 10);
+        assert!(bytes <= most, "{bytes} bytes for {} of output, more than {most}", output.len());
+        drop(stream);
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use chatparse::message::DiagnosticKind;
-use chatparse::stream::Budget;
+use chatparse::stream::{Budget, Ended};
 use chatparse::{ChatTemplate, DeltaKind, Message, Params, Request, Status, Stream, ToolCall, builtin};
 use proptest::prelude::*;
 
@@ -141,7 +141,7 @@ impl Sum {
 }
 
 /// Feeds `pieces`; what showed after each, and the end.
-fn run(params: &Params, pieces: &[&[u8]], cut_off: bool) -> (Vec<(usize, Sum)>, Sum, Status) {
+fn run(params: &Params, pieces: &[&[u8]], cut_off: bool) -> (Vec<(usize, Sum)>, Sum, Ended) {
     let mut stream = Stream::new(&params.parser);
     let (mut sum, mut fed, mut shown) = (Sum::default(), 0, Vec::new());
     for piece in pieces {
@@ -156,20 +156,58 @@ fn run(params: &Params, pieces: &[&[u8]], cut_off: bool) -> (Vec<(usize, Sum)>, 
     if ended.status == Status::Complete {
         assert_eq!(sum.ended.len(), sum.calls.len(), "a whole output has whole calls: {sum:?}");
     }
-    (shown, sum, ended.status)
+    check_sources(&ended, &pieces.concat());
+    (shown, sum, ended)
+}
+
+/// The parts of a message and the spans of its fields are all of it, and what they say of the output is so.
+fn check_sources(ended: &Ended, output: &[u8]) {
+    let message = &ended.message;
+    let mut texts = [(DeltaKind::Reasoning, &message.reasoning_content, 0), (DeltaKind::Content, &message.content, 0)];
+    let mut calls = 0;
+    for part in ended.parts() {
+        assert!(part.span.start < part.span.end && part.span.end <= output.len(), "{part:?}");
+        let Some((_, _, told)) = texts.get_mut(part.kind as usize) else {
+            assert_eq!(part.call, calls, "calls are parts in their order");
+            calls += 1;
+            continue;
+        };
+        assert!(*told == part.text.start && *told < part.text.end, "{part:?} behind {told}");
+        *told = part.text.end;
+    }
+    assert_eq!(calls, message.tool_calls.len());
+    let written = |kind, call| {
+        let (mut text, mut end) = (String::new(), 0);
+        for span in ended.spans(kind, call) {
+            assert!(end <= span.start && span.start < span.end, "{kind:?}: {span:?} behind {end}");
+            text += &String::from_utf8_lossy(&output[span.clone()]);
+            end = span.end;
+        }
+        text
+    };
+    for (kind, text, told) in texts {
+        assert_eq!((&written(kind, 0), told), (text, text.len()), "{:?}", String::from_utf8_lossy(output));
+    }
+    for (index, call) in message.tool_calls.iter().enumerate() {
+        assert_eq!(written(DeltaKind::ToolName, index).trim(), call.name);
+        assert_eq!(written(DeltaKind::ToolId, index), call.id);
+        // Where no word of the arguments is another way to write one.
+        let arguments = written(DeltaKind::ToolArguments, index);
+        assert!(call.arguments.starts_with('{') && (call.arguments.len() <= 2 || !arguments.is_empty()), "{call:?}");
+    }
 }
 
 fn check(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
     let params = &known(name).0;
     let bytes: Vec<&[u8]> = output.chunks(1).collect();
-    let (steps, sum, status) = run(params, &bytes, cut_off);
+    let (steps, sum, ended) = run(params, &bytes, cut_off);
     let mut at: Vec<usize> = cuts.iter().map(|cut| cut % (output.len() + 1)).chain([0, output.len()]).collect();
     at.sort_unstable();
     at.dedup();
     let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &output[pair[0]..pair[1]]).collect();
-    let (pieced, pieced_sum, pieced_status) = run(params, &pieces, cut_off);
+    let (pieced, pieced_sum, pieced_ended) = run(params, &pieces, cut_off);
     let text = String::from_utf8_lossy(output);
-    assert_eq!((&pieced_sum, pieced_status), (&sum, status), "{name}: {text:?} in pieces {at:?}");
+    assert_eq!((&pieced_sum, pieced_ended), (&sum, ended), "{name}: {text:?} in pieces {at:?}");
     for (fed, shown) in pieced.iter().filter(|(fed, _)| *fed > 0) {
         assert_eq!(shown, &steps[fed - 1].1, "{name}: {text:?} after {fed} bytes of pieces {at:?}");
     }
@@ -179,7 +217,7 @@ fn check(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
 fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
     let params = &known(name).0;
     let bytes: Vec<&[u8]> = output.chunks(1).collect();
-    let (steps, all, status) = run(params, &bytes, cut_off);
+    let (steps, all, whole) = run(params, &bytes, cut_off);
     let mut stream = Stream::new(&params.parser);
     let (mut sum, mut fed) = (Sum::default(), 0);
     // Where the checkpoint is, up to where output stays, and what comes in between and goes.
@@ -218,7 +256,7 @@ fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
     feed(&mut stream, &mut sum, &output[fed..], &mut fed);
     let ended = stream.finish(cut_off);
     sum.add(stream.deltas(), fed);
-    assert_eq!((sum, ended.status), (all, status), "{name}: {:?}", String::from_utf8_lossy(output));
+    assert_eq!((sum, ended), (all, whole), "{name}: {:?}", String::from_utf8_lossy(output));
 }
 
 fn template_name() -> impl Strategy<Value = &'static str> {

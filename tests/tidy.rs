@@ -21,7 +21,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("output", &["limits", "json_string", "message", "peg", "grammar", "format"]),
     ("fallback", &["message", "peg", "grammar", "format", "output"]),
     ("parser", &["error", "message", "peg", "grammar", "fallback"]),
-    ("stream", &["error", "message", "peg", "format", "output", "fallback", "parser"]),
+    ("stream", &["error", "limits", "message", "peg", "format", "output", "fallback", "parser"]),
     ("format_cache", &["error", "limits", "message", "grammar", "format", "parser"]),
     ("reader", &["error", "message", "template", "analysis", "format"]),
     ("segments", &["error", "limits", "json_string", "message", "template", "reader"]),

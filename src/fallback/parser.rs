@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::FallbackConfig;
 use super::text::{CANDIDATE, Place};
-use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Sink, Text};
+use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
 use crate::peg::{Budget, Machine, Program, Rewindable, State, incomplete_tail};
 
 /// What ends a text.
@@ -94,12 +94,12 @@ impl Sink for Found<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
-            Event::Call { name, id, arguments, flags, span } => {
+            Event::Call { name, early, flags, span } => {
                 self.prose.shown = self.prose.known;
                 let in_reasoning = self.prose.channel == Channel::Reasoning;
                 let origin = self.config.origin(flags.dialect);
                 let flags = CallFlags { recovered: true, in_reasoning, origin, ..flags };
-                self.builder.event(Event::Call { name, id, arguments, flags, span });
+                self.builder.event(Event::Call { name, early, flags, span });
             }
             other => self.builder.event(other),
         }
@@ -179,60 +179,62 @@ impl FallbackParser {
     }
 
     /// Reads on, up to `to`, which is not inside of a character.
-    pub fn feed(&mut self, to: usize, output: &[u8], builder: &mut MessageBuilder) {
+    pub fn feed(&mut self, to: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
         while self.read_to() < to && !self.gave_up {
             let end = to.min(self.read_to() + PIECE);
-            self.advance(&output[..end], builder);
+            self.advance(output.to(end), builder);
         }
         if self.gave_up && self.read_to() < to {
-            self.prose.show(to, output, builder);
+            self.prose.show(to, output.raw, builder);
             self.run.set_read_to(to);
         }
     }
 
     /// Ends the text, all of which was read.
-    pub fn close(&mut self, end: End, output: &[u8], builder: &mut MessageBuilder) {
+    pub fn close(&mut self, end: End, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        let raw = output.raw;
         match (self.place, end) {
-            _ if self.gave_up => self.prose.show(output.len(), output, builder),
+            _ if self.gave_up => self.prose.show(raw.len(), raw, builder),
             (place, End::Cut) if !place.waits_for_end() => {}
             (place, _) if !place.waits_for_end() => self.close_anywhere(output, builder),
-            (_, End::Output) if self.run.machine.finish(output, self.reader.captures_read(), 0) => {
-                self.note_candidates(output, builder);
+            (_, End::Output) if self.run.machine.finish(output.seen, self.reader.captures_read(), 0) => {
+                self.note_candidates(raw, builder);
                 match self.candidates {
                     Some(from) => self.read_candidates(from, output, builder),
-                    None => self.prose.show(output.len(), output, builder),
+                    None => self.prose.show(raw.len(), raw, builder),
                 }
             }
-            (_, End::Cut) => self.prose.show(output.len() - incomplete_tail(output), output, builder),
-            _ => self.prose.show(output.len(), output, builder),
+            (_, End::Cut) => self.prose.show(raw.len() - incomplete_tail(raw), raw, builder),
+            _ => self.prose.show(raw.len(), raw, builder),
         }
     }
 
-    fn close_anywhere(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        let whole = self.run.machine.finish(output, self.reader.captures_read(), 0);
+    fn close_anywhere(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        let raw = output.raw;
+        let whole = self.run.machine.finish(output.seen, self.reader.captures_read(), 0);
         if whole {
-            self.read(output, builder);
+            self.read(raw, builder);
         }
-        self.prose.show(self.prose.known, output, builder);
+        self.prose.show(self.prose.known, raw, builder);
         let rest = self.reader.covered();
         if self.run.machine.state() == State::Limit {
             self.limit = Some(rest);
         }
         // Behind arguments that are not whole, white space is nothing.
-        let nothing = self.reader.in_call() && output[rest..].trim_ascii().is_empty();
+        let nothing = self.reader.in_call() && raw[rest..].trim_ascii().is_empty();
         if !(whole || nothing) {
             self.prose.shown = rest;
-            self.prose.show(output.len(), output, builder);
+            self.prose.show(raw.len(), raw, builder);
         }
     }
 
-    fn advance(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        self.run.machine.feed(output);
+    fn advance(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
+        self.run.machine.feed(output.seen);
         while matches!(self.run.machine.state(), State::Failed | State::Limit) && !self.gave_up {
             self.start_anew(output, builder);
         }
         if !self.gave_up {
-            self.read(output, builder);
+            self.read(output.raw, builder);
             self.run.set_read_to(output.len());
         }
     }
@@ -246,17 +248,17 @@ impl FallbackParser {
     }
 
     /// A call broke off. What could be seen of it before the byte that did not fit stands.
-    fn start_anew(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+    fn start_anew(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let limit = self.run.machine.state() == State::Limit;
-        let fits = self.run.rewind(output);
-        self.read(&output[..fits], builder);
+        let fits = self.run.rewind(output.seen);
+        self.read(&output.raw[..fits], builder);
         let covered = self.reader.covered();
         if limit || covered <= self.start || self.place == Place::Whole {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
             // What seemed to be calls at the end is text, too.
             if !self.place.waits_for_end() {
-                self.prose.show(self.prose.known, output, builder);
+                self.prose.show(self.prose.known, output.raw, builder);
                 self.prose.shown = covered.max(self.prose.shown);
             }
             return;
@@ -272,7 +274,7 @@ impl FallbackParser {
         let (budget, spent) = (self.run.machine.budget(), self.run.machine.overdraft());
         self.run.replace(Machine::committed(Arc::clone(&self.program), covered).with_budget(budget, spent));
         (self.start, self.reader) = (covered, CaptureReader::new(covered));
-        self.run.machine.feed(output);
+        self.run.machine.feed(output.seen);
     }
 
     /// Notes where the calls begin that no text follows.
@@ -293,7 +295,7 @@ impl FallbackParser {
         self.run.machine.forget(self.reader.captures_read());
     }
 
-    fn read_candidates(&mut self, from: usize, output: &[u8], builder: &mut MessageBuilder) {
+    fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let place = if self.place == Place::Whole { Place::Only } else { Place::Anywhere };
         let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, place, from);
         if let Some(parser) = parser {

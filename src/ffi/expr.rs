@@ -8,7 +8,7 @@ use super::guard::{Guarded, guard};
 use super::parser::chat_parser;
 use super::ptr::{give, required};
 use super::status::chat_status;
-use super::text::{chat_str, utf8};
+use super::text::{array, chat_str, texts, utf8};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Tag;
 use crate::parser::Parser;
@@ -170,35 +170,13 @@ fn wrap(
     add(builder, name, |formats| Ok(formats.child(child)?.map(|child| body(&formats.builder, child))))
 }
 
-/// An array from C. NULL is fine for none.
-///
-/// # Safety
-/// `data` is NULL, or `count` items can be read there and do not change for as long as the result is used.
-pub(super) unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> Result<&'a [T]> {
-    if count == 0 {
-        return Ok(&[]);
-    }
-    if data.is_null() {
-        return Err(Error::invalid(format!("{name}: must not be NULL with a count of {count}")));
-    }
-    if count.checked_mul(size_of::<T>()).is_none_or(|size| isize::try_from(size).is_err()) {
-        return Err(Error::invalid(format!("{name}: a count of {count} is more than memory can hold")));
-    }
-    // SAFETY: not NULL, no longer than an object can be, and readable by this function's contract.
-    Ok(unsafe { std::slice::from_raw_parts(data, count) })
-}
-
 /// Markers from C; none of them may be empty.
 ///
 /// # Safety
-/// As [`array`], and each text in it as [`utf8`].
+/// As [`texts`].
 pub(super) unsafe fn markers<'a>(markers: *const chat_str, count: usize) -> Result<Vec<&'a str>> {
     // SAFETY: this function's contract is the same.
-    let texts: Result<Vec<&str>> = unsafe {
-        let markers = array(markers, count, "markers")?;
-        markers.iter().map(|marker| utf8(marker.data, marker.len, "markers")).collect()
-    };
-    let texts = texts?;
+    let texts = unsafe { texts(markers, count, "markers") }?;
     if texts.iter().any(|text| text.is_empty()) {
         return Err(Error::invalid("markers: must not be empty"));
     }

@@ -50,6 +50,8 @@ pub mod grammar_builder;
 
 pub mod params;
 
+pub mod segments;
+
 pub mod parser;
 
 pub mod expr;
@@ -62,7 +64,11 @@ pub mod message;
 
 pub mod report;
 
+pub mod sources;
+
 pub mod stream;
+
+pub mod marked;
 
 pub mod answer;
 
@@ -74,6 +80,7 @@ const _: () = {
     shared::<grammar::chat_grammar>();
     shared::<grammar_builder::chat_grammar_builder>();
     shared::<params::chat_params>();
+    shared::<segments::chat_segments>();
     shared::<parser::chat_parser>();
     shared::<tree::chat_tree>();
     shared::<message::chat_message>();

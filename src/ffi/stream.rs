@@ -69,6 +69,10 @@ impl chat_stream {
         Ok(&self.0.get()?.stream)
     }
 
+    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Stream) -> Result<T>) -> Result<T> {
+        self.0.change(|parse| change(parse.running()?))
+    }
+
     fn usable(stream: Option<&Self>) -> Option<&Parse> {
         stream?.0.get().ok()
     }
@@ -189,8 +193,8 @@ pub unsafe extern "C" fn chat_stream_feed(
         let stream = required(stream, "stream")?;
         // SAFETY: the caller's bytes, by the contract.
         let bytes = unsafe { self::bytes(bytes, bytes_len, "bytes") }?;
-        stream.0.change(|parse| {
-            let _ = parse.running()?.feed(bytes);
+        stream.change(|stream| {
+            let _ = stream.feed(bytes);
             Ok(())
         })
     })
@@ -392,7 +396,7 @@ pub extern "C" fn chat_stream_work(stream: Option<&chat_stream>) -> u64 {
     chat_stream::usable(stream).map_or(0, |parse| parse.stream.work())
 }
 
-/// Back to the start of the output, as if the stream were new but for its budget, which stays.
+/// Back to the start of the output, as if the stream were new but for its budget and its special tokens, which stay.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
 #[unsafe(no_mangle)]

@@ -54,3 +54,30 @@ pub(super) unsafe fn utf8<'a>(data: *const c_char, len: usize, name: &str) -> Re
     std::str::from_utf8(bytes)
         .map_err(|error| Error::invalid(format!("{name}: not UTF-8 at byte {}", error.valid_up_to())))
 }
+
+/// An array from C. NULL is fine for none.
+///
+/// # Safety
+/// `data` is NULL, or `count` items can be read there and do not change for as long as the result is used.
+pub(super) unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if data.is_null() {
+        return Err(Error::invalid(format!("{name}: must not be NULL with a count of {count}")));
+    }
+    if count.checked_mul(size_of::<T>()).is_none_or(|size| isize::try_from(size).is_err()) {
+        return Err(Error::invalid(format!("{name}: a count of {count} is more than memory can hold")));
+    }
+    // SAFETY: not NULL, no longer than an object can be, and readable by this function's contract.
+    Ok(unsafe { slice::from_raw_parts(data, count) })
+}
+
+/// An array of texts from C that must be UTF-8.
+///
+/// # Safety
+/// As [`array`], and each text in it as [`utf8`].
+pub(super) unsafe fn texts<'a>(data: *const chat_str, count: usize, name: &str) -> Result<Vec<&'a str>> {
+    // SAFETY: this function's contract is the same.
+    unsafe { array(data, count, name)?.iter().map(|text| utf8(text.data, text.len, name)).collect() }
+}

@@ -11,7 +11,7 @@ mod request;
 pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
 pub(crate) use openai::text_part;
-pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, Report, Status};
+pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
 pub(crate) use request::OPTIONS;
 
 use std::sync::Arc;

@@ -112,6 +112,42 @@ pub struct Diagnostic {
     pub message: String,
 }
 
+/// What a part of an output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Text of `reasoning_content`.
+    Reasoning,
+    /// Text of `content`.
+    Content,
+    /// A call.
+    Call,
+}
+
+impl PartKind {
+    /// `reasoning`, `content` or `call`.
+    pub fn name(self) -> &'static str {
+        match self {
+            PartKind::Reasoning => "reasoning",
+            PartKind::Content => "content",
+            PartKind::Call => "call",
+        }
+    }
+}
+
+/// A stretch of an output that became one kind of thing. A model may think, call, think again and answer: a message has its texts
+/// and its calls apart, its parts are in the order of the output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputPart {
+    /// What it is.
+    pub kind: PartKind,
+    /// Which call, from 0; 0 for text.
+    pub call: usize,
+    /// Which bytes of `reasoning_content` or `content` its text is; empty for a call.
+    pub text: Range<usize>,
+    /// The bytes of the output from the first to the last that is in the message. Empty for text that the prompt holds already.
+    pub span: Range<usize>,
+}
+
 /// What there is to say of an output besides its message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {

@@ -19,8 +19,9 @@ pub(super) struct CallState {
     pub literal: Literal,
     /// Names have XML entities.
     pub entities: bool,
-    /// Where the arguments begin that came before the name.
+    /// Where the arguments begin that came before the name; and the first and the last byte of what they were read from.
     pub early: usize,
+    pub early_span: Option<(usize, usize)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

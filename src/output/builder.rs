@@ -8,9 +8,11 @@ mod rollback;
 
 use std::ops::Range;
 
-use super::event::{CallFlags, Channel, Event, Sink, Text};
+use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
 use super::piece_table::PieceTable;
+use super::places::Places;
 use super::report::CallRecord;
+use super::sources::Sources;
 use crate::message::{Delta, DeltaKind, Message, ToolCall};
 use crate::peg::lossy;
 use rollback::Checkpoint;
@@ -69,8 +71,9 @@ pub(crate) struct MessageBuilder {
     delta_text: String,
     /// Nobody looks at the deltas.
     silent: bool,
-    /// The end of the output that deltas were made of. What confirms old text in part is new behind it only.
+    /// The end of the parsed text that deltas were made of. What confirms old text in part is new behind it only.
     reported_to: usize,
+    places: Places,
     contradicted: bool,
     checkpoint: Option<Checkpoint>,
     undone: u64,
@@ -84,7 +87,7 @@ impl Sink for MessageBuilder {
             Event::Begin(..) | Event::End(..) => {}
             Event::Text(Channel::Content, text, span) => self.content(text, span),
             Event::Text(Channel::Reasoning, text, span) => self.reasoning(text, span),
-            Event::Call { name, id, arguments, flags, span } => self.call(name, id, arguments, flags, span),
+            Event::Call { name, early, flags, span } => self.call(name, &early, flags, span),
             Event::Id(id, span) => self.id(id, span),
             Event::Arguments(text, span) => self.arguments(text, span),
             Event::Rest(span) => self.rest(&span),
@@ -121,13 +124,17 @@ impl MessageBuilder {
             self.reasoning.append(text, (!self.silent).then_some(&mut self.delta_text))
         } else {
             // White space waits as a text of its own.
-            self.reasoning.append(Text::Owned(&text.shown()), None).map(|_| false)
+            let new = self.reasoning.append(Text::Owned(&text.shown()), None);
+            if new == Some(true) {
+                self.places.add(DeltaKind::Reasoning, 0, span.clone());
+            }
+            new.map(|_| false)
         };
         self.reasoning_shows = shows && (self.reasoning_shows || new.is_some());
         self.report(DeltaKind::Reasoning, 0, new, from, span);
     }
 
-    fn call(&mut self, name: &str, id: &str, arguments: &str, flags: CallFlags, span: Range<usize>) {
+    fn call(&mut self, name: &str, early: &Early<'_>, flags: CallFlags, span: Range<usize>) {
         let index = self.begun;
         self.begun += 1;
         // What is not written in the name stands behind it.
@@ -148,8 +155,12 @@ impl MessageBuilder {
         }
         let new = (call.name == name).then_some(first);
         self.report(DeltaKind::ToolName, index, new, from, span);
+        let Early { id, id_span, arguments, arguments_span } = early;
         if !id.is_empty() {
-            self.id(id, at..at);
+            self.id(id, id_span.clone());
+        }
+        if first {
+            self.places.add(DeltaKind::ToolArguments, index, arguments_span.clone());
         }
         self.arguments(Text::Owned(arguments), at..at);
     }
@@ -179,6 +190,10 @@ impl MessageBuilder {
         let Some(call) = self.calls.get_mut(index) else { return };
         let from = self.delta_text.len();
         let new = call.arguments.append(text, (!self.silent).then_some(&mut self.delta_text));
+        // The brace that the arguments begin with has shown by now.
+        if new == Some(false) && text.bytes().is_empty() && span.start >= self.places.end() {
+            self.places.add(DeltaKind::ToolArguments, index, span.clone());
+        }
         let new = new.filter(|new| !new || !call.state.ended);
         self.report(DeltaKind::ToolArguments, index, new, from, span);
     }
@@ -309,6 +324,11 @@ impl MessageBuilder {
         })
     }
 
+    /// Where the texts of its message came from. `parsed` is the parsed text.
+    pub fn sources(&self, message: &Message, parsed: &[u8]) -> Sources {
+        Sources::new(self.places.clone(), self.prefill, message, parsed)
+    }
+
     /// A range of the parsed text as one of the output.
     fn in_output(&self, range: &Range<usize>) -> Range<usize> {
         range.start.saturating_sub(self.prefill)..range.end.saturating_sub(self.prefill)
@@ -322,12 +342,12 @@ impl MessageBuilder {
             self.delta_text.truncate(from);
             return;
         };
-        let mut span = self.in_output(&span);
+        let mut span = span;
         // Markup shows at times before what settles its place.
         if let Some(call) = self.calls.get_mut(call).filter(|_| kind.is_of_call() && !span.is_empty()) {
-            call.state.span.end = call.state.span.end.max(span.end);
+            call.state.span.end = call.state.span.end.max(span.end.saturating_sub(self.prefill));
         }
-        if !new || self.silent {
+        if !new {
             return;
         }
         // An id may have the name in it.
@@ -335,6 +355,11 @@ impl MessageBuilder {
             span.start = span.start.max(self.reported_to.min(span.end));
             self.reported_to = self.reported_to.max(span.end);
         }
+        self.places.add(kind, call, span.clone());
+        if self.silent {
+            return;
+        }
+        let span = self.in_output(&span);
         let to = self.delta_text.len();
         match self.deltas.last_mut() {
             Some(last) if last.kind == kind && last.call == call => {

@@ -25,7 +25,7 @@ pub(crate) enum Event<'a> {
     /// The region ends here.
     End(usize),
     /// A call begins: its name, which is the span's text, and what of its id and arguments came before the name.
-    Call { name: &'a str, id: &'a str, arguments: &'a str, flags: CallFlags, span: Range<usize> },
+    Call { name: &'a str, early: Early<'a>, flags: CallFlags, span: Range<usize> },
     /// The id of the call at hand.
     Id(&'a str, Range<usize>),
     /// More of its arguments, as JSON.
@@ -34,6 +34,16 @@ pub(crate) enum Event<'a> {
     Rest(Range<usize>),
     /// The call at hand is whole, here.
     CallEnd(usize),
+}
+
+/// What of a call came before its name. What did not is empty, and nowhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Early<'a> {
+    pub id: &'a str,
+    pub id_span: Range<usize>,
+    /// As far as they are written, or the brace that they begin with.
+    pub arguments: &'a str,
+    pub arguments_span: Range<usize>,
 }
 
 /// What takes events.

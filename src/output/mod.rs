@@ -19,12 +19,17 @@ mod arguments;
 mod builder;
 mod event;
 mod literal;
+mod parsed;
 mod persistent_stack;
 mod piece_table;
+mod places;
 mod reader;
 mod report;
+mod sources;
 
 pub(crate) use builder::{BuilderMark, MessageBuilder};
 pub(crate) use event::{CallFlags, Channel, Event, Sink, Text};
+pub(crate) use parsed::Parsed;
 pub(crate) use reader::{CaptureReader, ReaderMark};
 pub(crate) use report::{CallRecord, first_unusual, report};
+pub(crate) use sources::Sources;

@@ -11,7 +11,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::arguments::{CallState, Container};
-use super::event::{CallFlags, Channel, Event, Sink, Text};
+use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
 use super::literal::Literal;
 use super::persistent_stack::{PersistentStack, StackMark};
 use crate::format::Tag;
@@ -257,16 +257,22 @@ impl CaptureReader {
         match tag {
             Tag::ToolName if !self.state.call.named && !text.trim_ascii_end().is_empty() => {
                 self.state.call.named = true;
-                let id = lossy(&output[self.state.id.clone()]);
-                let (id, flags) = (bare_id(&id), std::mem::take(&mut self.state.flags));
+                let id_span = bare_id(output, self.state.id.clone());
+                let flags = std::mem::take(&mut self.state.flags);
                 let mut arguments = &self.early[self.state.call.early..];
                 if arguments.is_empty() {
                     arguments = "{";
                     self.state.call.arguments.depth += 1;
                 }
-                sink.event(Event::Call { name: text.trim_ascii_end(), id, arguments, flags, span });
+                let arguments_span = self.state.call.early_span.map_or(span.end..span.end, |(from, to)| from..to);
+                let id = &lossy(&output[id_span.clone()]);
+                let early = Early { id, id_span, arguments, arguments_span };
+                sink.event(Event::Call { name: text.trim_ascii_end(), early, flags, span });
             }
-            Tag::ToolId if self.state.call.named => sink.event(Event::Id(bare_id(&text), span)),
+            Tag::ToolId if self.state.call.named => {
+                let span = bare_id(output, span);
+                sink.event(Event::Id(&lossy(&output[span.clone()]), span));
+            }
             Tag::ToolId => self.state.id = span,
             Tag::ArgName => {
                 // Text around arguments that are tagged one by one adds nothing.
@@ -378,6 +384,10 @@ impl CaptureReader {
             sink.event(Event::Arguments(text, span));
         } else {
             text.write(&mut self.early);
+            if !span.is_empty() {
+                let (from, _) = self.state.call.early_span.unwrap_or((span.start, span.end));
+                self.state.call.early_span = Some((from, span.end));
+            }
         }
     }
 
@@ -405,8 +415,10 @@ fn without_entities(text: &str) -> String {
     entities.into_iter().fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
 }
 
-/// An id without the quotes around it.
-fn bare_id(id: &str) -> &str {
-    let id = id.trim_ascii_end();
-    id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id)
+/// Where an id stands without the quotes around it.
+fn bare_id(output: &[u8], span: Range<usize>) -> Range<usize> {
+    let id = output[span.clone()].trim_ascii_end();
+    let quoted = id.len() > 1 && id.starts_with(b"\"") && id.ends_with(b"\"");
+    let quote = usize::from(quoted);
+    span.start + quote..span.start + id.len() - quote
 }

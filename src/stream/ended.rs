@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::fallback::{self, FallbackConfig};
-use crate::message::{CallReport, Diagnostic, DiagnosticKind, Message, Report, Status};
-use crate::output::{self, CallRecord, MessageBuilder};
+use crate::message::{CallReport, DeltaKind, Diagnostic, DiagnosticKind, Message, OutputPart, Report, Status};
+use crate::output::{self, CallRecord, MessageBuilder, Sources};
 
 /// How a parse ended.
 #[derive(Clone)]
@@ -21,6 +21,7 @@ pub struct Ended {
     /// Where it left the format, in bytes of the output: there, or at a call that the format does not have.
     pub left_at: Option<usize>,
     records: Vec<CallRecord>,
+    sources: Sources,
     /// What is behind the format, and behind the place where the parser's budget was used up.
     left: Option<Range<usize>>,
     limit: Option<Range<usize>>,
@@ -48,8 +49,10 @@ impl Ended {
         let behind = [&left, &limit].into_iter().flatten().map(|left| left.start);
         let left_at = behind.chain(output::first_unusual(&records)).min();
         let status = if left_at.is_some() { Status::Recovered } else { status };
+        let message = builder.message(output);
         Ended {
-            message: builder.message(output),
+            sources: builder.sources(&message, output),
+            message,
             status,
             left_at,
             records,
@@ -58,6 +61,19 @@ impl Ended {
             config,
             report: OnceLock::new(),
         }
+    }
+
+    /// What became of the output, in its order: reasoning, text and calls.
+    pub fn parts(&self) -> &[OutputPart] {
+        self.sources.parts()
+    }
+
+    /// The bytes of the output that a field of the message came from, in the order of its text: of [`DeltaKind::Reasoning`],
+    /// [`DeltaKind::Content`] (`call` is 0), or of a call its name, id or arguments. They neither touch nor hold markup; what the message
+    /// has beyond them, such as a brace that closes arguments or text that the prompt holds, is not written in the output. Empty
+    /// for other kinds and for a call that is not there. The name may be a part of the id.
+    pub fn spans(&self, kind: DeltaKind, call: usize) -> &[Range<usize>] {
+        self.sources.spans(kind, call)
     }
 
     /// What there is to say of each call of the message. The first look at a report checks the arguments.
@@ -120,7 +136,8 @@ impl PartialEq for Ended {
     /// The report follows from the rest.
     fn eq(&self, other: &Self) -> bool {
         let all = |ended: &Ended| (ended.status, ended.left_at, ended.left.clone(), ended.limit.clone());
-        all(self) == all(other) && self.message == other.message && self.records == other.records
+        let same = self.message == other.message && self.records == other.records;
+        all(self) == all(other) && same && self.sources == other.sources
     }
 }
 
@@ -129,6 +146,6 @@ impl fmt::Debug for Ended {
         let Ended { message, status, left_at, .. } = self;
         let mut out = f.debug_struct("Ended");
         out.field("message", message).field("status", status).field("left_at", left_at);
-        out.field("report", self.report()).finish()
+        out.field("report", self.report()).field("sources", &self.sources).finish()
     }
 }

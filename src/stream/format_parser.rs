@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::fallback::{End, FallbackConfig, FallbackParser};
 use crate::format::Tag;
-use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, ReaderMark, Sink};
+use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink};
 use crate::peg::{Budget, Capture, Machine, Program, Rewindable, State, Visible};
 
 /// What both parsers write to.
@@ -67,10 +67,10 @@ impl Written {
     }
 
     /// Ends the fallback parser at hand, if there is one, where its text ends: at `to`, or where it has read to. Gives that position.
-    pub fn close_fallback(&mut self, end: End, to: usize, output: &[u8]) -> usize {
+    pub fn close_fallback(&mut self, end: End, to: usize, output: Parsed<'_>) -> usize {
         let Some(mut parser) = self.fallback.take() else { return to };
         let to = to.max(parser.read_to());
-        parser.close(end, &output[..to], &mut self.builder);
+        parser.close(end, output.to(to), &mut self.builder);
         self.account(&parser);
         to
     }
@@ -79,7 +79,7 @@ impl Written {
 /// Passes events on to the builder, and text in which calls are looked for to the fallback parser.
 struct Routed<'a> {
     written: &'a mut Written,
-    output: &'a [u8],
+    output: Parsed<'a>,
 }
 
 impl Sink for Routed<'_> {
@@ -95,7 +95,7 @@ impl Sink for Routed<'_> {
             }
             Event::Text(channel, text, span) => match &mut written.fallback {
                 Some(parser) => {
-                    parser.feed(span.end, output, &mut written.builder);
+                    parser.feed(span.end, *output, &mut written.builder);
                     if parser.is_text() {
                         written.drop_fallback();
                     }
@@ -104,7 +104,7 @@ impl Sink for Routed<'_> {
             },
             Event::End(at) => {
                 let end = if written.whole == Some(at) { End::Output } else { End::Region };
-                written.close_fallback(end, at, output);
+                written.close_fallback(end, at, *output);
             }
             other => written.builder.event(other),
         }
@@ -194,9 +194,9 @@ impl FormatParser {
         self.run.machine.cut(output)
     }
 
-    /// Whether a text has begun, with a byte or more of it, that does not show.
-    pub fn hides_text(&self, output: &[u8]) -> bool {
-        let begins = |capture: &Capture| capture.opens && capture.pos < output.len();
+    /// Whether a text has begun, with a byte or more of it, that does not show. `length`: the output's.
+    pub fn hides_text(&self, length: usize) -> bool {
+        let begins = |capture: &Capture| capture.opens && capture.pos < length;
         let mut hidden = self.run.machine.visible().hidden().iter().filter(|capture| begins(capture));
         hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::streams))
     }
@@ -204,22 +204,22 @@ impl FormatParser {
     /// Reads what the machine shows. `false`: it contradicts what the message says already. In place, as for most pieces there is
     /// little to it.
     #[inline(always)]
-    pub fn read(&mut self, written: &mut Written, output: &[u8]) -> bool {
+    pub fn read(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
         let kept = self.run.machine.take_kept();
-        if kept < self.reader.captures_read() && !self.undo(kept, written, output) {
+        if kept < self.reader.captures_read() && !self.undo(kept, written, output.raw) {
             return false;
         }
         let Visible { count, reach, .. } = self.run.machine.visible();
         if self.reader.captures_read() < count {
             self.read_captures(written, output);
         }
-        self.reader.read_text(reach, output, &mut Routed { written, output });
+        self.reader.read_text(reach, output.raw, &mut Routed { written, output });
         self.run.set_read_to(output.len());
         !written.builder.contradicted()
     }
 
     #[inline(never)]
-    fn read_captures(&mut self, written: &mut Written, output: &[u8]) {
+    fn read_captures(&mut self, written: &mut Written, output: Parsed<'_>) {
         let (read, visible) = (self.reader.captures_read(), self.run.machine.visible());
         let mut points = restore_points(&self.run.machine, read, visible.count);
         let needed = |snapshot: &Snapshot| points.below.is_some_and(|below| snapshot.reader.captures_read() <= below);
@@ -235,7 +235,7 @@ impl FormatParser {
                 });
                 self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
             }
-            self.reader.read(capture, output, &mut Routed { written, output });
+            self.reader.read(capture, output.raw, &mut Routed { written, output });
         }
         self.run.machine.forget(self.reader.captures_read());
     }
@@ -255,8 +255,8 @@ impl FormatParser {
 
     /// The output does not match any more. What could be seen just before the first byte that does not fit stands, so nothing
     /// depends on how the output was cut; to see it, the machine runs once more over the last bytes.
-    pub fn leave(&mut self, written: &mut Written, output: &[u8]) {
-        let fits = self.run.rewind(output);
-        self.read(written, &output[..fits]);
+    pub fn leave(&mut self, written: &mut Written, output: Parsed<'_>) {
+        let fits = self.run.rewind(output.seen);
+        self.read(written, output.to(fits));
     }
 }

@@ -5,20 +5,25 @@
 
 mod ended;
 mod format_parser;
+mod marks;
+mod special;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use crate::peg::Budget;
 pub use ended::Ended;
+pub use special::SpecialTokens;
 
 use crate::error::{Error, Result};
 use crate::fallback::{End, FallbackConfig, FallbackParser};
 use crate::message::{Delta, Leniency, Message, Status};
-use crate::output::{CaptureReader, Channel, Event, MessageBuilder, Sink, Text};
+use crate::output::{CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
 use crate::parser::Parser;
 use crate::peg::{Machine, State, incomplete_tail};
 use ended::Left;
 use format_parser::{FormatParser, Written};
+use marks::{Mark, Marks};
 
 /// A parse in progress. One owner at a time; clone it to fork the parse.
 #[derive(Clone)]
@@ -26,6 +31,8 @@ pub struct Stream {
     parser: Parser,
     /// The prefill and the output.
     output: Vec<u8>,
+    /// Which of it came from special tokens, where the host says so.
+    marks: Option<Box<Marks>>,
     written: Written,
     at: Progress,
     checkpoint: Option<Box<Checkpoint>>,
@@ -50,6 +57,7 @@ struct Progress {
 struct Checkpoint {
     /// The length of the prefill and the output.
     length: usize,
+    mark: Option<Mark>,
     at: Progress,
     fallback: Option<Box<FallbackParser>>,
     limit: Option<usize>,
@@ -105,12 +113,14 @@ impl Stream {
         let mut stream = Stream {
             parser: parser.clone(),
             output: Vec::new(),
+            marks: None,
             written: Written::new(prefill, Arc::clone(parser.fallback())),
             at: Progress { format, left: None, limit: false, covered: prefill },
             checkpoint: None,
             fresh: true,
         };
-        stream.extend(parser.prefill().as_bytes());
+        stream.output.extend_from_slice(parser.prefill().as_bytes());
+        stream.read_between(0, prefill);
         stream
     }
 
@@ -132,20 +142,89 @@ impl Stream {
     }
 
     /// Appends output and says what it adds to the message. Costs as much as the new bytes. Bytes may be cut anywhere, also
-    /// inside a character.
+    /// inside a character. A marker in them is one, whether or not it came as a special token.
     pub fn feed(&mut self, bytes: &[u8]) -> impl ExactSizeIterator<Item = Delta<'_>> {
         self.begin();
-        self.extend(bytes);
+        if self.marks.is_some() {
+            self.extend(bytes, std::slice::from_ref(&(0..bytes.len())));
+        } else {
+            let from = self.output.len();
+            self.output.extend_from_slice(bytes);
+            self.read_between(from, self.output.len());
+        }
         self.written.builder.deltas()
     }
 
-    fn extend(&mut self, bytes: &[u8]) {
-        let mut to = self.output.len();
+    /// The texts of the model's special tokens, for [`Stream::feed_marked`]. They outlast [`Stream::reset`].
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] where output was fed.
+    pub fn set_special_tokens(&mut self, tokens: &SpecialTokens) -> Result<()> {
+        if !self.fresh {
+            return Err(Error::invalid("special tokens: they must be set before output is fed"));
+        }
+        let marks = self.marks.insert(Box::new(Marks::new(tokens)));
+        if let Some(checkpoint) = &mut self.checkpoint {
+            checkpoint.mark = Some(marks.checkpoint());
+        }
+        Ok(())
+    }
+
+    /// As [`Stream::feed`] where it is known which bytes came from special tokens: `spans`, in order and apart. All other bytes are
+    /// text. A marker that is a special token, or holds one, counts only where that came as one: the reasoning may quote
+    /// `</think>`, an argument `</tool_call>`. Markers without special tokens count as ever.
+    ///
+    /// Text that may yet spell out a special token waits until that is certain. A token may be cut, with a span for each part: the
+    /// result does not depend on how the output was cut. What [`Stream::feed`] appends in between counts as ever. What the prompt
+    /// has begun has the markers that it shows.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] where there are no special tokens ([`Stream::set_special_tokens`]), and for spans that
+    /// overlap, are not in order or not within `bytes`. Nothing is fed then.
+    pub fn feed_marked(
+        &mut self,
+        bytes: &[u8],
+        spans: &[Range<usize>],
+    ) -> Result<impl ExactSizeIterator<Item = Delta<'_>>> {
+        if self.marks.is_none() {
+            return Err(Error::invalid("stream: no special tokens are set"));
+        }
+        let mut from = 0;
+        for (index, &Range { start, end }) in spans.iter().enumerate() {
+            let length = bytes.len();
+            if start < from || end < start || end > length {
+                return Err(Error::invalid(format!(
+                    "spans: number {index}, {start} to {end}, is not within {from} to {length}"
+                )));
+            }
+            from = end;
+        }
+        self.begin();
+        self.extend(bytes, spans);
+        Ok(self.written.builder.deltas())
+    }
+
+    #[inline(never)]
+    fn extend(&mut self, bytes: &[u8], spans: &[Range<usize>]) {
+        let (length, from) = (self.output.len(), self.ready());
         self.output.extend_from_slice(bytes);
+        if let Some(marks) = &mut self.marks {
+            marks.extend(&self.output, length, spans);
+        }
+        self.read_between(from, self.ready());
+    }
+
+    /// How much of the output the parsers may read: at its end, a text may wait for what follows.
+    fn ready(&self) -> usize {
+        self.output.len() - self.marks.as_ref().map_or(0, |marks| marks.waiting())
+    }
+
+    fn read_between(&mut self, from: usize, end: usize) {
+        let mut to = from;
         loop {
-            to = self.output.len().min(to + PIECE);
+            to = end.min(to + PIECE);
             self.advance(to);
-            if to == self.output.len() {
+            if to == end {
                 return;
             }
         }
@@ -155,8 +234,13 @@ impl Stream {
     /// [`Stream::deltas`]; feeding on is of no use.
     pub fn finish(&mut self, cut_off: bool) -> Ended {
         self.begin();
-        let prefill = self.prefill();
-        let Stream { at, written, output, .. } = self;
+        let (prefill, ready) = (self.prefill(), self.ready());
+        if let Some(marks) = self.marks.as_mut().filter(|_| ready < self.output.len()) {
+            marks.end(&self.output, !cut_off);
+            self.read_between(ready, self.output.len());
+        }
+        let Stream { at, written, output, marks, .. } = self;
+        let output = parsed(marks, output);
         let end = if cut_off { End::Cut } else { End::Output };
         written.whole = Some(output.len()).filter(|_| !cut_off);
         let status = at.finish_format(end, prefill, written, output).unwrap_or_else(|| {
@@ -203,8 +287,9 @@ impl Stream {
 
     /// Back to the start of the output.
     pub fn reset(&mut self) {
-        let budget = self.written.budget;
+        let (budget, marks) = (self.written.budget, self.marks.take());
         *self = Stream::new(&self.parser.clone());
+        self.marks = marks.map(|marks| Box::new(Marks::new(marks.tokens())));
         if let Some(budget) = budget {
             self.set_budget(budget);
         }
@@ -216,6 +301,7 @@ impl Stream {
         self.written.builder.set_checkpoint();
         self.checkpoint = Some(Box::new(Checkpoint {
             length: self.output.len(),
+            mark: self.marks.as_mut().map(|marks| marks.checkpoint()),
             at: self.at.clone(),
             fallback: self.written.fallback.clone(),
             limit: self.written.limit,
@@ -244,7 +330,7 @@ impl Stream {
         if self.fresh {
             return Ok(self.deltas());
         }
-        let Checkpoint { length: noted, at, fallback, limit } = Checkpoint::clone(checkpoint);
+        let Checkpoint { length: noted, mark, at, fallback, limit } = Checkpoint::clone(checkpoint);
         let shown = self.written.builder.rollback(&self.output);
         // Work and budget are not taken back.
         self.written.gone += self.at.format.work() - at.format.work();
@@ -255,7 +341,11 @@ impl Stream {
         }
         let again = self.output[noted..prefill + length].to_vec();
         self.output.truncate(noted);
-        self.extend(&again);
+        let spans = match self.marks.as_mut().zip(mark) {
+            Some((marks, mark)) => marks.rollback(mark, &self.output, again.len()),
+            None => Vec::new(),
+        };
+        self.extend(&again, &spans);
         self.written.builder.withdraw(shown, &(length..written));
         Ok(self.deltas())
     }
@@ -271,23 +361,30 @@ impl Stream {
         }
     }
 
-    /// Reads on, up to `to`.
+    /// Reads on, up to `to`. In place, as most pieces are one step.
+    #[inline(always)]
     fn advance(&mut self, to: usize) {
-        let Stream { at, written, output, .. } = self;
-        let output = &output[..to];
+        let Stream { at, written, output, marks, .. } = self;
+        let output = parsed(marks, &output[..to]);
         if !at.feed_format(written, output) {
-            at.feed_fallback(output.len() - incomplete_tail(output), written, output);
+            at.feed_fallback(to - incomplete_tail(output.raw), written, output);
         }
     }
 }
 
+/// A part of the output from its beginning, as it is and as it is seen.
+fn parsed<'a>(marks: &'a Option<Box<Marks>>, raw: &'a [u8]) -> Parsed<'a> {
+    Parsed { raw, seen: marks.as_ref().map_or(raw, |marks| marks.seen(raw)) }
+}
+
 impl Progress {
     /// Reads on as the format says. `false`: the output has left it.
-    fn feed_format(&mut self, written: &mut Written, output: &[u8]) -> bool {
+    #[inline(always)]
+    fn feed_format(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
         if self.left.is_some() {
             return false;
         }
-        let state = self.format.feed(output);
+        let state = self.format.feed(output.seen);
         let at = match state {
             State::Failed | State::Limit => {
                 self.limit = state == State::Limit;
@@ -303,16 +400,17 @@ impl Progress {
     }
 
     /// Ends the output as the format says: how it relates to the format, unless it has left it.
-    fn finish_format(&mut self, end: End, prefill: usize, written: &mut Written, output: &[u8]) -> Option<Status> {
+    fn finish_format(&mut self, end: End, prefill: usize, written: &mut Written, output: Parsed<'_>) -> Option<Status> {
         if self.left.is_some() {
             return None;
         }
         let whole = end == End::Output;
-        let complete = whole && self.format.finish(output, prefill);
-        let matches = complete || self.format.cut(output);
+        let complete = whole && self.format.finish(output.seen, prefill);
+        let matches = complete || self.format.cut(output.seen);
         self.limit = self.format.is_over_budget();
         // The model may end in the middle of what does not show yet and never will. Half a marker says nothing; text does.
-        if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output)) {
+        if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output.len()))
+        {
             return Some(if complete { Status::Complete } else { Status::Partial });
         }
         self.leave_at(self.format.covered(), written, output);
@@ -320,7 +418,7 @@ impl Progress {
     }
 
     /// From here on the output is text that has left the format.
-    fn leave_at(&mut self, at: usize, written: &mut Written, output: &[u8]) {
+    fn leave_at(&mut self, at: usize, written: &mut Written, output: Parsed<'_>) {
         self.left = Some(at);
         self.covered = self.format.covered().max(at);
         written.builder.settle();
@@ -337,13 +435,13 @@ impl Progress {
     }
 
     /// The output behind the format, up to `to`: for the fallback parser, or content.
-    fn feed_fallback(&mut self, to: usize, written: &mut Written, output: &[u8]) {
+    fn feed_fallback(&mut self, to: usize, written: &mut Written, output: Parsed<'_>) {
         if self.covered < to {
             let span = self.covered..to;
             match &mut written.fallback {
                 Some(parser) => parser.feed(to, output, &mut written.builder),
                 None => {
-                    let text = Text::Raw(&output[span.clone()], span.start);
+                    let text = Text::Raw(&output.raw[span.clone()], span.start);
                     written.builder.event(Event::Text(Channel::Content, text, span));
                 }
             }

@@ -6,6 +6,7 @@ mod broken;
 #[path = "../properties/cases/choices.rs"]
 #[allow(dead_code, reason = "the properties of random input use the rest")]
 mod choices;
+mod marked;
 mod quoted;
 #[path = "../support/shown.rs"]
 mod shown;
@@ -64,4 +65,12 @@ fn what_is_quoted_is_no_call() {
 fn what_begins_alike_is_told_apart() {
     // Each is rendered with its own request, which takes longer.
     run(|loaded, written, cases| alike::check(&loaded.template, written, cases.div_ceil(5)));
+}
+
+#[test]
+fn what_is_marked_as_text_is_text() {
+    run(|_, written, cases| {
+        let (wrong, looked, _) = marked::check(written, 4 * cases);
+        (wrong, looked)
+    });
 }

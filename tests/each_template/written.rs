@@ -135,7 +135,7 @@ fn plain() -> (Vec<Call>, Vec<Vec<&'static str>>) {
 }
 
 /// What the template writes for two calls, or for one, where it writes more of them in a way that is not read.
-fn written(template: &ChatTemplate) -> Option<Written> {
+pub fn written(template: &ChatTemplate) -> Option<Written> {
     let (calls, words) = plain();
     [2, 1].into_iter().find_map(|count| {
         let (params, output) = turn(template, &tools(), &calls[..count])?;

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use chatparse::format::Constraint;
 use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, TriggerKind};
+use chatparse::stream::SpecialTokens;
 use chatparse::{
     ChatTemplate, DeltaKind, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request, Segment, Status,
     Stream, TemplateOptions, grammar,
@@ -27,13 +28,15 @@ chatparse replay
 
 Reads scenarios from standard input, one JSON object a line, and answers each with a
 JSON line. A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos`
-and `request`, and may have `outputs` (texts, or objects with `text`, `partial` and
-`step`), `timeline: false`, `strict: true`, `want_caps: true`, `learn_only: true` (no
-family of templates and no work-around is looked up), `plain: true` (the template
-sees the request as it is) and `want_segments: true` (where each byte of the prompt
-comes from, and in `mask` which of them models wrote). The answer has the `id` and `params`, and `parses` with a message, its
-status and what each step of the output added to it; or `error`. A scenario
-with a JSON `schema` instead of a template is answered with its `grammar`. With
+and `request`, and may have `outputs` (texts, or objects with `text`, `partial`, `step`
+and `special`, the spans that came from special tokens), `special_tokens` (their texts:
+where they are given, what is in no such span is text), `timeline: false`,
+`strict: true`, `want_caps: true`, `learn_only: true` (no family of templates and no
+work-around is looked up), `plain: true` (the template sees the request as it is) and
+`want_segments: true` (where each byte of the prompt comes from, and in `mask` which of
+them models wrote). The answer has the `id` and `params`, and `parses` with a message,
+its status and what each step of the output added to it; or `error`. A scenario with a
+JSON `schema` instead of a template is answered with its `grammar`. With
 `dialects: true` the answer has the grammar in all `dialects`, each with `text` and
 `report`, or `error`; and `accepts` has what the grammar says of each of the `texts`, or
 of the outputs (null where a pattern says where it starts).
@@ -136,8 +139,9 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     if let Some(outputs) = scenario["outputs"].as_array() {
         let timeline = scenario["timeline"] != false;
         let strict = scenario["strict"] == true;
-        let parses = outputs.iter().map(|output| parse(&params, output, timeline, strict));
-        fields.insert("parses".into(), parses.collect());
+        let special = special_tokens(&scenario["special_tokens"])?;
+        let parses = outputs.iter().map(|output| parse(&params, output, special.as_ref(), timeline, strict));
+        fields.insert("parses".into(), parses.collect::<Result<_, _>>()?);
     }
     Ok(fields)
 }
@@ -229,27 +233,64 @@ fn supports_enable_thinking(template: &ChatTemplate) -> Result<bool, String> {
     params.map(|params| params.thinking.is_some()).map_err(|error| error.to_string())
 }
 
-fn parse(params: &Params, output: &Value, timeline: bool, strict: bool) -> Value {
+/// The texts of special tokens, where a scenario has them.
+fn special_tokens(tokens: &Value) -> Result<Option<SpecialTokens>, String> {
+    let Some(tokens) = tokens.as_array() else { return Ok(None) };
+    let texts: Option<Vec<&str>> = tokens.iter().map(Value::as_str).collect();
+    let texts = texts.ok_or("special_tokens: must be texts")?;
+    SpecialTokens::new(&texts).map(Some).map_err(|error| error.to_string())
+}
+
+/// The spans of an output that came from special tokens.
+fn special_spans(spans: &Value) -> Result<Vec<Range<usize>>, String> {
+    let position = |value: &Value| value.as_u64().and_then(|at| usize::try_from(at).ok());
+    let span = |span: &Value| match span.as_array()?.as_slice() {
+        [start, end] => Some(position(start)?..position(end)?),
+        _ => None,
+    };
+    let spans: Option<_> = spans.as_array().map_or(Some(Vec::new()), |spans| spans.iter().map(span).collect());
+    spans.ok_or_else(|| "special: must be pairs of positions".to_owned())
+}
+
+fn parse(
+    params: &Params,
+    output: &Value,
+    special: Option<&SpecialTokens>,
+    timeline: bool,
+    strict: bool,
+) -> Result<Value, String> {
     let text = output.as_str().or_else(|| output["text"].as_str()).unwrap_or_default();
     let partial = output["partial"] == true;
     let step = output["step"].as_u64().unwrap_or(1).max(1) as usize;
     let mut stream = Stream::new(&params.parser);
-    let rows = feed(&mut stream, text, partial, step);
+    let spans = special_spans(&output["special"])?;
+    if let Some(special) = special {
+        stream.set_special_tokens(special).map_err(|error| error.to_string())?;
+    }
+    let spans = special.map(|_| spans.as_slice());
+    let rows = feed(&mut stream, text, spans, partial, step)?;
     let ended = stream.finish(partial);
     if strict && ended.status == Status::Recovered {
         let error = ended.mismatch();
         debug_assert_eq!(error.kind(), ErrorKind::Parse);
-        return json!({"error": error.to_string()});
+        return Ok(json!({"error": error.to_string()}));
     }
     let mut parsed = json!({"message": message_json(&ended.message), "status": ended.status.name()});
     if timeline {
         parsed["timeline"] = rows.into();
     }
-    parsed
+    Ok(parsed)
 }
 
-/// Feeds `text` in steps and notes what each adds. The step that makes a whole output whole is not noted.
-fn feed(stream: &mut Stream, text: &str, partial: bool, step: usize) -> Vec<Value> {
+/// Feeds `text` in steps and notes what each adds. The step that makes a whole output whole is not noted. `spans`: what of it came
+/// from special tokens, where that is known.
+fn feed(
+    stream: &mut Stream,
+    text: &str,
+    spans: Option<&[Range<usize>]>,
+    partial: bool,
+    step: usize,
+) -> Result<Vec<Value>, String> {
     let mut rows = Vec::new();
     let (mut fed, mut goal) = (0, 0);
     while fed < text.len() {
@@ -261,13 +302,21 @@ fn feed(stream: &mut Stream, text: &str, partial: bool, step: usize) -> Vec<Valu
         if end == fed {
             continue;
         }
-        let row = row(stream.feed(&text.as_bytes()[fed..end]));
+        let bytes = &text.as_bytes()[fed..end];
+        let row = match spans {
+            None => row(stream.feed(bytes)),
+            Some(spans) => {
+                let within = spans.iter().map(|span| span.start.clamp(fed, end) - fed..span.end.clamp(fed, end) - fed);
+                let within: Vec<_> = within.collect();
+                row(stream.feed_marked(bytes, &within).map_err(|error| error.to_string())?)
+            }
+        };
         fed = end;
         if !row.is_empty() && (partial || goal < text.len()) {
             rows.push(json!([fed, row]));
         }
     }
-    rows
+    Ok(rows)
 }
 
 fn row<'a>(deltas: impl Iterator<Item = chatparse::Delta<'a>>) -> Map<String, Value> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::{CallState, Entry, MessageBuilder};
 use crate::message::DeltaKind;
+use crate::output::places::PlacesMark;
 
 /// How the message stood, less its texts.
 #[derive(Clone, Debug)]
@@ -13,6 +14,7 @@ pub(super) struct Checkpoint {
     begun: usize,
     reasoning_shows: bool,
     reported_to: usize,
+    places: PlacesMark,
     contradicted: bool,
     /// The calls whose arguments have a checkpoint, and how they stood: the one at hand, and those that changed since.
     changed: Vec<(usize, CallState, String)>,
@@ -34,6 +36,7 @@ impl MessageBuilder {
             begun: self.begun,
             reasoning_shows: self.reasoning_shows,
             reported_to: self.reported_to,
+            places: self.places.mark(),
             contradicted: self.contradicted,
             changed: Vec::new(),
         });
@@ -85,6 +88,7 @@ impl MessageBuilder {
         self.begun = checkpoint.begun;
         self.reasoning_shows = checkpoint.reasoning_shows;
         self.reported_to = checkpoint.reported_to;
+        self.places.restore(checkpoint.places);
         self.contradicted = checkpoint.contradicted;
         self.set_checkpoint();
         Shown(shown)

@@ -1,0 +1,139 @@
+//! Where the parts of a message came from, in the order of the output and by field.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::places::{Place, Places};
+use crate::message::{DeltaKind, Message, OutputPart, PartKind};
+use crate::peg::lossy;
+
+/// The spans of each field.
+type Fields = HashMap<(DeltaKind, usize), Vec<Range<usize>>>;
+
+/// What the places of a message say.
+#[derive(Clone, Default)]
+pub(crate) struct Sources {
+    places: Places,
+    prefill: usize,
+    parts: Vec<OutputPart>,
+    fields: OnceLock<Fields>,
+}
+
+impl Sources {
+    /// Of a message whose texts stand at these places of the parsed text.
+    pub fn new(places: Places, prefill: usize, message: &Message, parsed: &[u8]) -> Self {
+        let mut sources = Sources { places, prefill, ..Sources::default() };
+        let mut texts = [Text::new(&message.reasoning_content), Text::new(&message.content)];
+        for place in sources.shown(message) {
+            if let Some(channel) = channel(place.kind) {
+                texts[channel].places += place.span.len();
+            }
+        }
+        let mut parts: Vec<OutputPart> = Vec::new();
+        let mut calls = Vec::new();
+        for place in sources.shown(message) {
+            let span = sources.in_output(&place.span);
+            let Some(channel) = channel(place.kind) else {
+                if place.kind == DeltaKind::ToolName {
+                    calls.push(parts.len());
+                    parts.push(OutputPart { kind: PartKind::Call, call: place.call, text: 0..0, span });
+                } else if let Some(part) = calls.get(place.call).and_then(|index| parts.get_mut(*index)) {
+                    part.span = part.span.start.min(span.start)..part.span.end.max(span.end);
+                }
+                continue;
+            };
+            let kind = [PartKind::Reasoning, PartKind::Content][channel];
+            let text = texts[channel].next(&parsed[place.span]);
+            match parts.last_mut().filter(|last| last.kind == kind) {
+                Some(last) => (last.text.end, last.span.end) = (text.end, last.span.end.max(span.end)),
+                None => parts.push(OutputPart { kind, call: 0, text, span }),
+            }
+        }
+        for (kind, text) in [PartKind::Reasoning, PartKind::Content].into_iter().zip(texts) {
+            if let Some(last) = parts.iter_mut().rfind(|part| part.kind == kind) {
+                last.text.end = text.text.len();
+            }
+        }
+        sources.parts = parts;
+        sources
+    }
+
+    /// In the order of the output.
+    pub fn parts(&self) -> &[OutputPart] {
+        &self.parts
+    }
+
+    /// Of one field, in the order of its text. The first look takes all places apart.
+    pub fn spans(&self, kind: DeltaKind, call: usize) -> &[Range<usize>] {
+        let fields = self.fields.get_or_init(|| {
+            let mut fields = Fields::new();
+            for place in self.places.iter() {
+                let span = self.in_output(&place.span);
+                let spans = fields.entry((place.kind, place.call)).or_default();
+                match spans.last_mut() {
+                    _ if span.is_empty() => {}
+                    Some(last) if last.end == span.start => last.end = span.end,
+                    _ => spans.push(span),
+                }
+            }
+            fields
+        });
+        // White space alone is no reasoning.
+        let shows = kind != DeltaKind::Reasoning || self.parts.iter().any(|part| part.kind == PartKind::Reasoning);
+        fields.get(&(kind, call)).filter(|_| shows).map_or(&[], Vec::as_slice)
+    }
+
+    fn shown(&self, message: &Message) -> impl Iterator<Item = Place> {
+        let thinks = !message.reasoning_content.is_empty();
+        self.places.iter().filter(move |place| thinks || place.kind != DeltaKind::Reasoning)
+    }
+
+    fn in_output(&self, range: &Range<usize>) -> Range<usize> {
+        range.start.saturating_sub(self.prefill)..range.end.saturating_sub(self.prefill)
+    }
+}
+
+impl PartialEq for Sources {
+    /// The rest follows.
+    fn eq(&self, other: &Self) -> bool {
+        (&self.places, self.prefill, &self.parts) == (&other.places, other.prefill, &other.parts)
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places = self.places.iter().map(|Place { kind, call, span }| (kind.name(), call, span));
+        f.debug_list().entries(places).finish()
+    }
+}
+
+fn channel(kind: DeltaKind) -> Option<usize> {
+    [DeltaKind::Reasoning, DeltaKind::Content].iter().position(|channel| *channel == kind)
+}
+
+/// A text of the message, and how much of it was given out.
+struct Text<'a> {
+    text: &'a str,
+    given: usize,
+    /// Bytes of all of its places. Broken characters take more in the text, so where both are equally long, it has none.
+    places: usize,
+}
+
+impl<'a> Text<'a> {
+    fn new(text: &'a str) -> Self {
+        Text { text, given: 0, places: 0 }
+    }
+
+    /// The part of it that came from these bytes.
+    fn next(&mut self, bytes: &[u8]) -> Range<usize> {
+        let from = self.given;
+        let length = if self.places == self.text.len() { bytes.len() } else { lossy(bytes).len() };
+        self.given = (from + length).min(self.text.len());
+        while !self.text.is_char_boundary(self.given) {
+            self.given -= 1;
+        }
+        from..self.given
+    }
+}

@@ -1,0 +1,152 @@
+//! Where special tokens count only where they came as such: the parsed text as the machines see it.
+//!
+//! A token that ordinary bytes spell out is text. What the machines see has another character in the place of its first one, of
+//! the same length, that no marker has; all else is as it was written. Bytes that may become such a token wait until that is certain.
+
+use std::ops::Range;
+
+use super::special::{Begun, SpecialTokens};
+
+/// Stand-ins for a character, by the bytes it has, and what stands in for those.
+const STAND_INS: [[&str; 2]; 4] =
+    [["\u{7F}", "\u{1A}"], ["\u{80}", "\u{81}"], ["\u{E000}", "\u{E001}"], ["\u{F0000}", "\u{F0001}"]];
+
+/// What is known of a parsed text besides its bytes.
+#[derive(Clone)]
+pub(super) struct Marks {
+    tokens: SpecialTokens,
+    /// Of the ordinary bytes at the end.
+    begun: Begun,
+    /// The text as it is seen; empty as long as that is the text itself.
+    seen: Vec<u8>,
+    /// Which bytes behind the checkpoint may be a part of a special token.
+    special: Option<Bits>,
+}
+
+/// How a text stood.
+#[derive(Clone, Copy)]
+pub(super) struct Mark(Begun);
+
+impl Marks {
+    pub fn new(tokens: &SpecialTokens) -> Self {
+        Marks { tokens: tokens.clone(), begun: Begun::default(), seen: Vec::new(), special: None }
+    }
+
+    pub fn tokens(&self) -> &SpecialTokens {
+        &self.tokens
+    }
+
+    /// The text as it is seen, as far as `raw`, a part of it from its beginning.
+    pub fn seen<'a>(&'a self, raw: &'a [u8]) -> &'a [u8] {
+        if self.seen.is_empty() { raw } else { &self.seen[..raw.len()] }
+    }
+
+    /// How many bytes at the end wait.
+    pub fn waiting(&self) -> usize {
+        self.tokens.length(self.begun)
+    }
+
+    /// Nothing follows, so nothing waits. `whole`: the model has ended the text, so what waited is text, and no half of a token.
+    pub fn end(&mut self, raw: &[u8], whole: bool) {
+        let open = raw.len() - self.waiting();
+        if whole && open < raw.len() {
+            hide(&mut self.seen, raw, open);
+        }
+        self.begun = Begun::default();
+    }
+
+    /// The text has grown from `from` on. `spans`, counted from there, in order and apart: what came from special tokens.
+    pub fn extend(&mut self, raw: &[u8], from: usize, spans: &[Range<usize>]) {
+        if !self.seen.is_empty() {
+            // It grows by less than the text does, or the two would take four times as much as there is.
+            if self.seen.capacity() < raw.len() {
+                self.seen.reserve_exact(raw.len() - from + raw.len() / 4);
+            }
+            self.seen.extend_from_slice(&raw[from..]);
+        }
+        let mut at = from;
+        for span in spans.iter().filter(|span| !span.is_empty()) {
+            self.ordinary(raw, at..from + span.start);
+            self.note(span.len(), true);
+            self.begun = Begun::default();
+            at = from + span.end;
+        }
+        self.ordinary(raw, at..raw.len());
+    }
+
+    fn ordinary(&mut self, raw: &[u8], range: Range<usize>) {
+        self.note(range.len(), false);
+        let Marks { tokens, begun, seen, .. } = self;
+        *begun = tokens.follow(&raw[range.clone()], *begun, |end, length| hide(seen, raw, range.start + end - length));
+    }
+
+    fn note(&mut self, count: usize, special: bool) {
+        if let Some(bits) = &mut self.special {
+            bits.extend(count, special);
+        }
+    }
+
+    /// From here on [`Marks::rollback`] may be asked for any byte.
+    pub fn checkpoint(&mut self) -> Mark {
+        self.special = Some(Bits::default());
+        Mark(self.begun)
+    }
+
+    /// Back to the checkpoint, where the text was `raw`. Gives what of the next `length` bytes came from special tokens.
+    pub fn rollback(&mut self, mark: Mark, raw: &[u8], length: usize) -> Vec<Range<usize>> {
+        let spans = self.special.take().map_or_else(Vec::new, |bits| bits.runs(length));
+        self.special = Some(Bits::default());
+        self.begun = mark.0;
+        if !self.seen.is_empty() {
+            // What waited then is open again.
+            let open = raw.len() - self.waiting();
+            self.seen.truncate(open);
+            self.seen.extend_from_slice(&raw[open..]);
+        }
+        spans
+    }
+}
+
+/// Puts a stand-in in the place of the character that begins at `at`.
+fn hide(seen: &mut Vec<u8>, raw: &[u8], at: usize) {
+    if seen.is_empty() {
+        seen.reserve_exact(raw.len() + raw.len() / 4);
+        seen.extend_from_slice(raw);
+    }
+    let length = (raw[at].leading_ones() as usize).max(1);
+    // At the end of the text, half of a character may stand.
+    let Some(character) = seen.get_mut(at..at + length) else { return };
+    let [stand_in, other] = STAND_INS[length - 1].map(str::as_bytes);
+    character.copy_from_slice(if *character == *stand_in { other } else { stand_in });
+}
+
+/// A bit for each byte.
+#[derive(Clone, Default)]
+struct Bits {
+    words: Vec<u64>,
+    length: usize,
+}
+
+impl Bits {
+    fn extend(&mut self, count: usize, bit: bool) {
+        for at in self.length..self.length + count {
+            if at % 64 == 0 {
+                self.words.push(0);
+            }
+            self.words[at / 64] |= u64::from(bit) << (at % 64);
+        }
+        self.length += count;
+    }
+
+    /// Where the first `length` are set.
+    fn runs(&self, length: usize) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for at in (0..length).filter(|at| self.words[at / 64] >> (at % 64) & 1 == 1) {
+            match runs.last_mut() {
+                Some(run) if run.end == at => run.end += 1,
+                _ => runs.push(at..at + 1),
+            }
+        }
+        runs
+    }
+}
