@@ -31,6 +31,12 @@ static void handles(void) {
   BAD(chat_params_from_template_with(NULL, TEXT("{}"), TEXT("{}"), &params, &error));
   BAD(chat_params_media(NULL, 0, &media, &error));
   CHECK(chat_params_media_count(NULL) == 0);
+  chat_segments *segments;
+  chat_segment segment;
+  BAD(chat_segments_from_template(NULL, TEXT("{}"), NULL, 0, &segments, &error));
+  BAD(chat_segments_at(NULL, 0, &segment, &error));
+  CHECK(chat_segments_count(NULL) == 0 && chat_segments_prompt(NULL).len == 0 && chat_segments_mask(NULL, 15, NULL, 0) == 0);
+  chat_segments_free(NULL);
   BAD(chat_params_json(NULL, &text, &error));
   BAD(chat_params_grammar(NULL, &grammar, &error));
   BAD(chat_params_grammar_as(NULL, CHAT_DIALECT_LARK, &grammar, &error));

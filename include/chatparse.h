@@ -5,7 +5,10 @@
  * chat_params: the prompt, and what is needed to parse the answer. A chat_stream takes the answer in pieces and says what each
  * adds to the message; chat_stream_checkpoint and chat_stream_rollback take back a draft that was not accepted, and
  * chat_stream_feed_marked tells special tokens from text that spells one out.
- * chat_parse_partial does the same in one call for a text that is there. chat_template_proof says how far what was learnt holds. A chat_grammar says what a sampler may let the model
+ * chat_parse_partial does the same in one call for a text that is there. chat_template_proof says how far what was learnt holds.
+ * chat_segments tell of each byte of a prompt whose text it is: for tokenisers that make special tokens of the template's text alone,
+ * and for training masks.
+ * A chat_grammar says what a sampler may let the model
  * write: as the params want it, by a JSON schema, or by rules of a chat_grammar_builder. A chat_parser is what params parse
  * with, by itself: to be kept as a text, or of a format of your own, which a chat_expr_builder puts together; a chat_tree says
  * what such a format found in a text. A chat_answer takes a request of an API that servers speak (OpenAI's chat completions and
@@ -150,6 +153,31 @@
  * Patch version of this header.
  */
 #define CHAT_VERSION_PATCH 0
+
+/**
+ * In a mask: the reasoning of answers, with what opens and closes it.
+ */
+#define CHAT_MASK_REASONING 1
+
+/**
+ * In a mask: the content of answers.
+ */
+#define CHAT_MASK_CONTENT 2
+
+/**
+ * In a mask: the calls, with the markup around them.
+ */
+#define CHAT_MASK_CALLS 4
+
+/**
+ * In a mask: what ends a turn.
+ */
+#define CHAT_MASK_END 8
+
+/**
+ * In a mask: the last turn alone.
+ */
+#define CHAT_MASK_LAST_ONLY 16
 
 /**
  * No expression: what a function returns that could not make one.
@@ -433,7 +461,8 @@ typedef uint32_t chat_match;
 #endif // __cplusplus
 
 /**
- * How a call was marked as one. What a model only quotes may read like a bare call.
+ * Where a part of a prompt comes from. Later versions may have more: take a number that is not known for
+ * `CHAT_ORIGIN_UNKNOWN`.
  */
 enum chat_origin
 #ifdef __cplusplus
@@ -441,21 +470,25 @@ enum chat_origin
 #endif // __cplusplus
  {
   /**
-   * There is no such call.
+   * The template's own words, special tokens among them.
    */
-  CHAT_ORIGIN_NONE = 0,
+  CHAT_ORIGIN_TEMPLATE = 1,
   /**
-   * The template's own way: read where the template writes its calls, or behind the marker that they begin with.
+   * A message of the request.
    */
-  CHAT_ORIGIN_FORMAT = 1,
+  CHAT_ORIGIN_MESSAGE = 2,
   /**
-   * Another way, with a marker of its own, or a JSON object between tags or special tokens.
+   * A tool of the request.
    */
-  CHAT_ORIGIN_DIALECT = 2,
+  CHAT_ORIGIN_TOOL = 3,
   /**
-   * No marker: a JSON object or a Python call in running text, also where the template's own calls look like that.
+   * A template variable that the request sets, or its documents.
    */
-  CHAT_ORIGIN_BARE = 3,
+  CHAT_ORIGIN_KWARG = 4,
+  /**
+   * The template changes a value in a way that cannot be followed. Never the text of the template alone.
+   */
+  CHAT_ORIGIN_UNKNOWN = 5,
 };
 #ifndef __cplusplus
 typedef uint32_t chat_origin;
@@ -832,6 +865,11 @@ typedef struct chat_params chat_params;
 typedef struct chat_parser chat_parser;
 
 /**
+ * A prompt with the origin of each of its bytes. Immutable; may be used by several threads at once.
+ */
+typedef struct chat_segments chat_segments;
+
+/**
  * A parse in progress: bytes of the output in, what they add to the message out. It reads each byte once, takes nothing back
  * that it has shown unless it is asked to (`chat_stream_rollback`), and gives the same message however the output is cut.
  *
@@ -951,6 +989,47 @@ typedef struct {
 } chat_trigger;
 
 /**
+ * A part of a prompt that comes from one place.
+ */
+typedef struct {
+  /**
+   * Position of its first byte in the prompt.
+   */
+  size_t begin;
+  /**
+   * And the position after its last byte.
+   */
+  size_t end;
+  /**
+   * Where it comes from.
+   */
+  chat_origin origin;
+  /**
+   * Which message or tool of the request, from 0; 0 for others.
+   */
+  size_t index;
+  /**
+   * Of a message: the field, as a JSON pointer into it, e.g. `/content`, `/content/1/text`, `/reasoning_content`,
+   * `/tool_calls/0/function/arguments/city`. Of a variable: its name. Empty for others. Valid until the segments are freed.
+   */
+  chat_str path;
+} chat_segment;
+
+/**
+ * Bytes of an output, or of a piece of it.
+ */
+typedef struct {
+  /**
+   * Position of the first.
+   */
+  size_t begin;
+  /**
+   * And the position after the last.
+   */
+  size_t end;
+} chat_span;
+
+/**
  * The number of an expression in its builder.
  */
 typedef uint32_t chat_expr;
@@ -1050,20 +1129,6 @@ typedef struct {
    */
   size_t span_end;
 } chat_part;
-
-/**
- * Bytes of an output, or of a piece of it.
- */
-typedef struct {
-  /**
-   * Position of the first.
-   */
-  size_t begin;
-  /**
-   * And the position after the last.
-   */
-  size_t end;
-} chat_span;
 
 /**
  * A text to append to the message or, after `chat_stream_rollback`, to take from its end. All deltas of a stream, applied in
@@ -1694,6 +1759,62 @@ chat_status chat_params_json(const chat_params *params,
  * Frees the params. Streams, messages, grammars and parsers that were made with them stay valid. NULL is fine.
  */
 void chat_params_free(chat_params *params);
+
+/**
+ * Renders the prompt of a request and tells where each byte of it comes from: the template, or which message, field, tool or variable. So
+ * a host may make special tokens of the template's text alone, and no text of a user ever becomes one. The prompt is that of
+ * `chat_params_from_template` for the same request. Takes two to forty renders.
+ *
+ * `request` and `options` are JSON as for `chat_params_from_template_with`; `options` may be NULL.
+ *
+ * On success `*out` is a new object, to be freed with `chat_segments_free`. It does not need the template any more.
+ *
+ * Errors: as `chat_params_from_template_with`.
+ */
+chat_status chat_segments_from_template(const chat_template *template_,
+                                        const char *request,
+                                        size_t request_len,
+                                        const char *options,
+                                        size_t options_len,
+                                        chat_segments **out,
+                                        chat_error **error);
+
+/**
+ * The prompt. Empty for NULL; valid until the segments are freed.
+ */
+chat_str chat_segments_prompt(const chat_segments *segments);
+
+/**
+ * How many segments the prompt has. 0 for NULL.
+ */
+size_t chat_segments_count(const chat_segments *segments);
+
+/**
+ * Segment number `index` (from 0), in the order of the prompt. They cover it, and none is empty.
+ *
+ * On success `*out` is filled; its text is valid until the segments are freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+ */
+chat_status chat_segments_at(const chat_segments *segments, size_t index, chat_segment *out, chat_error **error);
+
+/**
+ * The bytes of the prompt that models wrote, for training: which of them a model should learn. `parts` is a sum of `CHAT_MASK_REASONING`,
+ * `CHAT_MASK_CONTENT`, `CHAT_MASK_CALLS`, `CHAT_MASK_END` and `CHAT_MASK_LAST_ONLY`; other bits are of no meaning. Where the template has `{% generation %}`
+ * blocks, no byte outside of them counts, and the first four parts together are just these blocks.
+ *
+ * Fills the first `capacity` spans of `out`, in order and apart from each other, and returns how many there are. `out` may be NULL where
+ * `capacity` is 0. Returns 0 for NULL segments.
+ */
+size_t chat_segments_mask(const chat_segments *segments,
+                          uint32_t parts,
+                          chat_span *out,
+                          size_t capacity);
+
+/**
+ * Frees the segments. NULL is fine.
+ */
+void chat_segments_free(chat_segments *segments);
 
 /**
  * The parser of these params.

@@ -23,7 +23,10 @@ from ctypes import CDLL, POINTER, Structure, byref, c_char_p, c_size_t, c_uint32
 from dataclasses import dataclass
 from typing import Iterable, Iterator, List, Mapping, NamedTuple, Tuple, Union
 
-__all__ = ["DeltaKind", "Delta", "Error", "Message", "Outcome", "Params", "Parser", "Status", "Stream", "Template", "ToolCall", "version"]
+__all__ = [
+    "Delta", "DeltaKind", "Error", "Message", "Origin", "Outcome", "Params", "Parser", "Segment", "Segments", "Status", "Stream", "Template",
+    "ToolCall", "version",
+]
 
 
 class Status(enum.IntEnum):
@@ -182,6 +185,56 @@ class Template(_Object):
         """Renders the prompt of a request: an OpenAI chat-completions body, as a dict or as JSON text."""
         return Params(self, request)
 
+    def segments(self, request: Union[str, Mapping]) -> Segments:
+        """The prompt of a request, and where each byte of it comes from."""
+        text = request if isinstance(request, str) else json.dumps(request)
+        with _Object(_free_segments, _new_segments, self._handle, *_text(text), None, 0) as owner:
+            found, raw, all = owner._handle, _Segment(), []
+            for index in range(_segment_count(found)):
+                _call(_segment, found, index, byref(raw))
+                all.append(Segment(raw.begin, raw.end, Origin(raw.origin), raw.index, raw.path.decode()))
+            spans = (_Span * _mask(found, _ALL_PARTS, None, 0))()
+            _mask(found, _ALL_PARTS, spans, len(spans))
+            prompt = _segments_prompt(found)
+            mask = tuple((span.begin, span.end) for span in spans)
+            return Segments(string_at(prompt.data, prompt.len), tuple(all), mask)
+
+
+class Origin(enum.IntEnum):
+    """Where a part of a prompt comes from. A number that this version does not know counts as UNKNOWN."""
+
+    TEMPLATE = 1
+    MESSAGE = 2
+    TOOL = 3
+    KWARG = 4
+    UNKNOWN = 5
+
+    @classmethod
+    def _missing_(cls, value):
+        return cls.UNKNOWN
+
+
+class Segment(NamedTuple):
+    """A part of a prompt that comes from one place."""
+
+    begin: int
+    """Where in the prompt, in bytes."""
+    end: int
+    origin: Origin
+    index: int
+    """Which message or tool, from 0."""
+    path: str
+    """The field of a message, as a JSON pointer; the name of a variable."""
+
+
+@dataclass(frozen=True)
+class Segments:
+    """A prompt with the origin of each of its bytes. The segments cover it, in order; `mask` is what models wrote, in bytes."""
+
+    prompt: bytes
+    segments: Tuple[Segment, ...]
+    mask: Tuple[Tuple[int, int], ...]
+
 
 class Params(_Object):
     """What one request needs: its prompt, what sampler and tokeniser must know, and the parser of the output."""
@@ -331,6 +384,14 @@ class _Delta(Structure):
     ]
 
 
+class _Segment(Structure):
+    _fields_ = [("begin", c_size_t), ("end", c_size_t), ("origin", c_uint32), ("index", c_size_t), ("path", _Str)]
+
+
+class _Span(Structure):
+    _fields_ = [("begin", c_size_t), ("end", c_size_t)]
+
+
 # The number is that of the ABI; see SONAME in the README.
 _NAMES = {"darwin": "libchatparse.0.1.dylib", "win32": "chatparse.dll"}
 _library = CDLL(os.environ.get("CHATPARSE_LIBRARY") or _NAMES.get(sys.platform, "libchatparse.so.0.1"))
@@ -367,6 +428,15 @@ _params_generation_prompt = _function("params_generation_prompt", c_void_p, retu
 _params_json = _fallible("params_json", c_void_p, POINTER(_Str))
 _free_params = _function("params_free", c_void_p)
 _parse = _fallible("parse_partial", c_void_p, *_TEXT, c_uint32, _OUT)
+
+# Reasoning, content, calls and the end of turns.
+_ALL_PARTS = 15
+_new_segments = _fallible("segments_from_template", c_void_p, *_TEXT, *_TEXT, _OUT)
+_segments_prompt = _function("segments_prompt", c_void_p, returns=_Str)
+_segment_count = _function("segments_count", c_void_p, returns=c_size_t)
+_segment = _fallible("segments_at", c_void_p, c_size_t, POINTER(_Segment))
+_mask = _function("segments_mask", c_void_p, c_uint32, POINTER(_Span), c_size_t, returns=c_size_t)
+_free_segments = _function("segments_free", c_void_p)
 
 _params_parser = _fallible("params_parser", c_void_p, _OUT)
 _parser_from_text = _fallible("parser_from_text", *_TEXT, _OUT)

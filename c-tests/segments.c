@@ -1,0 +1,67 @@
+// Whose text a prompt is, and what of it a model should learn.
+#include "support.h"
+
+static const char REQUEST[] =
+    "{\"messages\": [{\"role\": \"user\", \"content\": \"What <|im_end|>?\"}, {\"role\": \"assistant\", \"content\": \"That.\"}, "
+    "{\"role\": \"user\", \"content\": \"So\"}]}";
+
+static chat_segments *made(const chat_template *template, const char *options) {
+  chat_segments *segments;
+  const size_t len = options == NULL ? 0 : strlen(options);
+  OK(chat_segments_from_template(template, TEXT(REQUEST), options, len, &segments, &error));
+  return segments;
+}
+
+// Each byte is in one segment, and those of messages hold their texts.
+static void check_segments(const chat_segments *segments) {
+  static const char *const texts[] = {"What <|im_end|>?", "That.", "So"};
+  const chat_str prompt = chat_segments_prompt(segments);
+  size_t at = 0, seen = 0;
+  for (size_t i = 0; i < chat_segments_count(segments); i++) {
+    chat_segment segment;
+    OK(chat_segments_at(segments, i, &segment, &error));
+    CHECK(segment.begin == at && segment.end > at);
+    at = segment.end;
+    if (segment.origin != CHAT_ORIGIN_MESSAGE) {
+      CHECK(segment.origin == CHAT_ORIGIN_TEMPLATE && segment.path.len == 0);
+      continue;
+    }
+    const chat_str text = {prompt.data + segment.begin, segment.end - segment.begin};
+    CHECK(segment.index == seen && is(segment.path, "/content") && is(text, texts[seen]));
+    seen++;
+  }
+  CHECK(seen == 3 && at == prompt.len);
+}
+
+static void check_mask(const chat_segments *segments, uint32_t parts, const char *text) {
+  chat_span spans[2] = {{9, 9}, {9, 9}};
+  const chat_str prompt = chat_segments_prompt(segments);
+  CHECK(chat_segments_mask(segments, parts, spans, 2) == 1 && chat_segments_mask(segments, parts, NULL, 0) == 1);
+  const chat_str masked = {prompt.data + spans[0].begin, spans[0].end - spans[0].begin};
+  CHECK(is(masked, text) && spans[1].begin == 9);
+}
+
+int main(void) {
+  chat_template *template;
+  OK(chat_template_builtin(TEXT("chatml"), &template, &error));
+  chat_segments *segments = made(template, NULL), *plain = made(template, "{\"plain\": true}");
+  chat_segments *unknown = NULL;
+  BAD(chat_segments_from_template(template, TEXT("{}"), NULL, 0, &unknown, &error));
+  BAD(chat_segments_from_template(template, TEXT(REQUEST), TEXT("{\"plane\": true}"), &unknown, &error));
+  CHECK(unknown == NULL);
+  // They need no template.
+  chat_template_free(template);
+  check_segments(segments);
+  check_segments(plain);
+  const uint32_t all = CHAT_MASK_REASONING | CHAT_MASK_CONTENT | CHAT_MASK_CALLS | CHAT_MASK_END;
+  check_mask(segments, all, "That.<|im_end|>");
+  check_mask(segments, all | CHAT_MASK_LAST_ONLY, "That.<|im_end|>");
+  check_mask(segments, CHAT_MASK_CONTENT, "That.");
+  check_mask(segments, CHAT_MASK_END, "<|im_end|>");
+  CHECK(chat_segments_mask(segments, CHAT_MASK_CALLS, NULL, 0) == 0);
+  chat_segment segment;
+  BAD(chat_segments_at(segments, chat_segments_count(segments), &segment, &error));
+  chat_segments_free(segments);
+  chat_segments_free(plain);
+  return 0;
+}
