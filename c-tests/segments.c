@@ -22,8 +22,8 @@ static void check_segments(const chat_segments *segments) {
     OK(chat_segments_at(segments, i, &segment, &error));
     CHECK(segment.begin == at && segment.end > at);
     at = segment.end;
-    if (segment.origin != CHAT_ORIGIN_MESSAGE) {
-      CHECK(segment.origin == CHAT_ORIGIN_TEMPLATE && segment.path.len == 0);
+    if (segment.origin != CHAT_TEXT_ORIGIN_MESSAGE) {
+      CHECK(segment.origin == CHAT_TEXT_ORIGIN_TEMPLATE && segment.path.len == 0);
       continue;
     }
     const chat_str text = {prompt.data + segment.begin, segment.end - segment.begin};

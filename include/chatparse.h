@@ -461,8 +461,7 @@ typedef uint32_t chat_match;
 #endif // __cplusplus
 
 /**
- * Where a part of a prompt comes from. Later versions may have more: take a number that is not known for
- * `CHAT_ORIGIN_UNKNOWN`.
+ * How a call was marked as one. What a model only quotes may read like a bare call.
  */
 enum chat_origin
 #ifdef __cplusplus
@@ -470,25 +469,21 @@ enum chat_origin
 #endif // __cplusplus
  {
   /**
-   * The template's own words, special tokens among them.
+   * There is no such call.
    */
-  CHAT_ORIGIN_TEMPLATE = 1,
+  CHAT_ORIGIN_NONE = 0,
   /**
-   * A message of the request.
+   * The template's own way: read where the template writes its calls, or behind the marker that they begin with.
    */
-  CHAT_ORIGIN_MESSAGE = 2,
+  CHAT_ORIGIN_FORMAT = 1,
   /**
-   * A tool of the request.
+   * Another way, with a marker of its own, or a JSON object between tags or special tokens.
    */
-  CHAT_ORIGIN_TOOL = 3,
+  CHAT_ORIGIN_DIALECT = 2,
   /**
-   * A template variable that the request sets, or its documents.
+   * No marker: a JSON object or a Python call in running text, also where the template's own calls look like that.
    */
-  CHAT_ORIGIN_KWARG = 4,
-  /**
-   * The template changes a value in a way that cannot be followed. Never the text of the template alone.
-   */
-  CHAT_ORIGIN_UNKNOWN = 5,
+  CHAT_ORIGIN_BARE = 3,
 };
 #ifndef __cplusplus
 typedef uint32_t chat_origin;
@@ -652,6 +647,40 @@ enum chat_tag
 };
 #ifndef __cplusplus
 typedef uint32_t chat_tag;
+#endif // __cplusplus
+
+/**
+ * Where a part of a prompt comes from. Later versions may have more: take a number that is not known for
+ * `CHAT_TEXT_ORIGIN_UNKNOWN`.
+ */
+enum chat_text_origin
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * The template's own words, special tokens among them.
+   */
+  CHAT_TEXT_ORIGIN_TEMPLATE = 1,
+  /**
+   * A message of the request.
+   */
+  CHAT_TEXT_ORIGIN_MESSAGE = 2,
+  /**
+   * A tool of the request.
+   */
+  CHAT_TEXT_ORIGIN_TOOL = 3,
+  /**
+   * A template variable that the request sets, or its documents.
+   */
+  CHAT_TEXT_ORIGIN_KWARG = 4,
+  /**
+   * The template changes a value in a way that cannot be followed. Never the text of the template alone.
+   */
+  CHAT_TEXT_ORIGIN_UNKNOWN = 5,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_text_origin;
 #endif // __cplusplus
 
 /**
@@ -1003,7 +1032,7 @@ typedef struct {
   /**
    * Where it comes from.
    */
-  chat_origin origin;
+  chat_text_origin origin;
   /**
    * Which message or tool of the request, from 0; 0 for others.
    */

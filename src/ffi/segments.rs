@@ -17,10 +17,10 @@ use crate::segments::{MaskParts, Origin, Segment, Segments};
 pub struct chat_segments(Segments);
 
 /// Where a part of a prompt comes from. Later versions may have more: take a number that is not known for
-/// `CHAT_ORIGIN_UNKNOWN`.
+/// `CHAT_TEXT_ORIGIN_UNKNOWN`.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_origin {
+pub enum chat_text_origin {
     /// The template's own words, special tokens among them.
     Template = 1,
     /// A message of the request.
@@ -41,7 +41,7 @@ pub struct chat_segment {
     /// And the position after its last byte.
     pub end: usize,
     /// Where it comes from.
-    pub origin: chat_origin,
+    pub origin: chat_text_origin,
     /// Which message or tool of the request, from 0; 0 for others.
     pub index: usize,
     /// Of a message: the field, as a JSON pointer into it, e.g. `/content`, `/content/1/text`, `/reasoning_content`,
@@ -122,11 +122,11 @@ pub extern "C" fn chat_segments_at(
         let (segments, out) = (required(segments, "segments")?, required(out, "out")?);
         let Segment { bytes, origin } = item(&segments.0.segments, index, "segments")?;
         let (kind, index, path) = match origin {
-            Origin::Template => (chat_origin::Template, 0, ""),
-            Origin::Message { index, path } => (chat_origin::Message, *index, path.as_str()),
-            Origin::Tool(index) => (chat_origin::Tool, *index, ""),
-            Origin::Kwarg(name) => (chat_origin::Kwarg, 0, name.as_str()),
-            Origin::Unknown => (chat_origin::Unknown, 0, ""),
+            Origin::Template => (chat_text_origin::Template, 0, ""),
+            Origin::Message { index, path } => (chat_text_origin::Message, *index, path.as_str()),
+            Origin::Tool(index) => (chat_text_origin::Tool, *index, ""),
+            Origin::Kwarg(name) => (chat_text_origin::Kwarg, 0, name.as_str()),
+            Origin::Unknown => (chat_text_origin::Unknown, 0, ""),
         };
         out.write(chat_segment { begin: bytes.start, end: bytes.end, origin: kind, index, path: view(Some(path)) });
         Ok(())

@@ -148,6 +148,42 @@ class _Object:
         self.close()
 
 
+class Origin(enum.IntEnum):
+    """Where a part of a prompt comes from. A number that this version does not know counts as UNKNOWN."""
+
+    TEMPLATE = 1
+    MESSAGE = 2
+    TOOL = 3
+    KWARG = 4
+    UNKNOWN = 5
+
+    @classmethod
+    def _missing_(cls, value):
+        return cls.UNKNOWN
+
+
+class Segment(NamedTuple):
+    """A part of a prompt that comes from one place."""
+
+    begin: int
+    """Where in the prompt, in bytes."""
+    end: int
+    origin: Origin
+    index: int
+    """Which message or tool, from 0."""
+    path: str
+    """The field of a message, as a JSON pointer; the name of a variable."""
+
+
+@dataclass(frozen=True)
+class Segments:
+    """A prompt with the origin of each of its bytes. The segments cover it, in order; `mask` is what models wrote, in bytes."""
+
+    prompt: bytes
+    segments: Tuple[Segment, ...]
+    mask: Tuple[Tuple[int, int], ...]
+
+
 class Template(_Object):
     """A compiled chat template; make one for each model. `bos` and `eos` are the texts of the model's special tokens. With
     `learn_only` only what the template shows by itself counts; without `prove` the first way to read its model is taken."""
@@ -198,42 +234,6 @@ class Template(_Object):
             prompt = _segments_prompt(found)
             mask = tuple((span.begin, span.end) for span in spans)
             return Segments(string_at(prompt.data, prompt.len), tuple(all), mask)
-
-
-class Origin(enum.IntEnum):
-    """Where a part of a prompt comes from. A number that this version does not know counts as UNKNOWN."""
-
-    TEMPLATE = 1
-    MESSAGE = 2
-    TOOL = 3
-    KWARG = 4
-    UNKNOWN = 5
-
-    @classmethod
-    def _missing_(cls, value):
-        return cls.UNKNOWN
-
-
-class Segment(NamedTuple):
-    """A part of a prompt that comes from one place."""
-
-    begin: int
-    """Where in the prompt, in bytes."""
-    end: int
-    origin: Origin
-    index: int
-    """Which message or tool, from 0."""
-    path: str
-    """The field of a message, as a JSON pointer; the name of a variable."""
-
-
-@dataclass(frozen=True)
-class Segments:
-    """A prompt with the origin of each of its bytes. The segments cover it, in order; `mask` is what models wrote, in bytes."""
-
-    prompt: bytes
-    segments: Tuple[Segment, ...]
-    mask: Tuple[Tuple[int, int], ...]
 
 
 class Params(_Object):
