@@ -23,7 +23,7 @@ use config::Config;
 pub use options::TemplateOptions;
 
 /// A chat template: compiled, with its caps and, once somebody asks, its analysis and who reads it. Immutable; share it between
-/// threads.
+/// threads. A clone is the same template, and costs nothing.
 ///
 /// ```
 /// use chatparse::{ChatTemplate, Request, Stream};
@@ -36,8 +36,11 @@ pub use options::TemplateOptions;
 /// assert_eq!(text, "Hello!");
 /// # Ok::<(), chatparse::Error>(())
 /// ```
+#[derive(Clone, Debug)]
+pub struct ChatTemplate(Arc<Shared>);
+
 #[derive(Debug)]
-pub struct ChatTemplate {
+struct Shared {
     taught: Taught,
     /// Who may read it.
     candidates: Vec<Reader>,
@@ -102,14 +105,14 @@ impl ChatTemplate {
             None => Template::new(source, bos, eos)?,
         };
         let taught = Taught::new(template, *learn_only);
-        Ok(ChatTemplate {
+        Ok(ChatTemplate(Arc::new(Shared {
             candidates: taught.candidates(),
             taught,
             prove: *prove,
             choice: OnceLock::new(),
             proof: OnceLock::new(),
             formats: FormatCache::default(),
-        })
+        })))
     }
 
     /// A template of our own by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
@@ -120,23 +123,28 @@ impl ChatTemplate {
 
     /// The template's text.
     pub fn source(&self) -> &str {
-        self.taught.template.source()
+        self.0.taught.template.source()
+    }
+
+    /// The text of the token that ends a turn; empty where it is not known.
+    pub(crate) fn eos(&self) -> &str {
+        self.0.taught.template.eos()
     }
 
     /// What the template accepts. The first call takes a few renders.
     pub fn caps(&self) -> &Caps {
-        self.taught.template.caps()
+        self.0.taught.template.caps()
     }
 
     /// What was learnt of the template, and how. The first call takes some thirty renders.
     pub fn analysis(&self) -> &Analysis {
-        self.taught.analysis()
+        self.0.taught.analysis()
     }
 
     /// How the template writes an assistant's turn in this way to think, which [`Reader::Turn`] reads by; `None` where that
     /// could not be learnt. The first call takes some thirty renders.
     pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
-        self.taught.turn(thinking)
+        self.0.taught.turn(thinking)
     }
 
     /// Who reads what the model writes. Where there are several candidates, the first call lets them read what the template renders
@@ -148,21 +156,21 @@ impl ChatTemplate {
 
     /// The same, with what the candidates have read.
     pub fn choice(&self) -> &Choice {
-        self.choice.get_or_init(|| {
-            let candidates = if self.prove { &self.candidates[..] } else { &self.candidates[..1] };
-            proof::choose(&self.taught, candidates)
+        self.0.choice.get_or_init(|| {
+            let candidates = if self.0.prove { &self.0.candidates[..] } else { &self.0.candidates[..1] };
+            proof::choose(&self.0.taught, candidates)
         })
     }
 
     /// The messages that the template writes, and its reader.
     pub(crate) fn exam(&self) -> (Exam<'_>, Reading) {
-        (Exam::new(&self.taught, self.reader()), Reading::new(self.reader()))
+        (Exam::new(&self.0.taught, self.reader()), Reading::new(self.reader()))
     }
 
     /// How well the messages that the template writes are read back by [`ChatTemplate::reader`]. The first call renders and
     /// reads some sixty.
     pub fn proof(&self) -> &Proof {
-        self.proof.get_or_init(|| proof::prove(&self.taught, self.reader()))
+        self.0.proof.get_or_init(|| proof::prove(&self.0.taught, self.reader()))
     }
 
     /// The prompt alone, for a caller that does not parse. No analysis is needed for it unless a message is continued, or the
@@ -171,9 +179,10 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::params`].
     pub fn prompt(&self, request: &Request) -> Result<String> {
-        let own = self.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
+        let own =
+            self.0.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
         let reader = if own || request.force_pure_content { Reader::Layout } else { self.reader() };
-        Ok(reader.prompts(&self.taught, &self.taught.template, request, false)?.prompt.prompt)
+        Ok(reader.prompts(&self.0.taught, &self.0.taught.template, request, false)?.prompt.prompt)
     }
 
     /// Prompt and parser for one request.
@@ -183,13 +192,26 @@ impl ChatTemplate {
     /// (a grammar beside tools, arguments of a call that it refuses), [`crate::ErrorKind::Schema`] where the
     /// schema of the response cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
-        // Nothing needs to be known where all is content.
-        let reader = if request.force_pure_content { Reader::Layout } else { self.reader() };
-        let prompts = reader.prompts(&self.taught, &self.taught.template, request, true)?;
+        self.params_of(request, self.prompts(request)?)
+    }
+
+    /// What the request puts in front of the output.
+    pub(crate) fn prompts(&self, request: &Request) -> Result<Prompts> {
+        self.reader_of(request).prompts(&self.0.taught, &self.0.taught.template, request, true)
+    }
+
+    /// Nothing needs to be known where all is content.
+    fn reader_of(&self, request: &Request) -> Reader {
+        if request.force_pure_content { Reader::Layout } else { self.reader() }
+    }
+
+    /// What goes with the prompt of a request.
+    pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
+        let reader = self.reader_of(request);
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation, media } = prompts;
         let spec = FormatSpec {
             source: self.source(),
-            eos: self.taught.template.eos(),
+            eos: self.0.taught.template.eos(),
             opening: &opening,
             prefill: &generation_prompt,
             continuation,
@@ -217,12 +239,12 @@ impl ChatTemplate {
             if let Some(schema) = spec.response_schema() {
                 grammar::from_json_schema_as(schema, spec.grammar_style)?;
             }
-            Ok(if pure_content { auto::pure_content(spec.opening) } else { reader.format(&self.taught, spec) })
+            Ok(if pure_content { auto::pure_content(spec.opening) } else { reader.format(&self.0.taught, spec) })
         };
         if pure_content {
             return CompiledFormat::new(make()?, spec, Vec::new()).map(Arc::new);
         }
-        self.formats.get_or_make(spec, make)
+        self.0.formats.get_or_make(spec, make)
     }
 }
 

@@ -42,9 +42,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "proof",
         ],
     ),
-    ("lint", &["error", "message", "proof", "chat"]),
+    ("next", &["error", "message", "template", "reader", "proof", "chat"]),
+    ("lint", &["error", "message", "proof", "chat", "next"]),
     ("api", &["error", "message", "stream"]),
-    ("ffi", &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "chat", "api"]),
+    ("ffi", &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "chat", "next", "api"]),
 ];
 
 /// Words that belong to one module.

@@ -10,7 +10,7 @@ mod request;
 pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
 pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, Report, Status};
-pub(crate) use request::OPTIONS;
+pub(crate) use request::{OPTIONS, messages_from_json};
 
 use std::sync::Arc;
 

@@ -297,7 +297,8 @@ impl Template {
     }
 }
 
-fn system_clock() -> i64 {
+/// Unix seconds.
+pub(crate) fn system_clock() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 
