@@ -13,8 +13,10 @@
 //! * [`history`] holds the messages, and makes the requests.
 //! * [`turn`] finds where in the render the turn ends. The output stays as it was written.
 //! * [`rewrite`] says why it cannot be so, and of which message.
+//! * [`preserve`] asks a template by small conversations whether it ever is so.
 
 mod history;
+mod preserve;
 mod rewrite;
 mod turn;
 
@@ -27,6 +29,7 @@ use crate::reader::Prompts;
 use crate::template::system_clock;
 
 use history::{History, New};
+pub use preserve::{Kind, Preserved, Preserving};
 pub use rewrite::{Reason, Rewrite};
 
 /// A conversation as far as it was sent: a prompt, and all that goes on behind it. Immutable; share it between threads, and go on from
@@ -104,7 +107,7 @@ impl Session {
     ///
     /// Calls without ids have those that the results among `messages` answer, in their order.
     ///
-    /// Takes a render of the whole conversation; where the output was written otherwise than the template writes, up to three.
+    /// Takes a render of the whole conversation; where the output was written otherwise than the template writes, some more.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] where `messages` are none, naming the field; and as [`ChatTemplate::params`].
@@ -122,18 +125,18 @@ impl Session {
         // What ended the turn may have been read as its content.
         let cut = turn::spelt_end(self, &shown, text).unwrap_or(text.len());
         let shown = if cut < text.len() { self.shown(&output[..cut], &new, true)? } else { shown };
-        let (shown, end) = match turn::end(self, &shown, text, cut) {
-            None if shown.closed => {
-                let shown = self.shown(&output[..cut], &new, false)?;
-                let end = turn::end(self, &shown, text, cut);
-                (shown, end)
-            }
-            end => (shown, end),
-        };
-        match end {
-            Some(end) => self.appended(shown, text, end),
-            None => self.rewritten(shown, text),
+        if let Some(end) = turn::end(self, &shown, text, cut) {
+            return self.appended(shown, text, end);
         }
+        let others = if cut < text.len() { Vec::new() } else { turn::spelt_ends(self, text) };
+        for cut in others.into_iter().rev().chain(shown.closed.then_some(cut)) {
+            let shown = self.shown(&output[..cut], &new, cut < text.len())?;
+            if let Some(end) = turn::end(self, &shown, text, cut) {
+                return self.appended(shown, text, end);
+            }
+        }
+        let shown = if shown.closed { self.shown(output, &new, false)? } else { shown };
+        self.rewritten(shown, text)
     }
 
     /// The prompt as the template renders it.
@@ -141,22 +144,38 @@ impl Session {
         self.rendered.as_deref().unwrap_or(&self.params.prompt)
     }
 
+    /// What a render has behind that prompt, if it begins with it.
+    fn behind_rendered<'t>(&self, render: &'t str) -> Option<&'t str> {
+        render.strip_prefix(self.rendered())
+    }
+
     /// Shows the template what the output says, and the new messages behind it. `close`: arguments that were cut off are closed.
     fn shown(&self, output: &[u8], new: &New, close: bool) -> Result<Shown> {
         let ended = self.params.parser.read(output, false, false)?;
-        let mut message = ended.message;
+        let (mut message, status) = (ended.message, ended.status);
         new.name_calls(&mut message);
-        let last = message.tool_calls.last_mut().filter(|_| close && ended.status != Status::Complete);
+        let last = message.tool_calls.last_mut().filter(|_| close && status != Status::Complete);
         let closed = last.and_then(|call| Some((turn::closed(&call.arguments)?, call)));
         let is_closed = closed.is_some();
         if let Some((arguments, call)) = closed {
             call.arguments = arguments;
         }
+        Ok(Shown { status, closed: is_closed, ..self.shown_as(message, new)? })
+    }
+
+    /// The same for what an output is read as.
+    fn shown_as(&self, message: Message, new: &New) -> Result<Shown> {
         let history = self.history.with(&message, new, self.template.caps());
         let request = history.request();
         let prompts = self.template.prompts(&request)?;
         let base = self.rendered().len();
-        Ok(Shown { message, status: ended.status, closed: is_closed, history, request, prompts, base })
+        Ok(Shown { message, status: Status::Complete, closed: false, history, request, prompts, base })
+    }
+
+    /// The conversation that ends with this message, as the template renders it.
+    fn ending_with(&self, message: &Message) -> Result<String> {
+        let request = self.history.ending_with(message, self.template.caps());
+        Ok(self.template.prompts(&request)?.prompt.prompt)
     }
 
     /// The output stays as it was written; the render goes on at `end`.

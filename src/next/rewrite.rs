@@ -19,7 +19,7 @@ pub struct Rewrite {
 }
 
 /// How often over, at most, a prompt is searched for the texts of its messages.
-const SEARCHED: usize = 4;
+const SEARCHED: usize = 64;
 
 /// What of the messages is written otherwise once others follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ const TAIL: usize = 32;
 /// Where the turn ends; `None` where it is not in the render behind what was rendered before, or not as it was written. What of the
 /// output stands behind `cut` ends the turn, and is no part of the message.
 pub(super) fn end(session: &Session, shown: &Shown, output: &str, cut: usize) -> Option<usize> {
-    let turn = shown.render().strip_prefix(session.rendered())?;
+    let turn = session.behind_rendered(shown.render())?;
     let (said, ending) = output.split_at(cut);
     let end = if turn.starts_with(said) { Some(cut) } else { None };
     let end = end.or_else(|| spaced(turn, said)).or_else(|| read_back(session, shown, said))?;
@@ -56,13 +56,12 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     if shown.status != Status::Complete {
         return None;
     }
-    let alone = session.history.ending_with(&shown.message, session.template.caps());
-    let alone = session.template.prompts(&alone).ok()?.prompt.prompt;
+    let alone = session.ending_with(&shown.message).ok()?;
     let turn = shown.behind(shown.base);
     let shared = alone.get(shown.base..)?.bytes().zip(turn.bytes()).take_while(|(a, b)| a == b).count();
     let ends = (1..=shared).rev().filter(|&at| turn.is_char_boundary(at) && is_border(turn, at));
     let mut ends: Vec<(usize, usize)> = ends.take(ENDS).map(|at| (alike(&turn[..at], output), at)).collect();
-    ends.retain(|(alike, _)| *alike > 0);
+    ends.retain(|&(alike, at)| alike >= last_marker(&turn[..at]).max(last_marker(output)).max(1));
     ends.sort_by_key(|(alike, at)| (std::cmp::Reverse(*alike), *at));
     let wanted = said(&shown.message);
     let is_same = |at: usize| {
@@ -80,26 +79,41 @@ fn alike(a: &str, b: &str) -> usize {
     a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
+/// How many characters of a marker a text ends with.
+fn last_marker(text: &str) -> usize {
+    let text = text.trim_end();
+    let marker = text.rfind(['<', '[']).map(|open| &text[open..]).filter(|marker| is_marker(marker));
+    marker.map_or(0, |marker| marker.chars().count())
+}
+
 /// Where the output ends with the text of the tokens that end its turn, and that was read as a part of the message: where that text begins.
 /// The template then writes it once more.
 pub(super) fn spelt_end(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
-    let (inked, eos) = (output.trim_end(), session.template.eos());
+    let inked = output.trim_end();
     let render = shown.behind(shared(session.rendered(), shown.render()));
-    let (mut from, mut found) = (inked.len(), None);
-    for _ in 0..MARKERS {
-        let rest = inked[..from].trim_end();
+    let is_twice = |from: &usize| {
+        let tail = (from.saturating_sub(TAIL)..=*from).find(|&at| inked.is_char_boundary(at));
+        let tail = tail.map_or("", |at| &inked[at..]);
+        let behind = render.find(tail).map(|at| &render[at + tail.len()..]);
+        behind.is_some_and(|behind| spaced(behind, &inked[*from..]).is_some())
+    };
+    spelt_ends(session, output).into_iter().rev().find(is_twice)
+}
+
+/// Where the text of tokens that end the output's turn may begin, the last place first.
+pub(super) fn spelt_ends(session: &Session, output: &str) -> Vec<usize> {
+    let eos = session.template.eos();
+    let mut ends = Vec::new();
+    let mut rest = output;
+    while ends.len() < MARKERS {
+        rest = rest.trim_end();
         let token = rest.strip_suffix(eos).filter(|_| !eos.is_empty()).map(str::len);
         let marker = || rest.rfind(['<', '[']).filter(|&open| is_marker(&rest[open..]));
         let Some(at) = token.or_else(marker) else { break };
-        from = at;
-        let tail =
-            (from.saturating_sub(TAIL)..=from).find(|&at| inked.is_char_boundary(at)).map_or("", |at| &inked[at..]);
-        let behind = render.find(tail).map(|at| &render[at + tail.len()..]);
-        if behind.is_some_and(|behind| spaced(behind, &inked[from..]).is_some()) {
-            found = Some(from);
-        }
+        rest = &rest[..at];
+        ends.push(at);
     }
-    found
+    ends
 }
 
 /// Arguments that were cut off, with what closes their texts, lists and objects; `None` where they are whole, and where
