@@ -50,6 +50,8 @@ pub mod grammar_builder;
 
 pub mod params;
 
+pub mod next;
+
 pub mod parser;
 
 pub mod expr;
