@@ -3,7 +3,8 @@
 mod config;
 mod options;
 
-use std::sync::{Arc, OnceLock};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -13,6 +14,7 @@ use crate::error::Result;
 use crate::format::{Constraint, Delimiter, FormatSpec, Prompt, Thinking, auto};
 use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::grammar::{self, Begins, Dialect, Grammar, Printed};
+use crate::limits;
 use crate::message::{Continuation, Media, Request};
 use crate::parser::Parser;
 use crate::proof::{self, Choice, Exam, Proof, Reading};
@@ -49,6 +51,8 @@ struct Shared {
     choice: OnceLock<Choice>,
     proof: OnceLock<Proof>,
     formats: FormatCache,
+    /// What was found out of the template, by what it was asked.
+    noted: Mutex<VecDeque<(String, bool)>>,
 }
 
 /// What one request needs. Immutable; share it between threads.
@@ -112,6 +116,7 @@ impl ChatTemplate {
             choice: OnceLock::new(),
             proof: OnceLock::new(),
             formats: FormatCache::default(),
+            noted: Mutex::default(),
         })))
     }
 
@@ -165,6 +170,19 @@ impl ChatTemplate {
     /// The messages that the template writes, and its reader.
     pub(crate) fn exam(&self) -> (Exam<'_>, Reading) {
         (Exam::new(&self.0.taught, self.reader()), Reading::new(self.reader()))
+    }
+
+    /// Whether the template is what `question` asks for: what `ask` says, or said before.
+    pub(crate) fn noted(&self, question: String, ask: impl FnOnce() -> bool) -> bool {
+        let noted = || self.0.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, answer)) = noted().iter().find(|(known, _)| *known == question) {
+            return *answer;
+        }
+        let answer = ask();
+        let mut noted = noted();
+        noted.push_front((question, answer));
+        noted.truncate(limits::NOTED_ANSWERS);
+        answer
     }
 
     /// How well the messages that the template writes are read back by [`ChatTemplate::reader`]. The first call renders and

@@ -195,6 +195,15 @@ fn run(
         let mut all = messages.clone();
         all.push(json_of(&given));
         all.extend(new.clone());
+        let learnt = session.next_learnt(output.as_bytes(), &Value::Array(new.clone())).unwrap();
+        *kinds.entry(format!("{kind} short {}", learnt.short)).or_default() += 1;
+        if learnt.session.params.prompt != next.session.params.prompt || learnt.rewrite != next.rewrite {
+            *kinds.entry(format!("{kind} LEARNT WRONG")).or_default() += 1;
+            println!("LEARNT {name} {kind} {:?} {:?}", learnt.append(), next.append());
+        }
+        if learnt.short == false && next.rewrite.is_none() {
+            *kinds.entry(format!("{kind} long appends")).or_default() += 1;
+        }
         let whole_given = template.prompt(&request(&all, true)).unwrap();
         let mut all = messages.clone();
         all.push(json_of(&next.message));

@@ -1,6 +1,6 @@
 //! The messages of a conversation, piece by piece, so that a longer one shares what a shorter one has.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,32 @@ pub(super) struct History {
     /// The request less its messages.
     request: Arc<Request>,
     /// The messages, those of one turn at a time.
-    turns: Vec<Arc<New>>,
+    turns: Vec<Arc<Turn>>,
+}
+
+/// The messages that came at once.
+#[derive(Debug)]
+pub(super) struct Turn {
+    messages: New,
+    ordinary: OnceLock<bool>,
+}
+
+impl Turn {
+    fn new(messages: New) -> Arc<Turn> {
+        Arc::new(Turn { messages, ordinary: OnceLock::new() })
+    }
+
+    pub fn messages(&self) -> &New {
+        &self.messages
+    }
+
+    /// Whether all of the messages are what `ask` says, which is asked once.
+    pub fn is_ordinary(&self, ask: impl Fn(&Message) -> bool) -> bool {
+        *self.ordinary.get_or_init(|| match &self.messages {
+            New::Prepared(messages) => messages.iter().all(ask),
+            New::Plain(_) => false,
+        })
+    }
 }
 
 /// Messages as a request has them.
@@ -71,7 +96,7 @@ impl History {
                 New::Plain(messages) => drop(messages.pop()),
             }
         }
-        History { request: Arc::new(request), turns: vec![Arc::new(messages)] }
+        History { request: Arc::new(request), turns: vec![Turn::new(messages)] }
     }
 
     /// New messages for this conversation.
@@ -90,7 +115,7 @@ impl History {
             New::Plain(new) => New::Plain([plain(message, caps)].into_iter().chain(new.iter().cloned()).collect()),
         };
         let mut history = self.clone();
-        history.turns.push(Arc::new(turn));
+        history.turns.push(Turn::new(turn));
         history
     }
 
@@ -105,7 +130,7 @@ impl History {
         let mut request = Request::clone(&self.request);
         let mut all = Vec::new();
         for turn in &self.turns {
-            match &**turn {
+            match &turn.messages {
                 New::Prepared(messages) => request.messages.extend(messages.iter().cloned()),
                 New::Plain(messages) => all.extend(messages.iter().cloned()),
             }
@@ -116,14 +141,34 @@ impl History {
         request
     }
 
+    /// The messages, those of one turn at a time.
+    pub fn turns(&self) -> impl DoubleEndedIterator<Item = &Turn> {
+        self.turns.iter().map(|turn| &**turn)
+    }
+
+    /// The system's message, if there is one, and the user's last one.
+    pub fn short(&self) -> Option<History> {
+        fn prepared(turn: &Turn) -> &[Message] {
+            match &turn.messages {
+                New::Prepared(messages) => messages,
+                New::Plain(_) => &[],
+            }
+        }
+        let lead = prepared(self.turns.first()?).first().filter(|first| first.role != "user").cloned();
+        let user = |turn| prepared(turn).iter().rev().find(|message| message.role == "user");
+        let query = self.turns().rev().find_map(user)?.clone();
+        let messages = lead.into_iter().chain([query]).collect();
+        Some(History { request: Arc::clone(&self.request), turns: vec![Turn::new(New::Prepared(messages))] })
+    }
+
     /// How many messages there are.
     pub fn len(&self) -> usize {
-        self.turns.iter().map(|turn| turn.len()).sum()
+        self.turns.iter().map(|turn| turn.messages.len()).sum()
     }
 
     /// The messages in their order; what of a plain request is none is `None`.
     pub fn messages(&self) -> impl Iterator<Item = Option<Message>> {
-        self.turns.iter().flat_map(|turn| (0..turn.len()).map(|index| turn.message(index)))
+        self.turns.iter().flat_map(|turn| (0..turn.messages.len()).map(|index| turn.messages.message(index)))
     }
 }
 

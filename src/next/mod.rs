@@ -13,11 +13,13 @@
 //! * [`history`] holds the messages, and makes the requests.
 //! * [`turn`] finds where in the render the turn ends. The output stays as it was written.
 //! * [`rewrite`] says why it cannot be so, and of which message.
+//! * [`short`] does with a short conversation, where that was found to tell the same.
 //! * [`preserve`] asks a template by small conversations whether it ever is so.
 
 mod history;
 mod preserve;
 mod rewrite;
+mod short;
 mod turn;
 
 use serde_json::Value;
@@ -74,6 +76,8 @@ pub struct Next {
     pub kept: usize,
     /// Why not all of them stand; `None` where they do.
     pub rewrite: Option<Rewrite>,
+    /// Whether a short conversation was rendered, and not the whole one: see [`Session::next_learnt`].
+    pub short: bool,
     /// What the output was read as: the message that the template was shown.
     pub message: Message,
 }
@@ -112,30 +116,50 @@ impl Session {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] where `messages` are none, naming the field; and as [`ChatTemplate::params`].
     pub fn next(&self, output: &[u8], messages: &Value) -> Result<Next> {
+        self.next_whole(output, &self.history.read(messages)?)
+    }
+
+    /// The same at a cost that does not grow with what was said before, but for copies of the prompt: of the conversation, only the system's
+    /// message, the user's last one and what is new are rendered. It is taken where the template was found to append the same in long
+    /// conversations as in such a short one, and where this conversation is put together as those were, without markers of the template
+    /// in its texts; [`Next::short`] tells. The first call for a template, or for other variables of it, takes some hundred short renders
+    /// to find out. A template that only does something else after a good many more messages than those had is not found out: the whole
+    /// is certain, this is learnt.
+    ///
+    /// # Errors
+    /// As [`Session::next`].
+    pub fn next_learnt(&self, output: &[u8], messages: &Value) -> Result<Next> {
         let new = self.history.read(messages)?;
+        match short::next(self, output, &new)? {
+            Some(next) => Ok(next),
+            None => self.next_whole(output, &new),
+        }
+    }
+
+    fn next_whole(&self, output: &[u8], new: &New) -> Result<Next> {
         // A model that was stopped inside of a character has written half of it.
         let text = match std::str::from_utf8(output) {
             Ok(text) => text,
             Err(error) => {
                 let text = std::str::from_utf8(&output[..error.valid_up_to()]).unwrap_or_default();
-                return self.rewritten(self.shown(output, &new, false)?, text);
+                return self.rewritten(self.shown(output, new, false)?, text);
             }
         };
-        let shown = self.shown(output, &new, true)?;
+        let shown = self.shown(output, new, true)?;
         // What ended the turn may have been read as its content.
         let cut = turn::spelt_end(self, &shown, text).unwrap_or(text.len());
-        let shown = if cut < text.len() { self.shown(&output[..cut], &new, true)? } else { shown };
+        let shown = if cut < text.len() { self.shown(&output[..cut], new, true)? } else { shown };
         if let Some(end) = turn::end(self, &shown, text, cut) {
             return self.appended(shown, text, end);
         }
         let others = if cut < text.len() { Vec::new() } else { turn::spelt_ends(self, text) };
         for cut in others.into_iter().rev().chain(shown.closed.then_some(cut)) {
-            let shown = self.shown(&output[..cut], &new, cut < text.len())?;
+            let shown = self.shown(&output[..cut], new, cut < text.len())?;
             if let Some(end) = turn::end(self, &shown, text, cut) {
                 return self.appended(shown, text, end);
             }
         }
-        let shown = if shown.closed { self.shown(output, &new, false)? } else { shown };
+        let shown = if shown.closed { self.shown(output, new, false)? } else { shown };
         self.rewritten(shown, text)
     }
 
@@ -190,7 +214,7 @@ impl Session {
         }
         let prompt = [&self.params.prompt, output, behind].concat();
         let message = shown.message.clone();
-        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: None, message })
+        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: None, short: false, message })
     }
 
     /// The template's own prompt, from the first byte on that is another one.
@@ -201,7 +225,7 @@ impl Session {
         let prompt = stands + &shown.render()[from..];
         let turns = self.turns.iter().filter(|turn| turn.rendered.end <= from).cloned().collect();
         let message = shown.message.clone();
-        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: Some(rewrite), message })
+        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: Some(rewrite), short: false, message })
     }
 
     fn with(&self, shown: Shown, prompt: String, turns: Vec<Turn>) -> Result<Session> {
