@@ -220,21 +220,26 @@ static void next_turn(void) {
   CHECK(chat_params_kept(params) == 0 && chat_params_append(params).len == chat_params_prompt(params).len);
   CHECK(chat_params_rewrite(params).reason == CHAT_REASON_NONE);
 
-  OK(chat_params_continue(params, TEXT("Hi, you"), TEXT(USER), &next, &error));
+  OK(chat_params_continue(params, TEXT("Hi, you"), TEXT(USER), 0, &next, &error));
   CHECK(chat_params_kept(next) == chat_params_prompt(params).len + 7);
   CHECK(chat_params_rewrite(next).reason == CHAT_REASON_NONE && chat_params_rewrite(next).message == SIZE_MAX);
   CHECK(contains(chat_params_append(next), "Go on."));
-  OK(chat_params_continue(next, TEXT(output), TEXT(result), &last, &error));
+  OK(chat_params_continue(next, TEXT(output), TEXT(result), 0, &last, &error));
   chat_params_free(next);
   CHECK(contains(chat_params_prompt(last), output) && contains(chat_params_append(last), "Rain."));
   CHECK(chat_params_kept(last) + chat_params_append(last).len == chat_params_prompt(last).len);
-  OK(chat_params_continue(last, TEXT("Bye"), TEXT(USER), &next, &error));
+  OK(chat_params_continue(last, TEXT("Bye"), TEXT(USER), 0, &next, &error));
   CHECK(contains(chat_params_prompt(next), output) && chat_params_rewrite(next).reason == CHAT_REASON_NONE);
+  chat_params_free(next);
+  OK(chat_params_continue(last, TEXT("Bye"), TEXT(USER), CHAT_CONTINUE_LEARNT, &next, &error));
+  CHECK(chat_params_short(next) && contains(chat_params_prompt(next), output));
+  CHECK(contains(chat_params_append(next), "Go on.") && !chat_params_short(last));
   chat_params_free(next);
   chat_params_free(last);
 
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "messages[0]", chat_params_continue(params, TEXT(""), TEXT("[7]"), &next, &error));
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "no JSON", chat_params_continue(params, TEXT(""), TEXT("["), &next, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "messages[0]", chat_params_continue(params, TEXT(""), TEXT("[7]"), 0, &next, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "no JSON", chat_params_continue(params, TEXT(""), TEXT("["), 0, &next, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "0x2", chat_params_continue(params, TEXT(""), TEXT("[]"), 2, &next, &error));
   chat_params_free(params);
 }
 
@@ -248,7 +253,7 @@ static void rewritten(void) {
   OK(chat_template_new(TEXT(source), TEXT(""), TEXT("<end>"), &template, &error));
   OK(chat_params_from_template(template, TEXT(HI_REQUEST), &params, &error));
   chat_template_free(template);
-  OK(chat_params_continue(params, TEXT("<think>Who?</think>I"), TEXT(USER), &next, &error));
+  OK(chat_params_continue(params, TEXT("<think>Who?</think>I"), TEXT(USER), 0, &next, &error));
   const chat_rewrite rewrite = chat_params_rewrite(next);
   CHECK(rewrite.reason == CHAT_REASON_REASONING && rewrite.message == 1 && contains(rewrite.words, "reasoning"));
   CHECK(chat_params_kept(next) == chat_params_prompt(params).len);

@@ -151,6 +151,15 @@
 #define CHAT_VERSION_PATCH 0
 
 /**
+ * For `chat_params_continue`: where the template was found to write the next turn without a look at what is further up, only
+ * the system's message, the user's last one and what is new are rendered, so the cost does not grow with the conversation.
+ * It was found out in conversations of some thirty messages; a template that only counts further than that would not be
+ * noticed. Such conversations are rendered once for a template, some hundred in all; `chat_params_short` tells whether they
+ * settled it.
+ */
+#define CHAT_CONTINUE_LEARNT 1
+
+/**
  * No expression: what a function returns that could not make one.
  */
 #define CHAT_EXPR_NONE 0
@@ -521,7 +530,8 @@ enum chat_reason
    */
   CHAT_REASON_CHANGED = 4,
   /**
-   * The template does not write the turn as the model did: it leaves a part out, or writes it in a way that cannot be told to be the same.
+   * The template does not write the turn as the model did: it leaves a part out, or writes it in a way that cannot be told
+   * to be the same.
    */
   CHAT_REASON_OUTPUT = 5,
 };
@@ -975,8 +985,8 @@ typedef struct {
    */
   chat_str words;
   /**
-   * The message that stands where the first byte is another one, by its number in the conversation, from 0; `SIZE_MAX` where the template's own
-   * words stand there, and where there is no rewrite.
+   * The message that stands where the first byte is another one, by its number in the conversation, from 0; `SIZE_MAX`
+   * where the template's own words stand there, and where there is no rewrite.
    */
   size_t message;
 } chat_rewrite;
@@ -1687,39 +1697,41 @@ chat_status chat_params_json(const chat_params *params,
 void chat_params_free(chat_params *params);
 
 /**
- * Goes on behind an output so that nothing that was sent is written anew, and what a server keeps of what its model has read stays
- * good: `chat_params_append` of the new params is what to send behind the prompt of `params` and `output`.
+ * Goes on behind an output so that nothing that was sent is written anew, and what a server keeps of what its model has read
+ * stays good: `chat_params_append` of the new params is what to send behind the prompt of `params` and `output`.
  *
- * `output` is what the model wrote behind that prompt, any bytes, with or without the text of the token that ended it. It stays as it was
- * written, also where the message that was read of it would be rendered with other white space or another order of keys. It may
- * have been cut off: what is open then is closed as the template closes it. `messages` is the JSON text of an array of messages as in
- * a request: results of tools, or what the user says. Calls to which the model gave no id have those that the results answer, in
- * their order. Both texts are copied.
+ * `output` is what the model wrote behind that prompt, any bytes, with or without the text of the token that ended it. It
+ * stays as it was written, also where the message that was read of it would be rendered with other white space or another
+ * order of keys. It may have been cut off: what is open then is closed as the template closes it. `messages` is the JSON
+ * text of an array of messages as in a request: results of tools, or what the user says. Calls to which the model gave no id
+ * have those that the results answer, in their order. Both texts are copied.
  *
- * Some templates write anew what was sent once other messages follow: they drop the reasoning of earlier turns, say. That is no failure: then
- * `chat_params_rewrite` tells why, and `chat_params_kept` how many bytes of what was sent stand; those behind them are to be taken
- * back, and `chat_params_append` sent instead.
+ * Some templates write anew what was sent once other messages follow: they drop the reasoning of earlier turns, say. That is
+ * no failure: then `chat_params_rewrite` tells why, and `chat_params_kept` how many bytes of what was sent stand; those
+ * behind them are to be taken back, a token that reaches behind them included, and `chat_params_append` sent instead.
  *
- * The whole conversation is rendered and compared, so nothing is written anew without being told. The clock that the template
- * sees is that of the first request.
+ * With `flags` 0, the whole conversation is rendered and compared, so nothing is written anew without being told; the other
+ * value is `CHAT_CONTINUE_LEARNT`. The clock that the template sees is that of the first request.
  *
- * On success `*out` is a new object, to be freed with `chat_params_free`: it has the whole prompt, and what parses the next output.
- * `params` stays as it is, for another output. Neither needs the other, nor the template.
+ * On success `*out` is a new object, to be freed with `chat_params_free`: it has the whole prompt, and what parses the next
+ * output. `params` stays as it is, for another output. Neither needs the other, nor the template.
  *
- * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, and for messages that are no JSON array of messages, naming the field;
- * `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_LIMIT` where the prompt is too long, too deep or too costly.
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for unknown flags, and for messages that are no JSON array of messages,
+ * naming the field; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_LIMIT` where the prompt is too
+ * long, too deep or too costly.
  */
 chat_status chat_params_continue(const chat_params *params,
                                  const char *output,
                                  size_t output_len,
                                  const char *messages,
                                  size_t messages_len,
+                                 uint32_t flags,
                                  chat_params **out,
                                  chat_error **error);
 
 /**
- * How many bytes stand of what was sent before `chat_params_continue`, which is the prompt and the output: all of them where there is
- * no rewrite. The prompt begins with them. 0 for NULL, and for params that go on behind no others.
+ * How many bytes stand of what was sent before `chat_params_continue`, which is the prompt and the output: all of them where
+ * there is no rewrite. The prompt begins with them. 0 for NULL, and for params that go on behind no others.
  */
 size_t chat_params_kept(const chat_params *params);
 
@@ -1728,6 +1740,12 @@ size_t chat_params_kept(const chat_params *params);
  * Empty for NULL.
  */
 chat_str chat_params_append(const chat_params *params);
+
+/**
+ * Whether `CHAT_CONTINUE_LEARNT` spared the render of the whole conversation. False for NULL, and for params that go on
+ * behind no others.
+ */
+bool chat_params_short(const chat_params *params);
 
 /**
  * Why not all that was sent before `chat_params_continue` stands, if so. The first byte that does not is `chat_params_kept`. No

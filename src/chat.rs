@@ -218,6 +218,15 @@ impl ChatTemplate {
         self.reader_of(request).prompts(&self.0.taught, &self.0.taught.template, request, true)
     }
 
+    /// The prompts of short conversations that ask how the template writes.
+    pub(crate) fn probe(&self) -> impl Fn(&Request) -> Result<String> {
+        let template = self.0.taught.template.probing();
+        move |request| {
+            let prompts = self.reader_of(request).prompts(&self.0.taught, &template, request, false)?;
+            Ok(prompts.prompt.prompt)
+        }
+    }
+
     /// Nothing needs to be known where all is content.
     fn reader_of(&self, request: &Request) -> Reader {
         if request.force_pure_content { Reader::Layout } else { self.reader() }

@@ -24,8 +24,8 @@ const CONTEXT: usize = 30;
 pub struct Report {
     /// Each message in each way to think, in a fixed order.
     pub cases: Vec<Case>,
-    /// Whether prompts only grow, for each kind of turn, without reasoning and with it. What does not is no fault, but costs a host that keeps
-    /// what its model has read.
+    /// Whether prompts only grow, for each kind of turn, without reasoning and with it. What does not is no fault, but costs
+    /// a host that keeps what its model has read.
     pub next: Vec<Preserving>,
 }
 

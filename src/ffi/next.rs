@@ -14,27 +14,35 @@ use super::text::{bytes, chat_str, utf8, view};
 use crate::error::Error;
 use crate::next::{Next, Reason};
 
-/// Goes on behind an output so that nothing that was sent is written anew, and what a server keeps of what its model has read stays
-/// good: `chat_params_append` of the new params is what to send behind the prompt of `params` and `output`.
+/// For `chat_params_continue`: where the template was found to write the next turn without a look at what is further up, only
+/// the system's message, the user's last one and what is new are rendered, so the cost does not grow with the conversation.
+/// It was found out in conversations of some thirty messages; a template that only counts further than that would not be
+/// noticed. Such conversations are rendered once for a template, some hundred in all; `chat_params_short` tells whether they
+/// settled it.
+pub const CHAT_CONTINUE_LEARNT: u32 = 1;
+
+/// Goes on behind an output so that nothing that was sent is written anew, and what a server keeps of what its model has read
+/// stays good: `chat_params_append` of the new params is what to send behind the prompt of `params` and `output`.
 ///
-/// `output` is what the model wrote behind that prompt, any bytes, with or without the text of the token that ended it. It stays as it was
-/// written, also where the message that was read of it would be rendered with other white space or another order of keys. It may
-/// have been cut off: what is open then is closed as the template closes it. `messages` is the JSON text of an array of messages as in
-/// a request: results of tools, or what the user says. Calls to which the model gave no id have those that the results answer, in
-/// their order. Both texts are copied.
+/// `output` is what the model wrote behind that prompt, any bytes, with or without the text of the token that ended it. It
+/// stays as it was written, also where the message that was read of it would be rendered with other white space or another
+/// order of keys. It may have been cut off: what is open then is closed as the template closes it. `messages` is the JSON
+/// text of an array of messages as in a request: results of tools, or what the user says. Calls to which the model gave no id
+/// have those that the results answer, in their order. Both texts are copied.
 ///
-/// Some templates write anew what was sent once other messages follow: they drop the reasoning of earlier turns, say. That is no failure: then
-/// `chat_params_rewrite` tells why, and `chat_params_kept` how many bytes of what was sent stand; those behind them are to be taken
-/// back, and `chat_params_append` sent instead.
+/// Some templates write anew what was sent once other messages follow: they drop the reasoning of earlier turns, say. That is
+/// no failure: then `chat_params_rewrite` tells why, and `chat_params_kept` how many bytes of what was sent stand; those
+/// behind them are to be taken back, a token that reaches behind them included, and `chat_params_append` sent instead.
 ///
-/// The whole conversation is rendered and compared, so nothing is written anew without being told. The clock that the template
-/// sees is that of the first request.
+/// With `flags` 0, the whole conversation is rendered and compared, so nothing is written anew without being told; the other
+/// value is `CHAT_CONTINUE_LEARNT`. The clock that the template sees is that of the first request.
 ///
-/// On success `*out` is a new object, to be freed with `chat_params_free`: it has the whole prompt, and what parses the next output.
-/// `params` stays as it is, for another output. Neither needs the other, nor the template.
+/// On success `*out` is a new object, to be freed with `chat_params_free`: it has the whole prompt, and what parses the next
+/// output. `params` stays as it is, for another output. Neither needs the other, nor the template.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, and for messages that are no JSON array of messages, naming the field;
-/// `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_LIMIT` where the prompt is too long, too deep or too costly.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for unknown flags, and for messages that are no JSON array of messages,
+/// naming the field; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_LIMIT` where the prompt is too
+/// long, too deep or too costly.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_params_continue(
     params: Option<&chat_params>,
@@ -42,6 +50,7 @@ pub unsafe extern "C" fn chat_params_continue(
     output_len: usize,
     messages: *const c_char,
     messages_len: usize,
+    flags: u32,
     out: Option<&mut MaybeUninit<*mut chat_params>>,
     error: Option<&mut MaybeUninit<*mut chat_error>>,
 ) -> chat_status {
@@ -52,14 +61,18 @@ pub unsafe extern "C" fn chat_params_continue(
             unsafe { (bytes(output, output_len, "output")?, utf8(messages, messages_len, "messages")?) };
         let messages: Value = serde_json::from_str(messages)
             .map_err(|error| Error::invalid(format!("the messages are no JSON: {error}")))?;
-        let Next { session, kept, rewrite, .. } = params.session.next(output, &messages)?;
-        out.write(give(chat_params::new(session, Some(Continued { kept, rewrite }))));
+        let Next { session, kept, rewrite, short, .. } = match flags {
+            0 => params.session.next(output, &messages)?,
+            CHAT_CONTINUE_LEARNT => params.session.next_learnt(output, &messages)?,
+            unknown => return Err(Error::invalid(format!("flags: {unknown:#x} is unknown"))),
+        };
+        out.write(give(chat_params::new(session, Some(Continued { kept, rewrite, short }))));
         Ok(())
     })
 }
 
-/// How many bytes stand of what was sent before `chat_params_continue`, which is the prompt and the output: all of them where there is
-/// no rewrite. The prompt begins with them. 0 for NULL, and for params that go on behind no others.
+/// How many bytes stand of what was sent before `chat_params_continue`, which is the prompt and the output: all of them where
+/// there is no rewrite. The prompt begins with them. 0 for NULL, and for params that go on behind no others.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_kept(params: Option<&chat_params>) -> usize {
     params.and_then(|params| params.next.as_ref()).map_or(0, |next| next.kept)
@@ -70,6 +83,13 @@ pub extern "C" fn chat_params_kept(params: Option<&chat_params>) -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_append(params: Option<&chat_params>) -> chat_str {
     view(params.and_then(|params| params.params().prompt.get(chat_params_kept(Some(params))..)))
+}
+
+/// Whether `CHAT_CONTINUE_LEARNT` spared the render of the whole conversation. False for NULL, and for params that go on
+/// behind no others.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_params_short(params: Option<&chat_params>) -> bool {
+    params.and_then(|params| params.next.as_ref()).is_some_and(|next| next.short)
 }
 
 /// Why a template writes anew what was sent. Later versions may add reasons: take those that you do not know for
@@ -88,7 +108,8 @@ pub enum chat_reason {
     Moved = 3,
     /// Other text stands there.
     Changed = 4,
-    /// The template does not write the turn as the model did: it leaves a part out, or writes it in a way that cannot be told to be the same.
+    /// The template does not write the turn as the model did: it leaves a part out, or writes it in a way that cannot be told
+    /// to be the same.
     Output = 5,
 }
 
@@ -111,8 +132,8 @@ pub struct chat_rewrite {
     pub reason: chat_reason,
     /// The same in words, valid for ever.
     pub words: chat_str,
-    /// The message that stands where the first byte is another one, by its number in the conversation, from 0; `SIZE_MAX` where the template's own
-    /// words stand there, and where there is no rewrite.
+    /// The message that stands where the first byte is another one, by its number in the conversation, from 0; `SIZE_MAX`
+    /// where the template's own words stand there, and where there is no rewrite.
     pub message: usize,
 }
 

@@ -31,6 +31,7 @@ pub struct chat_params {
 pub(super) struct Continued {
     pub kept: usize,
     pub rewrite: Option<Rewrite>,
+    pub short: bool,
 }
 
 impl chat_params {

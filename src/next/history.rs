@@ -80,7 +80,7 @@ impl New {
 }
 
 impl History {
-    /// Without the message that the prompt has a part of: the output makes it whole.
+    /// Without the message that the prompt has a part of: the output makes it whole, and the next one begins anew.
     pub fn new(mut request: Request) -> Self {
         let mut messages = match request.plain.take() {
             Some(PlainConversation { messages, tools, documents }) => {
@@ -95,6 +95,7 @@ impl History {
                 New::Prepared(messages) => drop(messages.pop()),
                 New::Plain(messages) => drop(messages.pop()),
             }
+            request.add_generation_prompt = true;
         }
         History { request: Arc::new(request), turns: vec![Turn::new(messages)] }
     }

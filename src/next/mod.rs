@@ -34,8 +34,8 @@ use history::{History, New};
 pub use preserve::{Kind, Preserved, Preserving};
 pub use rewrite::{Reason, Rewrite};
 
-/// A conversation as far as it was sent: a prompt, and all that goes on behind it. Immutable; share it between threads, and go on from
-/// it as often as there are outputs.
+/// A conversation as far as it was sent: a prompt, and all that goes on behind it. Immutable; share it between threads, and
+/// go on from it as often as there are outputs.
 ///
 /// ```
 /// use chatparse::{ChatTemplate, Request};
@@ -90,8 +90,8 @@ impl Next {
 }
 
 impl ChatTemplate {
-    /// Prompt and parser for one request, as [`ChatTemplate::params`], and what it takes to go on behind the output. The clock that the
-    /// template sees stands still in it.
+    /// Prompt and parser for one request, as [`ChatTemplate::params`], and what it takes to go on behind the output. The
+    /// clock that the template sees stands still in it.
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].
@@ -104,10 +104,10 @@ impl ChatTemplate {
 }
 
 impl Session {
-    /// What to append behind `output`, the bytes that the model wrote behind the prompt, with or without the text of the token that
-    /// ended them, to go on with `messages`, an array as in a request: results of tools, or what the user says. The output
-    /// itself stays as it was written, if the template shows the same message at its place. It may have been cut off: what is
-    /// open then is closed as the template closes it, arguments of a call included.
+    /// What to append behind `output`, the bytes that the model wrote behind the prompt, with or without the text of the
+    /// token that ended them, to go on with `messages`, an array as in a request: results of tools, or what the user says.
+    /// The output itself stays as it was written, if the template shows the same message at its place. It may have been cut
+    /// off: what is open then is closed as the template closes it, arguments of a call included.
     ///
     /// Calls without ids have those that the results among `messages` answer, in their order.
     ///
@@ -119,12 +119,12 @@ impl Session {
         self.next_whole(output, &self.history.read(messages)?)
     }
 
-    /// The same at a cost that does not grow with what was said before, but for copies of the prompt: of the conversation, only the system's
-    /// message, the user's last one and what is new are rendered. It is taken where the template was found to append the same in long
-    /// conversations as in such a short one, and where this conversation is put together as those were, without markers of the template
-    /// in its texts; [`Next::short`] tells. The first call for a template, or for other variables of it, takes some hundred short renders
-    /// to find out. A template that only does something else after a good many more messages than those had is not found out: the whole
-    /// is certain, this is learnt.
+    /// The same at a cost that does not grow with what was said before, but for copies of the prompt: of the conversation,
+    /// only the system's message, the user's last one and what is new are rendered. It is taken where the template was found
+    /// to append the same in long conversations as in such a short one, and where this conversation is put together as those
+    /// were, without markers of the template in its texts; [`Next::short`] tells. The first call for a template, or for other
+    /// variables of it, takes some sixty short renders to find out. A template that only does something else after a good
+    /// many more messages than those had is not found out: the whole is certain, this is learnt.
     ///
     /// # Errors
     /// As [`Session::next`].
@@ -176,15 +176,17 @@ impl Session {
     /// Shows the template what the output says, and the new messages behind it. `close`: arguments that were cut off are closed.
     fn shown(&self, output: &[u8], new: &New, close: bool) -> Result<Shown> {
         let ended = self.params.parser.read(output, false, false)?;
-        let (mut message, status) = (ended.message, ended.status);
+        let is_whole = ended.status == Status::Complete;
+        let has_calls = !ended.message.tool_calls.is_empty() && ended.calls().iter().all(|call| call.complete);
+        let mut message = ended.message;
         new.name_calls(&mut message);
-        let last = message.tool_calls.last_mut().filter(|_| close && status != Status::Complete);
+        let last = message.tool_calls.last_mut().filter(|_| close && !is_whole);
         let closed = last.and_then(|call| Some((turn::closed(&call.arguments)?, call)));
         let is_closed = closed.is_some();
         if let Some((arguments, call)) = closed {
             call.arguments = arguments;
         }
-        Ok(Shown { status, closed: is_closed, ..self.shown_as(message, new)? })
+        Ok(Shown { is_whole, has_calls, closed: is_closed, ..self.shown_as(message, new)? })
     }
 
     /// The same for what an output is read as.
@@ -193,7 +195,7 @@ impl Session {
         let request = history.request();
         let prompts = self.template.prompts(&request)?;
         let base = self.rendered().len();
-        Ok(Shown { message, status: Status::Complete, closed: false, history, request, prompts, base })
+        Ok(Shown { message, is_whole: true, has_calls: false, closed: false, history, request, prompts, base })
     }
 
     /// The conversation that ends with this message, as the template renders it.
@@ -240,7 +242,10 @@ impl Session {
 /// The conversation with the output and the new messages, as the template renders it.
 struct Shown {
     message: Message,
-    status: Status,
+    /// The output is one that the format describes.
+    is_whole: bool,
+    /// It makes calls, and they are whole.
+    has_calls: bool,
     /// Arguments that were cut off are closed.
     closed: bool,
     history: History,
@@ -258,12 +263,6 @@ impl Shown {
     fn behind(&self, at: usize) -> &str {
         &self.render()[at..]
     }
-}
-
-/// How many bytes two texts begin with alike.
-fn shared(a: &str, b: &str) -> usize {
-    let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    boundary(a, same).min(boundary(b, same))
 }
 
 /// The last character's border at or before `at`.

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Next, Rewrite, Session, shared};
+use super::{Next, Rewrite, Session};
 use crate::chat::ChatTemplate;
 use crate::error::Result;
 use crate::message::{Message, Request, ToolCall};
 use crate::proof::Thinking;
+use crate::template::shared;
 
 /// What comes behind an assistant's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +56,8 @@ pub struct Preserving {
 }
 
 impl Preserving {
-    /// As a JSON object: `kind`, `thinking`, `preserved` (`yes`, `no`, `unsaid` or `refused`), and what goes with that: `at`, `message` and
-    /// `reason`, or `part`, or `error`.
+    /// As a JSON object: `kind`, `thinking`, `preserved` (`yes`, `no`, `unsaid` or `refused`), and what goes with that: `at`,
+    /// `message` and `reason`, or `part`, or `error`.
     pub fn to_json(&self) -> Value {
         let mut json = json!({"kind": self.kind.name(), "thinking": self.thinking.name()});
         match &self.preserved {
@@ -85,7 +86,9 @@ impl ChatTemplate {
 }
 
 fn asked(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Preserved> {
-    let tool = json!({"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {"place": {"type": "string"}}}}});
+    let parameters = json!({"type": "object", "properties": {"place": {"type": "string"}}});
+    let function = json!({"name": "look", "description": "Looks.", "parameters": parameters});
+    let tool = json!({"type": "function", "function": function});
     let request = Request::from_json(&json!({
         "messages": [{"role": "user", "content": "How is it?"}],
         "tools": if template.caps().tool_calls { json!([tool]) } else { Value::Null },

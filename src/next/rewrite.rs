@@ -1,7 +1,8 @@
 //! Why a template writes anew what was sent, and of which message.
 
-use super::{Session, Shown, boundary, shared};
+use super::{Session, Shown, boundary};
 use crate::message::Message;
+use crate::template::shared;
 
 /// Bytes of a text that are looked for elsewhere.
 const LOOKED_FOR: usize = 48;
@@ -11,8 +12,8 @@ const LOOKED_FOR: usize = 48;
 pub struct Rewrite {
     /// The first byte of what was sent (the prompt and the output) that is not written again: [`super::Next::kept`].
     pub at: usize,
-    /// The message that is written there, by its number in the conversation, from 0; the output's own is the one behind those that the prompt was
-    /// made of. `None` where the template's own words stand there, in front of all messages.
+    /// The message that is written there, by its number in the conversation, from 0; the output's own is the one behind those
+    /// that the prompt was made of. `None` where the template's own words stand there, in front of all messages.
     pub message: Option<usize>,
     /// Why.
     pub reason: Reason,
@@ -33,8 +34,8 @@ pub enum Reason {
     Moved,
     /// Other text stands there.
     Changed,
-    /// The turn begins as it was sent, but the template writes another one there than the output: it leaves a part of the message out, or
-    /// writes it in a way that cannot be told to be the same.
+    /// The turn begins as it was sent, but the template writes another one there than the output: it leaves a part of the
+    /// message out, or writes it in a way that cannot be told to be the same.
     Output,
 }
 
@@ -108,8 +109,8 @@ fn drops_reasoning(message: &Message, render: &str) -> bool {
     !thought.is_empty() && !render.contains(&thought[..boundary(thought, LOOKED_FOR)])
 }
 
-/// Which message is written at byte `at` of what was rendered: the first whose texts end behind that byte. Found by its texts, in their
-/// order; `None` in front of all of them, and where too many are not found.
+/// Which message is written at byte `at` of what was rendered: the first whose texts end behind that byte. Found by its
+/// texts, in their order; `None` in front of all of them, and where too many are not found.
 fn message_at(session: &Session, at: usize) -> Option<usize> {
     let rendered = session.rendered();
     let (mut from, mut budget) = (0, SEARCHED * rendered.len());

@@ -1,17 +1,17 @@
 //! The next turn by a short conversation, at a cost that does not grow with what was said before.
 //!
-//! Most templates write what ends a turn, and the messages behind it, without a look at what is further up. So instead of the whole
-//! conversation this one is rendered: the system's message, the user's last one, the assistant's, and the new ones. That is right
-//! where all of this holds:
+//! Most templates write what ends a turn, and the messages behind it, without a look at what is further up. So instead of the
+//! whole conversation this one is rendered: the system's message, the user's last one, the assistant's, and the new ones.
+//! That is right where all of this holds:
 //!
-//! * In conversations of many shapes (several rounds, steps of tool loops, calls side by side, with reasoning and without) the template
-//!   appends, and what it appends is what it appends in the short one, byte by byte. They are rendered once for a template and what of a request
-//!   all of its renders see: variables, a system's message or none, tools or none.
+//! * In conversations of many shapes (several rounds, steps of tool loops, calls side by side, with reasoning and without)
+//!   the template appends, and what it appends is what it appends in the short one, byte by byte. They are rendered once for
+//!   a template and what of a request all of its renders see: variables, a system's message or none, tools or none.
 //! * The conversation is put together from such shapes: nothing but texts, rounds that begin with the user, results behind calls.
 //! * None of its texts has a marker that the template's source has. That is what templates look for in texts.
 //!
-//! A template that counts messages, or calls, differs in the first; one that counts further than the longest of these conversations is
-//! not found out. So this way is taken only where it is asked for.
+//! A template that counts messages, or calls, differs in the first; one that counts further than the longest of these
+//! conversations is not found out. So this way is taken only where it is asked for.
 
 use std::collections::HashSet;
 
@@ -85,7 +85,7 @@ fn kind(new: &New) -> Option<Kind> {
 
 /// All that the conversations depend on.
 fn key(request: &Request, kind: Kind) -> String {
-    let lead = request.messages.len();
+    let lead: Vec<&str> = request.messages.iter().map(|message| message.role.as_str()).collect();
     let kwargs = Value::Object(request.template_kwargs.clone());
     let (thinking, tools) = (request.enable_thinking, !request.tools.is_empty());
     json!([kind.name(), lead, thinking, tools, kwargs, request.add_generation_prompt, request.force_pure_content])
@@ -110,13 +110,14 @@ fn holds(template: &ChatTemplate, request: &Request, kind: Kind) -> bool {
     }
     let lead = request.messages.len() - 1;
     let query = user(0);
+    let probe = template.probe();
     let behind = |messages: Vec<Message>, turn: &[Message]| -> Result<Option<String>> {
         let mut request = request.clone();
         request.messages.truncate(lead);
         request.messages.extend(messages);
-        let before = template.prompts(&request)?.prompt.prompt;
+        let before = probe(&request)?;
         request.messages.extend_from_slice(turn);
-        Ok(template.prompts(&request)?.prompt.prompt.strip_prefix(&before).map(str::to_owned))
+        Ok(probe(&request)?.strip_prefix(&before).map(str::to_owned))
     };
     let mut told = 0;
     for thinks in [false, true] {
@@ -128,7 +129,8 @@ fn holds(template: &ChatTemplate, request: &Request, kind: Kind) -> bool {
                 (0..steps).for_each(|step| before.extend(round(900 + step, thinks, step == 1, true)));
                 match (&short, behind(before, &turn)) {
                     (Ok(Some(short)), Ok(Some(whole))) if *short == whole => told += 1,
-                    (Err(_), Err(_)) => {}
+                    // Some templates refuse calls side by side.
+                    (_, Err(_)) => {}
                     _ => return false,
                 }
             }
@@ -141,12 +143,16 @@ fn user(index: usize) -> Message {
     Message { role: "user".to_owned(), content: format!("Fig {index}, is it?"), ..Message::default() }
 }
 
-/// An assistant's message: an answer, or one call or two with their results.
+/// An assistant's message: an answer, or one call, or an answer and two calls, with their results.
 fn round(index: usize, thinks: bool, parallel: bool, calls: bool) -> Vec<Message> {
     let thought = if thinks { format!("Medlar {index}: it may be.") } else { String::new() };
     let message = Message { role: "assistant".to_owned(), reasoning_content: thought, ..Message::default() };
+    let message = match parallel || !calls {
+        true => Message { content: format!("Quince {index}."), ..message },
+        false => message,
+    };
     if !calls {
-        return vec![Message { content: format!("Quince {index}."), ..message }];
+        return vec![message];
     }
     let call = |name: &str, number: usize| ToolCall {
         name: name.to_owned(),
@@ -227,7 +233,7 @@ fn is_ordinary_history(history: &History, markers: &HashSet<&str>) -> bool {
 /// Nothing but texts, without markers of the template.
 fn is_ordinary(message: &Message, markers: &HashSet<&str>) -> bool {
     let calls = message.tool_calls.iter().flat_map(|call| [&call.name, &call.arguments]);
-    let texts = [&message.content, &message.reasoning_content].into_iter().chain(calls);
+    let texts = [&message.content, &message.reasoning_content, &message.name].into_iter().chain(calls);
     message.parts.is_empty() && texts.into_iter().all(|text| !has_marker(text, markers))
 }
 

@@ -5,15 +5,17 @@
 //!
 //! * The render goes on with the output: there is nothing to find.
 //! * It does but for white space.
-//! * The output was read as the format says, and the turn in the render, up to a certain place, is read as the same message. The
-//!   template's render of the message alone says how far the turn may reach; of the places before that, the one is taken at
-//!   which turn and output end alike, as far as can be seen. So both have the same closing markers.
+//! * The output was read as the format says, or makes whole calls in another way, and the turn in the render, up to a certain
+//!   place, is read as the same message. The template's render of the message alone says how far the turn may reach; of the
+//!   places before that, the one is taken at which turn and output end alike, as far as can be seen. So both have the same
+//!   closing markers.
 
 use serde_json::Value;
 
-use super::{Session, Shown, shared};
+use super::{Session, Shown};
 use crate::message::Status;
 use crate::proof::{is_border, is_marker, shown as said};
+use crate::template::shared;
 
 /// Most places that are tried, from the end of the turn on.
 const ENDS: usize = 16;
@@ -22,13 +24,13 @@ const MARKERS: usize = 4;
 /// Bytes in front of them by which they are found in a render.
 const TAIL: usize = 32;
 
-/// Where the turn ends; `None` where it is not in the render behind what was rendered before, or not as it was written. What of the
-/// output stands behind `cut` ends the turn, and is no part of the message.
+/// Where the turn ends; `None` where it is not in the render behind what was rendered before, or not as it was written. What
+/// of the output stands behind `cut` ends the turn, and is no part of the message.
 pub(super) fn end(session: &Session, shown: &Shown, output: &str, cut: usize) -> Option<usize> {
     let turn = session.behind_rendered(shown.render())?;
     let (said, ending) = output.split_at(cut);
-    let end = if turn.starts_with(said) { Some(cut) } else { None };
-    let end = end.or_else(|| spaced(turn, said)).or_else(|| read_back(session, shown, said))?;
+    let same = turn.starts_with(said).then_some(cut);
+    let end = same.or_else(|| spaced(turn, said)).or_else(|| read_back(session, shown, said))?;
     let end = if ending.is_empty() { end } else { end + spaced(&turn[end..], ending)? };
     // What opens the next turn is never the output's.
     (turn.len() - end >= shown.prompts.prompt.generation_prompt.len()).then_some(shown.base + end)
@@ -53,19 +55,22 @@ fn behind_space<'t>(text: &'t str, output: &str) -> &'t str {
 
 /// The place up to which the turn is read as the same message, and ends as the output does.
 fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
-    if shown.status != Status::Complete {
-        return None;
-    }
+    // Behind calls in another way to write them, a marker must show where they end.
+    let least = match (shown.is_whole, last_marker(output)) {
+        (false, 0) => return None,
+        (false, _) if !shown.has_calls => return None,
+        (_, marker) => marker.max(1),
+    };
     let alone = session.ending_with(&shown.message).ok()?;
     let turn = shown.behind(shown.base);
-    let shared = alone.get(shown.base..)?.bytes().zip(turn.bytes()).take_while(|(a, b)| a == b).count();
-    let ends = (1..=shared).rev().filter(|&at| turn.is_char_boundary(at) && is_border(turn, at));
+    let reach = shared(alone.get(shown.base..)?, turn);
+    let ends = (1..=reach).rev().filter(|&at| turn.is_char_boundary(at) && is_border(turn, at));
     let mut ends: Vec<(usize, usize)> = ends.take(ENDS).map(|at| (alike(&turn[..at], output), at)).collect();
-    ends.retain(|&(alike, at)| alike >= last_marker(&turn[..at]).max(last_marker(output)).max(1));
+    ends.retain(|&(alike, at)| alike >= last_marker(&turn[..at]).max(least));
     ends.sort_by_key(|(alike, at)| (std::cmp::Reverse(*alike), *at));
     let wanted = said(&shown.message);
     let is_same = |at: usize| {
-        let read = session.params.parser.read(turn[..at].as_bytes(), false, false);
+        let read = session.params.parser.read(&turn.as_bytes()[..at], false, false);
         read.is_ok_and(|read| read.status == Status::Complete && said(&read.message) == wanted)
     };
     let (_, end) = ends.into_iter().find(|(_, at)| is_same(*at))?;
@@ -86,8 +91,8 @@ fn last_marker(text: &str) -> usize {
     marker.map_or(0, |marker| marker.chars().count())
 }
 
-/// Where the output ends with the text of the tokens that end its turn, and that was read as a part of the message: where that text begins.
-/// The template then writes it once more.
+/// Where the output ends with the text of the tokens that end its turn, and that was read as a part of the message: where
+/// that text begins. The template then writes it once more.
 pub(super) fn spelt_end(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     let inked = output.trim_end();
     let render = shown.behind(shared(session.rendered(), shown.render()));

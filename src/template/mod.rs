@@ -303,7 +303,7 @@ pub(crate) fn system_clock() -> i64 {
 }
 
 /// The length of the prefix that two texts share.
-fn shared(a: &str, b: &str) -> usize {
+pub(crate) fn shared(a: &str, b: &str) -> usize {
     const STEP: usize = 64;
     let steps = a.as_bytes().chunks_exact(STEP).zip(b.as_bytes().chunks_exact(STEP));
     let from = steps.take_while(|(a, b)| a == b).count() * STEP;
