@@ -254,6 +254,13 @@ fn a_short_conversation_tells_where_it_may() {
     let quoted = json!([{"role": "user", "content": "What is <|end|>?"}]);
     let next = session.next_learnt(b"Yes.", &quoted).unwrap();
     assert!(!next.short && !next.session.next_learnt(b"Yes.", &user()).unwrap().short);
+    // A template may refuse a short conversation.
+    let refusing =
+        template(THOUGHT, "{%- if messages | length < 4 -%}{{- raise_exception('too short') -}}{%- endif -%}", "");
+    let said = |role: &str| json!({"role": role, "content": "Well."});
+    let long = json!({"messages": ["user", "assistant", "user", "assistant", "user"].map(said)});
+    let next = refusing.session(request(long)).unwrap().next_learnt(b"Yes.", &user()).unwrap();
+    assert_eq!((next.short, next.append()), (false, TO_USER));
     let odd = json!([{"role": "user", "content": "One"}, {"role": "user", "content": "Two"}]);
     let next = session.next_learnt(b"Yes.", &odd).unwrap();
     assert!(!next.short && !next.session.next_learnt(b"Yes.", &user()).unwrap().short);

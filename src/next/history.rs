@@ -147,6 +147,14 @@ impl History {
         self.turns.iter().map(|turn| &**turn)
     }
 
+    /// Whether there is reasoning in any message.
+    pub fn thinks(&self) -> bool {
+        self.turns().any(|turn| match &turn.messages {
+            New::Prepared(messages) => messages.iter().any(|message| !message.reasoning_content.is_empty()),
+            New::Plain(_) => true,
+        })
+    }
+
     /// The system's message, if there is one, and the user's last one.
     pub fn short(&self) -> Option<History> {
         fn prepared(turn: &Turn) -> &[Message] {

@@ -130,7 +130,7 @@ impl Session {
     /// As [`Session::next`].
     pub fn next_learnt(&self, output: &[u8], messages: &Value) -> Result<Next> {
         let new = self.history.read(messages)?;
-        match short::next(self, output, &new)? {
+        match short::next(self, output, &new) {
             Some(next) => Ok(next),
             None => self.next_whole(output, &new),
         }

@@ -6,7 +6,8 @@
 //!
 //! * In conversations of many shapes (several rounds, steps of tool loops, calls side by side, with reasoning and without)
 //!   the template appends, and what it appends is what it appends in the short one, byte by byte. They are rendered once for
-//!   a template and what of a request all of its renders see: variables, a system's message or none, tools or none.
+//!   a template and what of a request all of its renders see: variables, a system's message or none, tools or none; and of a
+//!   conversation, whether there is reasoning in it.
 //! * The conversation is put together from such shapes: nothing but texts, rounds that begin with the user, results behind calls.
 //! * None of its texts has a marker that the template's source has. That is what templates look for in texts.
 //!
@@ -30,28 +31,25 @@ const MARKER: usize = 64;
 const ROUNDS: usize = 12;
 
 /// What comes behind the output, if a short conversation tells.
-pub(super) fn next(session: &Session, output: &[u8], new: &New) -> Result<Option<Next>> {
-    let (Some(kind), New::Prepared(added), Ok(text)) = (kind(new), new, std::str::from_utf8(output)) else {
-        return Ok(None);
-    };
+pub(super) fn next(session: &Session, output: &[u8], new: &New) -> Option<Next> {
+    let kind = kind(new)?;
+    let text = std::str::from_utf8(output).ok()?;
     let markers: HashSet<&str> = markers(session.template.source()).collect();
-    let is_told = added.iter().all(|message| is_ordinary(message, &markers))
+    let is_told = added(new).all(|message| is_ordinary(message, &markers))
         && session.params.media.is_empty()
         && is_ordinary_history(&session.history, &markers);
-    let Some(history) = session.history.short().filter(|_| is_told) else { return Ok(None) };
-    let request = history.request();
-    if !session.template.noted(key(&request, kind), || holds(&session.template, &request, kind)) {
-        return Ok(None);
-    }
-    let short = session.template.session(request)?;
-    let next = short.next_whole(output, new)?;
+    let request = session.history.short().filter(|_| is_told)?.request();
+    let short = session.template.session(request.clone()).ok()?;
+    let next = short.next_whole(output, new).ok()?;
     if next.rewrite.is_some()
         || short.params.generation_prompt != session.params.generation_prompt
         || !is_ordinary(&next.message, &markers)
     {
-        return Ok(None);
+        return None;
     }
-    Ok(Some(grown(session, &short, next, text, new)))
+    let thinks = !next.message.reasoning_content.is_empty() || session.history.thinks();
+    let holds = || holds(&session.template, &request, kind, thinks);
+    session.template.noted(key(&request, kind, thinks), holds).then(|| grown(session, &short, next, text, new))
 }
 
 /// The session, grown by what the short one grew by.
@@ -73,6 +71,13 @@ fn grown(session: &Session, short: &Session, next: Next, output: &str, new: &New
     Next { session, kept: sent + output.len(), rewrite: None, short: true, message: next.message }
 }
 
+fn added(new: &New) -> impl Iterator<Item = &Message> {
+    match new {
+        New::Prepared(messages) => messages.iter(),
+        New::Plain(_) => [].iter(),
+    }
+}
+
 /// What kind of turn these messages begin, if it is one of those that are tried.
 fn kind(new: &New) -> Option<Kind> {
     let New::Prepared(messages) = new else { return None };
@@ -84,16 +89,26 @@ fn kind(new: &New) -> Option<Kind> {
 }
 
 /// All that the conversations depend on.
-fn key(request: &Request, kind: Kind) -> String {
+fn key(request: &Request, kind: Kind, thinks: bool) -> String {
     let lead: Vec<&str> = request.messages.iter().map(|message| message.role.as_str()).collect();
     let kwargs = Value::Object(request.template_kwargs.clone());
     let (thinking, tools) = (request.enable_thinking, !request.tools.is_empty());
-    json!([kind.name(), lead, thinking, tools, kwargs, request.add_generation_prompt, request.force_pure_content])
-        .to_string()
+    json!([
+        kind.name(),
+        thinks,
+        lead,
+        thinking,
+        tools,
+        kwargs,
+        request.add_generation_prompt,
+        request.force_pure_content
+    ])
+    .to_string()
 }
 
-/// Whether what comes behind a turn is the same in long conversations and in the short one.
-fn holds(template: &ChatTemplate, request: &Request, kind: Kind) -> bool {
+/// Whether what comes behind a turn is the same in long conversations and in the short one; with `thinks`, there is reasoning in
+/// some of their messages.
+fn holds(template: &ChatTemplate, request: &Request, kind: Kind, thinks: bool) -> bool {
     let mut request = request.clone();
     request.tool_choice = ToolChoice::Auto;
     request.allowed_tools = None;
@@ -120,13 +135,13 @@ fn holds(template: &ChatTemplate, request: &Request, kind: Kind) -> bool {
         Ok(probe(&request)?.strip_prefix(&before).map(str::to_owned))
     };
     let mut told = 0;
-    for thinks in [false, true] {
-        for turn in turns(kind, thinks, calls) {
+    for way in [false, true].into_iter().filter(|way| thinks || !way) {
+        for turn in turns(kind, way, calls) {
             let short = behind(vec![query.clone()], &turn);
-            for (index, mut before) in histories(calls).into_iter().enumerate() {
+            for (index, mut before) in histories(calls, thinks).into_iter().enumerate() {
                 before.push(query.clone());
                 let steps = if calls { index % 3 } else { 0 };
-                (0..steps).for_each(|step| before.extend(round(900 + step, thinks, step == 1, true)));
+                (0..steps).for_each(|step| before.extend(round(900 + step, way, step == 1, true)));
                 match (&short, behind(before, &turn)) {
                     (Ok(Some(short)), Ok(Some(whole))) if *short == whole => told += 1,
                     // Some templates refuse calls side by side.
@@ -182,11 +197,11 @@ fn turns(kind: Kind, thinks: bool, calls: bool) -> Vec<Vec<Message>> {
 }
 
 /// What is said in front of the user's last message.
-fn histories(calls: bool) -> Vec<Vec<Message>> {
-    let answered = |index: usize, thinks: bool| [vec![user(index)], round(index, thinks, false, false)].concat();
-    let looked = |index: usize, thinks: bool, parallel: bool| {
-        let step = if calls { round(100 + index, thinks, parallel, true) } else { Vec::new() };
-        [vec![user(index)], step, round(index, thinks, false, false)].concat()
+fn histories(calls: bool, thinks: bool) -> Vec<Vec<Message>> {
+    let answered = |index: usize, way: bool| [vec![user(index)], round(index, thinks && way, false, false)].concat();
+    let looked = |index: usize, way: bool, parallel: bool| {
+        let step = if calls { round(100 + index, thinks && way, parallel, true) } else { Vec::new() };
+        [vec![user(index)], step, round(index, thinks && way, false, false)].concat()
     };
     vec![
         Vec::new(),
