@@ -258,7 +258,8 @@ fn a_short_conversation_tells_where_it_may() {
     let refusing =
         template(THOUGHT, "{%- if messages | length < 4 -%}{{- raise_exception('too short') -}}{%- endif -%}", "");
     let said = |role: &str| json!({"role": role, "content": "Well."});
-    let long = json!({"messages": ["user", "assistant", "user", "assistant", "user"].map(said)});
+    let messages = ["user", "assistant", "user", "assistant", "user"].map(said);
+    let long = json!({"messages": messages});
     let next = refusing.session(request(long)).unwrap().next_learnt(b"Yes.", &user()).unwrap();
     assert_eq!((next.short, next.append()), (false, TO_USER));
     let odd = json!([{"role": "user", "content": "One"}, {"role": "user", "content": "Two"}]);
