@@ -206,7 +206,65 @@ static void options_and_media(void) {
   chat_template_free(template);
 }
 
+static const char USER[] = "[{\"role\": \"user\", \"content\": \"Go on.\"}]";
+
+// The output stays as it was written, whatever was read of it, and the prompt goes on behind it.
+static void next_turn(void) {
+  static const char output[] = "<tool_call>{\"arguments\": {\"b\":1},  \"name\": \"f\"}</tool_call>";
+  static const char result[] = "[{\"role\": \"tool\", \"content\": \"Rain.\"}]";
+  chat_template *template = NULL;
+  chat_params *params = NULL, *next = NULL, *last = NULL;
+  OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &template, &error));
+  OK(chat_params_from_template(template, TEXT(TOOL_REQUEST("")), &params, &error));
+  chat_template_free(template);
+  CHECK(chat_params_kept(params) == 0 && chat_params_append(params).len == chat_params_prompt(params).len);
+  CHECK(chat_params_rewrite(params).reason == CHAT_REASON_NONE);
+
+  OK(chat_params_continue(params, TEXT("Hi, you"), TEXT(USER), 0, &next, &error));
+  CHECK(chat_params_kept(next) == chat_params_prompt(params).len + 7);
+  CHECK(chat_params_rewrite(next).reason == CHAT_REASON_NONE && chat_params_rewrite(next).message == SIZE_MAX);
+  CHECK(contains(chat_params_append(next), "Go on."));
+  OK(chat_params_continue(next, TEXT(output), TEXT(result), 0, &last, &error));
+  chat_params_free(next);
+  CHECK(contains(chat_params_prompt(last), output) && contains(chat_params_append(last), "Rain."));
+  CHECK(chat_params_kept(last) + chat_params_append(last).len == chat_params_prompt(last).len);
+  OK(chat_params_continue(last, TEXT("Bye"), TEXT(USER), 0, &next, &error));
+  CHECK(contains(chat_params_prompt(next), output) && chat_params_rewrite(next).reason == CHAT_REASON_NONE);
+  chat_params_free(next);
+  OK(chat_params_continue(last, TEXT("Bye"), TEXT(USER), CHAT_CONTINUE_LEARNT, &next, &error));
+  CHECK(chat_params_short(next) && contains(chat_params_prompt(next), output));
+  CHECK(contains(chat_params_append(next), "Go on.") && !chat_params_short(last));
+  chat_params_free(next);
+  chat_params_free(last);
+
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "messages[0]", chat_params_continue(params, TEXT(""), TEXT("[7]"), 0, &next, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "no JSON", chat_params_continue(params, TEXT(""), TEXT("["), 0, &next, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "0x2", chat_params_continue(params, TEXT(""), TEXT("[]"), 2, &next, &error));
+  chat_params_free(params);
+}
+
+// A template that drops reasoning says so, and where.
+static void rewritten(void) {
+  static const char source[] =
+      "{% for m in messages %}<{{ m.role }}>{% if loop.last and m.reasoning_content %}<think>{{ m.reasoning_content }}</think>"
+      "{% endif %}{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+  chat_template *template = NULL;
+  chat_params *params = NULL, *next = NULL;
+  OK(chat_template_new(TEXT(source), TEXT(""), TEXT("<end>"), &template, &error));
+  OK(chat_params_from_template(template, TEXT(HI_REQUEST), &params, &error));
+  chat_template_free(template);
+  OK(chat_params_continue(params, TEXT("<think>Who?</think>I"), TEXT(USER), 0, &next, &error));
+  const chat_rewrite rewrite = chat_params_rewrite(next);
+  CHECK(rewrite.reason == CHAT_REASON_REASONING && rewrite.message == 1 && contains(rewrite.words, "reasoning"));
+  CHECK(chat_params_kept(next) == chat_params_prompt(params).len);
+  CHECK(is(chat_params_append(next), "I<end><user>Go on.<end><assistant>"));
+  chat_params_free(params);
+  chat_params_free(next);
+}
+
 int main(void) {
+  next_turn();
+  rewritten();
   options_and_media();
   every_builtin(TOOL_REQUEST(", \"reasoning_format\": \"auto\""));
   every_builtin(TOOL_REQUEST(", \"tool_choice\": \"required\""));

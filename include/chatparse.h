@@ -180,6 +180,15 @@
 #define CHAT_MASK_LAST_ONLY 16
 
 /**
+ * For `chat_params_continue`: where the template was found to write the next turn without a look at what is further up, only
+ * the system's message, the user's last one and what is new are rendered, so the cost does not grow with the conversation.
+ * It was found out in conversations of some thirty messages; a template that only counts further than that would not be
+ * noticed. Such conversations are rendered once for a template, some hundred in all; `chat_params_short` tells whether they
+ * settled it.
+ */
+#define CHAT_CONTINUE_LEARNT 1
+
+/**
  * No expression: what a function returns that could not make one.
  */
 #define CHAT_EXPR_NONE 0
@@ -546,6 +555,45 @@ typedef uint32_t chat_part_kind;
 #endif // __cplusplus
 
 /**
+ * Why a template writes anew what was sent. Later versions may add reasons: take those that you do not know for
+ * `CHAT_REASON_CHANGED`.
+ */
+enum chat_reason
+#ifdef __cplusplus
+  : uint32_t
+#endif // __cplusplus
+ {
+  /**
+   * It does not.
+   */
+  CHAT_REASON_NONE = 0,
+  /**
+   * The reasoning of an earlier turn is left out.
+   */
+  CHAT_REASON_REASONING = 1,
+  /**
+   * The turn opens otherwise than the prompt opened it, e.g. without an empty thought.
+   */
+  CHAT_REASON_OPENING = 2,
+  /**
+   * What was sent comes further on, behind something else.
+   */
+  CHAT_REASON_MOVED = 3,
+  /**
+   * Other text stands there.
+   */
+  CHAT_REASON_CHANGED = 4,
+  /**
+   * The template does not write the turn as the model did: it leaves a part out, or writes it in a way that cannot be told
+   * to be the same.
+   */
+  CHAT_REASON_OUTPUT = 5,
+};
+#ifndef __cplusplus
+typedef uint32_t chat_reason;
+#endif // __cplusplus
+
+/**
  * How a call went. Numbers are grouped by hundreds and never change their meaning; later versions may add some, so treat
  * one that you do not know like the first of its hundred.
  */
@@ -882,8 +930,8 @@ typedef struct chat_grammar_builder chat_grammar_builder;
 typedef struct chat_message chat_message;
 
 /**
- * What one request needs: its prompt, what the sampler and the tokeniser must know, and the parser of the output. Immutable;
- * may be shared between threads, e.g. by the streams of several choices of one request.
+ * What one request needs: its prompt, what the sampler and the tokeniser must know, the parser of the output, and the messages, for
+ * `chat_params_continue`. Immutable; may be shared between threads, e.g. by the streams of several choices of one request.
  */
 typedef struct chat_params chat_params;
 
@@ -1057,6 +1105,25 @@ typedef struct {
    */
   size_t end;
 } chat_span;
+
+/**
+ * What a template writes anew.
+ */
+typedef struct {
+  /**
+   * Why; `CHAT_REASON_NONE` where all that was sent stands.
+   */
+  chat_reason reason;
+  /**
+   * The same in words, valid for ever.
+   */
+  chat_str words;
+  /**
+   * The message that stands where the first byte is another one, by its number in the conversation, from 0; `SIZE_MAX`
+   * where the template's own words stand there, and where there is no rewrite.
+   */
+  size_t message;
+} chat_rewrite;
 
 /**
  * The number of an expression in its builder.
@@ -1844,6 +1911,63 @@ size_t chat_segments_mask(const chat_segments *segments,
  * Frees the segments. NULL is fine.
  */
 void chat_segments_free(chat_segments *segments);
+
+/**
+ * Goes on behind an output so that nothing that was sent is written anew, and what a server keeps of what its model has read
+ * stays good: `chat_params_append` of the new params is what to send behind the prompt of `params` and `output`.
+ *
+ * `output` is what the model wrote behind that prompt, any bytes, with or without the text of the token that ended it. It
+ * stays as it was written, also where the message that was read of it would be rendered with other white space or another
+ * order of keys. It may have been cut off: what is open then is closed as the template closes it. `messages` is the JSON
+ * text of an array of messages as in a request: results of tools, or what the user says. Calls to which the model gave no id
+ * have those that the results answer, in their order. Both texts are copied.
+ *
+ * Some templates write anew what was sent once other messages follow: they drop the reasoning of earlier turns, say. That is
+ * no failure: then `chat_params_rewrite` tells why, and `chat_params_kept` how many bytes of what was sent stand; those
+ * behind them are to be taken back, a token that reaches behind them included, and `chat_params_append` sent instead.
+ *
+ * With `flags` 0, the whole conversation is rendered and compared, so nothing is written anew without being told; the other
+ * value is `CHAT_CONTINUE_LEARNT`. The clock that the template sees is that of the first request.
+ *
+ * On success `*out` is a new object, to be freed with `chat_params_free`: it has the whole prompt, and what parses the next
+ * output. `params` stays as it is, for another output. Neither needs the other, nor the template.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for unknown flags, and for messages that are no JSON array of messages,
+ * naming the field; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_LIMIT` where the prompt is too
+ * long, too deep or too costly.
+ */
+chat_status chat_params_continue(const chat_params *params,
+                                 const char *output,
+                                 size_t output_len,
+                                 const char *messages,
+                                 size_t messages_len,
+                                 uint32_t flags,
+                                 chat_params **out,
+                                 chat_error **error);
+
+/**
+ * How many bytes stand of what was sent before `chat_params_continue`, which is the prompt and the output: all of them where
+ * there is no rewrite. The prompt begins with them. 0 for NULL, and for params that go on behind no others.
+ */
+size_t chat_params_kept(const chat_params *params);
+
+/**
+ * What to send behind what stands: the prompt from byte `chat_params_kept` on. The view is valid until the params are freed.
+ * Empty for NULL.
+ */
+chat_str chat_params_append(const chat_params *params);
+
+/**
+ * Whether `CHAT_CONTINUE_LEARNT` spared the render of the whole conversation. False for NULL, and for params that go on
+ * behind no others.
+ */
+bool chat_params_short(const chat_params *params);
+
+/**
+ * Why not all that was sent before `chat_params_continue` stands, if so. The first byte that does not is `chat_params_kept`. No
+ * reason for NULL, and for params that go on behind no others.
+ */
+chat_rewrite chat_params_rewrite(const chat_params *params);
 
 /**
  * The parser of these params.

@@ -3,7 +3,8 @@
 mod config;
 mod options;
 
-use std::sync::{Arc, OnceLock};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -13,6 +14,7 @@ use crate::error::Result;
 use crate::format::{Constraint, Delimiter, FormatSpec, Prompt, Thinking, auto};
 use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::grammar::{self, Begins, Dialect, Grammar, Printed};
+use crate::limits;
 use crate::message::{Continuation, Media, Request};
 use crate::parser::Parser;
 use crate::proof::{self, Choice, Exam, Proof, Reading};
@@ -24,7 +26,7 @@ use config::Config;
 pub use options::TemplateOptions;
 
 /// A chat template: compiled, with its caps and, once somebody asks, its analysis and who reads it. Immutable; share it between
-/// threads.
+/// threads. A clone is the same template, and costs nothing.
 ///
 /// ```
 /// use chatparse::{ChatTemplate, Request, Stream};
@@ -37,8 +39,11 @@ pub use options::TemplateOptions;
 /// assert_eq!(text, "Hello!");
 /// # Ok::<(), chatparse::Error>(())
 /// ```
+#[derive(Clone, Debug)]
+pub struct ChatTemplate(Arc<Shared>);
+
 #[derive(Debug)]
-pub struct ChatTemplate {
+struct Shared {
     taught: Taught,
     /// Who may read it.
     candidates: Vec<Reader>,
@@ -47,6 +52,8 @@ pub struct ChatTemplate {
     choice: OnceLock<Choice>,
     proof: OnceLock<Proof>,
     formats: FormatCache,
+    /// What was found out of the template, by what it was asked.
+    noted: Mutex<VecDeque<(String, bool)>>,
 }
 
 /// What one request needs. Immutable; share it between threads.
@@ -103,14 +110,15 @@ impl ChatTemplate {
             None => Template::new(source, bos, eos)?,
         };
         let taught = Taught::new(template, *learn_only);
-        Ok(ChatTemplate {
+        Ok(ChatTemplate(Arc::new(Shared {
             candidates: taught.candidates(),
             taught,
             prove: *prove,
             choice: OnceLock::new(),
             proof: OnceLock::new(),
             formats: FormatCache::default(),
-        })
+            noted: Mutex::default(),
+        })))
     }
 
     /// A template of our own by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
@@ -121,23 +129,28 @@ impl ChatTemplate {
 
     /// The template's text.
     pub fn source(&self) -> &str {
-        self.taught.template.source()
+        self.0.taught.template.source()
+    }
+
+    /// The text of the token that ends a turn; empty where it is not known.
+    pub(crate) fn eos(&self) -> &str {
+        self.0.taught.template.eos()
     }
 
     /// What the template accepts. The first call takes a few renders.
     pub fn caps(&self) -> &Caps {
-        self.taught.template.caps()
+        self.0.taught.template.caps()
     }
 
     /// What was learnt of the template, and how. The first call takes some thirty renders.
     pub fn analysis(&self) -> &Analysis {
-        self.taught.analysis()
+        self.0.taught.analysis()
     }
 
     /// How the template writes an assistant's turn in this way to think, which [`Reader::Turn`] reads by; `None` where that
     /// could not be learnt. The first call takes some thirty renders.
     pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
-        self.taught.turn(thinking)
+        self.0.taught.turn(thinking)
     }
 
     /// Who reads what the model writes. Where there are several candidates, the first call lets them read what the template renders
@@ -149,21 +162,34 @@ impl ChatTemplate {
 
     /// The same, with what the candidates have read.
     pub fn choice(&self) -> &Choice {
-        self.choice.get_or_init(|| {
-            let candidates = if self.prove { &self.candidates[..] } else { &self.candidates[..1] };
-            proof::choose(&self.taught, candidates)
+        self.0.choice.get_or_init(|| {
+            let candidates = if self.0.prove { &self.0.candidates[..] } else { &self.0.candidates[..1] };
+            proof::choose(&self.0.taught, candidates)
         })
     }
 
     /// The messages that the template writes, and its reader.
     pub(crate) fn exam(&self) -> (Exam<'_>, Reading) {
-        (Exam::new(&self.taught, self.reader()), Reading::new(self.reader()))
+        (Exam::new(&self.0.taught, self.reader()), Reading::new(self.reader()))
+    }
+
+    /// Whether the template is what `question` asks for: what `ask` says, or said before.
+    pub(crate) fn noted(&self, question: String, ask: impl FnOnce() -> bool) -> bool {
+        let noted = || self.0.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, answer)) = noted().iter().find(|(known, _)| *known == question) {
+            return *answer;
+        }
+        let answer = ask();
+        let mut noted = noted();
+        noted.push_front((question, answer));
+        noted.truncate(limits::NOTED_ANSWERS);
+        answer
     }
 
     /// How well the messages that the template writes are read back by [`ChatTemplate::reader`]. The first call renders and
     /// reads some sixty.
     pub fn proof(&self) -> &Proof {
-        self.proof.get_or_init(|| proof::prove(&self.taught, self.reader()))
+        self.0.proof.get_or_init(|| proof::prove(&self.0.taught, self.reader()))
     }
 
     /// The prompt alone, for a caller that does not parse. No analysis is needed for it unless a message is continued, or the
@@ -172,9 +198,10 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::params`].
     pub fn prompt(&self, request: &Request) -> Result<String> {
-        let own = self.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
+        let own =
+            self.0.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
         let reader = if own || request.force_pure_content { Reader::Layout } else { self.reader() };
-        Ok(reader.prompts(&self.taught, &self.taught.template, request, false)?.prompt.prompt)
+        Ok(reader.prompts(&self.0.taught, &self.0.taught.template, request, false)?.prompt.prompt)
     }
 
     /// The prompt of a request with the origin of each of its bytes: which of them are the template's, and which message, field, tool or
@@ -184,7 +211,7 @@ impl ChatTemplate {
     /// As [`ChatTemplate::params`].
     pub fn segments(&self, request: &Request) -> Result<Segments> {
         let reader = if request.force_pure_content { Reader::Layout } else { self.reader() };
-        segments::segments(&self.taught, reader, request)
+        segments::segments(&self.0.taught, reader, request)
     }
 
     /// Prompt and parser for one request.
@@ -194,13 +221,35 @@ impl ChatTemplate {
     /// (a grammar beside tools, arguments of a call that it refuses), [`crate::ErrorKind::Schema`] where the
     /// schema of the response cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
-        // Nothing needs to be known where all is content.
-        let reader = if request.force_pure_content { Reader::Layout } else { self.reader() };
-        let prompts = reader.prompts(&self.taught, &self.taught.template, request, true)?;
+        self.params_of(request, self.prompts(request)?)
+    }
+
+    /// What the request puts in front of the output.
+    pub(crate) fn prompts(&self, request: &Request) -> Result<Prompts> {
+        self.reader_of(request).prompts(&self.0.taught, &self.0.taught.template, request, true)
+    }
+
+    /// The prompts of short conversations that ask how the template writes.
+    pub(crate) fn probe(&self) -> impl Fn(&Request) -> Result<String> {
+        let template = self.0.taught.template.probing();
+        move |request| {
+            let prompts = self.reader_of(request).prompts(&self.0.taught, &template, request, false)?;
+            Ok(prompts.prompt.prompt)
+        }
+    }
+
+    /// Nothing needs to be known where all is content.
+    fn reader_of(&self, request: &Request) -> Reader {
+        if request.force_pure_content { Reader::Layout } else { self.reader() }
+    }
+
+    /// What goes with the prompt of a request.
+    pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
+        let reader = self.reader_of(request);
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation, media } = prompts;
         let spec = FormatSpec {
             source: self.source(),
-            eos: self.taught.template.eos(),
+            eos: self.0.taught.template.eos(),
             opening: &opening,
             prefill: &generation_prompt,
             continuation,
@@ -228,12 +277,12 @@ impl ChatTemplate {
             if let Some(schema) = spec.response_schema() {
                 grammar::from_json_schema_as(schema, spec.grammar_style)?;
             }
-            Ok(if pure_content { auto::pure_content(spec.opening) } else { reader.format(&self.taught, spec) })
+            Ok(if pure_content { auto::pure_content(spec.opening) } else { reader.format(&self.0.taught, spec) })
         };
         if pure_content {
             return CompiledFormat::new(make()?, spec, Vec::new()).map(Arc::new);
         }
-        self.formats.get_or_make(spec, make)
+        self.0.formats.get_or_make(spec, make)
     }
 }
 

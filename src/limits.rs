@@ -156,6 +156,9 @@ pub const PARSE_WORK_PER_ALTERNATIVE: u64 = 8;
 /// Work that the parser may take on top of that, once.
 pub const PARSE_WORK_BASE: u64 = 1_000_000;
 
+/// What a template was found to be by many renders, each for one set of its variables, that it keeps.
+pub const NOTED_ANSWERS: usize = 64;
+
 /// Formats, each for one set of tools and options, that a template keeps compiled for requests that want the same.
 pub const CACHED_FORMATS: usize = 16;
 

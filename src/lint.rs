@@ -3,13 +3,15 @@
 //!
 //! A prompt, and the same conversation with the assistant's message in it: where the second text begins with the first, the
 //! rest is the assistant's turn. Parsing it must give the message, and the message must render to the same bytes: a host
-//! that keeps what its model has read would otherwise have to read it again from the first byte that differs.
+//! that keeps what its model has read would otherwise have to read it again from the first byte that differs. Whether that is so
+//! once other messages follow is told apart, for each kind of turn.
 
 use serde_json::{Value, json};
 
 use crate::chat::ChatTemplate;
 use crate::error::Result;
 use crate::message::Message;
+use crate::next::{Kind, Preserving};
 use crate::proof::{Exam, Reading, Verdict, shown, with_ids};
 
 pub use crate::proof::Thinking;
@@ -22,6 +24,9 @@ const CONTEXT: usize = 30;
 pub struct Report {
     /// Each message in each way to think, in a fixed order.
     pub cases: Vec<Case>,
+    /// Whether prompts only grow, for each kind of turn, without reasoning and with it. What does not is no fault, but costs
+    /// a host that keeps what its model has read.
+    pub next: Vec<Preserving>,
 }
 
 /// One message, rendered and read back.
@@ -90,10 +95,11 @@ impl Report {
     }
 
     /// The report as one JSON object: `faults`, their number, and `cases`, each with `probe`, `thinking`, `turn`, `outcome` and
-    /// what the outcome says more: `at`, `wanted`, `got`, `part` or `error`.
+    /// what the outcome says more: `at`, `wanted`, `got`, `part` or `error`; and `next`, objects as of [`Preserving::to_json`].
     pub fn to_json(&self) -> Value {
         let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
-        json!({"faults": self.faults().count(), "cases": cases})
+        let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();
+        json!({"faults": self.faults().count(), "cases": cases, "next": next})
     }
 }
 
@@ -137,7 +143,7 @@ impl Outcome {
     }
 }
 
-/// Renders and reads back a fixed set of messages.
+/// Renders and reads back a fixed set of messages, and renders small conversations turn by turn.
 pub fn lint(template: &ChatTemplate) -> Report {
     let (mut exam, mut reading) = template.exam();
     let mut cases = Vec::new();
@@ -149,7 +155,12 @@ pub fn lint(template: &ChatTemplate) -> Report {
             cases.push(Case { probe: exam.probes()[probe].name, thinking, turn, outcome });
         }
     }
-    Report { cases }
+    let ways = Kind::ALL.into_iter().flat_map(|kind| [Thinking::Off, Thinking::On].map(|thinking| (kind, thinking)));
+    let next = ways.map(|(kind, thinking)| {
+        let preserved = template.preserves(kind, thinking);
+        Preserving { kind, thinking, preserved }
+    });
+    Report { cases, next: next.collect() }
 }
 
 fn outcome(

@@ -44,11 +44,15 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "proof",
         ],
     ),
-    ("lint", &["error", "message", "proof", "chat"]),
+    ("next", &["error", "message", "template", "reader", "proof", "chat"]),
+    ("lint", &["error", "message", "proof", "chat", "next"]),
     ("api", &["error", "message", "stream"]),
     (
         "ffi",
-        &["error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "segments", "chat", "api"],
+        &[
+            "error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "segments", "chat", "next",
+            "api",
+        ],
     ),
 ];
 

@@ -110,7 +110,7 @@ pub unsafe extern "C" fn chat_parse_partial(
         let (params, out) = (required(params, "params")?, required(out, "out")?);
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        out.write(give(chat_message::parse(&params.params.parser, text, Flags::from_bits(flags)?)?));
+        out.write(give(chat_message::parse(&params.params().parser, text, Flags::from_bits(flags)?)?));
         Ok(())
     })
 }

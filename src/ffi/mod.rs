@@ -52,6 +52,8 @@ pub mod params;
 
 pub mod segments;
 
+pub mod next;
+
 pub mod parser;
 
 pub mod expr;

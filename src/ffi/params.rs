@@ -14,24 +14,38 @@ use super::text::{chat_str, utf8, view};
 use crate::chat::Params;
 use crate::format::Thinking;
 use crate::message::Request;
+use crate::next::{Rewrite, Session};
 
-/// What one request needs: its prompt, what the sampler and the tokeniser must know, and the parser of the output. Immutable;
-/// may be shared between threads, e.g. by the streams of several choices of one request.
+/// What one request needs: its prompt, what the sampler and the tokeniser must know, the parser of the output, and the messages, for
+/// `chat_params_continue`. Immutable; may be shared between threads, e.g. by the streams of several choices of one request.
 pub struct chat_params {
-    pub(super) params: Params,
+    pub(super) session: Session,
+    /// Of those that go on behind others.
+    pub(super) next: Option<Continued>,
     json: OnceLock<String>,
     /// The sources of the media as JSON.
     sources: OnceLock<Vec<String>>,
 }
 
+/// How params go on behind others.
+pub(super) struct Continued {
+    pub kept: usize,
+    pub rewrite: Option<Rewrite>,
+    pub short: bool,
+}
+
 impl chat_params {
-    fn new(params: Params) -> Self {
-        chat_params { params, json: OnceLock::new(), sources: OnceLock::new() }
+    pub(super) fn new(session: Session, next: Option<Continued>) -> Self {
+        chat_params { session, next, json: OnceLock::new(), sources: OnceLock::new() }
+    }
+
+    pub(super) fn params(&self) -> &Params {
+        &self.session.params
     }
 
     /// Made when somebody asks: media may be large.
     fn sources(&self) -> &[String] {
-        self.sources.get_or_init(|| self.params.media.iter().map(|media| media.source.to_string()).collect())
+        self.sources.get_or_init(|| self.params().media.iter().map(|media| media.source.to_string()).collect())
     }
 }
 
@@ -87,8 +101,7 @@ pub unsafe extern "C" fn chat_params_from_template(
         let (template, out) = (required(template, "template")?, required(out, "out")?);
         // SAFETY: the caller's text, by the contract.
         let request = Request::from_text(unsafe { utf8(request, request_len, "request") }?)?;
-        let params = template.template.params(&request)?;
-        out.write(give(chat_params::new(params)));
+        out.write(give(chat_params::new(template.template.session(request)?, None)));
         Ok(())
     })
 }
@@ -114,8 +127,8 @@ pub unsafe extern "C" fn chat_params_from_template_with(
         // SAFETY: the caller's texts, by the contract.
         let (request, options) =
             unsafe { (utf8(request, request_len, "request")?, utf8(options, options_len, "options")?) };
-        let params = template.template.params(&Request::from_text_with(request, options)?)?;
-        out.write(give(chat_params::new(params)));
+        let request = Request::from_text_with(request, options)?;
+        out.write(give(chat_params::new(template.template.session(request)?, None)));
         Ok(())
     })
 }
@@ -123,14 +136,14 @@ pub unsafe extern "C" fn chat_params_from_template_with(
 /// The prompt: what the model is given. The view is valid until the params are freed. Empty for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_prompt(params: Option<&chat_params>) -> chat_str {
-    view(params.map(|params| params.params.prompt.as_str()))
+    view(params.map(|params| params.params().prompt.as_str()))
 }
 
 /// The end of the prompt that is already the assistant's turn. Streams made from these params know it: do not feed it to
 /// them. The view is valid until the params are freed. Empty for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_generation_prompt(params: Option<&chat_params>) -> chat_str {
-    view(params.map(|params| params.params.generation_prompt.as_str()))
+    view(params.map(|params| params.params().generation_prompt.as_str()))
 }
 
 /// A piece of media that the prompt wants. The texts are valid until the params that it was asked of are freed.
@@ -153,7 +166,7 @@ pub struct chat_media {
 /// How many pieces of media the prompt wants. 0 for NULL, and for a plain request: its media is the host's.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_media_count(params: Option<&chat_params>) -> usize {
-    params.map_or(0, |params| params.params.media.len())
+    params.map_or(0, |params| params.params().media.len())
 }
 
 /// Number `index` (from 0) of the media, in the order of the prompt.
@@ -168,7 +181,7 @@ pub extern "C" fn chat_params_media(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        let media = item(&params.params.media, index, "pieces of media")?;
+        let media = item(&params.params().media, index, "pieces of media")?;
         out.write(chat_media {
             kind: view(Some(&media.kind)),
             text: view(Some(&media.text)),
@@ -196,7 +209,7 @@ pub extern "C" fn chat_params_grammar(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        out.write(give(chat_grammar(Arc::clone(params.params.grammar()))));
+        out.write(give(chat_grammar(Arc::clone(params.params().grammar()))));
         Ok(())
     })
 }
@@ -220,7 +233,7 @@ pub extern "C" fn chat_params_grammar_as(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        out.write(give(params.params.grammar_as(grammar::dialect(dialect)?)?.into()));
+        out.write(give(params.params().grammar_as(grammar::dialect(dialect)?)?.into()));
         Ok(())
     })
 }
@@ -230,13 +243,13 @@ pub extern "C" fn chat_params_grammar_as(
 /// False for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_grammar_lazy(params: Option<&chat_params>) -> bool {
-    params.is_some_and(|params| params.params.constraint.is_lazy())
+    params.is_some_and(|params| params.params().constraint.is_lazy())
 }
 
 /// How many triggers there are. A grammar that is not lazy may have some, too; it does not wait for them. 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_grammar_trigger_count(params: Option<&chat_params>) -> usize {
-    params.map_or(0, |params| params.params.constraint.triggers().len())
+    params.map_or(0, |params| params.params().constraint.triggers().len())
 }
 
 /// Trigger number `index` (from 0).
@@ -253,7 +266,7 @@ pub extern "C" fn chat_params_grammar_trigger(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        let trigger = item(params.params.constraint.triggers(), index, "triggers")?;
+        let trigger = item(params.params().constraint.triggers(), index, "triggers")?;
         out.write(chat_trigger { kind: trigger.kind.into(), value: view(Some(&trigger.value)) });
         Ok(())
     })
@@ -263,32 +276,32 @@ pub extern "C" fn chat_params_grammar_trigger(
 /// freed. Empty for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_format(params: Option<&chat_params>) -> chat_str {
-    view(params.map(|params| params.params.format))
+    view(params.map(|params| params.params().format))
 }
 
 /// How many texts there are that the tokeniser must keep as single tokens and the detokeniser must print. 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_preserved_token_count(params: Option<&chat_params>) -> usize {
-    params.map_or(0, |params| params.params.preserved_tokens.len())
+    params.map_or(0, |params| params.params().preserved_tokens.len())
 }
 
 /// Number `index` (from 0) of these texts. The view is valid until the params are freed. Empty for NULL and for an index that is out
 /// of range.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_preserved_token(params: Option<&chat_params>, index: usize) -> chat_str {
-    view(params.and_then(|params| params.params.preserved_tokens.get(index)).map(String::as_str))
+    view(params.and_then(|params| params.params().preserved_tokens.get(index)).map(String::as_str))
 }
 
 /// How many texts there are that end the output besides the end-of-turn token. 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_additional_stop_count(params: Option<&chat_params>) -> usize {
-    params.map_or(0, |params| params.params.additional_stops.len())
+    params.map_or(0, |params| params.params().additional_stops.len())
 }
 
 /// Number `index` (from 0) of these texts. As `chat_params_preserved_token`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_additional_stop(params: Option<&chat_params>, index: usize) -> chat_str {
-    view(params.and_then(|params| params.params.additional_stops.get(index)).map(String::as_str))
+    view(params.and_then(|params| params.params().additional_stops.get(index)).map(String::as_str))
 }
 
 /// Whether the template knows reasoning. False for NULL.
@@ -316,25 +329,25 @@ pub extern "C" fn chat_params_thinking_end_tag(params: Option<&chat_params>, ind
 }
 
 fn thinking(params: Option<&chat_params>) -> Option<&Thinking> {
-    params?.params.thinking.as_ref()
+    params?.params().thinking.as_ref()
 }
 
 /// How many message delimiters there are: texts that the turns of a role begin with in a prompt. 0 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_message_delimiter_count(params: Option<&chat_params>) -> usize {
-    params.map_or(0, |params| params.params.delimiters.len())
+    params.map_or(0, |params| params.params().delimiters.len())
 }
 
 /// The role of message delimiter number `index` (from 0): `user`, `assistant`, `system` or `tool`. As `chat_params_preserved_token`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_message_delimiter_role(params: Option<&chat_params>, index: usize) -> chat_str {
-    view(params.and_then(|params| params.params.delimiters.get(index)).map(|delimiter| delimiter.role))
+    view(params.and_then(|params| params.params().delimiters.get(index)).map(|delimiter| delimiter.role))
 }
 
 /// The text of message delimiter number `index` (from 0). As `chat_params_preserved_token`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_message_delimiter(params: Option<&chat_params>, index: usize) -> chat_str {
-    view(params.and_then(|params| params.params.delimiters.get(index)).map(|delimiter| delimiter.delimiter.as_str()))
+    view(params.and_then(|params| params.params().delimiters.get(index)).map(|delimiter| delimiter.delimiter.as_str()))
 }
 
 /// All of the params as one JSON object:
@@ -363,7 +376,7 @@ pub extern "C" fn chat_params_json(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        let json = params.json.get_or_init(|| params.params.to_json().to_string());
+        let json = params.json.get_or_init(|| params.params().to_json().to_string());
         out.write(view(Some(json)));
         Ok(())
     })

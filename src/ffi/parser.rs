@@ -40,7 +40,7 @@ pub extern "C" fn chat_params_parser(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        out.write(give(chat_parser::new(params.params.parser.clone())));
+        out.write(give(chat_parser::new(params.params().parser.clone())));
         Ok(())
     })
 }

@@ -157,7 +157,7 @@ pub extern "C" fn chat_stream_new(
 ) -> chat_status {
     guard(error, || {
         let (params, out) = (required(params, "params")?, required(out, "out")?);
-        out.write(give(chat_stream::new(&params.params.parser)));
+        out.write(give(chat_stream::new(&params.params().parser)));
         Ok(())
     })
 }

@@ -12,7 +12,7 @@ pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
 pub(crate) use openai::text_part;
 pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
-pub(crate) use request::OPTIONS;
+pub(crate) use request::{OPTIONS, messages_from_json};
 
 use std::sync::Arc;
 

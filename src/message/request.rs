@@ -6,8 +6,8 @@ use super::body::{Body, Given};
 use super::fields::{Fields, choice, wrong};
 use super::read::{known_tools, message, plain, response_format, tool, tool_choice};
 use super::{
-    BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, Leniency, MalformedArguments, ReasoningFormat,
-    Request, UnknownTools,
+    BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, Leniency, MalformedArguments, Message,
+    ReasoningFormat, Request, UnknownTools,
 };
 use crate::error::{Error, Result};
 
@@ -135,6 +135,16 @@ impl Request {
             now,
         })
     }
+}
+
+/// The messages of an array, as a request's.
+///
+/// Errors: as [`Request::from_json`].
+pub(crate) fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
+    let body = Map::from_iter([("messages".to_owned(), messages.clone())]).into();
+    let body = Fields::new(&body, "")?;
+    body.required("messages")?;
+    body.items("messages")?.iter().map(message).collect()
 }
 
 fn parsed(text: &str, what: &str) -> Result<Value> {

@@ -24,7 +24,7 @@ pub(crate) use choice::choose;
 pub use choice::{Choice, Tried};
 pub use messages::Thinking;
 pub(crate) use reading::{Reading, Verdict, shown, with_ids};
-pub(crate) use turns::Exam;
+pub(crate) use turns::{Exam, is_border, is_marker};
 
 use crate::message::{Message, Status};
 use crate::reader::{Reader, Taught};

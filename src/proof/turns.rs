@@ -212,14 +212,14 @@ fn last_marker(text: &str) -> usize {
 }
 
 /// Whether a marker or white space begins or ends at `at`, or the text does.
-fn is_border(text: &str, at: usize) -> bool {
+pub(crate) fn is_border(text: &str, at: usize) -> bool {
     let (before, after) = (text[..at].chars().next_back(), text[at..].chars().next());
     let (Some(before), Some(after)) = (before, after) else { return true };
     matches!(before, '>' | ']') || matches!(after, '<' | '[') || before.is_whitespace() != after.is_whitespace()
 }
 
 /// Whether `text` is one marker, as `<|im_end|>` is.
-fn is_marker(text: &str) -> bool {
+pub(crate) fn is_marker(text: &str) -> bool {
     let inside = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
     let inside = inside.or_else(|| text.strip_prefix('[').and_then(|text| text.strip_suffix(']')));
     inside.is_some_and(|inside| {

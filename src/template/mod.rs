@@ -330,12 +330,13 @@ impl Template {
     }
 }
 
-fn system_clock() -> i64 {
+/// Unix seconds.
+pub(crate) fn system_clock() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 
 /// The length of the prefix that two texts share.
-fn shared(a: &str, b: &str) -> usize {
+pub(crate) fn shared(a: &str, b: &str) -> usize {
     const STEP: usize = 64;
     let steps = a.as_bytes().chunks_exact(STEP).zip(b.as_bytes().chunks_exact(STEP));
     let from = steps.take_while(|(a, b)| a == b).count() * STEP;

@@ -257,6 +257,29 @@ class Params(_Object):
         """All of the params: grammar and triggers, stops, preserved tokens. The C header lists the fields."""
         return json.loads(_fill(_params_json, self._handle).decode())
 
+    def next(self, output: Union[str, bytes], messages: Union[str, list], *, learnt: bool = False) -> "Params":
+        """Goes on behind an output with new messages, so that nothing that was sent is written anew: `append` of the new params is what to
+        send. `learnt`: a short conversation may tell, where the template was found to write the same in long ones."""
+        text = messages if isinstance(messages, str) else json.dumps(messages)
+        params = Params.__new__(Params)
+        _Object.__init__(params, _free_params, _params_continue, self._handle, *_text(output), *_text(text), int(learnt))
+        return params
+
+    @property
+    def kept(self) -> int:
+        """How many bytes of what was sent, prompt and output, stand in the prompt."""
+        return _params_kept(self._handle)
+
+    @property
+    def append(self) -> str:
+        """What to send behind these."""
+        return _params_append(self._handle).decode()
+
+    @property
+    def rewrite(self) -> str:
+        """Why the template writes anew what was sent behind byte `kept`; empty where it does not."""
+        return _params_rewrite(self._handle).words.decode()
+
     def parser(self) -> "Parser":
         """What the output is parsed with, by itself."""
         return Parser._made(_params_parser, self._handle)
@@ -392,6 +415,10 @@ class _Span(Structure):
     _fields_ = [("begin", c_size_t), ("end", c_size_t)]
 
 
+class _Rewrite(Structure):
+    _fields_ = [("reason", c_uint32), ("words", _Str), ("message", c_size_t)]
+
+
 # The number is that of the ABI; see SONAME in the README.
 _NAMES = {"darwin": "libchatparse.0.1.dylib", "win32": "chatparse.dll"}
 _library = CDLL(os.environ.get("CHATPARSE_LIBRARY") or _NAMES.get(sys.platform, "libchatparse.so.0.1"))
@@ -426,6 +453,10 @@ _new_params = _fallible("params_from_template", c_void_p, *_TEXT, _OUT)
 _params_prompt = _function("params_prompt", c_void_p, returns=_Str)
 _params_generation_prompt = _function("params_generation_prompt", c_void_p, returns=_Str)
 _params_json = _fallible("params_json", c_void_p, POINTER(_Str))
+_params_continue = _fallible("params_continue", c_void_p, *_TEXT, *_TEXT, c_uint32, _OUT)
+_params_kept = _function("params_kept", c_void_p, returns=c_size_t)
+_params_append = _function("params_append", c_void_p, returns=_Str)
+_params_rewrite = _function("params_rewrite", c_void_p, returns=_Rewrite)
 _free_params = _function("params_free", c_void_p)
 _parse = _fallible("parse_partial", c_void_p, *_TEXT, c_uint32, _OUT)
 

@@ -35,6 +35,17 @@ class Chatparse(unittest.TestCase):
         self.assertEqual(arguments, call.arguments)
         self.assertEqual(self.params.parse("".join(PIECES)), message)
 
+    def test_next_turn(self):
+        output = "".join(PIECES)
+        for learnt in (False, True):
+            following = self.params.next(output, [{"role": "tool", "content": "Rain."}], learnt=learnt)
+            self.assertEqual((following.kept, following.rewrite), (len((self.params.prompt + output).encode()), ""))
+            self.assertEqual(following.prompt, self.params.prompt + output + following.append)
+            self.assertIn("Rain.", following.append)
+            self.assertEqual(following.parse("It rains.").content, "It rains.")
+        with self.assertRaises(chatparse.Error):
+            self.params.next(output, [7])
+
     def test_proof(self):
         self.assertEqual(self.template.reader, "layout")
         proof = self.template.proof()

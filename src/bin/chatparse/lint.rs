@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use chatparse::lint::{self, Case, Difference, Outcome, Report};
+use chatparse::next::{Preserved, Preserving};
 
 use crate::args::{Args, Syntax};
 use crate::failure::{Failure, Outcome as Done};
@@ -32,6 +33,11 @@ with one, or the name of a built-in.
   refused     the template raises an error
 
 Places are bytes of the rendered conversation, counted from its start.
+
+Then, for a step of a tool loop and for the next thing that the user says, without
+reasoning in the conversation (off) and with it (on), whether each prompt begins with
+all that was sent before, so that a server that keeps what its model has read need
+not read it again: appends, or rewrites, from where, and why. That is a note, no fault.
 
 options:
   --json        the report as one JSON object, with every turn
@@ -101,12 +107,34 @@ fn show(report: &Report, screen: &mut Screen) -> io::Result<()> {
         }
         writeln!(screen)?;
     }
+    writeln!(screen)?;
+    for next in &report.next {
+        preserving(next, screen)?;
+    }
     // The same fault however the model thinks is worth one look.
     faults.dedup_by(|a, b| a.probe == b.probe && a.outcome.name() == b.outcome.name());
     for case in faults {
         fault(case, screen)?;
     }
     Ok(())
+}
+
+fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
+    write!(screen, "{:<18}", format!("{} ({})", next.kind.name(), next.thinking.name()))?;
+    match &next.preserved {
+        Preserved::Yes => writeln!(screen, "appends"),
+        Preserved::No(rewrite) => {
+            let place = match rewrite.message {
+                Some(message) => format!("in message {message}"),
+                None => "in front of all messages".to_owned(),
+            };
+            let (at, why) = (rewrite.at, rewrite.reason.words());
+            screen.paint(Paint::Faint, &format!("rewrites from byte {at}, {place}: {why}"))?;
+            writeln!(screen)
+        }
+        Preserved::Unsaid(part) => writeln!(screen, "no {part}"),
+        Preserved::Refused(error) => writeln!(screen, "refused: {error}"),
+    }
 }
 
 fn outcome(outcome: &Outcome) -> String {

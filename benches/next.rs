@@ -1,0 +1,106 @@
+//! The next turn of a conversation, against a render of the whole: `cargo bench --bench next [-- folder or files]`
+//!
+//! For the built-in templates, and those of the folder, by default `../shared/templates`, where it is there: microseconds for
+//! the prompt behind the answer to a conversation of 3, 31 and 301 messages, when the user goes on: rendered anew of all
+//! messages (`ChatTemplate::params`), by `Session::next`, and by `Session::next_learnt`, with the ratios of the last two to
+//! the first. A template that writes anew what was sent is left out; `*` marks those that no short conversation tells.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use chatparse::{ChatTemplate, Request, Session, builtin};
+use serde_json::{Value, json};
+
+const ROUNDS: usize = 20;
+/// Odd ones end with the user's message.
+const SIZES: [usize; 3] = [3, 31, 301];
+
+fn main() {
+    let builtins = builtin::BUILTINS.iter().map(|b| (b.name.to_owned(), b.source.to_owned()));
+    println!("microseconds for 3, 31 and 301 messages: anew; next, and times anew; learnt, and times anew");
+    let mut all: Vec<[[f64; 3]; 3]> = Vec::new();
+    for (name, source) in builtins.chain(files()) {
+        let rows: Option<Vec<_>> = SIZES.into_iter().map(|size| row(&source, size)).collect();
+        let Some(rows) = rows else { continue };
+        let short = rows.iter().all(|(_, short)| *short);
+        let rows: [[f64; 3]; 3] = std::array::from_fn(|size| rows[size].0);
+        println!("{}   {name}{}", line(&rows), if short { "" } else { " *" });
+        if short {
+            all.push(rows);
+        }
+    }
+    let medians = std::array::from_fn(|size| {
+        std::array::from_fn(|column| median(all.iter().map(|rows| rows[size][column]).collect()))
+    });
+    println!("{}   median of the {} that a short conversation tells", line(&medians), all.len());
+}
+
+fn files() -> Vec<(String, String)> {
+    let named: Vec<PathBuf> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).map(PathBuf::from).collect();
+    let named =
+        if named.is_empty() { vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/templates")] } else { named };
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for path in named {
+        match std::fs::read_dir(&path) {
+            Ok(entries) => paths.extend(entries.filter_map(|entry| Some(entry.ok()?.path()))),
+            Err(_) => paths.push(path),
+        }
+    }
+    paths.sort();
+    let name = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
+    paths.iter().filter_map(|path| Some((name(path)?, std::fs::read_to_string(path).ok()?))).collect()
+}
+
+/// The times for a conversation of so many messages, and whether a short one told.
+fn row(source: &str, size: usize) -> Option<([f64; 3], bool)> {
+    let template = ChatTemplate::new(source, "<s>", "</s>").ok()?;
+    let messages: Vec<Value> = (0..size).map(message).collect();
+    let request = |messages: &[Value]| {
+        Request::from_json(&json!({"messages": messages, "now": 1_785_672_000, "enable_thinking": false})).unwrap()
+    };
+    let output = "It will rain.";
+    let new = json!([message(size + 1)]);
+    let answer = json!({"role": "assistant", "content": output});
+    let whole = request(&[&messages, &[answer, new[0].clone()][..]].concat());
+    let session: Session = template.session(request(&messages)).ok()?;
+    let next = session.next(output.as_bytes(), &new).ok()?;
+    let learnt = session.next_learnt(output.as_bytes(), &new).ok()?;
+    if next.rewrite.is_some() || next.session.params.prompt != learnt.session.params.prompt {
+        return None;
+    }
+    template.params(&whole).ok()?;
+    let mut best = [f64::INFINITY; 3];
+    for _ in 0..ROUNDS {
+        let times = [
+            time(|| template.params(&whole).unwrap().prompt.len()),
+            time(|| session.next(output.as_bytes(), &new).unwrap().kept),
+            time(|| session.next_learnt(output.as_bytes(), &new).unwrap().kept),
+        ];
+        best.iter_mut().zip(times).for_each(|(best, time)| *best = best.min(time));
+    }
+    Some((best, learnt.short))
+}
+
+fn message(index: usize) -> Value {
+    let role = if index.is_multiple_of(2) { "user" } else { "assistant" };
+    json!({"role": role, "content": format!("Message {index} tells of the weather, of a hill, and of what is behind it, at some length. ").repeat(1 + index % 3)})
+}
+
+fn time(run: impl FnOnce() -> usize) -> f64 {
+    let start = Instant::now();
+    std::hint::black_box(run());
+    start.elapsed().as_secs_f64() * 1e6
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn line(rows: &[[f64; 3]; 3]) -> String {
+    let columns = |[anew, next, learnt]: &[f64; 3]| {
+        format!("{anew:>8.0} {next:>8.0} {:>5.2} {learnt:>8.0} {:>5.2}", next / anew, learnt / anew)
+    };
+    rows.iter().map(columns).collect::<Vec<_>>().join("   ")
+}

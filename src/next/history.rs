@@ -1,0 +1,203 @@
+//! The messages of a conversation, piece by piece, so that a longer one shares what a shorter one has.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::message::{Continuation, Message, PlainConversation, Request, messages_from_json};
+use crate::template::Caps;
+
+/// A request and its messages, with those that came later.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    /// The request less its messages.
+    request: Arc<Request>,
+    /// The messages, those of one turn at a time.
+    turns: Vec<Arc<Turn>>,
+}
+
+/// The messages that came at once.
+#[derive(Debug)]
+pub(super) struct Turn {
+    messages: New,
+    ordinary: OnceLock<bool>,
+}
+
+impl Turn {
+    fn new(messages: New) -> Arc<Turn> {
+        Arc::new(Turn { messages, ordinary: OnceLock::new() })
+    }
+
+    pub fn messages(&self) -> &New {
+        &self.messages
+    }
+
+    /// Whether all of the messages are what `ask` says, which is asked once.
+    pub fn is_ordinary(&self, ask: impl Fn(&Message) -> bool) -> bool {
+        *self.ordinary.get_or_init(|| match &self.messages {
+            New::Prepared(messages) => messages.iter().all(ask),
+            New::Plain(_) => false,
+        })
+    }
+}
+
+/// Messages as a request has them.
+#[derive(Clone, Debug)]
+pub(super) enum New {
+    Prepared(Vec<Message>),
+    /// Of a plain request.
+    Plain(Vec<Value>),
+}
+
+impl New {
+    fn len(&self) -> usize {
+        match self {
+            New::Prepared(messages) => messages.len(),
+            New::Plain(messages) => messages.len(),
+        }
+    }
+
+    fn message(&self, index: usize) -> Option<Message> {
+        match self {
+            New::Prepared(messages) => messages.get(index).cloned(),
+            New::Plain(messages) => Message::from_json(messages.get(index)?).ok(),
+        }
+    }
+
+    /// Gives calls without an id those that the results among these messages answer, in their order.
+    pub fn name_calls(&self, message: &mut Message) {
+        let known: Vec<String> = message.tool_calls.iter().map(|call| call.id.clone()).collect();
+        let answered: Vec<&str> = match self {
+            New::Prepared(messages) => messages.iter().map(|message| message.tool_call_id.as_str()).collect(),
+            New::Plain(messages) => messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect(),
+        };
+        let mut answered = answered.into_iter().filter(|id| !id.is_empty() && !known.iter().any(|known| known == id));
+        for call in message.tool_calls.iter_mut().filter(|call| call.id.is_empty()) {
+            call.id = answered.next().unwrap_or_default().to_owned();
+        }
+    }
+}
+
+impl History {
+    /// Without the message that the prompt has a part of: the output makes it whole, and the next one begins anew.
+    pub fn new(mut request: Request) -> Self {
+        let mut messages = match request.plain.take() {
+            Some(PlainConversation { messages, tools, documents }) => {
+                request.plain = Some(PlainConversation { messages: Arc::default(), tools, documents });
+                let messages = Arc::unwrap_or_clone(messages);
+                New::Plain(if let Value::Array(messages) = messages { messages } else { Vec::new() })
+            }
+            None => New::Prepared(std::mem::take(&mut request.messages)),
+        };
+        if std::mem::take(&mut request.continuation) != Continuation::None {
+            match &mut messages {
+                New::Prepared(messages) => drop(messages.pop()),
+                New::Plain(messages) => drop(messages.pop()),
+            }
+            request.add_generation_prompt = true;
+        }
+        History { request: Arc::new(request), turns: vec![Turn::new(messages)] }
+    }
+
+    /// New messages for this conversation.
+    pub fn read(&self, messages: &Value) -> Result<New> {
+        match (&self.request.plain, messages) {
+            (Some(_), Value::Array(messages)) => Ok(New::Plain(messages.clone())),
+            (Some(_), _) => Err(Error::invalid("messages: must be an array")),
+            (None, messages) => messages_from_json(messages).map(New::Prepared),
+        }
+    }
+
+    /// With the assistant's message and new ones behind it.
+    pub fn with(&self, message: &Message, new: &New, caps: &Caps) -> History {
+        let turn = match new {
+            New::Prepared(new) => New::Prepared([message].into_iter().chain(new).cloned().collect()),
+            New::Plain(new) => New::Plain([plain(message, caps)].into_iter().chain(new.iter().cloned()).collect()),
+        };
+        let mut history = self.clone();
+        history.turns.push(Turn::new(turn));
+        history
+    }
+
+    /// With the assistant's message at its end, and nothing that asks for another one.
+    pub fn ending_with(&self, message: &Message, caps: &Caps) -> Request {
+        let none = if self.request.plain.is_some() { New::Plain(Vec::new()) } else { New::Prepared(Vec::new()) };
+        Request { add_generation_prompt: false, ..self.with(message, &none, caps).request() }
+    }
+
+    /// All of it as one request.
+    pub fn request(&self) -> Request {
+        let mut request = Request::clone(&self.request);
+        let mut all = Vec::new();
+        for turn in &self.turns {
+            match &turn.messages {
+                New::Prepared(messages) => request.messages.extend(messages.iter().cloned()),
+                New::Plain(messages) => all.extend(messages.iter().cloned()),
+            }
+        }
+        if let Some(plain) = &mut request.plain {
+            plain.messages = Arc::new(Value::Array(all));
+        }
+        request
+    }
+
+    /// The messages, those of one turn at a time.
+    pub fn turns(&self) -> impl DoubleEndedIterator<Item = &Turn> {
+        self.turns.iter().map(|turn| &**turn)
+    }
+
+    /// Whether there is reasoning in any message.
+    pub fn thinks(&self) -> bool {
+        self.turns().any(|turn| match &turn.messages {
+            New::Prepared(messages) => messages.iter().any(|message| !message.reasoning_content.is_empty()),
+            New::Plain(_) => true,
+        })
+    }
+
+    /// The system's message, if there is one, and the user's last one.
+    pub fn short(&self) -> Option<History> {
+        fn prepared(turn: &Turn) -> &[Message] {
+            match &turn.messages {
+                New::Prepared(messages) => messages,
+                New::Plain(_) => &[],
+            }
+        }
+        let lead = prepared(self.turns.first()?).first().filter(|first| first.role != "user").cloned();
+        let user = |turn| prepared(turn).iter().rev().find(|message| message.role == "user");
+        let query = self.turns().rev().find_map(user)?.clone();
+        let messages = lead.into_iter().chain([query]).collect();
+        Some(History { request: Arc::clone(&self.request), turns: vec![Turn::new(New::Prepared(messages))] })
+    }
+
+    /// How many messages there are.
+    pub fn len(&self) -> usize {
+        self.turns.iter().map(|turn| turn.messages.len()).sum()
+    }
+
+    /// The messages in their order; what of a plain request is none is `None`.
+    pub fn messages(&self) -> impl Iterator<Item = Option<Message>> {
+        self.turns.iter().flat_map(|turn| (0..turn.messages.len()).map(|index| turn.messages.message(index)))
+    }
+}
+
+/// A message as transformers' users write it: arguments in the form that the template takes.
+fn plain(message: &Message, caps: &Caps) -> Value {
+    let mut json = message.to_json();
+    for call in json.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
+        let arguments = &mut call["function"]["arguments"];
+        let read = arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        if let Some(object) = read.filter(|read| caps.object_arguments && read.is_object()) {
+            *arguments = object;
+        }
+    }
+    if message.tool_calls.is_empty() { json } else { with_type(json) }
+}
+
+/// Calls have a type in OpenAI's form.
+fn with_type(mut message: Value) -> Value {
+    for call in message["tool_calls"].as_array_mut().into_iter().flatten() {
+        call["type"] = json!("function");
+    }
+    message
+}

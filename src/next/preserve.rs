@@ -1,0 +1,157 @@
+//! Whether a template's prompts begin with what was sent before: small conversations, rendered turn by turn.
+
+use serde_json::{Value, json};
+
+use super::{Next, Rewrite, Session};
+use crate::chat::ChatTemplate;
+use crate::error::Result;
+use crate::message::{Message, Request, ToolCall};
+use crate::proof::Thinking;
+use crate::template::shared;
+
+/// What comes behind an assistant's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Results of tools.
+    ToolStep,
+    /// What the user says.
+    UserTurn,
+}
+
+impl Kind {
+    /// Both of them.
+    pub(crate) const ALL: [Kind; 2] = [Kind::ToolStep, Kind::UserTurn];
+
+    /// A stable name in words: `tool step` or `user turn`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::ToolStep => "tool step",
+            Kind::UserTurn => "user turn",
+        }
+    }
+}
+
+/// Whether prompts only grow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Preserved {
+    /// All that was sent stands.
+    Yes,
+    /// The first that does not.
+    No(Rewrite),
+    /// The template leaves this part of the messages out that would tell: `reasoning` or `calls`.
+    Unsaid(&'static str),
+    /// The template refuses the conversation, with this error.
+    Refused(String),
+}
+
+/// The same for one kind of turn, and one way to think.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preserving {
+    /// What comes behind the assistant's turns.
+    pub kind: Kind,
+    /// [`Thinking::On`]: they have reasoning. [`Thinking::Off`]: the model is asked not to think.
+    pub thinking: Thinking,
+    /// Whether prompts only grow.
+    pub preserved: Preserved,
+}
+
+impl Preserving {
+    /// As a JSON object: `kind`, `thinking`, `preserved` (`yes`, `no`, `unsaid` or `refused`), and what goes with that: `at`,
+    /// `message` and `reason`, or `part`, or `error`.
+    pub fn to_json(&self) -> Value {
+        let mut json = json!({"kind": self.kind.name(), "thinking": self.thinking.name()});
+        match &self.preserved {
+            Preserved::Yes => json["preserved"] = "yes".into(),
+            Preserved::No(Rewrite { at, message, reason }) => {
+                json["preserved"] = "no".into();
+                (json["at"], json["message"], json["reason"]) = ((*at).into(), json!(message), reason.name().into());
+            }
+            Preserved::Unsaid(part) => (json["preserved"], json["part"]) = ("unsaid".into(), (*part).into()),
+            Preserved::Refused(error) => (json["preserved"], json["error"]) = ("refused".into(), error.as_str().into()),
+        }
+        json
+    }
+}
+
+impl ChatTemplate {
+    /// Whether each prompt begins with the one before and the turn that the template writes for the assistant behind it, in small
+    /// conversations. Takes some twenty renders. A [`Session`] finds out for a conversation at hand.
+    pub fn preserves(&self, kind: Kind, thinking: Thinking) -> Preserved {
+        let part = if kind == Kind::ToolStep && !self.caps().tool_calls { Some("calls") } else { None };
+        match part {
+            Some(part) => Preserved::Unsaid(part),
+            None => asked(self, kind, thinking).unwrap_or_else(|error| Preserved::Refused(error.to_string())),
+        }
+    }
+}
+
+fn asked(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Preserved> {
+    let parameters = json!({"type": "object", "properties": {"place": {"type": "string"}}});
+    let function = json!({"name": "look", "description": "Looks.", "parameters": parameters});
+    let tool = json!({"type": "function", "function": function});
+    let request = Request::from_json(&json!({
+        "messages": [{"role": "user", "content": "How is it?"}],
+        "tools": if template.caps().tool_calls { json!([tool]) } else { Value::Null },
+        "enable_thinking": thinking != Thinking::Off,
+        "now": 0,
+    }))?;
+    let mut session = template.session(request)?;
+    let steps: &[Kind] = match kind {
+        Kind::ToolStep => &[Kind::ToolStep; 3],
+        Kind::UserTurn if !template.caps().tool_calls => &[Kind::UserTurn; 3],
+        Kind::UserTurn => &[Kind::UserTurn, Kind::UserTurn, Kind::ToolStep, Kind::UserTurn],
+    };
+    for (index, step) in steps.iter().enumerate() {
+        let (message, new) = said(*step, index, thinking);
+        let thought = message.reasoning_content.clone();
+        let alone = session.ending_with(&message)?;
+        if !alone.contains(&thought) {
+            return Ok(Preserved::Unsaid("reasoning"));
+        }
+        let next = session.grown(message, &new, &alone)?;
+        match next.rewrite {
+            Some(rewrite) if *step == kind => return Ok(Preserved::No(rewrite)),
+            _ => session = next.session,
+        }
+    }
+    Ok(Preserved::Yes)
+}
+
+/// The assistant's message, and what comes behind it.
+fn said(kind: Kind, index: usize, thinking: Thinking) -> (Message, Value) {
+    let thought = if thinking == Thinking::On { format!("Medlar {index}: so it may be.") } else { String::new() };
+    let message = Message { role: "assistant".to_owned(), reasoning_content: thought, ..Message::default() };
+    // Nine letters and digits: some templates insist.
+    let id = format!("step{index:05}");
+    match kind {
+        Kind::ToolStep => {
+            let arguments = json!({"place": format!("Quince {index}")}).to_string();
+            let tool_calls = vec![ToolCall { name: "look".to_owned(), arguments, id: id.clone() }];
+            let result =
+                json!({"role": "tool", "name": "look", "tool_call_id": id, "content": format!("Fig {index}.")});
+            (Message { tool_calls, ..message }, json!([result]))
+        }
+        Kind::UserTurn => {
+            let said = json!({"role": "user", "content": format!("And fig {index}?")});
+            (Message { content: format!("Quince {index}."), ..message }, json!([said]))
+        }
+    }
+}
+
+impl Session {
+    /// What comes behind an output that is what the template writes for `message`; `alone` is the conversation that ends with it.
+    fn grown(&self, message: Message, new: &Value, alone: &str) -> Result<Next> {
+        let shown = self.shown_as(message, &self.history.read(new)?)?;
+        let (Some(alone), Some(turn)) = (self.behind_rendered(alone), self.behind_rendered(shown.render())) else {
+            return self.rewritten(shown, "");
+        };
+        let output = turn[..shared(alone, turn)].to_owned();
+        let Message { reasoning_content, content, tool_calls, .. } = &shown.message;
+        let texts = [reasoning_content, content].into_iter().chain(tool_calls.iter().map(|call| &call.name));
+        if texts.into_iter().all(|text| output.contains(text.as_str())) {
+            let end = shown.base + output.len();
+            return self.appended(shown, &output, end);
+        }
+        self.rewritten(shown, alone)
+    }
+}

@@ -1,0 +1,135 @@
+//! Why a template writes anew what was sent, and of which message.
+
+use super::{Session, Shown, boundary};
+use crate::message::Message;
+use crate::template::shared;
+
+/// Bytes of a text that are looked for elsewhere.
+const LOOKED_FOR: usize = 48;
+
+/// Why not all that was sent stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewrite {
+    /// The first byte of what was sent (the prompt and the output) that is not written again: [`super::Next::kept`].
+    pub at: usize,
+    /// The message that is written there, by its number in the conversation, from 0; the output's own is the one behind those
+    /// that the prompt was made of. `None` where the template's own words stand there, in front of all messages.
+    pub message: Option<usize>,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// How often over, at most, a prompt is searched for the texts of its messages.
+const SEARCHED: usize = 64;
+
+/// What of the messages is written otherwise once others follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The reasoning of an earlier turn is left out.
+    Reasoning,
+    /// The turn opens otherwise than the prompt opened it, e.g. without an empty thought.
+    Opening,
+    /// What was sent comes further on, behind something else.
+    Moved,
+    /// Other text stands there.
+    Changed,
+    /// The turn begins as it was sent, but the template writes another one there than the output: it leaves a part of the
+    /// message out, or writes it in a way that cannot be told to be the same.
+    Output,
+}
+
+impl Reason {
+    /// A stable lower-case name, e.g. `reasoning`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Reasoning => "reasoning",
+            Reason::Opening => "opening",
+            Reason::Moved => "moved",
+            Reason::Changed => "changed",
+            Reason::Output => "output",
+        }
+    }
+
+    /// The same in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Reason::Reasoning => "the template leaves the reasoning of an earlier turn out",
+            Reason::Opening => "the template opens an earlier turn otherwise than the prompt did",
+            Reason::Moved => "the template puts something in front of what was sent",
+            Reason::Changed => "the template writes other text there",
+            Reason::Output => "the template does not write the turn as the model did",
+        }
+    }
+}
+
+/// The rewrite, where in the render it begins, and how much of what was sent stands.
+pub(super) fn find(session: &Session, shown: &Shown, output: &str) -> (Rewrite, usize, usize) {
+    let (before, render) = (session.rendered(), shown.render());
+    let sent = session.params.prompt.len();
+    let same = shared(before, render);
+    let own = session.history.len();
+    if same == before.len() {
+        let written = shared(output, &render[same..]);
+        let reason = if drops_reasoning(&shown.message, &render[same..]) { Reason::Reasoning } else { Reason::Output };
+        let at = sent + written;
+        return (Rewrite { at, message: Some(own), reason }, same + written, at);
+    }
+    let (from, kept) = sent_at(session, same);
+    let opening = session.params.generation_prompt.len();
+    let (message, reason) = if same + opening >= before.len() {
+        let dropped = drops_reasoning(&shown.message, &render[same..]);
+        (Some(own), if dropped { Reason::Reasoning } else { Reason::Opening })
+    } else {
+        let index = message_at(session, same);
+        let message = index.and_then(|index| session.history.messages().nth(index).flatten());
+        let ahead = &before[same..];
+        let looked_for = &ahead[..boundary(ahead, LOOKED_FOR)];
+        let reason = match message {
+            Some(message) if drops_reasoning(&message, &render[same..]) => Reason::Reasoning,
+            _ if render[same..].contains(looked_for) => Reason::Moved,
+            _ => Reason::Changed,
+        };
+        (index, reason)
+    };
+    (Rewrite { at: kept, message, reason }, from, kept)
+}
+
+/// The place in the render and in what was sent up to which both stand, where the render stands up to `same`.
+fn sent_at(session: &Session, same: usize) -> (usize, usize) {
+    match session.turns.iter().rev().find(|turn| turn.rendered.start < same) {
+        Some(turn) if same < turn.rendered.end => (turn.rendered.start, turn.sent.start),
+        Some(turn) => (same, turn.sent.end + (same - turn.rendered.end)),
+        None => (same, same),
+    }
+}
+
+fn drops_reasoning(message: &Message, render: &str) -> bool {
+    let thought = message.reasoning_content.trim();
+    !thought.is_empty() && !render.contains(&thought[..boundary(thought, LOOKED_FOR)])
+}
+
+/// Which message is written at byte `at` of what was rendered: the first whose texts end behind that byte. Found by its
+/// texts, in their order; `None` in front of all of them, and where too many are not found.
+fn message_at(session: &Session, at: usize) -> Option<usize> {
+    let rendered = session.rendered();
+    let (mut from, mut budget) = (0, SEARCHED * rendered.len());
+    for (index, message) in session.history.messages().enumerate() {
+        let Some(message) = message else { continue };
+        let texts = [message.reasoning_content.trim().to_owned(), message.text().trim().to_owned()];
+        let calls = message.tool_calls.into_iter().map(|call| call.name);
+        for text in texts.into_iter().chain(calls).filter(|text| !text.is_empty()) {
+            let found = rendered[from..].find(&text);
+            budget = budget.checked_sub(found.unwrap_or(rendered.len() - from))?;
+            let Some(found) = found else { continue };
+            if from == 0 && at < found {
+                return None;
+            }
+            from += found + text.len();
+        }
+        if at < from {
+            return Some(index);
+        }
+    }
+    None
+}

@@ -1,0 +1,264 @@
+//! The next turn by a short conversation, at a cost that does not grow with what was said before.
+//!
+//! Most templates write what ends a turn, and the messages behind it, without a look at what is further up. So instead of the
+//! whole conversation this one is rendered: the system's message, the user's last one, the assistant's, and the new ones.
+//! That is right where all of this holds:
+//!
+//! * In conversations of many shapes (several rounds, steps of tool loops, calls side by side, with reasoning and without)
+//!   the template appends, and what it appends is what it appends in the short one, byte by byte. They are rendered once for
+//!   a template and what of a request all of its renders see: variables, a system's message or none, tools or none; and of a
+//!   conversation, whether there is reasoning in it.
+//! * The conversation is put together from such shapes: nothing but texts, rounds that begin with the user, results behind calls.
+//! * None of its texts has a marker that the template's source has. That is what templates look for in texts.
+//!
+//! A template that counts messages, or calls, differs in the first; one that counts further than the longest of these
+//! conversations is not found out. So this way is taken only where it is asked for.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::history::{History, New};
+use super::{Kind, Next, Session, Turn};
+use crate::chat::ChatTemplate;
+use crate::error::Result;
+use crate::message::{Message, Request, Tool, ToolCall, ToolChoice};
+use crate::proof::is_marker;
+
+/// Longest marker, in bytes.
+const MARKER: usize = 64;
+/// Rounds of the longest conversation that is tried.
+const ROUNDS: usize = 12;
+
+/// What comes behind the output, if a short conversation tells.
+pub(super) fn next(session: &Session, output: &[u8], new: &New) -> Option<Next> {
+    let kind = kind(new)?;
+    let text = std::str::from_utf8(output).ok()?;
+    let markers: HashSet<&str> = markers(session.template.source()).collect();
+    let is_told = added(new).all(|message| is_ordinary(message, &markers))
+        && session.params.media.is_empty()
+        && is_ordinary_history(&session.history, &markers);
+    let request = session.history.short().filter(|_| is_told)?.request();
+    let short = session.template.session(request.clone()).ok()?;
+    let next = short.next_whole(output, new).ok()?;
+    if next.rewrite.is_some()
+        || short.params.generation_prompt != session.params.generation_prompt
+        || !is_ordinary(&next.message, &markers)
+    {
+        return None;
+    }
+    let thinks = !next.message.reasoning_content.is_empty() || session.history.thinks();
+    let holds = || holds(&session.template, &request, kind, thinks);
+    session.template.noted(key(&request, kind, thinks), holds).then(|| grown(session, &short, next, text, new))
+}
+
+/// The session, grown by what the short one grew by.
+fn grown(session: &Session, short: &Session, next: Next, output: &str, new: &New) -> Next {
+    let (sent, before, begin) = (session.params.prompt.len(), session.rendered().len(), short.params.prompt.len());
+    let rendered = &next.session.rendered()[begin..];
+    let is_same = session.rendered.is_none() && next.session.rendered.is_none();
+    let mut turns = session.turns.clone();
+    turns.extend(next.session.turns.iter().map(|turn| Turn {
+        rendered: turn.rendered.start - begin + before..turn.rendered.end - begin + before,
+        sent: turn.sent.start - begin + sent..turn.sent.end - begin + sent,
+    }));
+    let rendered = (!is_same).then(|| [session.rendered(), rendered].concat());
+    let prompt = [&session.params.prompt, output, next.append()].concat();
+    let history = session.history.with(&next.message, new, session.template.caps());
+    let mut params = next.session.params;
+    params.prompt = prompt;
+    let session = Session { params, template: session.template.clone(), history, rendered, turns };
+    Next { session, kept: sent + output.len(), rewrite: None, short: true, message: next.message }
+}
+
+fn added(new: &New) -> impl Iterator<Item = &Message> {
+    match new {
+        New::Prepared(messages) => messages.iter(),
+        New::Plain(_) => [].iter(),
+    }
+}
+
+/// What kind of turn these messages begin, if it is one of those that are tried.
+fn kind(new: &New) -> Option<Kind> {
+    let New::Prepared(messages) = new else { return None };
+    match messages.as_slice() {
+        [only] if only.role == "user" => Some(Kind::UserTurn),
+        [_, ..] if messages.iter().all(|message| message.role == "tool") => Some(Kind::ToolStep),
+        _ => None,
+    }
+}
+
+/// All that the conversations depend on.
+fn key(request: &Request, kind: Kind, thinks: bool) -> String {
+    let lead: Vec<&str> = request.messages.iter().map(|message| message.role.as_str()).collect();
+    let kwargs = Value::Object(request.template_kwargs.clone());
+    let (thinking, tools) = (request.enable_thinking, !request.tools.is_empty());
+    json!([
+        kind.name(),
+        thinks,
+        lead,
+        thinking,
+        tools,
+        kwargs,
+        request.add_generation_prompt,
+        request.force_pure_content
+    ])
+    .to_string()
+}
+
+/// Whether what comes behind a turn is the same in long conversations and in the short one; with `thinks`, there is reasoning in
+/// some of their messages.
+fn holds(template: &ChatTemplate, request: &Request, kind: Kind, thinks: bool) -> bool {
+    let mut request = request.clone();
+    request.tool_choice = ToolChoice::Auto;
+    request.allowed_tools = None;
+    request.json_schema = Value::Null;
+    if !request.tools.is_empty() {
+        let parameters = json!({"type": "object", "properties": {"place": {"type": "string"}}});
+        let tool =
+            |name: &str| Tool { name: name.to_owned(), parameters: parameters.clone().into(), ..Tool::default() };
+        request.tools = vec![tool("look"), tool("note")];
+    }
+    let calls = template.caps().tool_calls;
+    if kind == Kind::ToolStep && !calls {
+        return false;
+    }
+    let lead = request.messages.len() - 1;
+    let query = user(0);
+    let probe = template.probe();
+    let behind = |messages: Vec<Message>, turn: &[Message]| -> Result<Option<String>> {
+        let mut request = request.clone();
+        request.messages.truncate(lead);
+        request.messages.extend(messages);
+        let before = probe(&request)?;
+        request.messages.extend_from_slice(turn);
+        Ok(probe(&request)?.strip_prefix(&before).map(str::to_owned))
+    };
+    let mut told = 0;
+    for way in [false, true].into_iter().filter(|way| thinks || !way) {
+        for turn in turns(kind, way, calls) {
+            let short = behind(vec![query.clone()], &turn);
+            for (index, mut before) in histories(calls, thinks).into_iter().enumerate() {
+                before.push(query.clone());
+                let steps = if calls { index % 3 } else { 0 };
+                (0..steps).for_each(|step| before.extend(round(900 + step, way, step == 1, true)));
+                match (&short, behind(before, &turn)) {
+                    (Ok(Some(short)), Ok(Some(whole))) if *short == whole => told += 1,
+                    // Some templates refuse calls side by side.
+                    (_, Err(_)) => {}
+                    _ => return false,
+                }
+            }
+        }
+    }
+    told > 0
+}
+
+fn user(index: usize) -> Message {
+    Message { role: "user".to_owned(), content: format!("Fig {index}, is it?"), ..Message::default() }
+}
+
+/// An assistant's message: an answer, or one call, or an answer and two calls, with their results.
+fn round(index: usize, thinks: bool, parallel: bool, calls: bool) -> Vec<Message> {
+    let thought = if thinks { format!("Medlar {index}: it may be.") } else { String::new() };
+    let message = Message { role: "assistant".to_owned(), reasoning_content: thought, ..Message::default() };
+    let message = match parallel || !calls {
+        true => Message { content: format!("Quince {index}."), ..message },
+        false => message,
+    };
+    if !calls {
+        return vec![message];
+    }
+    let call = |name: &str, number: usize| ToolCall {
+        name: name.to_owned(),
+        arguments: json!({"place": format!("Pear {index}")}).to_string(),
+        // Nine letters and digits: some templates insist.
+        id: format!("call{index:03}{number:02}"),
+    };
+    let mut tool_calls = vec![call("look", 0)];
+    tool_calls.extend(parallel.then(|| call("note", 1)));
+    let results = tool_calls.iter().map(|call| Message {
+        role: "tool".to_owned(),
+        name: call.name.clone(),
+        tool_call_id: call.id.clone(),
+        content: format!("Plum {index}."),
+        ..Message::default()
+    });
+    let results: Vec<Message> = results.collect();
+    [Message { tool_calls, ..message }].into_iter().chain(results).collect()
+}
+
+/// The turns that are tried: the assistant's message, and what comes behind it.
+fn turns(kind: Kind, thinks: bool, calls: bool) -> Vec<Vec<Message>> {
+    match kind {
+        Kind::ToolStep => vec![round(1, thinks, false, calls), round(1, thinks, true, calls)],
+        Kind::UserTurn => vec![round(1, thinks, false, false).into_iter().chain([user(1)]).collect()],
+    }
+}
+
+/// What is said in front of the user's last message.
+fn histories(calls: bool, thinks: bool) -> Vec<Vec<Message>> {
+    let answered = |index: usize, way: bool| [vec![user(index)], round(index, thinks && way, false, false)].concat();
+    let looked = |index: usize, way: bool, parallel: bool| {
+        let step = if calls { round(100 + index, thinks && way, parallel, true) } else { Vec::new() };
+        [vec![user(index)], step, round(index, thinks && way, false, false)].concat()
+    };
+    vec![
+        Vec::new(),
+        answered(10, false),
+        looked(10, true, false),
+        [answered(10, true), looked(11, false, true)].concat(),
+        [looked(10, false, true), answered(11, false), looked(12, true, false)].concat(),
+        (0..ROUNDS).flat_map(|index| answered(10 + index, index % 3 == 0)).collect(),
+        (0..ROUNDS).flat_map(|index| looked(10 + index, index % 2 == 0, index % 3 == 0)).collect(),
+    ]
+}
+
+/// Whether the messages are put together as those that were tried are.
+fn is_ordinary_history(history: &History, markers: &HashSet<&str>) -> bool {
+    let mut before = "";
+    for (index, turn) in history.turns().enumerate() {
+        let New::Prepared(messages) = turn.messages() else { return false };
+        for (number, message) in messages.iter().enumerate() {
+            let fits = match message.role.as_str() {
+                "system" | "developer" => index == 0 && number == 0,
+                "user" => ["", "assistant"].contains(&before),
+                "assistant" => ["user", "tool"].contains(&before),
+                "tool" => ["call", "tool"].contains(&before),
+                _ => false,
+            };
+            if !fits {
+                return false;
+            }
+            before = match message.role.as_str() {
+                "system" | "developer" => "",
+                "user" => "user",
+                "tool" => "tool",
+                _ if message.tool_calls.is_empty() => "assistant",
+                _ => "call",
+            };
+        }
+        if !turn.is_ordinary(|message| is_ordinary(message, markers)) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Nothing but texts, without markers of the template.
+fn is_ordinary(message: &Message, markers: &HashSet<&str>) -> bool {
+    let calls = message.tool_calls.iter().flat_map(|call| [&call.name, &call.arguments]);
+    let texts = [&message.content, &message.reasoning_content, &message.name].into_iter().chain(calls);
+    message.parts.is_empty() && texts.into_iter().all(|text| !has_marker(text, markers))
+}
+
+fn has_marker(text: &str, known: &HashSet<&str>) -> bool {
+    markers(text).any(|marker| known.contains(marker))
+}
+
+fn markers(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices(['<', '[']).filter_map(|(at, _)| {
+        let close = text.as_bytes()[at..].iter().take(MARKER).position(|byte| matches!(byte, b'>' | b']'))?;
+        Some(&text[at..=at + close]).filter(|marker| is_marker(marker))
+    })
+}

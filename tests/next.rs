@@ -1,0 +1,287 @@
+//! Going on behind an output: whatever it is like, it stays as it was written, or why it cannot is told.
+
+use chatparse::lint::Thinking;
+use chatparse::next::{Kind, Preserved, Reason};
+use chatparse::{ChatTemplate, ErrorKind, Next, Request, Session, builtin};
+use serde_json::{Value, json};
+
+const TURN: &str = "<|turn|>assistant\n";
+
+/// Calls as JSON in tags. `thought` writes a message's reasoning, `front` stands in front of each message, `opening` behind
+/// the turn's.
+fn template(thought: &str, front: &str, opening: &str) -> ChatTemplate {
+    let source = [
+        "{%- for m in messages -%}",
+        front,
+        "{{- '<|turn|>' ~ m.role ~ '\\n' -}}",
+        thought,
+        "{{- m.content or '' -}}{%- for c in m.tool_calls or [] -%}",
+        "{{- '<call>{\"name\": \"' ~ c.function.name ~ '\", \"arguments\": ' ~ c.function.arguments | tojson ~ '}</call>' -}}",
+        "{%- endfor -%}{{- '<|end|>\\n' -}}{%- endfor -%}",
+        "{%- if add_generation_prompt -%}{{- '<|turn|>assistant\\n",
+        opening,
+        "' -}}{%- endif -%}{%- if tools -%}{%- endif -%}",
+    ];
+    ChatTemplate::new(&source.concat(), "", "").expect("the template compiles")
+}
+
+const THOUGHT: &str = "{%- if m.reasoning_content -%}{{- '<think>' ~ m.reasoning_content ~ '</think>' -}}{%- endif -%}";
+
+fn request(more: Value) -> Request {
+    let parameters = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}});
+    let mut body = json!({
+        "messages": [{"role": "user", "content": "Hi"}],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": parameters}}],
+    });
+    for (name, value) in more.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    Request::from_json(&body).unwrap()
+}
+
+fn session(template: &ChatTemplate) -> Session {
+    template.session(request(json!({}))).unwrap()
+}
+
+fn user() -> Value {
+    json!([{"role": "user", "content": "Go on."}])
+}
+
+const TO_USER: &str = "<|end|>\n<|turn|>user\nGo on.<|end|>\n<|turn|>assistant\n";
+
+#[track_caller]
+fn appends(session: &Session, output: &[u8], new: &Value, wanted: &str) -> Next {
+    let next = session.next(output, new).unwrap();
+    assert_eq!((next.append(), next.rewrite.clone()), (wanted, None));
+    let sent = [session.params.prompt.as_bytes(), output].concat();
+    assert_eq!((next.kept, &next.session.params.prompt.as_bytes()[..next.kept]), (sent.len(), &sent[..]));
+    next
+}
+
+#[track_caller]
+fn rewrites(
+    session: &Session,
+    output: &str,
+    new: &Value,
+    reason: Reason,
+    message: Option<usize>,
+    stands: &str,
+) -> Next {
+    let next = session.next(output.as_bytes(), new).unwrap();
+    let rewrite = next.rewrite.clone().expect("something is written anew");
+    let sent = format!("{}{output}", session.params.prompt);
+    assert_eq!((rewrite.reason, rewrite.message, rewrite.at), (reason, message, next.kept));
+    assert!(
+        sent[..next.kept].ends_with(stands) && next.session.params.prompt.starts_with(&sent[..next.kept]),
+        "{next:?}"
+    );
+    next
+}
+
+#[test]
+fn outputs_stay_as_they_were_written() {
+    let template = template(THOUGHT, "", "");
+    let session = session(&template);
+    let result = json!([{"role": "tool", "tool_call_id": "1", "content": "R"}]);
+    let to_tool = "<|end|>\n<|turn|>tool\nR<|end|>\n<|turn|>assistant\n";
+    let calls = [
+        r#"<call>{"name": "f", "arguments": {"a": 1, "b": "x"}}</call>"#,
+        r#"Well. <call>{"name": "f", "arguments": {"b": "x", "a": 1}}</call>"#,
+        "<call>\n{\"name\":\"f\",\n\"arguments\":{\"a\":1}}\n</call>",
+        r#"<call>{"arguments": {"a": 1}, "name": "f"}</call>"#,
+        r#"<call>{"name": "f", "arguments": {"b": "\u00e9"}}</call>"#,
+        r#"<think>So.</think><call>{"name": "f", "arguments": {}}</call>"#,
+        "<think>\nSo.\n</think>\n\n<call>{\"name\": \"f\", \"arguments\": {}}</call>",
+        r#"<call>{"name": "f", "arguments": {}}</call><call>{"name": "f", "arguments": {"a":2}}</call>"#,
+    ];
+    for call in calls {
+        let next = appends(&session, call.as_bytes(), &result, to_tool);
+        // What ends the turn may be there, or not, and the conversation goes on from there.
+        appends(&session, format!("{call}<|end|>").as_bytes(), &result, &to_tool["<|end|>".len()..]);
+        appends(&session, format!("{call}<|end|>\n").as_bytes(), &result, &to_tool["<|end|>\n".len()..]);
+        let next = appends(&next.session, b"So it is.", &user(), TO_USER);
+        let next = appends(&next.session, call.as_bytes(), &result, to_tool);
+        assert_eq!(next.session.params.prompt.matches(call).count(), 2);
+        assert_eq!(next.session.params.parser.read(b"Bye", false, false).unwrap().message.content, "Bye");
+    }
+    for text in ["Hello", "Hello\n", "", "# <b> & [c]\n", "Hello<|end|>"] {
+        let wanted = if text.ends_with("<|end|>") { &TO_USER["<|end|>".len()..] } else { TO_USER };
+        appends(&session, text.as_bytes(), &user(), wanted);
+    }
+}
+
+#[test]
+fn what_was_cut_off_is_closed() {
+    let template = template(THOUGHT, "", "");
+    let session = session(&template);
+    let cases = [
+        ("Hello, I", ""),
+        ("Hello <cal", ""),
+        (r#"<call>{"name": "f", "arguments": {"b": "Par"#, "\"}}</call>"),
+        (r#"<call>{"name": "f", "arguments": {"a": 1"#, "}}</call>"),
+        ("<think>So it", "</think>"),
+    ];
+    for (output, closes) in cases {
+        let next = appends(&session, output.as_bytes(), &user(), &format!("{closes}{TO_USER}"));
+        let calls = &next.message.tool_calls;
+        assert!(calls.iter().all(|call| serde_json::from_str::<Value>(&call.arguments).is_ok()), "{calls:?}");
+    }
+    // Half a character cannot stay.
+    let next = session.next(b"caf\xc3", &user()).unwrap();
+    let rewrite = next.rewrite.clone().unwrap();
+    assert_eq!((rewrite.reason, rewrite.at), (Reason::Output, session.params.prompt.len() + 3));
+    assert!(next.session.params.prompt.contains("caf\u{fffd}<|end|>"));
+}
+
+#[test]
+fn calls_have_the_ids_of_their_results() {
+    let template = template(THOUGHT, "{{- m.tool_call_id or '' -}}", "");
+    let output = r#"<call>{"name": "f", "arguments": {}}</call><call>{"name": "f", "arguments": {"a": 1}}</call>"#;
+    let results = json!([
+        {"role": "tool", "tool_call_id": "one", "content": "1"},
+        {"role": "tool", "tool_call_id": "two", "content": "2"},
+    ]);
+    let next = session(&template).next(output.as_bytes(), &results).unwrap();
+    let ids: Vec<&str> = next.message.tool_calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["one", "two"]);
+    assert!(next.append().contains("two<|turn|>tool\n2"));
+}
+
+#[test]
+fn what_is_written_anew_is_told() {
+    let call = r#"<think>Why?</think><call>{"name": "f", "arguments": {}}</call>"#;
+    let result = json!([{"role": "tool", "content": "R"}]);
+    // Reasoning counts behind the user's last message only.
+    let since_user = "{%- set ns = namespace(last=0) -%}{%- for n in messages if n.role == 'user' -%}\
+                      {%- set ns.last = ns.last + 1 -%}{%- endfor -%}";
+    let count = "{%- if m.role == 'user' -%}{%- set seen.users = seen.users + 1 -%}{%- endif -%}";
+    let thought = format!("{since_user}{{%- if seen.users == ns.last -%}}{THOUGHT}{{%- endif -%}}");
+    let source = template(&thought, count, "").source().to_owned();
+    let source = format!("{{%- set seen = namespace(users=0) -%}}{source}");
+    let dropping = ChatTemplate::new(&source, "", "").unwrap();
+    let next =
+        appends(&session(&dropping), call.as_bytes(), &result, "<|end|>\n<|turn|>tool\nR<|end|>\n<|turn|>assistant\n");
+    let next = rewrites(&next.session, "<think>Ah.</think>Yes.", &user(), Reason::Reasoning, Some(1), "assistant\n<");
+    // And on behind it.
+    appends(&next.session, b"Bye.", &user(), TO_USER);
+
+    let empty_thought = template(THOUGHT, "", "<think></think>");
+    rewrites(&session(&empty_thought), "Yes.", &user(), Reason::Opening, Some(1), TURN);
+
+    let tools_at_the_end = template(
+        THOUGHT,
+        "{%- if loop.last -%}{{- '[tools: look, find, and many more of that kind, as long as this]' -}}{%- endif -%}",
+        "",
+    );
+    rewrites(&session(&tools_at_the_end), "Yes.", &user(), Reason::Moved, None, "");
+
+    let counting = template(THOUGHT, "{{- messages | length -}}", "");
+    rewrites(&session(&counting), "Yes.", &user(), Reason::Changed, None, "");
+
+    let no_reasoning = template("", "", "");
+    let first = session(&no_reasoning);
+    appends(&first, b"Yes.", &user(), TO_USER);
+    let content_or_calls = template("{%- if m.tool_calls -%}{%- set m = dict(m, content='') -%}{%- endif -%}", "", "");
+    let said = r#"Well. <call>{"name": "f", "arguments": {}}</call>"#;
+    rewrites(&session(&content_or_calls), said, &result, Reason::Output, Some(1), TURN);
+}
+
+#[test]
+fn all_ways_to_ask() {
+    let template = template(THOUGHT, "", "");
+    // A message that was continued is whole then.
+    let begun = json!([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Well, "}]);
+    let session_of = |more: Value| template.session(request(more)).unwrap();
+    let silent = self::template("", "", "");
+    let continued = silent.session(request(json!({"messages": begun, "continue_final_message": true}))).unwrap();
+    assert!(continued.params.prompt.ends_with("Well, "));
+    let next = appends(&continued, b"yes.", &user(), TO_USER);
+    assert_eq!(next.message.content, "Well, yes.");
+    // Plain requests have messages of any form.
+    let plain = session_of(json!({"plain": true}));
+    let result = json!([{"role": "tool", "content": "R", "more": [1]}]);
+    let to_tool = "<|end|>\n<|turn|>tool\nR<|end|>\n<|turn|>assistant\n";
+    let next = appends(&plain, br#"<call>{"name": "f",  "arguments": {"a": 1}}</call>"#, &result, to_tool);
+    appends(&next.session, b"Yes.", &user(), TO_USER);
+    assert!(!next.session.next_learnt(b"Yes.", &user()).unwrap().short);
+    // Several choices of one request go on by themselves.
+    let first = session(&template);
+    appends(&first, b"One.", &user(), TO_USER);
+    appends(&first, b"Two.", &user(), TO_USER);
+    // The clock stands still.
+    let dated = template_with_clock();
+    let first = session(&dated);
+    appends(&first, b"Yes.", &user(), TO_USER);
+    let wrong = |messages: Value| first.next(b"", &messages).unwrap_err();
+    assert!(wrong(json!([{"content": "x"}])).message().contains("messages[0].role"));
+    assert_eq!(wrong(json!({"role": "user"})).kind(), ErrorKind::InvalidArgument);
+    assert_eq!(plain.next(b"", &json!(7)).unwrap_err().kind(), ErrorKind::InvalidArgument);
+}
+
+fn template_with_clock() -> ChatTemplate {
+    template(THOUGHT, "{%- if loop.first -%}{{- strftime_now('%Y-%m-%d %H:%M:%S') -}}{%- endif -%}", "")
+}
+
+/// A conversation of many rounds, each by a short conversation where `short` says so.
+fn rounds(template: &ChatTemplate, short: bool) {
+    let mut whole = session(template);
+    for index in 0..4 {
+        for (output, new) in [
+            (
+                format!("<call>{{\"name\":\"f\", \"arguments\": {{\"a\":{index}}}}}</call>"),
+                json!([{"role": "tool", "content": "R"}]),
+            ),
+            ("It rains.".to_owned(), user()),
+        ] {
+            let learnt = whole.next_learnt(output.as_bytes(), &new).unwrap();
+            assert_eq!(learnt.short, short, "{index} {output}");
+            let next = whole.next(output.as_bytes(), &new).unwrap();
+            assert_eq!(learnt.session.params.to_json(), next.session.params.to_json());
+            assert_eq!((learnt.kept, learnt.rewrite, learnt.message), (next.kept, next.rewrite, next.message));
+            // Either may go on.
+            whole = if index % 2 == 0 { learnt.session } else { next.session };
+        }
+    }
+}
+
+#[test]
+fn a_short_conversation_tells_where_it_may() {
+    rounds(&template(THOUGHT, "", ""), true);
+    rounds(&template(THOUGHT, "{{- loop.index -}}", ""), false);
+    rounds(&template(THOUGHT, "{%- if loop.index > 20 -%}{{- '!' -}}{%- endif -%}", ""), false);
+    // What the template writes may mean something to it in a text.
+    let session = session(&template(THOUGHT, "", ""));
+    let quoted = json!([{"role": "user", "content": "What is <|end|>?"}]);
+    let next = session.next_learnt(b"Yes.", &quoted).unwrap();
+    assert!(!next.short && !next.session.next_learnt(b"Yes.", &user()).unwrap().short);
+    // A template may refuse a short conversation.
+    let refusing =
+        template(THOUGHT, "{%- if messages | length < 4 -%}{{- raise_exception('too short') -}}{%- endif -%}", "");
+    let said = |role: &str| json!({"role": role, "content": "Well."});
+    let messages = ["user", "assistant", "user", "assistant", "user"].map(said);
+    let long = json!({"messages": messages});
+    let next = refusing.session(request(long)).unwrap().next_learnt(b"Yes.", &user()).unwrap();
+    assert_eq!((next.short, next.append()), (false, TO_USER));
+    let odd = json!([{"role": "user", "content": "One"}, {"role": "user", "content": "Two"}]);
+    let next = session.next_learnt(b"Yes.", &odd).unwrap();
+    assert!(!next.short && !next.session.next_learnt(b"Yes.", &user()).unwrap().short);
+}
+
+#[test]
+fn whether_prompts_only_grow() {
+    let sound = template(THOUGHT, "", "");
+    for kind in [Kind::ToolStep, Kind::UserTurn] {
+        for thinking in [Thinking::Off, Thinking::On] {
+            assert_eq!(sound.preserves(kind, thinking), Preserved::Yes, "{kind:?} {thinking:?}");
+        }
+    }
+    let counting = template(THOUGHT, "{{- messages | length -}}", "");
+    let Preserved::No(rewrite) = counting.preserves(Kind::UserTurn, Thinking::Off) else { panic!() };
+    assert_eq!((rewrite.reason, rewrite.at), (Reason::Changed, 0));
+    assert_eq!(template("", "", "").preserves(Kind::UserTurn, Thinking::On), Preserved::Unsaid("reasoning"));
+    for name in builtin::names() {
+        let template = ChatTemplate::builtin(name).unwrap();
+        let preserved = template.preserves(Kind::UserTurn, Thinking::Off);
+        assert!(!matches!(preserved, Preserved::Refused(_)), "{name}: {preserved:?}");
+    }
+}
