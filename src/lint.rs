@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 
 use crate::chat::ChatTemplate;
 use crate::error::Result;
-use crate::message::Message;
+use crate::message::{Message, Request};
 use crate::next::{Kind, Preserving};
 use crate::proof::{Exam, Reading, Verdict, shown, with_ids};
+use crate::segments::Origin;
 
 pub use crate::proof::Thinking;
 
@@ -27,6 +28,9 @@ pub struct Report {
     /// Whether prompts only grow, for each kind of turn, without reasoning and with it. What does not is no fault, but costs
     /// a host that keeps what its model has read.
     pub next: Vec<Preserving>,
+    /// Texts of a prompt that cannot be told apart from what a user wrote, because the template changes values in a way that cannot be followed. A
+    /// host that makes special tokens of the template's text alone takes them for a user's.
+    pub untraced: Vec<String>,
 }
 
 /// One message, rendered and read back.
@@ -95,11 +99,11 @@ impl Report {
     }
 
     /// The report as one JSON object: `faults`, their number, and `cases`, each with `probe`, `thinking`, `turn`, `outcome` and
-    /// what the outcome says more: `at`, `wanted`, `got`, `part` or `error`; and `next`, objects as of [`Preserving::to_json`].
+    /// what the outcome says more: `at`, `wanted`, `got`, `part` or `error`; `next`, objects as of [`Preserving::to_json`]; and `untraced`, texts.
     pub fn to_json(&self) -> Value {
         let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
         let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();
-        json!({"faults": self.faults().count(), "cases": cases, "next": next})
+        json!({"faults": self.faults().count(), "cases": cases, "next": next, "untraced": self.untraced})
     }
 }
 
@@ -160,7 +164,26 @@ pub fn lint(template: &ChatTemplate) -> Report {
         let preserved = template.preserves(kind, thinking);
         Preserving { kind, thinking, preserved }
     });
-    Report { cases, next: next.collect() }
+    Report { cases, next: next.collect(), untraced: untraced(template) }
+}
+
+/// What cannot be traced in a conversation with values of all kinds; nothing where the template refuses it.
+fn untraced(template: &ChatTemplate) -> Vec<String> {
+    let call = json!({"id": "call00001", "type": "function", "function":
+        {"name": "look_up", "arguments": {"place": "Porto Alegre", "days": 3, "tags": ["grey", true]}}});
+    let tool = json!({"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters":
+        {"type": "object", "properties": {"place": {"type": "string", "description": "Where"}}, "required": ["place"]}}});
+    let body = json!({"tools": [tool], "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "How is the weather?"},
+        {"role": "assistant", "content": "", "reasoning_content": "A tool knows.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call00001", "name": "look_up", "content": "Rain, they say"},
+        {"role": "assistant", "content": "It rains."},
+        {"role": "user", "content": "Still?"},
+    ]});
+    let found = Request::from_json(&body).and_then(|request| template.segments(&request)).unwrap_or_default();
+    let unknown = found.segments.iter().filter(|segment| segment.origin == Origin::Unknown);
+    unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect()
 }
 
 fn outcome(

@@ -160,6 +160,17 @@ fn bad_input_is_1_and_named() {
 }
 
 #[test]
+fn render_tells_whose_text_it_is() {
+    let body = br#"{"messages": [{"role": "user", "content": "Hi <b>"}]}"#;
+    let printed = run_with(&["render", "chatml", "--segments"], body).succeeded();
+    let lines: Vec<serde_json::Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let texts: String = lines.iter().map(|line| line["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, run_with(&["render", "chatml"], body).succeeded());
+    let user = lines.iter().find(|line| line["from"] == "message").unwrap();
+    assert_eq!((&user["message"], &user["field"], &user["text"]), (&0.into(), &"content".into(), &"Hi <b>".into()));
+}
+
+#[test]
 fn render_prints_exact_bytes() {
     let template = file(
         "plain.jinja",

@@ -45,7 +45,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("next", &["error", "message", "template", "reader", "proof", "chat"]),
-    ("lint", &["error", "message", "proof", "chat", "next"]),
+    ("lint", &["error", "message", "segments", "proof", "chat", "next"]),
     ("api", &["error", "message", "stream"]),
     (
         "ffi",

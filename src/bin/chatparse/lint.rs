@@ -37,7 +37,9 @@ Places are bytes of the rendered conversation, counted from its start.
 Then, for a step of a tool loop and for the next thing that the user says, without
 reasoning in the conversation (off) and with it (on), whether each prompt begins with
 all that was sent before, so that a server that keeps what its model has read need
-not read it again: appends, or rewrites, from where, and why. That is a note, no fault.
+not read it again: appends, or rewrites, from where, and why. Last, whether it is known
+of every byte of a prompt whose text it is, so that no text of a user becomes a special
+token (see chatparse render --segments). Both are notes, no faults.
 
 options:
   --json        the report as one JSON object, with every turn
@@ -110,6 +112,15 @@ fn show(report: &Report, screen: &mut Screen) -> io::Result<()> {
     writeln!(screen)?;
     for next in &report.next {
         preserving(next, screen)?;
+    }
+    write!(screen, "{:<18}", "whose text")?;
+    match report.untraced.len() {
+        0 => writeln!(screen, "is known of every byte")?,
+        count => {
+            screen.paint(Paint::Faint, &format!("cannot be told in {count} places; the first:"))?;
+            writeln!(screen)?;
+            named(screen, "", Paint::Faint, &report.untraced[0])?;
+        }
     }
     // The same fault however the model thinks is worth one look.
     faults.dedup_by(|a, b| a.probe == b.probe && a.outcome.name() == b.outcome.name());
