@@ -173,6 +173,12 @@ pub const PROBE_BYTES: usize = 1 << 20;
 /// Most renders that look for labels which leave a prompt as it is. Two are the rule; each value that the template looks into takes some more.
 pub(crate) const SEGMENT_RENDERS: usize = 40;
 
+/// Most words that are looked for one by one in a prompt, because the template compares them and so they have no label.
+pub(crate) const SEGMENT_WORDS: usize = 1_000;
+
+/// Longest text between two messages in which the beginning of a turn is looked for, in bytes.
+pub(crate) const SEGMENT_GLUE: usize = 4 << 10;
+
 /// Most text that the special tokens of a stream may have together, in bytes. A model has some thousand of them, of 15 bytes each; a
 /// byte takes 24 bytes of memory. So much of an output may wait at most.
 pub const SPECIAL_TOKEN_BYTES: usize = 1 << 20;

@@ -1,10 +1,12 @@
 //! Which values can have a label, and which way: such that the render without labels is the prompt.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::marking::{Kind, Known, Marking, Way, is_container, stand_in};
-use crate::limits::SEGMENT_RENDERS;
+use super::marking::{Kind, Known, Marking, Way, With, is_container, stand_in};
+use super::{border_before, border_behind};
+use crate::limits::{SEGMENT_RENDERS, SEGMENT_WORDS};
 use crate::message::Request;
 use crate::template::{Edge, Label, Labels};
 
@@ -29,13 +31,10 @@ pub(super) fn choose(
     render: impl Fn(&Request) -> Option<String>,
 ) -> Found {
     let search = Search { prompt, labels, request, render: &render, renders: Cell::new(0) };
-    let mut all = Marking::new(labels, &[], false);
-    all.request(request);
-    let values = all.values;
-    let ways = search.ways(&values);
-    let taken = search.labels(&ways, &values).unwrap_or_default();
+    let (values, ways, share) = search.ways();
+    let taken = search.labels(&ways, &values, share).unwrap_or_default();
     let is_padded = |known: &Known| known.kind == Kind::Text && known.text.trim().len() != known.text.len();
-    let trimmed = values.iter().any(is_padded).then(|| search.render(&ways, true)).flatten();
+    let trimmed = values.iter().any(is_padded).then(|| search.render(&ways, With { trim: true, share })).flatten();
     let trimmed = trimmed.filter(|(_, labels)| {
         let same = |(a, b): (&Label, &Label)| (a.edge, a.value) == (b.edge, b.value);
         labels.len() == taken.len() && labels.iter().zip(&taken).all(same)
@@ -43,9 +42,13 @@ pub(super) fn choose(
     let (mut words, mut unknown) = (Vec::new(), Vec::new());
     for (index, known) in values.iter().enumerate().filter(|(index, _)| ways[*index] == Way::Leave) {
         match known.kind {
-            Kind::Text => unknown.extend(search.depends_on(index)),
+            Kind::Text => unknown.extend(search.depends_on(index, values.len())),
             Kind::Word | Kind::Scalar => words.extend(known.texts().map(str::to_owned)),
         }
+    }
+    if words.len() > SEGMENT_WORDS {
+        words.clear();
+        unknown.push(0..prompt.len());
     }
     Found { labels: taken, values, trimmed, words, unknown }
 }
@@ -60,50 +63,71 @@ struct Search<'s> {
 
 impl Search<'_> {
     /// The render without its labels, and these.
-    fn render(&self, ways: &[Way], trims: bool) -> Option<(String, Vec<Label>)> {
+    fn render(&self, ways: &[Way], with: With) -> Option<(String, Vec<Label>)> {
         self.renders.set(self.renders.get() + 1);
-        let marked = Marking::new(self.labels, ways, trims).request(self.request);
+        let marked = Marking::new(self.labels, ways, with).request(self.request);
         self.labels.take(&(self.render)(&marked)?)
     }
 
     /// The labels, if they leave the prompt as it is.
-    fn labels(&self, ways: &[Way], values: &[Known]) -> Option<Vec<Label>> {
-        let (text, labels) = self.render(ways, false)?;
+    fn labels(&self, ways: &[Way], values: &[Known], share: bool) -> Option<Vec<Label>> {
+        let (text, labels) = self.render(ways, With { share, ..With::default() })?;
         let (text, labels) = restored(&text, labels, ways, values);
         (text == self.prompt).then_some(labels)
     }
 
     fn fits(&self, ways: &[Way], values: &[Known]) -> bool {
-        self.renders.get() < SEGMENT_RENDERS && self.labels(ways, values).is_some()
+        self.renders.get() < SEGMENT_RENDERS && self.labels(ways, values, false).is_some()
     }
 
-    /// What becomes of each value. If not all can have a label, groups are tried one by one, and the values of a group by halves.
-    fn ways(&self, values: &[Known]) -> Vec<Way> {
-        let all = vec![Way::Label; values.len()];
-        if self.fits(&all, values) {
-            return all;
+    /// The values, what becomes of each, and whether equal texts share a label. If not all can have one, groups are tried one by one, and the
+    /// values of a group by halves.
+    fn ways(&self) -> (Vec<Known>, Vec<Way>, bool) {
+        for share in [false, true] {
+            let values = self.values(share);
+            let all = vec![Way::Label; values.len()];
+            if self.labels(&all, &values, share).is_some() {
+                return (values, all, share);
+            }
         }
+        let values = self.values(false);
+        let ways = self.group_by_group(&values);
+        (values, ways, false)
+    }
+
+    fn values(&self, share: bool) -> Vec<Known> {
+        let mut all = Marking::new(self.labels, &[], With { share, ..With::default() });
+        all.request(self.request);
+        all.values
+    }
+
+    fn group_by_group(&self, values: &[Known]) -> Vec<Way> {
         let mut ways = vec![Way::Leave; values.len()];
-        let mut groups: Vec<&str> = Vec::new();
-        values.iter().map(|known| known.group.as_str()).for_each(|group| {
-            if !groups.contains(&group) {
-                groups.push(group);
+        // In the order of the request.
+        let mut numbers: HashMap<&str, usize> = HashMap::new();
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (index, known) in values.iter().enumerate() {
+            let number = *numbers.entry(known.group.as_str()).or_insert(groups.len());
+            if number == groups.len() {
+                groups.push(Vec::new());
             }
-        });
-        let mut left = Vec::new();
-        for group in groups {
-            let members: Vec<usize> = (0..values.len()).filter(|index| values[*index].group == group).collect();
-            if !self.take(&mut ways, values, &members) {
-                left.push(members);
-            }
+            groups[number].push(index);
         }
+        let mut left = groups;
+        left.retain(|members| !self.take(&mut ways, values, members));
         left.iter().for_each(|members| self.halve(&mut ways, values, members));
         ways
     }
 
     /// Gives all these values a label, or another sign of their kind, if that leaves the prompt as it is.
     fn take(&self, ways: &mut Vec<Way>, values: &[Known], members: &[usize]) -> bool {
+        if self.renders.get() >= SEGMENT_RENDERS {
+            return false;
+        }
+        // Each word is looked for by itself.
+        let words = members.iter().map(|index| values[*index].texts().count()).sum::<usize>();
         let other = match values[members[0]].kind {
+            Kind::Word if words > SEGMENT_WORDS => Way::Label,
             Kind::Text => Way::Inside,
             Kind::Word => Way::StandIn,
             Kind::Scalar => Way::Label,
@@ -133,35 +157,21 @@ impl Search<'_> {
     }
 
     /// What of the prompt is other if this text is. All of it where nobody can tell.
-    fn depends_on(&self, index: usize) -> Option<Range<usize>> {
+    fn depends_on(&self, index: usize, values: usize) -> Option<Range<usize>> {
         let whole = 0..self.prompt.len();
         if self.renders.get() >= SEGMENT_RENDERS {
             return Some(whole);
         }
-        let mut ways = vec![Way::Leave; index + 1];
+        let mut ways = vec![Way::Leave; values];
         ways[index] = Way::Change;
-        let Some((other, _)) = self.render_left(&ways) else { return Some(whole) };
+        let Some((other, _)) = self.render(&ways, With::default()) else { return Some(whole) };
         let (old, new) = (self.prompt.as_bytes(), other.as_bytes());
         let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
         let rest = old.len().min(new.len()) - same;
         let behind = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
-        let (mut start, mut end) = (same, old.len() - behind);
-        while !self.prompt.is_char_boundary(start) {
-            start -= 1;
-        }
-        while !self.prompt.is_char_boundary(end) {
-            end += 1;
-        }
+        let start = border_before(self.prompt, same);
+        let end = border_behind(self.prompt, old.len() - behind);
         (old != new).then_some(start..end.max(start))
-    }
-
-    /// A render in which no value behind the last of `ways` has a label.
-    fn render_left(&self, ways: &[Way]) -> Option<(String, Vec<Label>)> {
-        let mut all = Marking::new(self.labels, &[], false);
-        all.request(self.request);
-        let mut ways = ways.to_vec();
-        ways.resize(all.values.len(), Way::Leave);
-        self.render(&ways, false)
     }
 }
 

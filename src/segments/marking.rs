@@ -55,10 +55,18 @@ pub(super) enum Way {
 pub(super) struct Marking<'m> {
     labels: Labels,
     ways: &'m [Way],
-    /// Texts lose their outer white space.
-    trims: bool,
+    with: With,
     pub values: Vec<Known>,
     shared: HashMap<(String, String), usize>,
+}
+
+/// What is done with texts beside their label.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct With {
+    /// They lose their outer white space.
+    pub trim: bool,
+    /// Equal texts of messages have one label: there are templates that compare messages.
+    pub share: bool,
 }
 
 /// How values of a list or map are to be taken.
@@ -120,8 +128,8 @@ impl Known {
 
 impl<'m> Marking<'m> {
     /// `ways`: what becomes of each value; those behind its end have labels.
-    pub fn new(labels: Labels, ways: &'m [Way], trims: bool) -> Self {
-        Marking { labels, ways, trims, values: Vec::new(), shared: HashMap::new() }
+    pub fn new(labels: Labels, ways: &'m [Way], with: With) -> Self {
+        Marking { labels, ways, with, values: Vec::new(), shared: HashMap::new() }
     }
 
     /// The request with labels.
@@ -198,11 +206,13 @@ impl<'m> Marking<'m> {
     }
 
     /// The number of a value, and what becomes of it. Values that a template may compare have one number: those of a tool, and
-    /// ids that are alike.
+    /// ids that are alike, or texts that are.
     fn number(&mut self, text: &str, place: Place, kind: Kind) -> (usize, Way) {
         let shared = match place.owner {
             Owner::Tool(index) => Some((format!("{index} {kind:?}"), String::new())),
-            Owner::Message(_) if place.group.ends_with("/id") => Some((String::new(), text.to_owned())),
+            Owner::Message(_) if place.group.ends_with("/id") || self.with.share && kind == Kind::Text => {
+                Some((String::new(), text.to_owned()))
+            }
             _ => None,
         };
         let next = self.values.len();
@@ -242,7 +252,7 @@ impl<'m> Marking<'m> {
             Way::Label => self.labels.around(inner, number),
         };
         let start = text.len() - text.trim_start().len();
-        let (before, after) = if self.trims { ("", "") } else { (&text[..start], &text[start + inner.len()..]) };
+        let (before, after) = if self.with.trim { ("", "") } else { (&text[..start], &text[start + inner.len()..]) };
         format!("{before}{labelled}{after}")
     }
 
@@ -258,7 +268,7 @@ impl<'m> Marking<'m> {
                 if inner.is_empty() {
                     return text.to_owned();
                 }
-                let (before, after) = if self.trims { ("", "") } else { (before, after) };
+                let (before, after) = if self.with.trim { ("", "") } else { (before, after) };
                 format!("{before}{}{after}", self.labels.around(inner, number))
             }
             Token::Scalar(json) => format!("\"{}\"", self.labels.scalar(json, number)),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::choice::Found;
 use super::marking::{Kind, Known};
 use super::words::{is_keyword, is_type};
-use super::{Origin, Segment};
+use super::{Origin, Segment, border_before, border_behind};
 use crate::template::{Edge, Label};
 
 /// What stands between the values of JSON and of Python's lists and dicts.
@@ -85,7 +85,7 @@ fn values(prompt: &str, found: &Found) -> Vec<Segment> {
     segments
 }
 
-/// Ids that are in several places: each place shows its own, in order, or those that do stand beside what else is shown of their message.
+/// Ids, and equal texts, that are in several places: each place shows its own, in order, or those that do stand beside what else is shown of their message.
 fn tell_apart(found: &Found, shown: &[usize], segments: &mut [Segment]) {
     let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
     for (at, value) in shown.iter().enumerate().filter(|(_, value)| found.values[**value].origins.len() > 1) {
@@ -100,8 +100,14 @@ fn tell_apart(found: &Found, shown: &[usize], segments: &mut [Segment]) {
         let beside = |at: usize| {
             let before = at.checked_sub(1).and_then(|at| message(&segments[at].origin));
             let after = segments.get(at + 1).and_then(|next| message(&next.origin));
-            let of = |index: Option<usize>| origins.iter().find(|origin| index.is_some() && message(origin) == index);
-            if before == after { of(before) } else { of(after).or(of(before)) }
+            // They are in the order of the messages.
+            let from = |index: Option<usize>| &origins[origins.partition_point(|origin| message(origin) < index)..];
+            let of =
+                |index: Option<usize>| from(index).first().filter(|origin| index.is_some() && message(origin) == index);
+            let between =
+                || from(before).iter().find(|origin| message(origin) > before).filter(|origin| message(origin) < after);
+            let beside = if before == after { of(before) } else { of(after).or(of(before)) };
+            beside.or_else(between)
         };
         let own: Vec<Origin> = match places.len() == origins.len() {
             true => origins.clone(),
@@ -150,8 +156,14 @@ fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<u
 
 /// How long the beginning (or the end) that `shown` shares with a value is, as the value is written or as JSON writes it.
 fn alike(shown: &str, known: &Known, from_end: bool) -> usize {
+    // No more of a long text than there may be of it.
+    let text = known.text.trim();
+    let text = match from_end {
+        false => &text[..border_before(text, shown.len())],
+        true => &text[border_behind(text, text.len().saturating_sub(shown.len()))..],
+    };
     let mut escaped = String::new();
-    crate::json_string::push_quoted(known.text.trim(), &mut escaped);
+    crate::json_string::push_quoted(text, &mut escaped);
     let of = |text: &str| {
         let same: usize = match from_end {
             false => shown.chars().zip(text.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum(),
@@ -162,7 +174,7 @@ fn alike(shown: &str, known: &Known, from_end: bool) -> usize {
         };
         same
     };
-    of(known.text.trim()).max(of(&escaped))
+    of(text).max(of(&escaped))
 }
 
 /// Adds the outer white space of values where it shows: what is gone from between two labels where values have none.
@@ -192,11 +204,15 @@ fn widen_space(prompt: &str, found: &Found, segments: &mut [Segment]) {
             if shown.len() == trailing.len() + without.len() + leading.len()
                 && shown.strip_prefix(trailing).and_then(|rest| rest.strip_suffix(leading)) == Some(&*without)
             {
-                for segment in segments.iter_mut() {
-                    if behind.as_ref().is_some_and(|(at, _)| segment.bytes.end == *at) {
+                if let Some((at, _)) = behind {
+                    let index = segments.partition_point(|segment| segment.bytes.end < at);
+                    if let Some(segment) = segments.get_mut(index).filter(|segment| segment.bytes.end == at) {
                         segment.bytes.end += trailing.len();
                     }
-                    if ahead.as_ref().is_some_and(|(at, _)| segment.bytes.start == *at) {
+                }
+                if let Some((at, _)) = ahead {
+                    let index = segments.partition_point(|segment| segment.bytes.start < at);
+                    if let Some(segment) = segments.get_mut(index).filter(|segment| segment.bytes.start == at) {
                         segment.bytes.start -= leading.len();
                     }
                 }

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Origin, Segment};
+use super::{Origin, Segment, border_before, border_behind};
+use crate::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
 
 /// A part of what a model writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,17 +122,26 @@ pub(super) struct Known<'k> {
 impl Known<'_> {
     /// The turns of messages that the prompt shows. `asked`: the prompt that asked for a message.
     pub fn turns(&self, asked: impl Fn(usize) -> Option<String>) -> Vec<Turn> {
+        let mut shown: HashMap<usize, Range<usize>> = HashMap::new();
+        for (at, segment) in self.segments.iter().enumerate() {
+            if let Origin::Message { index, .. } = segment.origin {
+                shown.entry(index).or_insert(at..at).end = at + 1;
+            }
+        }
         // What stands between two messages tells where the second one begins, once that is known of another.
         let mut begins: HashMap<&str, usize> = HashMap::new();
+        let mut last_asked = String::new();
         let turn = |message: &usize| {
-            let own = |segment: &&Segment| part_of(segment, *message).is_some();
-            let first = self.segments.iter().position(|segment| own(&segment))?;
-            let last = self.segments.iter().rposition(|segment| own(&segment))?;
-            let glue = self.glue(first.checked_sub(1));
-            let begin = *begins
-                .entry(&self.prompt[glue.clone()])
-                .or_insert_with(|| asked(*message).map_or(glue.len(), |asked| self.begin(&asked, &glue) - glue.start));
-            Some(self.turn(*message, first..last + 1, glue.start + begin))
+            let own = shown.get(message)?.clone();
+            let glue = self.glue(own.start.checked_sub(1));
+            let renders = begins.len();
+            let begin = *begins.entry(&self.prompt[glue.clone()]).or_insert_with(|| {
+                if renders < SEGMENT_RENDERS {
+                    last_asked = asked(*message).unwrap_or_default();
+                }
+                self.begin(&last_asked, &glue) - glue.start
+            });
+            Some(self.turn(*message, own, glue.start + begin))
         };
         self.messages.iter().filter_map(turn).collect()
     }
@@ -150,15 +160,16 @@ impl Known<'_> {
         let same = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
         let common = same(asked, self.prompt);
         if common >= glue.start {
-            return border(self.prompt, common.min(glue.end));
+            return border_before(self.prompt, common.min(glue.end));
         }
         // The template has changed what is before: what the prompt that asked for the turn ends with, as far as it stands here.
-        let text = &self.prompt[glue.clone()];
+        let from = border_behind(self.prompt, glue.start.max(glue.end.saturating_sub(SEGMENT_GLUE)));
+        let text = &self.prompt[from..glue.end];
         let tails = asked.char_indices().rev().take(OPENING).map(|(at, _)| &asked[at..]);
         let found = tails
             .filter_map(|tail| Some((text.rfind(tail)? + tail.len(), tail.len())))
             .max_by_key(|(_, length)| *length);
-        glue.start + found.filter(|(_, length)| *length > 1).map_or(text.len(), |(end, _)| end)
+        from + found.filter(|(_, length)| *length > 1).map_or(text.len(), |(end, _)| end)
     }
 
     fn turn(&self, message: usize, own: Range<usize>, begin: usize) -> Turn {
@@ -212,12 +223,4 @@ fn part_of(segment: &Segment, message: usize) -> Option<TurnPart> {
         "tool_calls" | "function_call" => TurnPart::Calls,
         _ => TurnPart::Content,
     })
-}
-
-/// The next place at or before `at` where no character is cut.
-fn border(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
