@@ -18,7 +18,8 @@ fi
 header=include/chatparse.h
 # Handles get tags of their own. By `struct chat_message` a program may mean a struct of its own, which would else define ours.
 generate() {
-  cbindgen --quiet --config cbindgen.toml src/ffi/mod.rs | sed -E 's/^typedef struct chat_([a-z_]+) chat_\1;$/typedef struct chatparse_\1 chat_\1;/'
+  cbindgen --quiet --config cbindgen.toml src/ffi/mod.rs |
+    sed -E 's/^typedef struct chat_([a-z_]+) chat_\1;$/typedef struct chatparse_\1 chat_\1;/'
 }
 
 if [ "${1:-}" = --write ]; then

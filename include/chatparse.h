@@ -20,7 +20,7 @@
  * of its noun takes it back, once; it accepts NULL. No object needs another to stay alive: free them in any order.
  *
  * Names. All begin with chat_ or CHAT_; the tags of handles begin with chatparse_, so a `struct chat_message` of your own is another
- * type in C, and an error in C++.
+ * type in C, and an error in C++. For C++ there is chatparse.hpp.
  *
  * Views. A chat_str is borrowed from the handle that it was asked of: never free it. From an immutable handle it is valid until
  * that handle is freed; from a stream, an answer or a grammar builder until the next call that takes it without const.
