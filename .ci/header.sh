@@ -16,7 +16,11 @@ if [ "$(cbindgen --version 2>/dev/null)" != "cbindgen $CBINDGEN_VERSION" ]; then
 fi
 
 header=include/chatparse.h
-generate() { cbindgen --quiet --config cbindgen.toml src/ffi/mod.rs; }
+# Handles get tags of their own. By `struct chat_message` a program may mean a struct of its own, which would else define ours.
+generate() {
+  cbindgen --quiet --config cbindgen.toml src/ffi/mod.rs |
+    sed -E 's/^typedef struct chat_([a-z_]+) chat_\1;$/typedef struct chatparse_\1 chat_\1;/'
+}
 
 if [ "${1:-}" = --write ]; then
   generate >"$header.new"

@@ -19,6 +19,9 @@
  * Ownership. A function that fills a pointer to a handle (chat_..._new, _clone, _from_template, ...) gives you an object. The _free
  * of its noun takes it back, once; it accepts NULL. No object needs another to stay alive: free them in any order.
  *
+ * Names. All begin with chat_ or CHAT_; the tags of handles begin with chatparse_, so a `struct chat_message` of your own is another
+ * type in C, and an error in C++. For C++ there is chatparse.hpp.
+ *
  * Views. A chat_str is borrowed from the handle that it was asked of: never free it. From an immutable handle it is valid until
  * that handle is freed; from a stream, an answer or a grammar builder until the next call that takes it without const.
  *
@@ -842,7 +845,7 @@ typedef uint32_t chat_value_kind;
  * an object, they have their whole members, and arguments that are no JSON object are `{}`. Calls of OpenAI's custom tools have their text,
  * in one piece once it is whole.
  */
-typedef struct chat_answer chat_answer;
+typedef struct chatparse_answer chat_answer;
 
 /**
  * What went wrong: a status and a sentence. Immutable; may be used by several threads at once.
@@ -860,7 +863,7 @@ typedef struct chat_answer chat_answer;
  * }
  * ```
  */
-typedef struct chat_error chat_error;
+typedef struct chatparse_error chat_error;
 
 /**
  * Puts a format together, for a model whose template does not show one: expressions of a parsing expression grammar (PEG) that
@@ -892,13 +895,13 @@ typedef struct chat_error chat_error;
  *
  * An output that the format does not match still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
  */
-typedef struct chat_expr_builder chat_expr_builder;
+typedef struct chatparse_expr_builder chat_expr_builder;
 
 /**
  * A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for; or one that was
  * printed in another dialect, and what that cannot say. Immutable; may be used by several threads at once.
  */
-typedef struct chat_grammar chat_grammar;
+typedef struct chatparse_grammar chat_grammar;
 
 /**
  * Puts a grammar together from rules, texts and JSON schemas. One thread at a time.
@@ -922,29 +925,29 @@ typedef struct chat_grammar chat_grammar;
  * chat_grammar_builder_free(builder);
  * ```
  */
-typedef struct chat_grammar_builder chat_grammar_builder;
+typedef struct chatparse_grammar_builder chat_grammar_builder;
 
 /**
  * What a model said: reasoning, content and tool calls. Immutable; may be used by several threads at once.
  */
-typedef struct chat_message chat_message;
+typedef struct chatparse_message chat_message;
 
 /**
  * What one request needs: its prompt, what the sampler and the tokeniser must know, the parser of the output, and the messages, for
  * `chat_params_continue`. Immutable; may be shared between threads, e.g. by the streams of several choices of one request.
  */
-typedef struct chat_params chat_params;
+typedef struct chatparse_params chat_params;
 
 /**
  * What an output is parsed with, without the rest of the params: to be kept or sent elsewhere as a text, or made by a
  * `chat_expr_builder` from a format that no template shows. Immutable; may be used by several threads at once.
  */
-typedef struct chat_parser chat_parser;
+typedef struct chatparse_parser chat_parser;
 
 /**
  * A prompt with the origin of each of its bytes. Immutable; may be used by several threads at once.
  */
-typedef struct chat_segments chat_segments;
+typedef struct chatparse_segments chat_segments;
 
 /**
  * A parse in progress: bytes of the output in, what they add to the message out. It reads each byte once, takes nothing back
@@ -968,19 +971,19 @@ typedef struct chat_segments chat_segments;
  * chat_stream_free(stream);
  * ```
  */
-typedef struct chat_stream chat_stream;
+typedef struct chatparse_stream chat_stream;
 
 /**
  * A compiled chat template: it renders prompts, and what it shows of the model's format is learnt from it once. Immutable;
  * make one for each model and share it between threads.
  */
-typedef struct chat_template chat_template;
+typedef struct chatparse_template chat_template;
 
 /**
  * What an output is made of: a node for each rule and each tag or label of the format that took part, and how far the match reached.
  * For formats of your own whose outputs are no messages. Immutable; may be used by several threads at once.
  */
-typedef struct chat_tree chat_tree;
+typedef struct chatparse_tree chat_tree;
 
 /**
  * A text that belongs to the handle it was asked of: do not free it. It is UTF-8, may hold NUL bytes, and has no NUL at its

@@ -175,7 +175,7 @@ fn versions_agree() {
 }
 
 #[test]
-fn the_c_example_is_the_one_that_is_compiled() {
+fn the_c_and_cpp_examples_are_those_that_are_compiled() {
     let example = read("c-tests/example.c");
     assert!(
         read("README.md").contains(&format!("```c\n{example}```\n")),
@@ -186,6 +186,10 @@ fn the_c_example_is_the_one_that_is_compiled() {
     assert!(
         read("include/chatparse.h").contains(&in_comment),
         "the comment in cbindgen.toml must hold c-tests/example.c, each line after ` *     ` (then .ci/header.sh --write)"
+    );
+    assert!(
+        read("README.md").contains(&format!("```cpp\n{}```\n", read("examples/chat.cpp"))),
+        "README.md must hold examples/chat.cpp, unchanged, between ```cpp and ```"
     );
 }
 

@@ -1,0 +1,373 @@
+// chatparse from C++17, header-only: objects that own what chatparse.h gives. That file is the manual of what each function does, takes and
+// refuses: functions here have its names without the noun, and take its enums and flags. For chat_expr_builder and chat_tree there is
+// nothing here: a Parser takes over what chat_expr_build gives. The rules:
+//
+// Objects. Template, Params, Stream, ... can be moved and not copied, and free what they own. None needs another to stay alive. One that
+// was moved from, or made by its default constructor, is empty: a function that returns a plain value gives an empty one, any other
+// fails with CHAT_STATUS_INVALID_ARGUMENT. get() lends the C handle, release() gives it away, and a constructor takes one over.
+//
+// Texts. Those that go in are views, only looked at; a stream must not be fed with its own. Those that come out are views into the object,
+// valid until it is freed, wherever it is moved. Of a temporary, which would leave the view dangling, they are a std::string, and so are
+// those that the next call would spoil. Only deltas and events hold views that end with the next call of their stream or answer that
+// is not const.
+//
+// Lists. What there are several of can be walked through with `for`, has size(), and [i] for any i below it. A list looks into its object
+// and is valid as long as a view is; a temporary gives none.
+//
+// Errors. What can fail returns a Result<T>. That is T itself, and a chatparse::error is thrown. There is nothing to free, and no output
+// to be read where a call failed. What a model writes is never an error. Without exceptions, where the compiler has none or
+// CHATPARSE_NO_EXCEPTIONS is defined, a Result<T> holds a T or an error: ask it, as taking what it does not hold aborts the
+// program. Sources with and without exceptions may be in one program; what they hand each other is C handles.
+//
+// Threads. Any number of threads may use an object through its const functions at once; the other functions want it for themselves.
+#ifndef CHATPARSE_HPP
+#define CHATPARSE_HPP
+
+#include <chatparse.h>
+#include <chatparse/values.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chatparse {
+#ifdef CHATPARSE_NO_EXCEPTIONS
+inline namespace returning {
+#else
+inline namespace throwing {
+#endif
+
+using Deltas = detail::Elements<Delta, chat_delta, chat_stream, chat_stream_delta_count, chat_stream_delta>;
+using Events = detail::Elements<Event, chat_event, chat_answer, chat_answer_event_count, chat_answer_event>;
+using ToolCalls = detail::List<ToolCall, chat_message, chat_message_tool_call_count, detail::tool_call>;
+using Diagnostics =
+    detail::Elements<Diagnostic, chat_diagnostic, chat_message, chat_message_diagnostic_count, chat_message_diagnostic>;
+using Parts = detail::Elements<Part, chat_part, chat_message, chat_message_part_count, chat_message_part>;
+using SegmentList = detail::Elements<Segment, chat_segment, chat_segments, chat_segments_count, chat_segments_at>;
+using Report = detail::Elements<Fidelity, chat_fidelity, chat_grammar, chat_grammar_report_count, chat_grammar_report>;
+using MediaList = detail::Elements<Media, chat_media, chat_params, chat_params_media_count, chat_params_media>;
+using Triggers =
+    detail::Elements<Trigger, chat_trigger, chat_params, chat_params_grammar_trigger_count, chat_params_grammar_trigger>;
+using PreservedTokens = detail::Texts<chat_params, chat_params_preserved_token_count, chat_params_preserved_token>;
+using AdditionalStops = detail::Texts<chat_params, chat_params_additional_stop_count, chat_params_additional_stop>;
+using ThinkingEndTags = detail::Texts<chat_params, chat_params_thinking_end_tag_count, chat_params_thinking_end_tag>;
+using MessageDelimiters = detail::List<MessageDelimiter, chat_params, chat_params_message_delimiter_count, detail::delimiter>;
+
+// What a model said.
+class Message : public detail::Handle<chat_message, chat_message_free> {
+ public:
+  using Handle::Handle;
+
+  chat_outcome outcome() const noexcept { return chat_message_outcome(get()); }
+  std::string_view content() const & noexcept { return detail::view(chat_message_content(get())); }
+  std::string content() const && { return std::string(detail::view(chat_message_content(get()))); }
+  std::string_view reasoning() const & noexcept { return detail::view(chat_message_reasoning(get())); }
+  std::string reasoning() const && { return std::string(detail::view(chat_message_reasoning(get()))); }
+  ToolCalls tool_calls() const & noexcept { return ToolCalls(get()); }
+  ToolCalls tool_calls() const && = delete;
+  Diagnostics diagnostics() const & noexcept { return Diagnostics(get()); }
+  Diagnostics diagnostics() const && = delete;
+  Parts parts() const & noexcept { return Parts(get()); }
+  Parts parts() const && = delete;
+  Result<std::string_view> json() const & { return detail::text<std::string_view>(chat_message_json, get()); }
+  Result<std::string> json() const && { return detail::text<std::string>(chat_message_json, get()); }
+  Result<std::string_view> report_json() const & {
+    return detail::text<std::string_view>(chat_message_report_json, get());
+  }
+  Result<std::string> report_json() const && { return detail::text<std::string>(chat_message_report_json, get()); }
+  // Where a field was read: its kind as that of a delta, and the call.
+  Result<std::vector<Span>> spans(chat_delta_kind field, std::size_t call = 0) const {
+    std::vector<Span> spans(chat_message_span_count(get(), field, call));
+    for (std::size_t i = 0; i < spans.size(); i++) {
+      chat_error *why = nullptr;
+      const chat_status status = chat_message_span(get(), field, call, i, &spans[i], &why);
+      if (status != CHAT_STATUS_OK) return detail::failed<std::vector<Span>>(status, why);
+    }
+    return spans;
+  }
+};
+
+// What a sampler may let the model write.
+class Grammar : public detail::Handle<chat_grammar, chat_grammar_free> {
+ public:
+  using Handle::Handle;
+
+  static Result<Grammar> from_json_schema(std::string_view schema, chat_grammar_style style = CHAT_GRAMMAR_STYLE_FAITHFUL) {
+    return detail::object<Grammar>(chat_grammar_from_json_schema_with, schema.data(), schema.size(), style);
+  }
+  // What a grammar (GBNF) says of a text.
+  static Result<chat_grammar_verdict> check(std::string_view gbnf, std::string_view text) {
+    return detail::make<chat_grammar_verdict, chat_grammar_verdict>(
+        chat_grammar_check, gbnf.data(), gbnf.size(), text.data(), text.size());
+  }
+
+  std::string_view text() const & noexcept { return detail::view(chat_grammar_text(get())); }
+  std::string text() const && { return std::string(detail::view(chat_grammar_text(get()))); }
+  Report report() const & noexcept { return Report(get()); }
+  Report report() const && = delete;
+  Result<Grammar> as(chat_dialect dialect) const { return detail::object<Grammar>(chat_grammar_as, get(), dialect); }
+};
+
+// A parse in progress. Its deltas are those of its last feed, finish or rollback.
+class Stream : public detail::Handle<chat_stream, chat_stream_free> {
+ public:
+  using Handle::Handle;
+
+  // Model output, cut anywhere.
+  Result<Deltas> feed(std::string_view bytes) & {
+    return detail::run(deltas(), chat_stream_feed, get(), bytes.data(), bytes.size());
+  }
+  // The same with the bytes that came from special tokens: a vector or an array of spans, or spans in braces.
+  template <class Spans = std::initializer_list<Span>> Result<Deltas> feed_marked(std::string_view bytes, const Spans &spans) & {
+    return detail::run(
+        deltas(), chat_stream_feed_marked, get(), bytes.data(), bytes.size(), std::data(spans), std::size(spans));
+  }
+  template <class Tokens = std::initializer_list<std::string_view>> Result<void> set_special_tokens(const Tokens &tokens) {
+    const std::vector<std::string> texts(std::begin(tokens), std::end(tokens));
+    std::vector<chat_str> views;
+    for (const std::string &text : texts) views.push_back({text.data(), text.size()});
+    return detail::run_only(chat_stream_set_special_tokens, get(), views.data(), views.size());
+  }
+  // After CHAT_STATUS_PARSE the deltas are there, too.
+  Result<Deltas> finish(std::uint32_t flags = 0) & { return detail::run(deltas(), chat_stream_finish, get(), flags); }
+  Result<void> checkpoint() { return detail::run_only(chat_stream_checkpoint, get()); }
+  Result<Deltas> rollback(std::size_t output_len) & {
+    return detail::run(deltas(), chat_stream_rollback, get(), output_len);
+  }
+  Result<void> set_budget(std::uint64_t base, std::uint64_t per_byte) {
+    return detail::run_only(chat_stream_set_budget, get(), base, per_byte);
+  }
+  Result<void> reset() { return detail::run_only(chat_stream_reset, get()); }
+  Result<std::string> chunk_json() { return detail::text<std::string>(chat_stream_chunk_json, get()); }
+
+  Deltas deltas() const & noexcept { return Deltas(get()); }
+  Deltas deltas() const && = delete;
+  chat_outcome outcome() const noexcept { return chat_stream_outcome(get()); }
+  Result<Message> message() const { return detail::object<Message>(chat_stream_message, get()); }
+  Result<Stream> clone() const { return detail::object<Stream>(chat_stream_clone, get()); }
+  std::uint64_t work() const noexcept { return chat_stream_work(get()); }
+};
+
+// What an output is parsed with. Those of formats of your own come from chat_expr_build.
+class Parser : public detail::Handle<chat_parser, chat_parser_free> {
+ public:
+  using Handle::Handle;
+
+  static Result<Parser> from_text(std::string_view text) {
+    return detail::object<Parser>(chat_parser_from_text, text.data(), text.size());
+  }
+
+  Result<std::string_view> text() const & { return detail::text<std::string_view>(chat_parser_text, get()); }
+  Result<std::string> text() const && { return detail::text<std::string>(chat_parser_text, get()); }
+  Result<Grammar> grammar(bool lazy) const { return detail::object<Grammar>(chat_parser_grammar, get(), lazy); }
+  Result<Stream> stream() const { return detail::object<Stream>(chat_stream_from_parser, get()); }
+  Result<Message> parse(std::string_view text, std::uint32_t flags = 0) const {
+    return detail::object<Message>(chat_parser_parse, get(), text.data(), text.size(), flags);
+  }
+};
+
+// What one request needs.
+class Params : public detail::Handle<chat_params, chat_params_free> {
+ public:
+  using Handle::Handle;
+
+  std::string_view prompt() const & noexcept { return detail::view(chat_params_prompt(get())); }
+  std::string prompt() const && { return std::string(detail::view(chat_params_prompt(get()))); }
+  std::string_view generation_prompt() const & noexcept { return detail::view(chat_params_generation_prompt(get())); }
+  std::string generation_prompt() const && { return std::string(detail::view(chat_params_generation_prompt(get()))); }
+  MediaList media() const & noexcept { return MediaList(get()); }
+  MediaList media() const && = delete;
+  PreservedTokens preserved_tokens() const & noexcept { return PreservedTokens(get()); }
+  PreservedTokens preserved_tokens() const && = delete;
+  AdditionalStops additional_stops() const & noexcept { return AdditionalStops(get()); }
+  AdditionalStops additional_stops() const && = delete;
+  std::string_view format() const & noexcept { return detail::view(chat_params_format(get())); }
+  std::string format() const && { return std::string(detail::view(chat_params_format(get()))); }
+  Result<std::string_view> json() const & { return detail::text<std::string_view>(chat_params_json, get()); }
+  Result<std::string> json() const && { return detail::text<std::string>(chat_params_json, get()); }
+
+  bool supports_thinking() const noexcept { return chat_params_supports_thinking(get()); }
+  std::string_view thinking_start_tag() const & noexcept { return detail::view(chat_params_thinking_start_tag(get())); }
+  std::string thinking_start_tag() const && { return std::string(detail::view(chat_params_thinking_start_tag(get()))); }
+  ThinkingEndTags thinking_end_tags() const & noexcept { return ThinkingEndTags(get()); }
+  ThinkingEndTags thinking_end_tags() const && = delete;
+  MessageDelimiters message_delimiters() const & noexcept { return MessageDelimiters(get()); }
+  MessageDelimiters message_delimiters() const && = delete;
+
+  Result<Grammar> grammar() const { return detail::object<Grammar>(chat_params_grammar, get()); }
+  Result<Grammar> grammar_as(chat_dialect dialect) const {
+    return detail::object<Grammar>(chat_params_grammar_as, get(), dialect);
+  }
+  bool grammar_lazy() const noexcept { return chat_params_grammar_lazy(get()); }
+  Triggers grammar_triggers() const & noexcept { return Triggers(get()); }
+  Triggers grammar_triggers() const && = delete;
+
+  Result<Parser> parser() const { return detail::object<Parser>(chat_params_parser, get()); }
+  Result<Stream> stream() const { return detail::object<Stream>(chat_stream_new, get()); }
+  Result<Message> parse(std::string_view text, std::uint32_t flags = 0) const {
+    return detail::object<Message>(chat_parse_partial, get(), text.data(), text.size(), flags);
+  }
+
+  // The next turn (chat_params_continue), and what the params of one say of it.
+  Result<Params> next(std::string_view output, std::string_view messages, std::uint32_t flags = 0) const {
+    return detail::object<Params>(
+        chat_params_continue, get(), output.data(), output.size(), messages.data(), messages.size(), flags);
+  }
+  std::size_t kept() const noexcept { return chat_params_kept(get()); }
+  std::string_view append() const & noexcept { return detail::view(chat_params_append(get())); }
+  std::string append() const && { return std::string(detail::view(chat_params_append(get()))); }
+  Rewrite rewrite() const noexcept { return Rewrite(chat_params_rewrite(get())); }
+  bool short_render() const noexcept { return chat_params_short(get()); }
+};
+
+// A prompt and whose text it is: a list of segments, in its order.
+class Segments : public detail::Handle<chat_segments, chat_segments_free> {
+ public:
+  using Handle::Handle;
+
+  std::string_view prompt() const & noexcept { return detail::view(chat_segments_prompt(get())); }
+  std::string prompt() const && { return std::string(detail::view(chat_segments_prompt(get()))); }
+  SegmentList::iterator begin() const & noexcept { return SegmentList(get()).begin(); }
+  SegmentList::iterator end() const & noexcept { return SegmentList(get()).end(); }
+  std::size_t size() const noexcept { return chat_segments_count(get()); }
+  bool empty() const noexcept { return size() == 0; }
+  Segment operator[](std::size_t index) const & { return SegmentList(get())[index]; }
+  Segment operator[](std::size_t index) const && = delete;
+
+  // `parts` is a sum of CHAT_MASK_...
+  std::vector<Span> mask(std::uint32_t parts) const {
+    std::vector<Span> spans(chat_segments_mask(get(), parts, nullptr, 0));
+    chat_segments_mask(get(), parts, spans.data(), spans.size());
+    return spans;
+  }
+};
+
+// A compiled template.
+class Template : public detail::Handle<chat_template, chat_template_free> {
+ public:
+  using Handle::Handle;
+
+  static Result<Template> compile(std::string_view source, std::string_view bos = {}, std::string_view eos = {}) {
+    return detail::object<Template>(
+        chat_template_new, source.data(), source.size(), bos.data(), bos.size(), eos.data(), eos.size());
+  }
+  static Result<Template> with_options(std::string_view source, std::string_view options) {
+    return detail::object<Template>(
+        chat_template_with_options, source.data(), source.size(), options.data(), options.size());
+  }
+  static Result<Template> builtin(std::string_view name) {
+    return detail::object<Template>(chat_template_builtin, name.data(), name.size());
+  }
+  // Valid for ever.
+  static std::vector<std::string_view> builtin_names() {
+    std::vector<std::string_view> names;
+    for (std::size_t i = 0; i < chat_template_builtin_count(); i++)
+      names.push_back(detail::view(chat_template_builtin_name(i)));
+    return names;
+  }
+
+  std::string_view source() const & noexcept { return detail::view(chat_template_source(get())); }
+  std::string source() const && { return std::string(detail::view(chat_template_source(get()))); }
+  Result<std::string_view> caps_json() const & {
+    return detail::text<std::string_view>(chat_template_caps_json, get());
+  }
+  Result<std::string> caps_json() const && { return detail::text<std::string>(chat_template_caps_json, get()); }
+  Result<std::string_view> proof_json() const & {
+    return detail::text<std::string_view>(chat_template_proof_json, get());
+  }
+  Result<std::string> proof_json() const && { return detail::text<std::string>(chat_template_proof_json, get()); }
+  // Valid for ever.
+  Result<std::string_view> reader() const { return detail::text<std::string_view>(chat_template_reader, get()); }
+  Result<Proof> proof() const {
+    const auto both = [](const chat_template *of, Proof *out, chat_error **why) {
+      return chat_template_proof(of, &out->read_back, &out->cases, why);
+    };
+    return detail::make<Proof, Proof>(both, get());
+  }
+
+  // Both texts are JSON: the client's body, and the host's options.
+  Result<Params> params(std::string_view request, std::string_view options = "{}") const {
+    return detail::object<Params>(
+        chat_params_from_template_with, get(), request.data(), request.size(), options.data(), options.size());
+  }
+  Result<Segments> segments(std::string_view request, std::string_view options = "{}") const {
+    return detail::object<Segments>(
+        chat_segments_from_template, get(), request.data(), request.size(), options.data(), options.size());
+  }
+};
+
+// One request of an API, and its answer. Its events are those of the last call that made some.
+class Answer : public detail::Handle<chat_answer, chat_answer_free> {
+ public:
+  using Handle::Handle;
+
+  static Result<Answer> create(chat_api api, std::string_view request, std::string_view options = {}) {
+    return detail::object<Answer>(chat_answer_new, api, request.data(), request.size(), options.data(), options.size());
+  }
+
+  // For Template::params.
+  std::string_view request() const & noexcept { return detail::view(chat_answer_request(get())); }
+  std::string request() const && { return std::string(detail::view(chat_answer_request(get()))); }
+  Result<Events> begin(std::uint64_t input_tokens = 0) & {
+    return detail::run(events(), chat_answer_begin, get(), input_tokens);
+  }
+  Result<Events> deltas(const Stream &stream) & { return detail::run(events(), chat_answer_deltas, get(), stream.get()); }
+  Result<Events> finish(const Message &message, std::string_view end = {}) & {
+    return detail::run(events(), chat_answer_finish, get(), message.get(), end.data(), end.size());
+  }
+  Result<Events> fail(std::uint32_t http_status, std::string_view text) & {
+    return detail::run(events(), chat_answer_fail, get(), http_status, text.data(), text.size());
+  }
+  Result<Events> ping() & { return detail::run(events(), chat_answer_ping, get()); }
+  Events events() const & noexcept { return Events(get()); }
+  Events events() const && = delete;
+  // The events as bytes to send.
+  Result<std::string> sse() { return detail::text<std::string>(chat_answer_sse, get()); }
+  Result<std::string> body(const Message &message, std::string_view end = {}) {
+    return detail::text<std::string>(chat_answer_body, get(), message.get(), end.data(), end.size());
+  }
+};
+
+// Puts a grammar together. What is added tells the name that its rule has.
+class GrammarBuilder : public detail::Handle<chat_grammar_builder, chat_grammar_builder_free> {
+ public:
+  using Handle::Handle;
+
+  static Result<GrammarBuilder> create() { return detail::object<GrammarBuilder>(chat_grammar_builder_new); }
+
+  Result<void> set_style(chat_grammar_style style) {
+    return detail::run_only(chat_grammar_builder_set_style, get(), style);
+  }
+  Result<std::string> add_rule(std::string_view name, std::string_view body) {
+    return add(chat_grammar_builder_add_rule, name, body);
+  }
+  Result<std::string> add_literal(std::string_view name, std::string_view text) {
+    return add(chat_grammar_builder_add_literal, name, text);
+  }
+  Result<std::string> add_schema(std::string_view name, std::string_view schema) {
+    return add(chat_grammar_builder_add_schema, name, schema);
+  }
+  Result<Grammar> build() const { return detail::object<Grammar>(chat_grammar_builder_build, get()); }
+
+ private:
+  template <class F> Result<std::string> add(F function, std::string_view name, std::string_view text) {
+    return detail::text<std::string>(function, get(), name.data(), name.size(), text.data(), text.size());
+  }
+};
+
+inline Result<bool> schema_allows_string(std::string_view schema) {
+  return detail::make<bool, bool>(chat_schema_allows_string, schema.data(), schema.size());
+}
+
+// Of the library that is linked; valid for ever.
+inline std::string_view version() noexcept { return chat_version(); }
+inline std::string_view status_name(chat_status status) noexcept { return chat_status_name(status); }
+
+}  // inline namespace
+}  // namespace chatparse
+
+#endif

@@ -1,0 +1,343 @@
+// A part of chatparse.hpp, where the rules are: errors and results, what C gives as structs, lists, and how C functions are called.
+#ifndef CHATPARSE_VALUES_HPP
+#define CHATPARSE_VALUES_HPP
+
+#include <chatparse.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#if !defined(CHATPARSE_NO_EXCEPTIONS) && !defined(__cpp_exceptions) && !defined(_CPPUNWIND)
+#define CHATPARSE_NO_EXCEPTIONS
+#endif
+
+namespace chatparse {
+#ifdef CHATPARSE_NO_EXCEPTIONS
+inline namespace returning {
+#else
+inline namespace throwing {
+#endif
+
+namespace detail {
+
+inline std::string_view view(chat_str given) noexcept { return {given.data, given.len}; }
+
+inline std::optional<std::size_t> number(std::size_t given) noexcept {
+  return given == SIZE_MAX ? std::nullopt : std::optional<std::size_t>(given);
+}
+
+}  // namespace detail
+
+// Why a call failed. A copy shares what it holds, and cannot fail.
+class error : public std::runtime_error {
+ public:
+  error(chat_status status, std::shared_ptr<const chat_error> why)
+      : std::runtime_error(std::string(detail::view(chat_error_message(why.get())))), status_(status), why_(std::move(why)) {}
+
+  chat_status status() const noexcept { return status_; }
+  // What is wrong and where: what what() says, with its length.
+  std::string_view message() const & noexcept { return detail::view(chat_error_message(why_.get())); }
+  std::string message() const && { return std::string(message()); }
+  // For servers: the code of the response, and its body in the shape of an API.
+  std::uint32_t http_status() const noexcept { return chat_error_http_status(why_.get()); }
+  std::string body(chat_api api) const { return std::string(detail::view(chat_error_body(why_.get(), api))); }
+
+ private:
+  chat_status status_;
+  std::shared_ptr<const chat_error> why_;
+};
+
+#ifndef CHATPARSE_NO_EXCEPTIONS
+template <class T> using Result = T;
+#else
+// A value, or why there is none.
+template <class T> class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(chatparse::error why) : state_(std::in_place_index<1>, std::move(why)) {}
+
+  explicit operator bool() const noexcept { return state_.index() == 0; }
+  T &operator*() & { return held<0>(state_); }
+  const T &operator*() const & { return held<0>(state_); }
+  T operator*() && { return std::move(held<0>(state_)); }
+  T *operator->() { return &held<0>(state_); }
+  const T *operator->() const { return &held<0>(state_); }
+  const chatparse::error &error() const & { return held<1>(state_); }
+  chatparse::error error() && { return held<1>(state_); }
+
+ private:
+  std::variant<T, chatparse::error> state_;
+
+  template <std::size_t index, class State> static auto &held(State &state) {
+    if (state.index() != index) std::abort();
+    return *std::get_if<index>(&state);
+  }
+};
+
+template <> class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(chatparse::error why) : why_(std::move(why)) {}
+
+  explicit operator bool() const noexcept { return !why_; }
+  const chatparse::error &error() const & {
+    if (!why_) std::abort();
+    return *why_;
+  }
+  chatparse::error error() && { return static_cast<const Result &>(*this).error(); }
+
+ private:
+  std::optional<chatparse::error> why_;
+};
+#endif
+
+// Bytes of an output or a prompt: `begin` and `end`.
+using Span = chat_span;
+
+// The fields of these are those of the C structs.
+struct Delta {
+  chat_delta_kind kind;
+  std::size_t call;
+  std::string_view text;
+  Span span;
+
+  explicit Delta(const chat_delta &c)
+      : kind(c.kind), call(c.call), text(detail::view(c.text)), span{c.span_begin, c.span_end} {}
+};
+
+struct Event {
+  std::string_view name, data;
+
+  explicit Event(const chat_event &c) : name(detail::view(c.name)), data(detail::view(c.data)) {}
+};
+
+struct Diagnostic {
+  chat_diagnostic_kind kind;
+  std::optional<std::size_t> call;
+  std::string_view message;
+  Span span;
+
+  explicit Diagnostic(const chat_diagnostic &c)
+      : kind(c.kind), call(detail::number(c.call)), message(detail::view(c.message)), span{c.span_begin, c.span_end} {}
+};
+
+struct Part {
+  chat_part_kind kind;
+  std::size_t call;
+  std::string_view text;
+  Span span;
+
+  explicit Part(const chat_part &c)
+      : kind(c.kind), call(c.call), text(detail::view(c.text)), span{c.span_begin, c.span_end} {}
+};
+
+struct Segment {
+  chat_text_origin origin;
+  std::size_t index;
+  std::string_view path;
+  Span span;
+
+  explicit Segment(const chat_segment &c)
+      : origin(c.origin), index(c.index), path(detail::view(c.path)), span{c.begin, c.end} {}
+};
+
+struct Media {
+  std::string_view kind, text, source;
+  std::size_t message, part;
+  bool native;
+
+  explicit Media(const chat_media &c)
+      : kind(detail::view(c.kind)), text(detail::view(c.text)), source(detail::view(c.source)), message(c.message),
+        part(c.part), native(c.native) {}
+};
+
+struct Trigger {
+  chat_trigger_kind kind;
+  std::string_view value;
+
+  explicit Trigger(const chat_trigger &c) : kind(c.kind), value(detail::view(c.value)) {}
+};
+
+struct Fidelity {
+  chat_fidelity_kind kind;
+  std::string_view schema, pointer, message;
+
+  explicit Fidelity(const chat_fidelity &c)
+      : kind(c.kind), schema(detail::view(c.schema)), pointer(detail::view(c.pointer)), message(detail::view(c.message)) {}
+};
+
+// `words` is valid for ever.
+struct Rewrite {
+  chat_reason reason;
+  std::string_view words;
+  std::optional<std::size_t> message;
+
+  explicit Rewrite(const chat_rewrite &c)
+      : reason(c.reason), words(detail::view(c.words)), message(detail::number(c.message)) {}
+};
+
+// What the functions chat_message_tool_call_... say of a call.
+struct ToolCall {
+  std::string_view name, id, arguments;
+  bool complete, known, valid;
+  chat_origin origin;
+};
+
+struct MessageDelimiter {
+  std::string_view role, text;
+};
+
+struct Proof {
+  std::size_t read_back, cases;
+};
+
+namespace detail {
+
+#ifdef CHATPARSE_NO_EXCEPTIONS
+template <class T> Result<T> failed(error why) { return why; }
+template <class T> T value(Result<T> result) { return *std::move(result); }
+#else
+template <class T> [[noreturn]] T failed(error why) { throw why; }
+template <class T> T value(T result) { return result; }
+#endif
+
+template <class T> Result<T> failed(chat_status status, chat_error *why) {
+  return failed<T>(error(status, std::shared_ptr<const chat_error>(why, chat_error_free)));
+}
+
+// Calls a function whose last arguments are an output of the type `Given` and the error, and makes a `T` of the output.
+template <class T, class Given, class F, class... Args> Result<T> make(F function, Args... args) {
+  Given out{};
+  chat_error *why = nullptr;
+  const chat_status status = function(args..., &out, &why);
+  if (status != CHAT_STATUS_OK) return failed<T>(status, why);
+  if constexpr (std::is_same_v<Given, chat_str>) {
+    return T(view(out));
+  } else {
+    return T(out);
+  }
+}
+template <class T, class F, class... Args> Result<T> object(F function, Args... args) {
+  return make<T, typename T::c_type *>(function, args...);
+}
+template <class T, class F, class... Args> Result<T> text(F function, Args... args) {
+  return make<T, chat_str>(function, args...);
+}
+
+// Calls a function that has no output but the error; `done` is the result.
+template <class T, class F, class... Args> Result<T> run(T done, F function, Args... args) {
+  chat_error *why = nullptr;
+  const chat_status status = function(args..., &why);
+  if (status != CHAT_STATUS_OK) return failed<T>(status, why);
+  return done;
+}
+
+template <class F, class... Args> Result<void> run_only(F function, Args... args) {
+  chat_error *why = nullptr;
+  const chat_status status = function(args..., &why);
+  if (status != CHAT_STATUS_OK) return failed<void>(status, why);
+  return Result<void>();
+}
+
+template <class C, void (*free)(C *)> class Handle {
+ public:
+  using c_type = C;
+
+  Handle() = default;
+  explicit Handle(C *taken_over) noexcept : owned_(taken_over) {}
+
+  explicit operator bool() const noexcept { return owned_ != nullptr; }
+  C *get() noexcept { return owned_.get(); }
+  const C *get() const noexcept { return owned_.get(); }
+  C *release() noexcept { return owned_.release(); }
+
+ private:
+  struct Free {
+    void operator()(C *handle) const noexcept { free(handle); }
+  };
+  std::unique_ptr<C, Free> owned_;
+};
+
+// What a handle has several of. Each is asked for when it is looked at.
+template <class T, class C, std::size_t (*count)(const C *), T (*at)(const C *, std::size_t)> class List {
+ public:
+  class iterator {
+   public:
+    using value_type = T;
+    using reference = T;
+    using pointer = void;
+    using difference_type = std::ptrdiff_t;
+    using iterator_category = std::input_iterator_tag;
+    using iterator_concept = std::forward_iterator_tag;
+
+    iterator() = default;
+    iterator(const C *of, std::size_t index) noexcept : of_(of), index_(index) {}
+
+    T operator*() const { return at(of_, index_); }
+    iterator &operator++() noexcept {
+      ++index_;
+      return *this;
+    }
+    iterator operator++(int) noexcept { return iterator(of_, index_++); }
+    friend bool operator==(iterator a, iterator b) noexcept { return a.of_ == b.of_ && a.index_ == b.index_; }
+    friend bool operator!=(iterator a, iterator b) noexcept { return !(a == b); }
+
+   private:
+    const C *of_ = nullptr;
+    std::size_t index_ = 0;
+  };
+  using const_iterator = iterator;
+  using value_type = T;
+
+  explicit List(const C *of) noexcept : of_(of) {}
+
+  iterator begin() const noexcept { return iterator(of_, 0); }
+  iterator end() const noexcept { return iterator(of_, size()); }
+  std::size_t size() const noexcept { return count(of_); }
+  bool empty() const noexcept { return size() == 0; }
+  T operator[](std::size_t index) const { return at(of_, index); }
+
+ private:
+  const C *of_;
+};
+
+template <class T, class Given, auto function, class C> T element(const C *of, std::size_t index) {
+  return value<T>(make<T, Given>(function, of, index));
+}
+template <auto function, class C> std::string_view text_at(const C *of, std::size_t index) { return view(function(of, index)); }
+
+template <class T, class Given, class C, std::size_t (*count)(const C *), auto function>
+using Elements = List<T, C, count, element<T, Given, function, C>>;
+template <class C, std::size_t (*count)(const C *), auto function>
+using Texts = List<std::string_view, C, count, text_at<function, C>>;
+
+inline ToolCall tool_call(const chat_message *of, std::size_t index) {
+  return {view(chat_message_tool_call_name(of, index)),
+          view(chat_message_tool_call_id(of, index)),
+          view(chat_message_tool_call_arguments(of, index)),
+          chat_message_tool_call_complete(of, index),
+          chat_message_tool_call_known(of, index),
+          chat_message_tool_call_valid(of, index),
+          chat_message_tool_call_origin(of, index)};
+}
+
+inline MessageDelimiter delimiter(const chat_params *of, std::size_t index) {
+  return {view(chat_params_message_delimiter_role(of, index)), view(chat_params_message_delimiter(of, index))};
+}
+
+}  // namespace detail
+
+}  // inline namespace
+}  // namespace chatparse
+
+#endif
