@@ -180,6 +180,21 @@ static void jinja_by_itself() {
     CHECK(chat.source() == source && chat.bos_token() == "<s>" && chat.eos_token() == "</s>" && !chat.original_caps().supports_tools);
 }
 
+static void template_by_itself() {
+    const common_chat_template chat("{{ bos_token }}{{ mood }}{% for m in messages %}{{ m.content }};{% endfor %}{% if tools %}T{% endif %}"
+                                    "{% if add_generation_prompt %}>{% endif %}", "<s>", "");
+    autoparser::generation_params inputs;
+    inputs.messages      = common_json::parse(R"([{"role": "user", "content": "Hi"}])");
+    inputs.extra_context = common_json::parse(R"({"mood": "calm "})");
+    CHECK(common_chat_template_direct_apply(chat, inputs) == "<s>calm Hi;");
+    CHECK(common_chat_template_generation_prompt(chat, inputs) == ">");
+    inputs.add_bos               = true;
+    inputs.add_generation_prompt = true;
+    CHECK(common_chat_template_direct_apply(chat, inputs) == "calm Hi;>");
+    inputs.messages = common_json::parse("7");
+    THROWS(std::invalid_argument, "messages", common_chat_template_direct_apply(chat, inputs));
+}
+
 void test_templates() {
     init();
     model();
@@ -187,4 +202,5 @@ void test_templates() {
     options();
     formatting();
     jinja_by_itself();
+    template_by_itself();
 }

@@ -1,5 +1,5 @@
 // llama.cpp's common/json-schema-to-grammar.h on chatparse: grammars of JSON schemas and of rules. The schemas are read and the
-// grammars written in the library; here they get llama.cpp's names. C++17; needs llama.cpp's json.h.
+// grammars written in the library; here they get llama.cpp's names. C++17; needs llama.cpp's JSON.
 //
 // What is other than in llama.cpp: a schema's references point into that schema, so there is nothing to resolve beforehand; rules that
 // are no GBNF, or a grammar that could not be loaded, are an error here and not in the sampler.
@@ -15,8 +15,12 @@
 // What build_grammar() lends to its callback. add_rule and add_schema return the name that the rule got.
 struct common_grammar_builder {
     std::function<std::string(const std::string & name, const std::string & body)> add_rule;
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+    std::function<std::string(const std::string & name, const common_chat_schema & schema)> add_schema;
+#else
     std::function<std::string(const std::string & name, const common_json & schema)> add_schema;
     std::function<void(common_json & schema)> resolve_refs;
+#endif
 
     // For calls of chatparse.h.
     chat_grammar_builder * handle = nullptr;
@@ -66,6 +70,13 @@ inline std::string json_schema_to_grammar(const common_json & schema, bool force
     return chatparse_llama::text_of(grammar);
 }
 
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+// The GBNF of a schema that has been read.
+inline std::string json_schema_to_grammar(const common_chat_schema_document & schema) {
+    return json_schema_to_grammar(chatparse_llama::schema_writer().write(*schema.root), true);
+}
+#endif
+
 // The grammar of what a callback adds. Throws std::invalid_argument for schemas and rules that cannot be used.
 inline std::string build_grammar(const std::function<void(const common_grammar_builder &)> & fn,
                                  const common_grammar_options & = {}) {
@@ -84,7 +95,7 @@ inline std::string build_grammar(const std::function<void(const common_grammar_b
                                                              &error), error);
         return chatparse_llama::to_string(actual);
     };
-    builder.add_schema = [handle](const std::string & name, const common_json & schema) {
+    const auto add_json = [handle](const std::string & name, const common_json & schema) {
         const std::string text = schema.dump();
         chat_str actual;
         chat_error * error = nullptr;
@@ -92,7 +103,14 @@ inline std::string build_grammar(const std::function<void(const common_grammar_b
                                                                       &actual, &error), error);
         return chatparse_llama::to_string(actual);
     };
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+    builder.add_schema = [add_json](const std::string & name, const common_chat_schema & schema) {
+        return add_json(name, chatparse_llama::schema_writer().write(schema));
+    };
+#else
+    builder.add_schema = add_json;
     builder.resolve_refs = [](common_json &) {};
+#endif
     fn(builder);
 
     chat_grammar * grammar = nullptr;
@@ -105,6 +123,7 @@ inline void common_peg_arena::build_grammar(const common_grammar_builder & build
     chatparse_llama::check(chat_grammar_builder_add_parser(builder.handle, handle(), lazy, &error), error);
 }
 
+#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
 // What a schema says of its values.
 class common_schema_info {
   public:
@@ -119,6 +138,7 @@ class common_schema_info {
         return allows;
     }
 };
+#endif
 
 // A text as a literal of a grammar.
 inline std::string gbnf_format_literal(const std::string & text) {

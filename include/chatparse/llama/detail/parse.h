@@ -9,11 +9,6 @@ struct free_stream {
     void operator()(chat_stream * stream) const { chat_stream_free(stream); }
 };
 
-// Bytes that a model wrote, with U+FFFD for those that are no text.
-inline std::string readable(const std::string & bytes) {
-    return common_json::parse(common_json::make(bytes).dump_safe()).get<std::string>();
-}
-
 // A stream with all that it was given and has told: what the next text is compared with and added to.
 class live_parse {
     std::unique_ptr<chat_stream, free_stream> stream_;
@@ -101,7 +96,7 @@ class live_parse {
             }
             const size_t      begin = std::min(std::max(at.begin, taken), read_.size());
             const size_t      end   = std::max(begin, std::min(at.end, read_.size()));
-            const std::string text  = readable(read_.substr(begin, end - begin));
+            const std::string text  = sanitized(read_.substr(begin, end - begin));
             message_.content.insert(at.content + added, text);
             added += text.size();
             taken = end;
