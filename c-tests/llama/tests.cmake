@@ -67,3 +67,11 @@ if(TARGET llama_asan)
   target_link_options(llama_asan PRIVATE ${sanitizers})
   set_tests_properties(llama_asan PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=${leaks};UBSAN_OPTIONS=print_stacktrace=1")
 endif()
+
+if(NOT WIN32)
+  add_test(
+    NAME llama_replace
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/replace.sh ${CMAKE_CURRENT_SOURCE_DIR}/../cmake/llama/replace.sh ${llama_sources}
+            ${CMAKE_CURRENT_BINARY_DIR}/llama_replace
+  )
+endif()
