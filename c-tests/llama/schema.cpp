@@ -16,6 +16,11 @@ static void schemas() {
     CHECK(json_schema_to_grammar(json::parse(R"({"type": "null"})")).rfind("root ::= \"null\"\n", 0) == 0);
 #endif
 
+    // A reader that does not know an escaped minus gets its number.
+    const auto minus = json_schema_to_grammar(json::parse(R"({"type": "string", "pattern": "^[a\\-\\\\]$"})"), true);
+    const bool by_number = CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0;
+    CHECK(minus.find(by_number ? R"([a\x2D\\])" : R"([a\-\\])") != std::string::npos);
+
 #if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
     common_schema_info info;
     auto schema = json::parse(R"({"anyOf": [{"type": "null"}, {"$ref": "#/$defs/s"}], "$defs": {"s": {"enum": [1, "x"]}}})");

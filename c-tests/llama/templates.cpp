@@ -89,6 +89,15 @@ static void apply() {
     // What is no UTF-8 does not make a request fail.
     CHECK(common_chat_templates_apply(tmpls.get(), ask("a\xFF")).prompt.find("a\xEF\xBF\xBD") != std::string::npos);
 
+    // A schema that cannot be used is an error, and names its tool; one that is not followed to the letter is told of.
+    inputs       = ask("Call");
+    inputs.tools = { { "f", "", R"({"type": "object", "properties": {"a": {"type": "kaboom"}}})" } };
+    THROWS(std::invalid_argument, "JSON schema conversion failed:\ntool-f", common_chat_templates_apply(tmpls.get(), inputs));
+    inputs.tools         = { { "f", "", R"({"type": "object", "properties": {"a": {"type": "number", "minimum": 3}}})" } };
+    const int  debugged = logged(GGML_LOG_LEVEL_DEBUG);
+    common_chat_templates_apply(tmpls.get(), inputs);
+    CHECK(logged(GGML_LOG_LEVEL_DEBUG) > debugged);
+
     inputs.tools = { { "f", "", "no JSON" } };
     THROWS(common_json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
 }

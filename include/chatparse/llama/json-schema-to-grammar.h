@@ -33,11 +33,28 @@ struct common_grammar_options {
 
 namespace chatparse_llama {
 
-// The text of a grammar, which is freed.
-inline std::string text_of(chat_grammar * grammar) {
+// The text of a grammar, in spellings that the version's reader knows.
+inline std::string text_of(const chat_grammar * grammar) {
     const std::string text = to_string(chat_grammar_text(grammar));
-    chat_grammar_free(grammar);
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
     return text;
+#else
+    std::string out;
+    for (size_t i = 0; i < text.size(); i++) {
+        if (text[i] != '\\' || i + 1 == text.size()) {
+            out += text[i];
+        } else {
+            i++;
+            out += text[i] == '-' ? "\\x2D" : std::string{ '\\', text[i] };
+        }
+    }
+    return out;
+#endif
+}
+
+inline std::string text_and_free(chat_grammar * grammar) {
+    const std::unique_ptr<chat_grammar, void (*)(chat_grammar *)> freed(grammar, chat_grammar_free);
+    return text_of(grammar);
 }
 
 // llama.cpp's words for a schema that cannot be used.
@@ -67,7 +84,7 @@ inline std::string json_schema_to_grammar(const common_json & schema, bool force
     chat_error * error = nullptr;
     chatparse_llama::check_schema(
         chat_grammar_from_json_schema_with(text.data(), text.size(), CHAT_GRAMMAR_STYLE_LLAMA_CPP, &grammar, &error), error);
-    return chatparse_llama::text_of(grammar);
+    return chatparse_llama::text_and_free(grammar);
 }
 
 #if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
@@ -115,7 +132,7 @@ inline std::string build_grammar(const std::function<void(const common_grammar_b
 
     chat_grammar * grammar = nullptr;
     chatparse_llama::check(chat_grammar_builder_build(handle, &grammar, &error), error);
-    return chatparse_llama::text_of(grammar);
+    return chatparse_llama::text_and_free(grammar);
 }
 
 inline void common_peg_arena::build_grammar(const common_grammar_builder & builder, bool lazy) const {

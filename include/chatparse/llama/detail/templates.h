@@ -133,10 +133,28 @@ inline std::string without_tokens(std::string prompt, const common_chat_template
     return prompt;
 }
 
+// As in llama.cpp, a tool with a schema that cannot be used makes the request an error. Where the grammar is not just what a schema
+// says is told to who debugs.
+inline void refuse_schemas(const chat_grammar * grammar) {
+    for (size_t i = 0; i < chat_grammar_report_count(grammar); i++) {
+        chat_fidelity found;
+        chat_error *  error = nullptr;
+        check(chat_grammar_report(grammar, i, &found, &error), error);
+        const std::string text = to_string(found.schema) + ", " + to_string(found.pointer) + ": " + to_string(found.message);
+        if (found.kind == CHAT_FIDELITY_KIND_REFUSED) {
+            throw std::invalid_argument("JSON schema conversion failed:\n" + text);
+        }
+        LOG_DBG("%s: the grammar allows %s than the schema of %s\n", __func__,
+                found.kind == CHAT_FIDELITY_KIND_NARROWED ? "less" : "more", text.c_str());
+    }
+}
+
 inline std::string grammar_of(const chat_params * params) {
     chat_grammar * grammar = nullptr;
     chat_error *   error   = nullptr;
     check(chat_params_grammar(params, &grammar, &error), error);
+    const std::unique_ptr<chat_grammar, void (*)(chat_grammar *)> freed(grammar, chat_grammar_free);
+    refuse_schemas(grammar);
     return text_of(grammar);
 }
 
