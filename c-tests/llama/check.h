@@ -40,6 +40,7 @@ inline std::string read_template(const std::string & name) {
     return { std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>() };
 }
 
+void test_json_schema();
 void test_messages();
 void test_parse();
 void test_peg();

@@ -8,5 +8,6 @@ int main() {
     test_parse();
     test_peg();
     test_schemas();
+    test_json_schema();
     std::puts("ok");
 }

@@ -123,7 +123,7 @@ static void half_calls() {
     const int warnings = logged(GGML_LOG_LEVEL_WARN);
     const auto alone = common_chat_parse("Wait. " + bad, false, parser);
     CHECK(alone.tool_calls.empty() && alone.content == "Wait. " + bad);
-    CHECK(logged(GGML_LOG_LEVEL_WARN) == warnings + 1);
+    CHECK(logged(GGML_LOG_LEVEL_WARN) > warnings);
     const auto broken = common_chat_parse("Wait. " + bad + " So: \xFF" + good, false, parser);
     CHECK(broken.tool_calls.size() == 1 && broken.tool_calls[0].arguments == "{\"city\": \"Oslo\"}");
     CHECK(broken.content.find("oops") != std::string::npos && broken.content.find("So: \xEF\xBF\xBD") != std::string::npos);
@@ -135,8 +135,10 @@ static void half_calls() {
     common_chat_msg_diff::compute_diffs(shown, ended);
 
     // Cut off within the format: as in llama.cpp.
+    const int warned = logged(GGML_LOG_LEVEL_WARN), debugged = logged(GGML_LOG_LEVEL_DEBUG);
     const auto cut = common_chat_parse(good.substr(0, good.find("lo\"")), false, parser);
     CHECK(cut.tool_calls.size() == 1 && cut.tool_calls[0].arguments == "{\"city\": \"Os");
+    CHECK(logged(GGML_LOG_LEVEL_WARN) == warned && logged(GGML_LOG_LEVEL_DEBUG) > debugged);
 }
 
 // Calls that are not in the format are told of.
@@ -144,7 +146,7 @@ static void other_ways() {
     const auto parser   = parser_of(params_of("tag-json"));
     const int  warnings = logged(GGML_LOG_LEVEL_WARN);
     const auto bare     = common_chat_parse("</think>{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}", false, parser);
-    CHECK(bare.tool_calls.size() == 1 && logged(GGML_LOG_LEVEL_WARN) == warnings + 1);
+    CHECK(bare.tool_calls.size() == 1 && logged(GGML_LOG_LEVEL_WARN) > warnings);
 }
 #endif
 

@@ -108,6 +108,21 @@ static void grammars() {
     THROWS(std::invalid_argument, "builder", parser.build_grammar(common_grammar_builder{}));
 }
 
+static void broken_text() {
+    const auto parser = build_peg_parser([](auto & p) { return p.tag("body", p.until("<")) + p.optional(p.literal("<")); });
+    common_peg_parse_context ctx("a\xFF\xE4\xB8" "b\xC3\xA9\xF0\x9F\x98<");
+    const auto result = parser.parse(ctx);
+    CHECK(result.invalid_utf8.size() == 3 && result.invalid_utf8[1].pos == 2 && result.invalid_utf8[1].len == 2);
+#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+    CHECK(result.fail() && result.nodes.empty());
+#else
+    CHECK(result.success() && ctx.ast.get(result.nodes.at(0)).invalid_utf8.size() == 3);
+    CHECK(ctx.ast.get(result.nodes.at(0)).sanitized_text() == "a\xEF\xBF\xBD\xEF\xBF\xBD" "b\xC3\xA9\xEF\xBF\xBD");
+#endif
+    // Surrogates, overlong forms and numbers that are too large are no UTF-8.
+    CHECK(chatparse_llama::invalid_utf8("\xED\xA0\x80\xC0\x80\xF4\x90\x80\x80\xEF\xBF\xBD", 0, 12).size() == 9);
+}
+
 static const char * const TOOLS = R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object",
     "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}}}])";
 
@@ -158,6 +173,29 @@ static void messages() {
     CHECK(shown(any_order, "aabxy").rfind("fail", 0) == 0);
     const auto safe = build_chat_peg_parser([](auto & p) { return p.tag_with_safe_content("text", "<", p.literal("<b>")) + p.end(); });
     CHECK(message_of(safe, "a<b>cd").content == "acd");
+    const auto either = build_chat_peg_parser([](auto & p) { return p.python_or_json_value() + p.end(); });
+    CHECK(shown(either, "{'a': [true, None]}").rfind("success", 0) == 0);
+}
+
+static void nested_arguments() {
+    using mapper = common_chat_peg_minimax_m3_mapper;
+    const auto parser = build_chat_peg_parser([](common_chat_peg_builder & p) {
+        const auto name = [&]() { return p.tool_arg_name(p.chars("[a-z]")) + "="; };
+        const auto text = [&]() { return "'" + p.tool_arg_string_value(p.until("'")) + "'"; };
+        auto item = p.tag(mapper::TOOL_ARG_ITEM, text() | p.tool_arg_value(p.chars("[0-9]"))) + p.optional(p.literal(","));
+        auto list = p.tag(mapper::TOOL_ARG_ARRAY, "[" + p.zero_or_more(item) + "]");
+        auto inner = p.tag(mapper::TOOL_ARG_OBJECT, "{" + p.tool_arg(name() + list) + "}");
+        auto args = p.tool_args(p.zero_or_more(p.tool_arg(name() + (inner | list | text())) + p.space()));
+        return p.content(p.until("!")) + p.tool(p.tool_open("!" + p.tool_name(p.chars("[a-z]")) + " ") + args) + p.end();
+    });
+    const auto parsed = [&](const std::string & text, common_peg_parse_flags flags) {
+        common_peg_parse_context ctx(text, flags);
+        common_chat_msg msg;
+        mapper(msg).from_ast(ctx.ast, parser.parse(ctx));
+        return msg.tool_calls.size() == 1 ? msg.content + "|" + msg.tool_calls[0].name + "|" + msg.tool_calls[0].arguments : "";
+    };
+    CHECK(parsed("Hi!f a={b=['x\"',7]} c='d' e=[]", COMMON_PEG_PARSE_FLAG_NONE) == R"(Hi|f|{"a":{"b":["x\"",7]},"c":"d","e":[]})");
+    CHECK(parsed("!f a={b=['x", COMMON_PEG_PARSE_FLAG_LENIENT) == R"(|f|{"a":{"b":["x)");
 }
 
 static void tags() {
@@ -172,6 +210,8 @@ void test_peg() {
     expressions();
     arenas();
     grammars();
+    broken_text();
+    nested_arguments();
     messages();
     tags();
 }

@@ -89,6 +89,15 @@ static void apply() {
     // What is no UTF-8 does not make a request fail.
     CHECK(common_chat_templates_apply(tmpls.get(), ask("a\xFF")).prompt.find("a\xEF\xBF\xBD") != std::string::npos);
 
+    // A schema that cannot be used is an error, and names its tool; one that is not followed to the letter is told of.
+    inputs       = ask("Call");
+    inputs.tools = { { "f", "", R"({"type": "object", "properties": {"a": {"type": "kaboom"}}})" } };
+    THROWS(std::invalid_argument, "JSON schema conversion failed:\ntool-f", common_chat_templates_apply(tmpls.get(), inputs));
+    inputs.tools         = { { "f", "", R"({"type": "object", "properties": {"a": {"type": "number", "minimum": 3}}})" } };
+    const int  debugged = logged(GGML_LOG_LEVEL_DEBUG);
+    common_chat_templates_apply(tmpls.get(), inputs);
+    CHECK(logged(GGML_LOG_LEVEL_DEBUG) > debugged);
+
     inputs.tools = { { "f", "", "no JSON" } };
     THROWS(common_json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
 }
@@ -180,6 +189,21 @@ static void jinja_by_itself() {
     CHECK(chat.source() == source && chat.bos_token() == "<s>" && chat.eos_token() == "</s>" && !chat.original_caps().supports_tools);
 }
 
+static void template_by_itself() {
+    const common_chat_template chat("{{ bos_token }}{{ mood }}{% for m in messages %}{{ m.content }};{% endfor %}{% if tools %}T{% endif %}"
+                                    "{% if add_generation_prompt %}>{% endif %}", "<s>", "");
+    autoparser::generation_params inputs;
+    inputs.messages      = common_json::parse(R"([{"role": "user", "content": "Hi"}])");
+    inputs.extra_context = common_json::parse(R"({"mood": "calm "})");
+    CHECK(common_chat_template_direct_apply(chat, inputs) == "<s>calm Hi;");
+    CHECK(common_chat_template_generation_prompt(chat, inputs) == ">");
+    inputs.add_bos               = true;
+    inputs.add_generation_prompt = true;
+    CHECK(common_chat_template_direct_apply(chat, inputs) == "calm Hi;>");
+    inputs.messages = common_json::parse("7");
+    THROWS(std::invalid_argument, "messages", common_chat_template_direct_apply(chat, inputs));
+}
+
 void test_templates() {
     init();
     model();
@@ -187,4 +211,5 @@ void test_templates() {
     options();
     formatting();
     jinja_by_itself();
+    template_by_itself();
 }

@@ -1,6 +1,6 @@
 # The headers of include/chatparse/llama with the headers that llama.cpp keeps, which come with a package of sources (Cargo.toml).
 # Skipped where there is no such package.
-set(llama_tests llama llama_strict)
+set(llama_tests llama llama_strict llama_0_5_0 llama_b10587)
 if(SANITIZERS_RUN_WITH_LEAKS_0)
   list(APPEND llama_tests llama_asan)
 endif()
@@ -27,7 +27,7 @@ if(NOT llama_sources)
   return()
 endif()
 
-set(programs main.cpp messages.cpp templates.cpp parse.cpp peg.cpp schema.cpp)
+set(programs main.cpp messages.cpp templates.cpp parse.cpp peg.cpp schema.cpp json_schema.cpp)
 list(TRANSFORM programs PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 foreach(test ${llama_tests})
   add_executable(${test} ${programs})
@@ -37,6 +37,23 @@ foreach(test ${llama_tests})
   add_test(NAME ${test} COMMAND ${test})
 endforeach()
 target_compile_definitions(llama_strict PRIVATE CHATPARSE_STRICT)
+# What older versions keep is what this one keeps, as far as the tests need it.
+target_compile_definitions(llama_0_5_0 PRIVATE CHATPARSE_LLAMA_VERSION=0_5_0)
+target_compile_definitions(llama_b10587 PRIVATE CHATPARSE_LLAMA_VERSION=B10587)
+
+# A version that is not known is refused by its name, or by the numbers of its header.
+get_target_property(headers chatparse::llama INTERFACE_INCLUDE_DIRECTORIES)
+foreach(case "0_7_0 -DCHATPARSE_LLAMA_VERSION=0_7_0" "LLAMA_SESSION_VERSION.99 -DSESSION=99" "0_5_0|B10587|known -DSESSION=10")
+  separate_arguments(case)
+  list(GET case 0 expected)
+  list(GET case 1 definition)
+  add_test(
+    NAME llama_version_${definition}
+    COMMAND ${CMAKE_CXX_COMPILER} -std=c++17 -fsyntax-only ${definition} -I${headers} -I${CMAKE_CURRENT_LIST_DIR}/version
+            -I${llama_sources}/common ${CMAKE_CURRENT_LIST_DIR}/version/version.cpp
+  )
+  set_tests_properties(llama_version_${definition} PROPERTIES PASS_REGULAR_EXPRESSION "${expected}")
+endforeach()
 
 # What llama.cpp keeps, as far as the tests need it, and in place of the rest what fake.cpp says. Their warnings are theirs.
 add_library(llama_kept STATIC ${CMAKE_CURRENT_LIST_DIR}/fake.cpp ${llama_sources}/common/json.cpp)
@@ -49,4 +66,12 @@ if(TARGET llama_asan)
   target_compile_options(llama_asan PRIVATE ${sanitizers} -g)
   target_link_options(llama_asan PRIVATE ${sanitizers})
   set_tests_properties(llama_asan PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=${leaks};UBSAN_OPTIONS=print_stacktrace=1")
+endif()
+
+if(NOT WIN32)
+  add_test(
+    NAME llama_replace
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/replace.sh ${CMAKE_CURRENT_SOURCE_DIR}/../cmake/llama/replace.sh ${llama_sources}
+            ${CMAKE_CURRENT_BINARY_DIR}/llama_replace
+  )
 endif()

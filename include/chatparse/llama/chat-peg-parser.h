@@ -4,8 +4,7 @@
 // What is other than in llama.cpp:
 // - Tool calls in the ways that models share (standard_json_tools() and the like) are built in the library. Arguments are typed by the
 //   tools' parameters, ids may be strings or numbers, and what may follow in any order may do so in all of them.
-// - The mapper asks the library for the message. It maps a whole parse, not a node, and knows the tags below; the mappers for the
-//   nodes of Gemma 4 and MiniMax-M3 are not needed, as their formats have the same tags here.
+// - The mapper asks the library for the message. It maps a whole parse, not a node, and knows the tags of the builder.
 #pragma once
 
 #include "chat.h"
@@ -44,6 +43,12 @@ class common_chat_peg_mapper {
             result.tool_calls.push_back(call);
         }
     }
+};
+
+// The message of a parse is the same for all formats; these are for programs that choose one by the format.
+class common_chat_peg_gemma4_mapper : public common_chat_peg_mapper {
+  public:
+    using common_chat_peg_mapper::common_chat_peg_mapper;
 };
 
 // Up to so many parsers permute() takes in any order.
@@ -222,11 +227,113 @@ class common_chat_peg_builder : public common_peg_parser_builder {
         return calls(tools, parallel_tool_calls, force_tool_calls, layout);
     }
 
-    // Calls as a Python list: [f(x=1, s='text'), g()]. JSON's literals are taken, too.
-    common_peg_parser python_style_tool_calls(const common_json & tools, bool parallel_tool_calls, bool) {
+    // Python's literals, and JSON's true, false and null.
+    common_peg_parser python_or_json_value() { return value(CHAT_VALUE_KIND_PYTHON_OR_JSON); }
+
+    // Calls as a Python list: [f(x=1, s='text'), g()]. JSON's literals are taken, too, whatever `allow_json_literals` says.
+    common_peg_parser python_style_tool_calls(const common_json & tools, bool parallel_tool_calls, bool /* allow_json_literals */ = true) {
         auto layout = common_json::object();
         layout["tools"] = common_json::object({ { "format", "pythonic" } });
         return calls(tools, parallel_tool_calls, true, layout);
+    }
+};
+
+// A value is of the tags of the builder, which say whether it is text or JSON, or has one of these: an object has TOOL_ARG in it, an
+// array TOOL_ARG_ITEM. So is a call's object of arguments.
+class common_chat_peg_minimax_m3_mapper : public common_chat_peg_mapper {
+    using tags = common_chat_peg_builder;
+
+  public:
+    static constexpr const char * TOOL_ARG_OBJECT = "tool-arg-object";
+    static constexpr const char * TOOL_ARG_ARRAY  = "tool-arg-array";
+    static constexpr const char * TOOL_ARG_ITEM   = "tool-arg-item";
+
+    using common_chat_peg_mapper::common_chat_peg_mapper;
+
+    void from_ast(const common_peg_ast_arena & arena, const common_peg_parse_result & parsed) override {
+        if (parsed.fail()) {
+            return;
+        }
+        for (const auto id : parsed.nodes) {
+            add(arena, arena.get(id));
+        }
+    }
+
+  private:
+    using node = common_peg_ast_node;
+
+    static bool is_value(const node & at) {
+        return at.tag == TOOL_ARG_OBJECT || at.tag == TOOL_ARG_ARRAY || at.tag == tags::TOOL_ARG_VALUE || at.tag == tags::TOOL_ARG_STRING_VALUE;
+    }
+
+    // The nearest ones below that `fits`.
+    template <typename Fits>
+    static void nearest(const common_peg_ast_arena & arena, const node & parent, const Fits & fits, std::vector<const node *> & found) {
+        for (const auto id : parent.children) {
+            const auto & child = arena.get(id);
+            if (fits(child)) {
+                found.push_back(&child);
+            } else if (!is_value(child)) {
+                nearest(arena, child, fits, found);
+            }
+        }
+    }
+
+    static std::string quoted(const std::string & text, bool closed) {
+        std::string json = chatparse_llama::dump_safe(common_json(text));
+        if (!closed) {
+            json.pop_back();
+        }
+        return json;
+    }
+
+    // A value that has not come to its end is written as far as it goes.
+    static std::string value(const common_peg_ast_arena & arena, const node & at, bool closed) {
+        if (at.tag == TOOL_ARG_OBJECT || at.tag == TOOL_ARG_ARRAY) {
+            return container(arena, at, at.tag == TOOL_ARG_OBJECT, closed);
+        }
+        return at.tag == tags::TOOL_ARG_STRING_VALUE ? quoted(at.sanitized_text(), closed) : at.sanitized_text();
+    }
+
+    static std::string container(const common_peg_ast_arena & arena, const node & parent, bool is_object, bool closed) {
+        const std::string entry_tag = is_object ? tags::TOOL_ARG : TOOL_ARG_ITEM;
+        std::vector<const node *> entries;
+        nearest(arena, parent, [&](const node & at) { return at.tag == entry_tag; }, entries);
+        std::string json(1, is_object ? '{' : '[');
+        for (const auto * entry : entries) {
+            std::vector<const node *> names;
+            std::vector<const node *> values;
+            nearest(arena, *entry, [](const node & at) { return at.tag == tags::TOOL_ARG_NAME; }, names);
+            nearest(arena, *entry, is_value, values);
+            if (values.empty() || (is_object && names.empty())) {
+                continue;
+            }
+            json += json.size() > 1 ? "," : "";
+            json += is_object ? quoted(names[0]->sanitized_text(), true) + ":" : "";
+            json += value(arena, *values[0], !values[0]->is_partial);
+        }
+        return closed ? json + (is_object ? "}" : "]") : json;
+    }
+
+    void add(const common_peg_ast_arena & arena, const node & at) {
+        if (at.tag == tags::REASONING) {
+            result.reasoning_content += at.sanitized_text();
+        } else if (at.tag == tags::CONTENT) {
+            result.content += at.sanitized_text();
+        } else if (at.tag == tags::TOOL) {
+            std::vector<const node *> names;
+            nearest(arena, at, [](const node & below) { return below.tag == tags::TOOL_NAME; }, names);
+            if (!names.empty()) {
+                common_chat_tool_call call;
+                call.name = names[0]->sanitized_text();
+                call.arguments = container(arena, at, true, !at.is_partial);
+                result.tool_calls.push_back(call);
+            }
+        } else {
+            for (const auto id : at.children) {
+                add(arena, arena.get(id));
+            }
+        }
     }
 };
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "common.h"
-#include "json.h"
 
 #include "jinja/caps.h"
 #include "jinja/parser.h"
@@ -43,6 +42,9 @@
 #include <variant>
 
 using chat_template_caps = jinja::caps;
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
+using json = nlohmann::ordered_json;
+#endif
 
 struct common_chat_templates;
 
@@ -276,7 +278,11 @@ struct common_chat_params {
     std::string                         generation_prompt;
     bool                                supports_thinking = false;
     std::string                         thinking_start_tag;
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
+    std::string                         thinking_end_tag;  // the first of them
+#else
     std::vector<std::string>            thinking_end_tags;
+#endif
     std::vector<common_grammar_trigger> grammar_triggers;
     std::vector<std::string>            preserved_tokens;
     std::vector<std::string>            additional_stops;

@@ -1,5 +1,5 @@
 // llama.cpp's common/json-schema-to-grammar.h on chatparse: grammars of JSON schemas and of rules. The schemas are read and the
-// grammars written in the library; here they get llama.cpp's names. C++17; needs llama.cpp's json.h.
+// grammars written in the library; here they get llama.cpp's names. C++17; needs llama.cpp's JSON.
 //
 // What is other than in llama.cpp: a schema's references point into that schema, so there is nothing to resolve beforehand; rules that
 // are no GBNF, or a grammar that could not be loaded, are an error here and not in the sampler.
@@ -15,8 +15,12 @@
 // What build_grammar() lends to its callback. add_rule and add_schema return the name that the rule got.
 struct common_grammar_builder {
     std::function<std::string(const std::string & name, const std::string & body)> add_rule;
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+    std::function<std::string(const std::string & name, const common_chat_schema & schema)> add_schema;
+#else
     std::function<std::string(const std::string & name, const common_json & schema)> add_schema;
     std::function<void(common_json & schema)> resolve_refs;
+#endif
 
     // For calls of chatparse.h.
     chat_grammar_builder * handle = nullptr;
@@ -29,11 +33,28 @@ struct common_grammar_options {
 
 namespace chatparse_llama {
 
-// The text of a grammar, which is freed.
-inline std::string text_of(chat_grammar * grammar) {
+// The text of a grammar, in spellings that the version's reader knows.
+inline std::string text_of(const chat_grammar * grammar) {
     const std::string text = to_string(chat_grammar_text(grammar));
-    chat_grammar_free(grammar);
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
     return text;
+#else
+    std::string out;
+    for (size_t i = 0; i < text.size(); i++) {
+        if (text[i] != '\\' || i + 1 == text.size()) {
+            out += text[i];
+        } else {
+            i++;
+            out += text[i] == '-' ? "\\x2D" : std::string{ '\\', text[i] };
+        }
+    }
+    return out;
+#endif
+}
+
+inline std::string text_and_free(chat_grammar * grammar) {
+    const std::unique_ptr<chat_grammar, void (*)(chat_grammar *)> freed(grammar, chat_grammar_free);
+    return text_of(grammar);
 }
 
 // llama.cpp's words for a schema that cannot be used.
@@ -63,8 +84,15 @@ inline std::string json_schema_to_grammar(const common_json & schema, bool force
     chat_error * error = nullptr;
     chatparse_llama::check_schema(
         chat_grammar_from_json_schema_with(text.data(), text.size(), CHAT_GRAMMAR_STYLE_LLAMA_CPP, &grammar, &error), error);
-    return chatparse_llama::text_of(grammar);
+    return chatparse_llama::text_and_free(grammar);
 }
+
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+// The GBNF of a schema that has been read.
+inline std::string json_schema_to_grammar(const common_chat_schema_document & schema) {
+    return json_schema_to_grammar(chatparse_llama::schema_writer().write(*schema.root), true);
+}
+#endif
 
 // The grammar of what a callback adds. Throws std::invalid_argument for schemas and rules that cannot be used.
 inline std::string build_grammar(const std::function<void(const common_grammar_builder &)> & fn,
@@ -84,7 +112,7 @@ inline std::string build_grammar(const std::function<void(const common_grammar_b
                                                              &error), error);
         return chatparse_llama::to_string(actual);
     };
-    builder.add_schema = [handle](const std::string & name, const common_json & schema) {
+    const auto add_json = [handle](const std::string & name, const common_json & schema) {
         const std::string text = schema.dump();
         chat_str actual;
         chat_error * error = nullptr;
@@ -92,12 +120,19 @@ inline std::string build_grammar(const std::function<void(const common_grammar_b
                                                                       &actual, &error), error);
         return chatparse_llama::to_string(actual);
     };
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+    builder.add_schema = [add_json](const std::string & name, const common_chat_schema & schema) {
+        return add_json(name, chatparse_llama::schema_writer().write(schema));
+    };
+#else
+    builder.add_schema = add_json;
     builder.resolve_refs = [](common_json &) {};
+#endif
     fn(builder);
 
     chat_grammar * grammar = nullptr;
     chatparse_llama::check(chat_grammar_builder_build(handle, &grammar, &error), error);
-    return chatparse_llama::text_of(grammar);
+    return chatparse_llama::text_and_free(grammar);
 }
 
 inline void common_peg_arena::build_grammar(const common_grammar_builder & builder, bool lazy) const {
@@ -105,6 +140,7 @@ inline void common_peg_arena::build_grammar(const common_grammar_builder & build
     chatparse_llama::check(chat_grammar_builder_add_parser(builder.handle, handle(), lazy, &error), error);
 }
 
+#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
 // What a schema says of its values.
 class common_schema_info {
   public:
@@ -119,6 +155,7 @@ class common_schema_info {
         return allows;
     }
 };
+#endif
 
 // A text as a literal of a grammar.
 inline std::string gbnf_format_literal(const std::string & text) {

@@ -5,15 +5,21 @@
 // What is other than in llama.cpp:
 // - An arena is a compiled parser. Its expressions cannot be looked at one by one, and root() is just a number.
 // - save() and to_json() give chatparse's form of a parser, which load() and from_json() of the same version read.
-// - until() also takes broken UTF-8, and without COMMON_PEG_PARSE_FLAG_LENIENT half a delimiter at the very end.
+// - Without COMMON_PEG_PARSE_FLAG_LENIENT, until() takes half a delimiter at the very end, too.
+// - Before 0.5.0, a match that has broken UTF-8 in it fails, whatever matched it.
 // - Errors in expressions are thrown when the parser is built.
 // - COMMON_PEG_PARSE_FLAG_DEBUG does nothing.
 #pragma once
 
 #include <chatparse.h>
 
-#include "json.h"
+#include "detail/utf8.h"
+#include "detail/version.h"
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+#    include "json-schema.h"
+#endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -136,6 +142,12 @@ struct common_peg_ast_node {
     std::vector<common_peg_ast_id> children;
 
     bool is_partial = false;
+
+    // What is no UTF-8 in it, by its place in the input.
+    std::vector<common_peg_invalid_utf8> invalid_utf8 = {};
+
+    // The text, with U+FFFD for that.
+    std::string sanitized_text() const { return chatparse_llama::sanitized(text); }
 };
 
 struct common_peg_parse_result {
@@ -145,6 +157,9 @@ struct common_peg_parse_result {
 
     // The outermost nodes.
     std::vector<common_peg_ast_id> nodes;
+
+    // What is no UTF-8 between `start` and `end`.
+    std::vector<common_peg_invalid_utf8> invalid_utf8;
 
     // What the parse gave, for calls of chatparse.h; NULL without a parse.
     std::shared_ptr<const chat_tree> tree;
@@ -187,8 +202,11 @@ class common_peg_ast_arena {
 
     friend class common_peg_arena;
 
-    // Adds the nodes of a tree; returns the outermost ones.
-    std::vector<common_peg_ast_id> add(const chat_tree & tree, std::string_view input) {
+    // Adds the nodes of a tree; returns the outermost ones. `invalid` is what is no UTF-8 in all of it.
+    std::vector<common_peg_ast_id> add(const chat_tree & tree,
+                                       std::string_view input,
+                                       const std::vector<common_peg_invalid_utf8> & invalid) {
+        const auto is_before = [](const common_peg_invalid_utf8 & run, size_t at) { return run.pos < at; };
         const size_t first = nodes_.size();
         std::vector<common_peg_ast_id> roots;
         for (size_t i = 0; i < chat_tree_node_count(&tree); i++) {
@@ -196,8 +214,10 @@ class common_peg_ast_arena {
             chat_error * error = nullptr;
             chatparse_llama::check(chat_tree_node(&tree, i, &node, &error), error);
             const auto text = input.substr(node.begin, node.end - node.begin);
+            const auto from = std::lower_bound(invalid.begin(), invalid.end(), node.begin, is_before);
+            const auto to   = std::lower_bound(from, invalid.end(), node.end, is_before);
             nodes_.push_back({ first + i, chatparse_llama::to_string(node.rule), chatparse_llama::to_string(node.tag), node.begin,
-                               node.end, text, {}, node.partial });
+                               node.end, text, {}, node.partial, { from, to } });
             (node.parent == i ? roots : nodes_[first + node.parent].children).push_back(first + i);
         }
         return roots;
@@ -323,7 +343,14 @@ class common_peg_arena {
             case CHAT_MATCH_PARTIAL: result.type = COMMON_PEG_PARSE_RESULT_NEED_MORE_INPUT; break;
             default:                 result.type = COMMON_PEG_PARSE_RESULT_FAIL; break;
         }
-        result.nodes = ctx.ast.add(*tree, ctx.input);
+        result.invalid_utf8 = chatparse_llama::invalid_utf8(ctx.input, start, result.end);
+#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+        if (!result.invalid_utf8.empty()) {
+            result.type = COMMON_PEG_PARSE_RESULT_FAIL;
+            return result;
+        }
+#endif
+        result.nodes = ctx.ast.add(*tree, ctx.input, result.invalid_utf8);
         return result;
     }
 
@@ -347,9 +374,15 @@ class common_peg_arena {
         *this = common_peg_arena(chatparse_llama::own(parser));
     }
 
-    common_json to_json() const { return common_json::parse(save()); }
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
+    using json_type = nlohmann::json;
+#else
+    using json_type = common_json;
+#endif
 
-    static common_peg_arena from_json(const common_json & json) {
+    json_type to_json() const { return json_type::parse(save()); }
+
+    static common_peg_arena from_json(const json_type & json) {
         common_peg_arena arena;
         arena.load(json.dump());
         return arena;
@@ -525,6 +558,15 @@ class common_peg_parser_builder {
         const std::string text = schema.dump();
         return wrap(chat_expr_schema(handle(), number(p), name.data(), name.size(), text.data(), text.size(), raw));
     }
+#if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_0_5_0
+    common_peg_parser schema(const common_peg_parser & p,
+                             const std::string & name,
+                             common_chat_schema_document_ptr /* has the node, which is copied here */,
+                             const common_chat_schema & node,
+                             bool raw = false) {
+        return schema(p, name, chatparse_llama::schema_writer().write(node), raw);
+    }
+#endif
 
     // Names an expression; ref() refers to it. A lazy grammar may start at a trigger. The second form is for rules that refer to
     // themselves: the function is called unless there is a rule of the name.

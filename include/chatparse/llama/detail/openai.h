@@ -5,7 +5,7 @@ namespace chatparse_llama {
 
 // JSON for an error message, which may be answered to a client: not longer than a few lines, in whole characters.
 inline std::string excerpt(const common_json & json) {
-    std::string text = json.dump_safe();
+    std::string text = dump_safe(json);
     size_t      end  = 1000;
     if (text.size() <= end) {
         return text;

@@ -9,9 +9,19 @@ struct free_stream {
     void operator()(chat_stream * stream) const { chat_stream_free(stream); }
 };
 
-// Bytes that a model wrote, with U+FFFD for those that are no text.
-inline std::string readable(const std::string & bytes) {
-    return common_json::parse(common_json::make(bytes).dump_safe()).get<std::string>();
+// What is unusual about an output: warnings where it does not fit its format, else for who debugs.
+inline void log_diagnostics(const chat_message * message, bool warn) {
+    for (size_t i = 0; i < chat_message_diagnostic_count(message); i++) {
+        chat_diagnostic found;
+        chat_error *    error = nullptr;
+        check(chat_message_diagnostic(message, i, &found, &error), error);
+        const std::string text = sanitized(to_string(found.message));
+        if (warn) {
+            LOG_WRN("%s: byte %zu of the output: %s\n", __func__, found.span_begin, text.c_str());
+        } else {
+            LOG_DBG("%s: byte %zu of the output: %s\n", __func__, found.span_begin, text.c_str());
+        }
+    }
 }
 
 // A stream with all that it was given and has told: what the next text is compared with and added to.
@@ -76,32 +86,20 @@ class live_parse {
 
     // An output that left its format: calls without an end become text, as the arguments of a call that a client gets are to be
     // JSON. The caller has those that were shown, and cannot give them back.
-    void judge_calls() {
-        chat_message * handle = nullptr;
-        chat_error *   error  = nullptr;
-        check(chat_stream_message(stream_.get(), &handle, &error), error);
-        const std::unique_ptr<chat_message, void (*)(chat_message *)> message(handle, chat_message_free);
+    void judge_calls(const chat_message * handle) {
         std::vector<common_chat_tool_call> whole;
         size_t added = 0;  // to the content
         size_t taken = 0;  // of the output, up to here
         for (size_t i = 0; i < message_.tool_calls.size() && i < places_.size(); i++) {
             auto &       call     = message_.tool_calls[i];
             const auto & at       = places_[i];
-            const bool   complete = chat_message_tool_call_complete(handle, i);
-            const bool   dialect  = chat_message_tool_call_origin(handle, i) == CHAT_ORIGIN_DIALECT;
-            if (!complete) {
-                LOG_WRN("%s: the call of tool '%s' has no end\n", __func__, call.name.c_str());
-            } else if (chat_message_tool_call_origin(handle, i) != CHAT_ORIGIN_FORMAT) {
-                LOG_WRN("%s: the call of tool '%s' is not in the template's format: %s\n", __func__, call.name.c_str(),
-                        dialect ? "it is written in another way" : "nothing marks it as a call");
-            }
-            if (complete || i < shown_) {
+            if (chat_message_tool_call_complete(handle, i) || i < shown_) {
                 whole.push_back(std::move(call));
                 continue;
             }
             const size_t      begin = std::min(std::max(at.begin, taken), read_.size());
             const size_t      end   = std::max(begin, std::min(at.end, read_.size()));
-            const std::string text  = readable(read_.substr(begin, end - begin));
+            const std::string text  = sanitized(read_.substr(begin, end - begin));
             message_.content.insert(at.content + added, text);
             added += text.size();
             taken = end;
@@ -151,8 +149,13 @@ class live_parse {
         }
         check(status, error);
         add_deltas();
-        if (chat_stream_outcome(stream_.get()) == CHAT_OUTCOME_RECOVERED) {
-            judge_calls();
+        chat_message * handle = nullptr;
+        check(chat_stream_message(stream_.get(), &handle, &error), error);
+        const std::unique_ptr<chat_message, void (*)(chat_message *)> message(handle, chat_message_free);
+        const bool left_format = chat_stream_outcome(stream_.get()) == CHAT_OUTCOME_RECOVERED;
+        log_diagnostics(handle, left_format);
+        if (left_format) {
+            judge_calls(handle);
         }
         return std::move(message_);
     }

@@ -103,7 +103,7 @@ inline std::string request_json(const common_chat_templates_inputs & inputs) {
     request["unknown_tools"]       = "content";
 #endif
     // What is no UTF-8 in it becomes U+FFFD, rather than an error.
-    return request.dump_safe();
+    return dump_safe(request);
 }
 
 inline std::unique_ptr<chat_params, free_params> params_of(const common_chat_template & chat, const std::string & request) {
@@ -120,10 +120,41 @@ inline std::unique_ptr<chat_params, free_params> params_of(const common_chat_tem
     return std::unique_ptr<chat_params, free_params>(params);
 }
 
+// A prompt without the tokens at its ends that the tokeniser adds.
+inline std::string without_tokens(std::string prompt, const common_chat_template & chat, bool adds_bos, bool adds_eos) {
+    const std::string & bos = chat.bos_tok;
+    const std::string & eos = chat.eos_tok;
+    if (adds_bos && !bos.empty() && prompt.compare(0, bos.size(), bos) == 0) {
+        prompt.erase(0, bos.size());
+    }
+    if (adds_eos && !eos.empty() && prompt.size() >= eos.size() && prompt.compare(prompt.size() - eos.size(), eos.size(), eos) == 0) {
+        prompt.erase(prompt.size() - eos.size());
+    }
+    return prompt;
+}
+
+// As in llama.cpp, a tool with a schema that cannot be used makes the request an error. Where the grammar is not just what a schema
+// says is told to who debugs.
+inline void refuse_schemas(const chat_grammar * grammar) {
+    for (size_t i = 0; i < chat_grammar_report_count(grammar); i++) {
+        chat_fidelity found;
+        chat_error *  error = nullptr;
+        check(chat_grammar_report(grammar, i, &found, &error), error);
+        const std::string text = to_string(found.schema) + ", " + to_string(found.pointer) + ": " + to_string(found.message);
+        if (found.kind == CHAT_FIDELITY_KIND_REFUSED) {
+            throw std::invalid_argument("JSON schema conversion failed:\n" + text);
+        }
+        LOG_DBG("%s: the grammar allows %s than the schema of %s\n", __func__,
+                found.kind == CHAT_FIDELITY_KIND_NARROWED ? "less" : "more", text.c_str());
+    }
+}
+
 inline std::string grammar_of(const chat_params * params) {
     chat_grammar * grammar = nullptr;
     chat_error *   error   = nullptr;
     check(chat_params_grammar(params, &grammar, &error), error);
+    const std::unique_ptr<chat_grammar, void (*)(chat_grammar *)> freed(grammar, chat_grammar_free);
+    refuse_schemas(grammar);
     return text_of(grammar);
 }
 
@@ -174,7 +205,11 @@ inline common_chat_params apply_jinja(const common_chat_templates & tmpls, const
     result.supports_thinking = chat_params_supports_thinking(params);
     result.parser            = parser_of(params);
     result.thinking_start_tag = to_string(chat_params_thinking_start_tag(params));
+#if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
+    result.thinking_end_tag   = chat_params_thinking_end_tag_count(params) > 0 ? to_string(chat_params_thinking_end_tag(params, 0)) : "";
+#else
     result.thinking_end_tags  = texts(params, chat_params_thinking_end_tag_count, chat_params_thinking_end_tag);
+#endif
     result.preserved_tokens   = texts(params, chat_params_preserved_token_count, chat_params_preserved_token);
     result.additional_stops   = texts(params, chat_params_additional_stop_count, chat_params_additional_stop);
     for (size_t i = 0; i < chat_params_message_delimiter_count(params); i++) {
@@ -182,15 +217,7 @@ inline common_chat_params apply_jinja(const common_chat_templates & tmpls, const
         result.message_delimiters.add(role, to_string(chat_params_message_delimiter(params, i)));
     }
 
-    const std::string & bos = chat.bos_tok;
-    const std::string & eos = chat.eos_tok;
-    if (tmpls.add_bos && !bos.empty() && result.prompt.compare(0, bos.size(), bos) == 0) {
-        result.prompt.erase(0, bos.size());
-    }
-    if (tmpls.add_eos && !eos.empty() && result.prompt.size() >= eos.size() &&
-        result.prompt.compare(result.prompt.size() - eos.size(), eos.size(), eos) == 0) {
-        result.prompt.erase(result.prompt.size() - eos.size());
-    }
+    result.prompt = without_tokens(std::move(result.prompt), chat, tmpls.add_bos, tmpls.add_eos);
     return result;
 }
 

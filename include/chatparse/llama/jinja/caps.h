@@ -1,7 +1,6 @@
 // llama.cpp's common/jinja/caps.h, on chatparse.
 #pragma once
 
-#include "json.h"
 #include "parser.h"
 
 #include <map>

@@ -5,7 +5,6 @@
 // here, too, which llama.cpp's own engine does not do.
 #pragma once
 
-#include "json.h"
 #include "parser.h"
 
 #include <memory>
@@ -90,7 +89,7 @@ class runtime {
             }
         }
         request["chat_template_kwargs"] = others;
-        const std::string body          = request.dump_safe();
+        const std::string body          = chatparse_llama::dump_safe(request);
         const program     with_tokens(prog.source(), text("bos_token"), text("eos_token"));
 
         chat_params * params = nullptr;
