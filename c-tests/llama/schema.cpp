@@ -25,6 +25,9 @@ static void schemas() {
     common_schema_info info;
     auto schema = json::parse(R"({"anyOf": [{"type": "null"}, {"$ref": "#/$defs/s"}], "$defs": {"s": {"enum": [1, "x"]}}})");
     info.resolve_refs(schema);
+    CHECK(info.resolves_to_string(json::parse(R"({"format": "email"})")));
+    CHECK(json_schema_to_grammar(json::parse("{}"), true).rfind("root ::= object\n") != std::string::npos);
+    CHECK(json_schema_to_grammar(json::parse(R"({"items": {"anyOf": [{}, {"type": "null"}]}})"), true).find("item-0 ::= object\n") != std::string::npos);
     CHECK(info.resolves_to_string(schema) && !info.resolves_to_string(json::parse(R"({"type": "object"})")));
 #endif
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 // What build_grammar() lends to its callback. add_rule and add_schema return the name that the rule got.
 struct common_grammar_builder {
@@ -57,6 +58,39 @@ inline std::string text_and_free(chat_grammar * grammar) {
     return text_of(grammar);
 }
 
+// A schema as the version reads it: before 0.5.0, `{}` is any object.
+inline common_json as_read(common_json schema, int depth = 0) {
+#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+    constexpr int DEEPEST = 500;
+    if (!schema.is_object() || depth > DEEPEST) {
+        return schema;
+    }
+    if (schema.empty()) {
+        schema["type"] = "object";
+    }
+    const auto below = [depth](common_json & inner) { inner = as_read(std::move(inner), depth + 1); };
+    for (const char * key : { "items", "prefixItems", "anyOf", "oneOf", "allOf", "additionalProperties" }) {
+        if (schema.contains(key) && schema.at(key).is_array()) {
+            for (auto & inner : schema.at(key)) {
+                below(inner);
+            }
+        } else if (schema.contains(key)) {
+            below(schema.at(key));
+        }
+    }
+    for (const char * key : { "properties", "$defs", "definitions" }) {
+        if (schema.contains(key) && schema.at(key).is_object()) {
+            for (const auto & inner : schema.at(key).items()) {
+                below(inner.value());
+            }
+        }
+    }
+#else
+    (void) depth;
+#endif
+    return schema;
+}
+
 // llama.cpp's words for a schema that cannot be used.
 inline void check_schema(chat_status status, chat_error * const & error) {
     if (status == CHAT_STATUS_OK) {
@@ -79,7 +113,7 @@ inline std::string json_schema_to_grammar(const common_json & schema, bool force
 #else
     (void) force_gbnf;
 #endif
-    const std::string text = schema.dump();
+    const std::string text = chatparse_llama::as_read(schema).dump();
     chat_grammar * grammar = nullptr;
     chat_error * error = nullptr;
     chatparse_llama::check_schema(
@@ -113,7 +147,7 @@ inline std::string build_grammar(const std::function<void(const common_grammar_b
         return chatparse_llama::to_string(actual);
     };
     const auto add_json = [handle](const std::string & name, const common_json & schema) {
-        const std::string text = schema.dump();
+        const std::string text = chatparse_llama::as_read(schema).dump();
         chat_str actual;
         chat_error * error = nullptr;
         chatparse_llama::check_schema(chat_grammar_builder_add_schema(handle, name.data(), name.size(), text.data(), text.size(),
@@ -146,13 +180,13 @@ class common_schema_info {
   public:
     void resolve_refs(common_json &) {}
 
-    // Whether a value may be a string, by any branch of the schema.
+    // Whether a value may be a string, by any branch of the schema. Any `format` says so where there is no type.
     bool resolves_to_string(const common_json & schema) const {
         const std::string text = schema.dump();
         bool allows = false;
         chat_error * error = nullptr;
         chatparse_llama::check(chat_schema_allows_string(text.data(), text.size(), &allows, &error), error);
-        return allows;
+        return allows || (schema.is_object() && schema.contains("format") && !schema.contains("type"));
     }
 };
 #endif
