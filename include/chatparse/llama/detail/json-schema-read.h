@@ -1,6 +1,7 @@
 // A JSON schema as a tree.
 #pragma once
 
+#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <functional>
