@@ -53,16 +53,18 @@ echo "$version: $files files removed from common/"
 strip() {
   [ -f "$1" ] || return 0
   before=$(wc -l <"$1")
-  sed "\\#$2#d" "$1" >"$1.new"
+  sed -E "\\#$2#d" "$1" >"$1.new"
   cat "$1.new" >"$1"
   rm "$1.new"
   lines=$((before - $(wc -l <"$1")))
   [ "$lines" -eq 0 ] || echo "$version: $lines lines out of $1"
 }
-strip common/CMakeLists.txt '^[[:space:]]*\(chat\|chat-auto-parser[a-z-]*\|chat-diff-analyzer\|chat-peg-parser\|peg-parser\|json-schema\|json-schema-to-grammar\|jinja/[a-z]*\)\.\(cpp\|h\)[[:space:]]*$\|parsers/sources\.cmake\|LLAMA_CHAT_PARSERS_SOURCES'
+names='chat|chat-auto-parser[a-z-]*|chat-diff-analyzer|chat-peg-parser|peg-parser|json-schema|json-schema-to-grammar|jinja/[a-z]*'
+strip common/CMakeLists.txt "^[[:space:]]*($names)[.](cpp|h)[[:space:]]*\$"
+strip common/CMakeLists.txt 'parsers/sources[.]cmake|LLAMA_CHAT_PARSERS_SOURCES'
 # These show the insides of what is gone.
-strip tests/CMakeLists.txt '^[[:space:]]*llama_[a-z_]*(test-\(jinja\|chat-auto-parser\|chat-analysis\)[ .)]'
-strip tools/CMakeLists.txt '^[[:space:]]*add_subdirectory(parser)'
+strip tests/CMakeLists.txt '^[[:space:]]*llama_[a-z_]*[(]test-(jinja|chat-auto-parser|chat-analysis)[ .)]'
+strip tools/CMakeLists.txt '^[[:space:]]*add_subdirectory[(]parser[)]'
 
 cat >>common/CMakeLists.txt <<END
 

@@ -1,6 +1,6 @@
 // llama.cpp's common/peg-parser.h on chatparse: parsers put together from expressions, what they make of a text, and their grammar.
 // The expressions are built, the texts parsed and the grammars written in the library (chat_expr_builder, chat_parser and chat_tree
-// of chatparse.h); here they get llama.cpp's names. C++17; needs llama.cpp's json.h.
+// of chatparse.h); here they get llama.cpp's names. C++17; needs llama.cpp's llama.h and JSON.
 //
 // What is other than in llama.cpp:
 // - An arena is a compiled parser. Its expressions cannot be looked at one by one, and root() is just a number.

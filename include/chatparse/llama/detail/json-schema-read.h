@@ -1,6 +1,7 @@
 // A JSON schema as a tree.
 #pragma once
 
+#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <functional>
@@ -86,7 +87,7 @@ class schema_reader {
             fail("format must be a string");
         }
         const auto name    = schema.at("format").get<std::string>();
-        const bool is_uuid = name.compare(0, 4, "uuid") == 0 && (name.size() == 4 || (name.size() == 5 && name[4] >= '1' && name[4] <= '5'));
+        const bool is_uuid = name == "uuid" || (name.size() == 5 && name.compare(0, 4, "uuid") == 0 && name[4] >= '1' && name[4] <= '5');
         return is_uuid              ? common_chat_schema::FORMAT_UUID :
                name == "date"      ? common_chat_schema::FORMAT_DATE :
                name == "time"      ? common_chat_schema::FORMAT_TIME :
@@ -197,8 +198,11 @@ class schema_reader {
             }
             return node;
         }
-        auto node       = std::make_unique<common_chat_schema_array>();
-        node->items     = schema.contains(key) ? schema_below("/" + std::string(key), schema.at(key)) : std::make_unique<common_chat_schema_any>();
+        auto node   = std::make_unique<common_chat_schema_array>();
+        node->items = std::make_unique<common_chat_schema_any>();
+        if (schema.contains(key)) {
+            node->items = schema_below("/" + std::string(key), schema.at(key));
+        }
         node->min_items = count(schema, "minItems", 0);
         node->max_items = count(schema, "maxItems", -1);
         return node;

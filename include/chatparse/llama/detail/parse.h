@@ -9,9 +9,10 @@ struct free_stream {
     void operator()(chat_stream * stream) const { chat_stream_free(stream); }
 };
 
-// What is unusual about an output: warnings where it does not fit its format, else for who debugs.
+// What is unusual about an output: warnings where it does not fit its format, else for who debugs. A log is not filled by one output.
 inline void log_diagnostics(const chat_message * message, bool warn) {
-    for (size_t i = 0; i < chat_message_diagnostic_count(message); i++) {
+    constexpr size_t MOST = 20;
+    for (size_t i = 0; i < std::min(chat_message_diagnostic_count(message), MOST); i++) {
         chat_diagnostic found;
         chat_error *    error = nullptr;
         check(chat_message_diagnostic(message, i, &found, &error), error);
