@@ -210,8 +210,7 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::params`].
     pub fn segments(&self, request: &Request) -> Result<Segments> {
-        let reader = if request.force_pure_content { Reader::Layout } else { self.reader() };
-        segments::segments(&self.0.taught, reader, request)
+        segments::segments(&self.0.taught, self.reader_of(request), request)
     }
 
     /// Prompt and parser for one request.

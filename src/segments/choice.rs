@@ -31,8 +31,7 @@ pub(super) fn choose(
     render: impl Fn(&Request) -> Option<String>,
 ) -> Found {
     let search = Search { prompt, labels, request, render: &render, renders: Cell::new(0) };
-    let (values, ways, share) = search.ways();
-    let taken = search.labels(&ways, &values, share).unwrap_or_default();
+    let Chosen { values, ways, share, labels: taken } = search.choose();
     let is_padded = |known: &Known| known.kind == Kind::Text && known.text.trim().len() != known.text.len();
     let trimmed = values.iter().any(is_padded).then(|| search.render(&ways, With { trim: true, share })).flatten();
     let trimmed = trimmed.filter(|(_, labels)| {
@@ -51,6 +50,14 @@ pub(super) fn choose(
         unknown.push(0..prompt.len());
     }
     Found { labels: taken, values, trimmed, words, unknown }
+}
+
+/// What becomes of each value, and the labels that this gives. `share`: equal texts have one.
+struct Chosen {
+    values: Vec<Known>,
+    ways: Vec<Way>,
+    share: bool,
+    labels: Vec<Label>,
 }
 
 struct Search<'s> {
@@ -80,19 +87,19 @@ impl Search<'_> {
         self.renders.get() < SEGMENT_RENDERS && self.labels(ways, values, false).is_some()
     }
 
-    /// The values, what becomes of each, and whether equal texts share a label. If not all can have one, groups are tried one by one, and the
-    /// values of a group by halves.
-    fn ways(&self) -> (Vec<Known>, Vec<Way>, bool) {
+    /// If not all values can have a label, groups are tried one by one, and the values of a group by halves.
+    fn choose(&self) -> Chosen {
         for share in [false, true] {
             let values = self.values(share);
-            let all = vec![Way::Label; values.len()];
-            if self.labels(&all, &values, share).is_some() {
-                return (values, all, share);
+            let ways = vec![Way::Label; values.len()];
+            if let Some(labels) = self.labels(&ways, &values, share) {
+                return Chosen { values, ways, share, labels };
             }
         }
         let values = self.values(false);
         let ways = self.group_by_group(&values);
-        (values, ways, false)
+        let labels = self.labels(&ways, &values, false).unwrap_or_default();
+        Chosen { values, ways, share: false, labels }
     }
 
     fn values(&self, share: bool) -> Vec<Known> {
@@ -127,12 +134,11 @@ impl Search<'_> {
         // Each word is looked for by itself.
         let words = members.iter().map(|index| values[*index].texts().count()).sum::<usize>();
         let other = match values[members[0]].kind {
-            Kind::Word if words > SEGMENT_WORDS => Way::Label,
-            Kind::Text => Way::Inside,
-            Kind::Word => Way::StandIn,
-            Kind::Scalar => Way::Label,
+            Kind::Text => Some(Way::Inside),
+            Kind::Word if words <= SEGMENT_WORDS => Some(Way::StandIn),
+            Kind::Word | Kind::Scalar => None,
         };
-        for way in [Way::Label, other] {
+        for way in [Some(Way::Label), other].into_iter().flatten() {
             let mut tried = ways.clone();
             // A sign that there is none of leaves the value as it is.
             members.iter().filter(|index| has(way, &values[**index])).for_each(|index| tried[*index] = way);

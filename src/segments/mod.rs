@@ -4,8 +4,6 @@
 //! ([`crate::template::Labels`]). Without its labels, that render must be the prompt; then the labels tell where each value stands. Where the template
 //! looks into a value, a label may change what it writes: such values are found out ([`choice`]) and labelled in another way, or not at all. The
 //! stretch that depends on a value without a label is unknown.
-//!
-//! Source: `learning.md` 1 measured that labels change next to nothing; the rest is ours.
 
 mod choice;
 mod json_text;

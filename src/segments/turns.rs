@@ -70,18 +70,13 @@ impl super::Segments {
     /// The bytes that a model should learn, in order, apart from each other. Where the template says so itself by `{% generation %}` blocks, no byte outside
     /// of them; with all parts of all turns, it is these blocks.
     pub fn mask(&self, parts: MaskParts) -> Vec<Range<usize>> {
-        let of_turns = |skip: &dyn Fn(TurnPart) -> bool| {
-            let from = if parts.last_only { self.turns.len().saturating_sub(1) } else { 0 };
-            let chosen = self.turns[from..].iter().flat_map(|turn| &turn.parts).filter(|(part, _)| !skip(*part));
-            joined(chosen.map(|(_, bytes)| bytes.clone()))
-        };
-        if self.generation.is_empty() {
-            return of_turns(&|part| !parts.has(part));
-        }
-        if parts == MaskParts::default() {
+        if !self.generation.is_empty() && parts == MaskParts::default() {
             return joined(self.generation.iter().cloned());
         }
-        intersection(&self.generation, &of_turns(&|part| !parts.has(part)))
+        let from = if parts.last_only { self.turns.len().saturating_sub(1) } else { 0 };
+        let chosen = self.turns[from..].iter().flat_map(|turn| &turn.parts).filter(|(part, _)| parts.has(*part));
+        let chosen = joined(chosen.map(|(_, bytes)| bytes.clone()));
+        if self.generation.is_empty() { chosen } else { intersection(&self.generation, &chosen) }
     }
 }
 
