@@ -77,11 +77,42 @@ fn step(index: usize, calls: bool, way: Way) -> (Message, Vec<Value>) {
     (Message { tool_calls, ..message }, results)
 }
 
-/// What the template writes for the message behind the prompt, with what ends its turn; `None` where it does not stand there.
+/// What the model may write for the message, with what ends its turn, as far as the template shows it; `None` where the template
+/// does not write such a message.
 fn written(template: &ChatTemplate, messages: &[Value], message: &Message) -> Option<String> {
-    let all = [messages, &[message.to_json()]].concat();
-    let before = prompt(template, messages, true)?;
-    prompt(template, &all, false)?.strip_prefix(&before).map(str::to_owned)
+    let all = prompt(template, &[messages, &[message.to_json()]].concat(), false)?;
+    let params = template.params(&request(messages, true)).ok()?;
+    if let Some(turn) = all.strip_prefix(&params.prompt) {
+        return Some(turn.to_owned());
+    }
+    // The prompt opens what the template does not write again, or what was said before is written in another way now. The turn
+    // begins where the two part, where the prompt's end stands once more, or at the first text of the message.
+    let shared = params.prompt.bytes().zip(all.bytes()).take_while(|(a, b)| a == b).count();
+    let tail = &params.prompt[params.prompt.trim_end().rfind(['<', '[', '\n']).unwrap_or(0)..];
+    let texts = [&message.reasoning_content, &message.content];
+    let texts = texts.into_iter().filter(|text| !text.is_empty()).filter_map(|text| all.rfind(text.as_str()));
+    let begins = [Some(shared), all.rfind(tail).map(|at| at + tail.len())].into_iter().flatten().chain(texts);
+    let closes = params.thinking.as_ref().map_or("", |thinking| thinking.ends.first().map_or("", String::as_str));
+    let reasoned = format!("{}{closes}", message.reasoning_content);
+    let candidates = begins.flat_map(|at| {
+        let at = all.floor_char_boundary(at);
+        let marker = all[..at].rfind(['<', '[']).filter(|open| !all[*open..at].contains(['>', ']']));
+        let turn = &all[marker.unwrap_or(at)..];
+        [turn.to_owned(), format!("{reasoned}{turn}"), format!("{reasoned}\n\n{}", turn.trim_start())]
+    });
+    let is_message = |turn: &String| {
+        params.parser.read(turn.trim_end().as_bytes(), false, false).is_ok_and(|read| {
+            let calls = |message: &Message| -> Vec<(String, Option<Value>)> {
+                let arguments = |text: &str| serde_json::from_str(text).ok();
+                message.tool_calls.iter().map(|call| (call.name.clone(), arguments(&call.arguments))).collect()
+            };
+            // The text of what ends the turn is content to a parser, and what the prompt says of reasoning is reasoning.
+            let says = read.message.content.trim().starts_with(&message.content);
+            let thinks = read.message.reasoning_content.trim().ends_with(&message.reasoning_content);
+            says && thinks && calls(&read.message) == calls(message)
+        })
+    };
+    candidates.into_iter().find(is_message)
 }
 
 /// What the model writes: that, with what all turns end with or without it.
@@ -108,9 +139,15 @@ fn converse(template: &ChatTemplate, way: Way, count: &mut impl FnMut(&str, &str
     let mut session: Session = template.session(request(&messages, true)).ok()?;
     for (index, calls) in [true, true, true, true, true, true, false, true, false].into_iter().enumerate() {
         let kind = if calls { "tool step" } else { "user turn" };
-        let (message, mut new) = step(index, calls, way);
-        let Some(output) = output(template, &messages, &message, way) else {
-            count(kind, "not behind the prompt");
+        // Some templates write no reasoning, or one call at most.
+        let ways = [way, Way { thinks: false, ..way }, Way { thinks: false, parallel: false, ..way }];
+        let said = ways.into_iter().find_map(|way| {
+            let (message, new) = step(index, calls, way);
+            Some((output(template, &messages, &message, way)?, message, new))
+        });
+        let Some((output, message, mut new)) = said else {
+            let (message, new) = step(index, calls, way);
+            count(kind, "not written");
             messages.push(message.to_json());
             messages.extend(new);
             session = template.session(request(&messages, true)).ok()?;
