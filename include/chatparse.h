@@ -1633,8 +1633,8 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  * template's format.
  *
  * `request` is the JSON text of an OpenAI chat-completions body. Read are
- * - `messages` (required): `role`, `content` (a text, or parts `text`, `refusal`, `image_url`, `input_audio`, `file` and what vendors
- *   call such: see `chat_params_media`), `reasoning_content` (or `reasoning`, `thinking`), `tool_calls`, `function_call`, `name`,
+ * - `messages` (required): `role`, `content` (a text, or parts `text`, `refusal`, `thinking`, `image_url`, `input_audio`, `file` and
+ *   what vendors call such: see `chat_params_media`), `reasoning_content` (or `reasoning`, `thinking`), `tool_calls`, `function_call`, `name`,
  *   `tool_call_id`, `refusal`;
  * - `tools`: of type `function` (with `strict`, `return`), or `custom`, which becomes a function with one argument `input`: its format
  *   may be a regular expression, not a Lark grammar;

@@ -95,7 +95,7 @@ fn written(template: &ChatTemplate, messages: &[Value], message: &Message) -> Op
     let closes = params.thinking.as_ref().map_or("", |thinking| thinking.ends.first().map_or("", String::as_str));
     let reasoned = format!("{}{closes}", message.reasoning_content);
     let candidates = begins.flat_map(|at| {
-        let at = all.floor_char_boundary(at);
+        let at = (0..=at).rev().find(|at| all.is_char_boundary(*at)).unwrap_or(0);
         let marker = all[..at].rfind(['<', '[']).filter(|open| !all[*open..at].contains(['>', ']']));
         let turn = &all[marker.unwrap_or(at)..];
         [turn.to_owned(), format!("{reasoned}{turn}"), format!("{reasoned}\n\n{}", turn.trim_start())]

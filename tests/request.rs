@@ -194,21 +194,30 @@ fn content_takes_the_only_form_that_the_template_takes() {
 
 #[test]
 fn reasoning_goes_where_the_template_looks() {
-    let said = |content: &str| json!([{"role": "assistant", "content": content, "reasoning_content": "r"}]);
-    let message = |source: &str, content: &str| messages(source, said(content))[0].clone();
+    let said_with = |content: &str| json!([{"role": "assistant", "content": content, "reasoning_content": "r"}]);
+    let message = |source: &str, content: &str| messages(source, said_with(content))[0].clone();
     assert_eq!(message("{% for m in messages %}{{ m.thinking }}{{ m.content }}{% endfor %}", "c")["thinking"], "r");
     let parts = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}\
         {% if p.type == 'thinking' %}{{ p.thinking }}{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}{% endfor %}";
     let thought = json!({"type": "thinking", "thinking": "r"});
     assert_eq!(message(parts, "c")["content"], json!([thought, {"type": "text", "text": "c"}]));
     assert_eq!(message(parts, "")["content"], json!([thought]));
+    // So does reasoning between other parts, which has one place elsewhere.
+    let said = json!([
+        {"type": "thinking", "thinking": "r"}, {"type": "text", "text": "c"},
+        {"type": "thinking", "thinking": "s"}, {"type": "text", "text": "d"},
+    ]);
+    let mixed = |source: &str| messages(source, json!([{"role": "assistant", "content": said}]))[0].clone();
+    assert_eq!(mixed(parts)["content"], said);
+    let apart = mixed("{% for m in messages %}{{ m.reasoning_content }}{{ m.content }}{% endfor %}");
+    assert_eq!(apart, json!({"role": "assistant", "content": "c\nd", "reasoning_content": "r\ns"}));
     // A template that would lose the content gets no part.
     let first = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{{ m.content[0].text }}\
         {% endif %}{% endfor %}{# 'thinking' #}";
-    assert_eq!(message(first, "c"), said("c")[0]);
+    assert_eq!(message(first, "c"), said_with("c")[0]);
     // Who looks in the usual place is given nothing else.
     let usual = "{% for m in messages %}{{ m.reasoning_content or m.thinking }}{{ m.content }}{% endfor %}";
-    assert_eq!(message(usual, "c"), said("c")[0]);
+    assert_eq!(message(usual, "c"), said_with("c")[0]);
 }
 
 #[test]

@@ -10,10 +10,11 @@ mod request;
 
 pub use delta::{Delta, DeltaKind};
 pub use openai::chunk_delta;
-pub(crate) use openai::text_part;
+pub(crate) use openai::{text_part, thinking_part};
 pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
 pub(crate) use request::{OPTIONS, messages_from_json};
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,9 @@ use serde_json::{Map, Value};
 
 /// What the reasoning of a message may be called; the first one that is there counts.
 pub(crate) const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+/// The kind of a part that is reasoning, and the field that holds it.
+pub(crate) const THINKING: &str = "thinking";
 
 /// One message of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +50,21 @@ impl Message {
     pub fn is_empty(&self) -> bool {
         let texts = [&self.content, &self.reasoning_content, &self.name, &self.tool_call_id];
         texts.iter().all(|text| text.is_empty()) && self.parts.is_empty() && self.tool_calls.is_empty()
+    }
+
+    /// The message with the reasoning among its parts in [`Message::reasoning_content`], behind what is there; each on a line of its
+    /// own.
+    pub fn with_reasoning_apart(&self) -> Cow<'_, Message> {
+        if self.parts.iter().all(|part| part.kind != THINKING) {
+            return Cow::Borrowed(self);
+        }
+        let mut message = self.clone();
+        let (thoughts, parts): (Vec<Part>, Vec<Part>) =
+            std::mem::take(&mut message.parts).into_iter().partition(|part| part.kind == THINKING);
+        message.parts = parts;
+        let all = [&*self.reasoning_content].into_iter().chain(thoughts.iter().map(|part| &*part.text));
+        message.reasoning_content = all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+        Cow::Owned(message)
     }
 
     /// The content as one text: parts of kind `text` with a blank line between them.
@@ -75,9 +94,10 @@ pub(crate) fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) ->
 /// One typed part of a message's content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// `text`, `media_marker`, or what media it holds: `image`, `audio`, `video` or `file`.
+    /// `text`, `thinking` (reasoning between other parts), `media_marker`, or what media it holds: `image`, `audio`, `video` or
+    /// `file`.
     pub kind: String,
-    /// The text, or the marker's text; empty for media.
+    /// The text, the reasoning or the marker's text; empty for media.
     pub text: String,
     /// Media as the request has it, e.g. `{"type": "image_url", "image_url": {"url": ...}}`; `None` for other parts.
     pub source: Option<Arc<Value>>,

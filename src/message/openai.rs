@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fields::Fields;
-use super::{Delta, DeltaKind, Message, Part, Tool, ToolCall, read};
+use super::{Delta, DeltaKind, Message, Part, THINKING, Tool, ToolCall, read};
 use crate::error::Result;
 
 impl Message {
@@ -48,6 +48,7 @@ impl Message {
         }
         let part = |part: &Part| match part.kind.as_str() {
             "text" => text_part(&part.text),
+            THINKING => thinking_part(&part.text),
             media => json!({"type": media}),
         };
         self.parts.iter().map(part).collect()
@@ -57,6 +58,11 @@ impl Message {
 /// A text as one part of content.
 pub(crate) fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
+}
+
+/// Reasoning as one part of content.
+pub(crate) fn thinking_part(text: &str) -> Value {
+    json!({"type": THINKING, THINKING: text})
 }
 
 /// Deltas as the `delta` object of one OpenAI chunk: texts of one field are joined, and each call they touch is one entry of

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::fields::{Fields, choice, wrong};
-use super::{Message, Part, PlainConversation, REASONING, Tool, ToolCall, ToolChoice};
+use super::{Message, Part, PlainConversation, REASONING, THINKING, Tool, ToolCall, ToolChoice};
 use crate::error::{Error, Result};
 
 pub(super) fn message(fields: &Fields) -> Result<Message> {
@@ -62,6 +62,7 @@ fn part(fields: &Fields) -> Result<Part> {
     match kind {
         "text" | "media_marker" => text(kind, "text"),
         "refusal" => text("text", "refusal"),
+        THINKING => text(THINKING, THINKING),
         _ => match MEDIA.iter().find(|(_, names)| names.contains(&kind)) {
             Some((kind, _)) => {
                 let source = Some(Arc::new(Value::Object(fields.map.clone())));
@@ -71,7 +72,9 @@ fn part(fields: &Fields) -> Result<Part> {
                 let known: Vec<&str> = MEDIA.iter().flat_map(|(_, names)| names.iter().copied()).collect();
                 let path = fields.path("type");
                 let known = known.join(", ");
-                Err(Error::invalid(format!("{path}: must be text, refusal, media_marker, {known}, not {kind:?}")))
+                Err(Error::invalid(format!(
+                    "{path}: must be text, refusal, thinking, media_marker, {known}, not {kind:?}"
+                )))
             }
         },
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Origin;
 use super::json_text::{Token, json_texts, outer_space};
 use super::words::{is_keyword, is_type, is_word, names_members};
-use crate::message::{Message, PlainConversation, Request, Tool};
+use crate::message::{Message, PlainConversation, Request, THINKING, Tool};
 use crate::template::{Labels, VALUES};
 
 /// A value of a request that can have a label.
@@ -173,7 +173,9 @@ impl<'m> Marking<'m> {
         field(&mut marked.reasoning_content, "/reasoning_content", "/reasoning_content", Kind::Text);
         field(&mut marked.content, "/content", "/content", Kind::Text);
         for (at, part) in marked.parts.iter_mut().enumerate() {
-            field(&mut part.text, &format!("/content/{at}/text"), "/content", Kind::Text);
+            let (name, group) =
+                if part.kind == THINKING { (THINKING, "/reasoning_content") } else { ("text", "/content") };
+            field(&mut part.text, &format!("/content/{at}/{name}"), group, Kind::Text);
         }
         field(&mut marked.name, "/name", "/name", Kind::Word);
         field(&mut marked.tool_call_id, "/tool_call_id", "/id", Kind::Word);

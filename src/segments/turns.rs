@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::{Origin, Segment, border_before, border_behind};
 use crate::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
+use crate::message::{REASONING, THINKING};
 
 /// A part of what a model writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,9 +213,11 @@ const OPENING: usize = 200;
 /// The part of the turn that a segment is, if it is of this message.
 fn part_of(segment: &Segment, message: usize) -> Option<TurnPart> {
     let Origin::Message { index, path } = &segment.origin else { return None };
-    let field = path.split('/').nth(1)?;
+    let mut fields = path.split('/').skip(1);
+    let (field, last) = (fields.next()?, fields.last());
     (*index == message).then_some(match field {
-        "reasoning_content" | "reasoning" | "thinking" => TurnPart::Reasoning,
+        _ if REASONING.contains(&field) => TurnPart::Reasoning,
+        "content" if last == Some(THINKING) => TurnPart::Reasoning,
         "tool_calls" | "function_call" => TurnPart::Calls,
         _ => TurnPart::Content,
     })

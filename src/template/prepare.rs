@@ -1,5 +1,6 @@
 //! From a request to the conversation that one render shows: the messages in the form that the template takes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use minijinja::value::Value as Engine;
@@ -8,7 +9,9 @@ use serde_json::{Value, json};
 use super::messages::{Messages, Shown};
 use super::{Caps, Conversation, Template, media, system_clock};
 use crate::error::{Error, Result};
-use crate::message::{Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice, text_part};
+use crate::message::{
+    Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice, text_part, thinking_part,
+};
 
 /// A request, ready to be rendered.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +70,7 @@ impl ReasoningIn {
 pub(super) const TRIED: [&str; 2] = ["REASONING_MARKER", "CONTENT_MARKER"];
 
 fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
-    [json!({"type": "thinking", "thinking": thought})].into_iter().chain(said).collect()
+    [thinking_part(thought)].into_iter().chain(said).collect()
 }
 
 impl Ways {
@@ -93,6 +96,7 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
         Some((last, shown)) if continues => (Some(last), shown),
         _ => (None, &request.messages[..]),
     };
+    let last = last.map(Message::with_reasoning_apart);
     let mut media = Vec::new();
     let mut placed = |index: usize, message: &Message| {
         if let Some(texts) = texts(message, template) {
@@ -124,8 +128,8 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
     };
     Ok(Prepared {
         conversation,
-        continuation: resolve(request.continuation, last),
-        continued: last.filter(|message| !message.is_empty()).cloned(),
+        continuation: resolve(request.continuation, last.as_deref()),
+        continued: last.filter(|message| !message.is_empty()).map(Cow::into_owned),
         media,
     })
 }
@@ -169,6 +173,12 @@ fn message_json(message: &Message, template: &Template) -> Value {
     } else {
         message
     };
+    // Reasoning among the parts stays at its place where the template shows it there.
+    let apart = match template.reasoning_in() {
+        ReasoningIn::Part => Cow::Borrowed(message),
+        ReasoningIn::Usual | ReasoningIn::Thinking => message.with_reasoning_apart(),
+    };
+    let message = &*apart;
     let mut json = message.to_json();
     if let Some(content) = json.get_mut("content") {
         fit_content(content, template.caps());

@@ -83,6 +83,13 @@ fn histories() -> Vec<(&'static str, Value)> {
         ),
         ("thinking in text", json!([user("One"), said("<think>\nhidden\n</think>\n\nshown"), user("Two")])),
         (
+            "reasoning between parts",
+            json!([user("Hello"), {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "At first"}, {"type": "text", "text": "It may"},
+                {"type": "thinking", "thinking": "Once more"}, {"type": "text", "text": "be so"},
+            ]}, user("More")]),
+        ),
+        (
             "parts",
             json!([{"role": "user", "content": [{"type": "text", "text": "First part"}, {"type": "text", "text": "second part"}]}, said("Good"), user("More")]),
         ),
