@@ -285,6 +285,39 @@ static void formats() {
   CHECK(wide.report().size() == 1 && chatparse::schema_allows_string(R"({"type": "string"})"));
 }
 
+static void own_formats() {
+  auto b = chatparse::ExprBuilder::create();
+  const auto open = b.tag(CHAT_TAG_TOOL_OPEN, b.sequence({b.literal("["), b.tag(CHAT_TAG_TOOL_NAME, b.literal("weather")), b.literal("]")}));
+  const auto call = b.sequence({
+      b.atomic(open),
+      b.tag(CHAT_TAG_TOOL_ARGUMENTS, b.json("arguments", R"({"type": "object", "properties": {"city": {"type": "string"}}})")),
+      b.tag(CHAT_TAG_TOOL_CLOSE, b.literal("[/weather]")),
+  });
+  const std::vector<std::string> markers = {"[weather]"};
+  const auto root = b.sequence({b.tag(CHAT_TAG_CONTENT, b.until(markers)), b.repeat(b.rule("call", call, true)), b.end()});
+  const auto parser = b.build(root);
+  b = {};
+  const std::string_view output = R"(See.[weather]{"city": "Oslo"}[/weather])";
+  const Message read = parser.parse(output, CHAT_PARSE_STRICT);
+  CHECK(read.content() == "See." && read.tool_calls()[0].name == "weather");
+  CHECK(contains(parser.grammar(false).text(), "call ::="));
+  const auto tree = parser.tree(output);
+  CHECK(tree.outcome() == CHAT_MATCH_MATCHED && tree.end() == output.size() && tree.nodes()[0].tag == "content");
+  const Message made = tree.message();
+  CHECK(made.tool_calls().size() == 1);
+
+  auto word = chatparse::ExprBuilder::create();
+  const auto letters = word.repeat(word.character({{'a', 'z'}, {'_', '_'}}), 1);
+  const auto named = word.label("word", word.choice({letters, word.character_class("[0-9]")}));
+  const auto list = word.sequence({word.start(), named, word.repeat(word.sequence({word.space(), word.lookahead(word.end(), true), named}))});
+  const auto words = word.build(list).tree("ab 1 _c");
+  CHECK(words.nodes().size() == 3 && words.nodes()[2].span.begin == 5 && words.nodes()[2].tag == "word");
+  throws(CHAT_STATUS_INVALID_ARGUMENT, "no such", [&] { word.build(word.reference("no such")); });
+  const auto none = word.rule("", word.tag(CHAT_TAG_CONTENT, CHAT_EXPR_NONE));
+  CHECK(none == CHAT_EXPR_NONE);
+  throws(CHAT_STATUS_INVALID_ARGUMENT, "", [&] { word.build(none); });
+}
+
 static void next_turn() {
   const auto first = params();
   const std::string sent = std::string(first.prompt()) + std::string(OUTPUT);
@@ -327,6 +360,7 @@ int main() {
   thrown_in_the_middle();
   special_tokens();
   formats();
+  own_formats();
   next_turn();
   answers();
   returning();

@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #if !defined(CHATPARSE_NO_EXCEPTIONS) && !defined(__cpp_exceptions) && !defined(_CPPUNWIND)
 #define CHATPARSE_NO_EXCEPTIONS
@@ -31,6 +32,20 @@ inline namespace throwing {
 namespace detail {
 
 inline std::string_view view(chat_str given) noexcept { return {given.data, given.len}; }
+
+// Texts as C takes them.
+class Strings {
+ public:
+  template <class Texts> explicit Strings(const Texts &texts) : texts_(std::begin(texts), std::end(texts)) {
+    for (const std::string &text : texts_) views_.push_back({text.data(), text.size()});
+  }
+  const chat_str *data() const noexcept { return views_.data(); }
+  std::size_t size() const noexcept { return views_.size(); }
+
+ private:
+  std::vector<std::string> texts_;
+  std::vector<chat_str> views_;
+};
 
 inline std::optional<std::size_t> number(std::size_t given) noexcept {
   return given == SIZE_MAX ? std::nullopt : std::optional<std::size_t>(given);
@@ -149,6 +164,16 @@ struct Segment {
 
   explicit Segment(const chat_segment &c)
       : origin(c.origin), index(c.index), path(detail::view(c.path)), span{c.begin, c.end} {}
+};
+
+struct Node {
+  std::string_view rule, tag;
+  Span span;
+  std::size_t parent;
+  bool partial;
+
+  explicit Node(const chat_node &c)
+      : rule(detail::view(c.rule)), tag(detail::view(c.tag)), span{c.begin, c.end}, parent(c.parent), partial(c.partial) {}
 };
 
 struct Media {
