@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::choice::Found;
 use super::marking::{Kind, Known};
 use super::words::{is_keyword, is_type};
-use super::{Origin, Segment, border_before, border_behind};
+use super::{Origin, Segment};
+use crate::find::{char_border_before, char_border_behind};
 use crate::template::{Edge, Label};
 
 /// What stands between the values of JSON and of Python's lists and dicts.
@@ -159,8 +160,8 @@ fn alike(shown: &str, known: &Known, from_end: bool) -> usize {
     // No more of a long text than there may be of it.
     let text = known.text.trim();
     let text = match from_end {
-        false => &text[..border_before(text, shown.len())],
-        true => &text[border_behind(text, text.len().saturating_sub(shown.len()))..],
+        false => &text[..char_border_before(text, shown.len())],
+        true => &text[char_border_behind(text, text.len().saturating_sub(shown.len()))..],
     };
     let mut escaped = String::new();
     crate::json_string::push_quoted(text, &mut escaped);
