@@ -59,6 +59,11 @@ pub struct Bounds {
     pub sign: bool,
 }
 
+/// Compiled once, whatever the rules come from.
+fn all(rules: &mut dyn Iterator<Item = Rule>) -> Vec<Rule> {
+    rules.collect()
+}
+
 impl Rule {
     /// Exactly this text.
     pub fn literal(text: impl Into<SmolStr>) -> Rule {
@@ -91,12 +96,12 @@ impl Rule {
 
     /// All of these, in order.
     pub fn sequence(parts: impl IntoIterator<Item = Rule>) -> Rule {
-        Rule::Sequence(parts.into_iter().collect())
+        Rule::Sequence(all(&mut parts.into_iter()))
     }
 
     /// All of these but the empty ones, in order; one alone as it is.
     pub(super) fn joined(parts: impl IntoIterator<Item = Rule>) -> Rule {
-        let mut parts: Vec<Rule> = parts.into_iter().filter(|part| *part != Rule::Empty).collect();
+        let mut parts = all(&mut parts.into_iter().filter(|part| *part != Rule::Empty));
         match parts.len() {
             0 => Rule::Empty,
             1 => parts.swap_remove(0),
@@ -106,7 +111,7 @@ impl Rule {
 
     /// Any one of these.
     pub fn choice(branches: impl IntoIterator<Item = Rule>) -> Rule {
-        Rule::Choice(branches.into_iter().collect())
+        Rule::Choice(all(&mut branches.into_iter()))
     }
 
     /// In parentheses.

@@ -39,7 +39,10 @@ impl Set {
     pub fn of(ranges: impl IntoIterator<Item = (u32, u32)>) -> Set {
         let (low, high) = SURROGATES;
         let halves = |(from, to): (u32, u32)| [(from, to.min(low - 1)), (from.max(high + 1), to.min(LAST))];
-        let mut ranges: Vec<(u32, u32)> = ranges.into_iter().flat_map(halves).filter(|(from, to)| from <= to).collect();
+        Set::merged(ranges.into_iter().flat_map(halves).filter(|(from, to)| from <= to).collect())
+    }
+
+    fn merged(mut ranges: Vec<(u32, u32)>) -> Set {
         ranges.sort_unstable();
         let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
         for (from, to) in ranges {

@@ -22,7 +22,10 @@ impl Chars {
 
     /// Ranges of code points in any order.
     pub fn of_codes(ranges: impl IntoIterator<Item = (u32, u32)>) -> Chars {
-        let mut ranges: Vec<(u32, u32)> = ranges.into_iter().collect();
+        Chars::merged(ranges.into_iter().collect())
+    }
+
+    fn merged(mut ranges: Vec<(u32, u32)>) -> Chars {
         ranges.sort_unstable();
         let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
         for (low, high) in ranges {
