@@ -59,11 +59,6 @@ pub struct Bounds {
     pub sign: bool,
 }
 
-/// Compiled once, whatever the rules come from.
-fn all(rules: &mut dyn Iterator<Item = Rule>) -> Vec<Rule> {
-    rules.collect()
-}
-
 impl Rule {
     /// Exactly this text.
     pub fn literal(text: impl Into<SmolStr>) -> Rule {
@@ -95,13 +90,14 @@ impl Rule {
     }
 
     /// All of these, in order.
-    pub fn sequence(parts: impl IntoIterator<Item = Rule>) -> Rule {
-        Rule::Sequence(all(&mut parts.into_iter()))
+    pub fn sequence(parts: impl Into<Vec<Rule>>) -> Rule {
+        Rule::Sequence(parts.into())
     }
 
     /// All of these but the empty ones, in order; one alone as it is.
-    pub(super) fn joined(parts: impl IntoIterator<Item = Rule>) -> Rule {
-        let mut parts = all(&mut parts.into_iter().filter(|part| *part != Rule::Empty));
+    pub(super) fn joined(parts: impl Into<Vec<Rule>>) -> Rule {
+        let mut parts: Vec<Rule> = parts.into();
+        parts.retain(|part| *part != Rule::Empty);
         match parts.len() {
             0 => Rule::Empty,
             1 => parts.swap_remove(0),
@@ -110,8 +106,8 @@ impl Rule {
     }
 
     /// Any one of these.
-    pub fn choice(branches: impl IntoIterator<Item = Rule>) -> Rule {
-        Rule::Choice(all(&mut branches.into_iter()))
+    pub fn choice(branches: impl Into<Vec<Rule>>) -> Rule {
+        Rule::Choice(branches.into())
     }
 
     /// In parentheses.
