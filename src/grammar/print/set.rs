@@ -44,14 +44,14 @@ impl Set {
 
     fn merged(mut ranges: Vec<(u32, u32)>) -> Set {
         ranges.sort_unstable();
-        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
-        for (from, to) in ranges {
-            match merged.last_mut() {
-                Some(last) if from <= last.1.saturating_add(1) => last.1 = last.1.max(to),
-                _ => merged.push((from, to)),
+        ranges.dedup_by(|next, last| {
+            let goes_on = next.0 <= last.1.saturating_add(1);
+            if goes_on {
+                last.1 = last.1.max(next.1);
             }
-        }
-        Set { ranges: merged }
+            goes_on
+        });
+        Set { ranges }
     }
 
     /// All other characters.
