@@ -216,7 +216,7 @@ impl Harmony<'_> {
     /// One call, or several that are messages of their own.
     fn calls(&self, start: ExprId) -> ExprId {
         let p = self.p;
-        let call = p.any_tool(self.spec, |tool| self.call(tool));
+        let call = p.any_tool(self.spec, &|tool| self.call(tool));
         let end = p.choice([p.literal(END), p.literal(CALL)]);
         let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
         let more = match self.dialect {

@@ -213,6 +213,6 @@ fn restored(text: &str, labels: Vec<Label>, ways: &[Way], values: &[Known]) -> (
         all.push(Label { edge: Edge::Close, value, at: end });
     }
     // Stable: an end comes before the beginning at the same place only if it did.
-    all.sort_by_key(|label| label.at);
+    all.sort_by_cached_key(|label| label.at);
     (restored, all)
 }

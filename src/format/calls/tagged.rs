@@ -18,7 +18,7 @@ const SEPARATOR: &str = ", ";
 pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
     let tools = &layout.tools;
     let by_tag = tools.format == ToolFormat::TagWithTagged;
-    let each = p.any_tool(spec, |tool| {
+    let each = p.any_tool(spec, &|tool| {
         let call = Call { p, layout, tool };
         if by_tag { call.with_tagged_arguments() } else { call.with_json_arguments() }
     });

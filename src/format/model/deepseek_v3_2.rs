@@ -81,7 +81,7 @@ fn order_results(messages: &mut [Value]) {
         let places: Vec<usize> = (0..len).filter(|&index| run[index]["role"] == "tool").collect();
         let mut results: Vec<Value> = places.iter().map(|&index| run[index].clone()).collect();
         let place = |result: &Value| result["tool_call_id"].as_str().and_then(|id| order.get(id)).copied().unwrap_or(0);
-        results.sort_by_key(place);
+        results.sort_by_cached_key(place);
         for (index, result) in places.into_iter().zip(results) {
             run[index] = result;
         }
@@ -186,7 +186,7 @@ fn marker(p: &FormatBuilder, text: &str) -> ExprId {
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec, block: &[String; 2]) -> ExprId {
-    let each = p.choice([p.any_tool(spec, |tool| call(p, tool)), p.tolerated(other_call(p, spec))]);
+    let each = p.choice([p.any_tool(spec, &|tool| call(p, tool)), p.tolerated(other_call(p, spec))]);
     let more = if spec.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let other = other_block(block).map(|text| p.tolerated(marker(p, &text)));
     let none = p.tolerated(p.empty());

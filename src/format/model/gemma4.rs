@@ -159,7 +159,7 @@ fn output(spec: &FormatSpec) -> Arena {
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     notation(p);
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.any_tool(spec, &|tool| call(p, tool));
     let end = p.choice([p.literal(CALL[1]), p.end()]);
     let one = p.sequence([p.literal(format!("{}call:", CALL[0])), each, end, p.markup_ends()]);
     let most = if spec.parallel() { None } else { Some(1) };

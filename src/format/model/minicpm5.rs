@@ -76,7 +76,7 @@ fn output(spec: &FormatSpec) -> Arena {
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.any_tool(spec, &|tool| call(p, tool));
     let most = if spec.parallel() { None } else { Some(1) };
     let calls = p.trigger_rule("tool-call", p.repeat(p.sequence([each, p.space()]), 1, most));
     p.calls(spec, calls)

@@ -90,7 +90,7 @@ fn output(spec: &FormatSpec) -> Arena {
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     undescribed(p);
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.any_tool(spec, &|tool| call(p, tool));
     let more = if spec.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let end = p.choice([p.literal(tag("/tool_call")), p.end()]);
     let end = p.sequence([end, p.markup_ends()]);

@@ -117,7 +117,7 @@ fn output(spec: &FormatSpec, reasons: bool) -> Arena {
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec, reasons: bool) -> ExprId {
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.any_tool(spec, &|tool| call(p, tool));
     let start = p.sequence([p.literal(CALL[0]), p.space()]);
     let end = p.choice([p.literal(CALL[1]), p.end()]);
     let body = p.sequence([each, p.space(), end, p.markup_ends(), p.space()]);
