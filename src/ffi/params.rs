@@ -80,7 +80,9 @@ impl chat_params {
 /// - `calls_in_reasoning`: `off`, `at_end` or `always`: whether calls inside reasoning are reasoning, calls where the output ends with
 ///   them and the reasoning was not closed, or calls; default `off`;
 /// - `bare_calls`: `off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where
-///   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`.
+///   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`;
+/// - `opening_again`: `marker` or `reasoning`: whether the opening of the reasoning, where the model writes it once more, is left out or
+///   text of the reasoning; default `marker`.
 ///
 /// Other fields are ignored, unless one is but a slip away from an option. The text is copied.
 ///

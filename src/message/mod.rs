@@ -231,6 +231,17 @@ pub enum BareCalls {
     Anywhere,
 }
 
+/// What the opening of the reasoning is where the model writes it once more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpeningAgain {
+    /// A marker: it is left out.
+    #[default]
+    Marker,
+    /// Text of the reasoning.
+    Reasoning,
+}
+
 /// What becomes of output that is not quite in the template's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leniency {
@@ -243,6 +254,9 @@ pub struct Leniency {
     /// Calls without a marker.
     #[serde(default)]
     pub bare_calls: BareCalls,
+    /// Reasoning that is opened twice.
+    #[serde(default)]
+    pub opening_again: OpeningAgain,
 }
 
 /// How schemas become rules of a grammar.

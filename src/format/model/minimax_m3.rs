@@ -71,7 +71,7 @@ fn output(spec: &FormatSpec) -> Arena {
     let reasoning = if spec.extract_reasoning() {
         let [open, close] = THINK.map(|tag| p.literal(tag));
         // A model that does not reason may close what it has not opened.
-        let block = p.sequence([open, p.space(), p.reopened(THINK[0]), p.reasoning(p.until(THINK[1])), close]);
+        let block = p.sequence([open, p.space(), p.reopened(spec, THINK[0]), p.reasoning(p.until(THINK[1])), close]);
         p.optional(p.choice([block, close]))
     } else {
         p.empty()
