@@ -68,8 +68,8 @@ impl chat_params {
 ///   `reasoning_content`), `chat_template_kwargs` (an object of further template variables);
 /// - `plain`: the template sees `messages`, `tools`, `documents` and `chat_template_kwargs` as they are, of any form, and no other
 ///   variable, as with transformers; default false;
-/// - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`),
-///   `force_pure_content`;
+/// - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful`, `llama.cpp` or `llama.cpp-b10587`: how schemas become rules; default
+///   `faithful`), `force_pure_content`;
 /// - `now`: Unix seconds, the only clock that the template sees; default the system's;
 /// - `media_marker`: what stands in the prompt for media that the template does not show; default `<__media__>`;
 /// - `malformed_arguments`: `keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,

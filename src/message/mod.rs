@@ -265,8 +265,10 @@ pub enum GrammarStyle {
     /// What the schema allows, as nearly as a grammar can.
     #[default]
     Faithful,
-    /// The text that llama.cpp makes of the schema.
+    /// The text that llama.cpp makes of the schema, from 0.5.0 on.
     LlamaCpp,
+    /// The text of the versions before: as there, but `{}` is any object.
+    LlamaCppB10587,
 }
 
 /// A conversation that nobody prepares for the template: JSON as the host has it.

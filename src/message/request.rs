@@ -214,8 +214,11 @@ const DIALECTS: &[(&str, Dialects)] =
 
 const UNKNOWN_TOOLS: &[(&str, UnknownTools)] = &[("call", UnknownTools::Call), ("content", UnknownTools::Content)];
 
-const GRAMMAR_STYLES: &[(&str, GrammarStyle)] =
-    &[("faithful", GrammarStyle::Faithful), ("llama.cpp", GrammarStyle::LlamaCpp)];
+const GRAMMAR_STYLES: &[(&str, GrammarStyle)] = &[
+    ("faithful", GrammarStyle::Faithful),
+    ("llama.cpp", GrammarStyle::LlamaCpp),
+    ("llama.cpp-b10587", GrammarStyle::LlamaCppB10587),
+];
 
 const BARE_CALLS: &[(&str, BareCalls)] =
     &[("off", BareCalls::Off), ("whole", BareCalls::Whole), ("anywhere", BareCalls::Anywhere)];

@@ -80,7 +80,7 @@ inline std::string request_json(const common_chat_templates_inputs & inputs) {
     request["force_pure_content"]    = inputs.force_pure_content;
     request["now"]                   = wall_clock(inputs.now);
     request["grammar"]               = inputs.grammar;
-    request["grammar_style"]         = "llama.cpp";
+    request["grammar_style"]         = STYLE_NAME;
     request["opening_again"]         = "reasoning";
     if (!inputs.json_schema.empty()) {
         request["json_schema"] = common_json::parse(inputs.json_schema);
