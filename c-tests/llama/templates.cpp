@@ -1,6 +1,7 @@
 // Templates and requests.
 #include "check.h"
 #include "fake.h"
+#include "json_error.h"
 
 #include "chat-auto-parser.h"
 #include "jinja/lexer.h"
@@ -84,7 +85,7 @@ static void apply() {
     inputs.force_pure_content = true;
     CHECK(common_chat_templates_apply(tmpls.get(), inputs).grammar.empty());
     inputs.json_schema        = "{";
-    THROWS(common_json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
+    THROWS(json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
 
     // What is no UTF-8 does not make a request fail.
     CHECK(common_chat_templates_apply(tmpls.get(), ask("a\xFF")).prompt.find("a\xEF\xBF\xBD") != std::string::npos);
@@ -99,7 +100,7 @@ static void apply() {
     CHECK(logged(GGML_LOG_LEVEL_DEBUG) > debugged);
 
     inputs.tools = { { "f", "", "no JSON" } };
-    THROWS(common_json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
+    THROWS(json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
 }
 
 static void options() {
@@ -113,7 +114,7 @@ static void options() {
     inputs.add_generation_prompt = false;
     CHECK(common_chat_templates_apply(tmpls.get(), inputs).prompt == "calmFalseHi");
     inputs.chat_template_kwargs["mood"] = "calm";
-    THROWS(common_json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
+    THROWS(json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
     inputs = ask("Hi");
     inputs.messages.resize(10, inputs.messages[0]);
     THROWS(std::invalid_argument, "too many", common_chat_templates_apply(tmpls.get(), inputs));
