@@ -82,6 +82,10 @@ static void apply() {
     inputs.json_schema        = R"({"type": "object"})";
     params                    = common_chat_templates_apply(tmpls.get(), inputs);
     CHECK(!params.grammar.empty() && !params.grammar_lazy);
+    // Before 0.5.0, an empty schema is an object.
+    inputs.json_schema        = R"({"items": {"anyOf": [{}, {"type": "null"}]}})";
+    const bool is_object      = common_chat_templates_apply(tmpls.get(), inputs).grammar.find("item-0 ::= object\n") != std::string::npos;
+    CHECK(is_object == (CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0));
     inputs.force_pure_content = true;
     CHECK(common_chat_templates_apply(tmpls.get(), inputs).grammar.empty());
     inputs.json_schema        = "{";
@@ -115,6 +119,14 @@ static void options() {
     CHECK(common_chat_templates_apply(tmpls.get(), inputs).prompt == "calmFalseHi");
     inputs.chat_template_kwargs["mood"] = "calm";
     THROWS(json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
+    // Before 0.5.0, a template that takes a text gets no list of them.
+    const auto either = common_chat_templates_init(nullptr, "{% set said = messages[0].content %}{% if said is string %}{{ said }}"
+                                                            "{% else %}{% for part in said %}[{{ part.text }}]{% endfor %}{% endif %}");
+    inputs = ask("");
+    inputs.messages[0].content_parts = { { "text", "a" }, { "text", "b" } };
+    const bool is_text = CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0;
+    CHECK(common_chat_templates_apply(either.get(), inputs).prompt == (is_text ? "a\nb" : "[a][b]"));
+    CHECK(common_chat_templates_get_caps(either.get()).at("supports_typed_content") != is_text);
     inputs = ask("Hi");
     inputs.messages.resize(10, inputs.messages[0]);
     THROWS(std::invalid_argument, "too many", common_chat_templates_apply(tmpls.get(), inputs));
