@@ -83,7 +83,9 @@ fn output(spec: &FormatSpec) -> Arena {
     } else {
         let calls = calls(&p, spec);
         let calls = p.calls(spec, calls);
-        p.sequence([p.content(p.until(tag("tool_call"))), calls])
+        // White space between the reasoning and a call is no content.
+        let gap = p.tolerated(p.optional(p.sequence([p.space(), p.and(p.literal(tag("tool_call")))])));
+        p.sequence([gap, p.content(p.until(tag("tool_call"))), calls])
     };
     p.finish(p.sequence([turn, reasoning, answer, p.end()]))
 }
