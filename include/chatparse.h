@@ -414,9 +414,13 @@ enum chat_grammar_style
    */
   CHAT_GRAMMAR_STYLE_FAITHFUL = 1,
   /**
-   * The text that llama.cpp makes of the schema.
+   * The text that llama.cpp makes of the schema, from 0.5.0 on.
    */
   CHAT_GRAMMAR_STYLE_LLAMA_CPP = 2,
+  /**
+   * The text of the versions before, such as b10587: as there, but `{}` is any object.
+   */
+  CHAT_GRAMMAR_STYLE_LLAMA_CPP_B10587 = 3,
 };
 #ifndef __cplusplus
 typedef uint32_t chat_grammar_style;
@@ -1648,8 +1652,8 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  *   `reasoning_content`), `chat_template_kwargs` (an object of further template variables);
  * - `plain`: the template sees `messages`, `tools`, `documents` and `chat_template_kwargs` as they are, of any form, and no other
  *   variable, as with transformers; default false;
- * - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`),
- *   `force_pure_content`;
+ * - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful`, `llama.cpp` or `llama.cpp-b10587`: how schemas become rules; default
+ *   `faithful`), `force_pure_content`;
  * - `now`: Unix seconds, the only clock that the template sees; default the system's;
  * - `media_marker`: what stands in the prompt for media that the template does not show; default `<__media__>`;
  * - `malformed_arguments`: `keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
@@ -1660,7 +1664,9 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  * - `calls_in_reasoning`: `off`, `at_end` or `always`: whether calls inside reasoning are reasoning, calls where the output ends with
  *   them and the reasoning was not closed, or calls; default `off`;
  * - `bare_calls`: `off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where
- *   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`.
+ *   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`;
+ * - `opening_again`: `marker` or `reasoning`: whether the opening of the reasoning, where the model writes it once more, is left out or
+ *   text of the reasoning; default `marker`.
  *
  * Other fields are ignored, unless one is but a slip away from an option. The text is copied.
  *

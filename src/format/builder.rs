@@ -4,7 +4,7 @@
 use std::ops::Deref;
 
 use crate::grammar::schema::{self, Types};
-use crate::message::{Tool, UnknownTools};
+use crate::message::{OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
@@ -86,8 +86,11 @@ impl FormatBuilder {
     }
 
     /// The opening of the reasoning once more: some models write it though the prompt has it already.
-    pub fn reopened(&self, start: &str) -> ExprId {
-        self.tolerated(self.optional(self.literal(start.trim_ascii())))
+    pub fn reopened(&self, spec: &FormatSpec, start: &str) -> ExprId {
+        match spec.leniency.opening_again {
+            OpeningAgain::Marker => self.tolerated(self.optional(self.literal(start.trim_ascii()))),
+            OpeningAgain::Reasoning => self.empty(),
+        }
     }
 
     /// Text of the content.

@@ -274,7 +274,7 @@ impl Template {
     /// Where reasoning is looked for.
     fn reasoning_in(&self) -> prepare::ReasoningIn {
         *self.reasoning_in.get_or_init(|| {
-            prepare::ReasoningIn::of(&self.source, |message| caps::shows(&self.compiled.env, message, prepare::TRIED))
+            prepare::ReasoningIn::of(&self.source, |message| caps::prompt_with(&self.compiled.env, message))
         })
     }
 

@@ -131,7 +131,7 @@ fn output(spec: &FormatSpec, block: &[String; 2]) -> Arena {
     let p = FormatBuilder::default();
     let turn = p.turn(spec.prefill, TURN);
     let [think, thought] = THINK.map(|tag| p.literal(tag));
-    let until_thought = || p.sequence([p.reopened(THINK[0]), p.reasoning(p.until(THINK[1]))]);
+    let until_thought = || p.sequence([p.reopened(spec, THINK[0]), p.reasoning(p.until(THINK[1]))]);
     let callable = spec.response_object().is_none() && !spec.tools().is_empty();
     let extract = spec.extract_reasoning();
 
@@ -159,7 +159,7 @@ fn output(spec: &FormatSpec, block: &[String; 2]) -> Arena {
         let closed = p.sequence([thought, answer]);
         let called = p.sequence([p.and(calling), p.space(), calls(&p, spec, block), p.end()]);
         let text = p.reasoning(before_calls(&p, block, &[THINK[1]]));
-        p.sequence([p.reopened(THINK[0]), text, p.choice([closed, called, p.sequence([p.not(calling), plain])])])
+        p.sequence([p.reopened(spec, THINK[0]), text, p.choice([closed, called, p.sequence([p.not(calling), plain])])])
     } else {
         plain
     };

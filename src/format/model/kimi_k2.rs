@@ -58,7 +58,7 @@ fn output(spec: &FormatSpec) -> Arena {
     let mut turn = vec![p.literal(OPENING)];
     if spec.extract_reasoning() {
         let thought = p.reasoning(p.until_any([THINK_END, SECTION_START, OTHER_SECTION[0], CALL_START]));
-        turn.push(p.optional(p.sequence([p.literal(THINK_START), p.reopened(THINK_START), thought, p.optional(p.literal(THINK_END))])));
+        turn.push(p.optional(p.sequence([p.literal(THINK_START), p.reopened(spec, THINK_START), thought, p.optional(p.literal(THINK_END))])));
     }
     if spec.tools().is_empty() {
         turn.push(p.content(p.rest()));

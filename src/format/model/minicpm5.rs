@@ -61,7 +61,7 @@ fn output(spec: &FormatSpec) -> Arena {
     let turn = p.turn(spec.prefill, TURN);
     let reasoning = if spec.extract_reasoning() {
         let text = p.reasoning(p.until("</think>"));
-        p.optional(p.sequence([p.literal("<think>"), p.space(), p.reopened("<think>"), text, p.literal("</think>"), p.space()]))
+        p.optional(p.sequence([p.literal("<think>"), p.space(), p.reopened(spec, "<think>"), text, p.literal("</think>"), p.space()]))
     } else {
         p.empty()
     };

@@ -102,7 +102,7 @@ fn output(spec: &FormatSpec, reasons: bool) -> Arena {
     let reasoning = if reasons && spec.extract_reasoning() {
         let text = p.reasoning(p.until_any([THINK[1], CALL[0]]));
         let end = p.choice([p.literal(THINK[1]), p.tolerated(p.and(p.literal(CALL[0])))]);
-        p.optional(p.sequence([p.literal(THINK[0]), p.space(), p.reopened(THINK[0]), text, end]))
+        p.optional(p.sequence([p.literal(THINK[0]), p.space(), p.reopened(spec, THINK[0]), text, end]))
     } else {
         p.empty()
     };
