@@ -52,6 +52,24 @@ fn parts_are_in_the_order_of_the_output() {
     assert_eq!(found, expected);
 }
 
+#[test]
+fn a_model_thinks_on_behind_a_call() {
+    let call = |a: u8| {
+        format!(
+            "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{{\"a\":{a}}}<|call|>"
+        )
+    };
+    let thought = |text: &str| format!("<|channel|>analysis<|message|>{text}<|end|>");
+    let answer = "<|start|>assistant<|channel|>final<|message|>Done.";
+    let output = [&thought("One."), &*call(1), "<|start|>assistant", &thought("Two."), &call(2), answer].concat();
+    let ended = read("gpt-oss", &json!({}), output.as_bytes());
+    let order: Vec<_> = ended.parts().iter().map(|part| (part.kind, part.call)).collect();
+    use PartKind::{Call, Content, Reasoning};
+    assert_eq!(order, [(Reasoning, 0), (Call, 0), (Reasoning, 0), (Call, 1), (Content, 0)]);
+    assert_eq!(written(&ended, &output, DeltaKind::Reasoning, 0), ["One.", "Two."]);
+    assert_eq!((ended.status, ended.message.content.as_str()), (Status::Complete, "Done."));
+}
+
 /// Broken characters are longer in the message than in the output.
 #[test]
 fn parts_of_broken_text_are_whole() {

@@ -101,7 +101,8 @@ impl Harmony<'_> {
             let unsolicited = (self.dialect == Dialect::GptOss).then(|| self.unsolicited());
             (p.rule("any", p.choice(any.into_iter().chain(unsolicited))), self.final_message(), false)
         } else {
-            let calls = self.ended(p.sequence([self.header_before_another(), self.calls(start)]), &[CALL, END]);
+            let calls = p.sequence([self.header_before_another(), self.calls(start), self.behind_calls(start, any)]);
+            let calls = self.ended(calls, &[CALL, END]);
             let must = spec.call_required();
             let last = if must { calls } else { p.choice([calls, self.final_message()]) };
             (p.rule("any", p.choice(any)), last, must)
@@ -224,6 +225,19 @@ impl Harmony<'_> {
             _ => p.tolerated(p.many(next)),
         };
         p.trigger_rule("tool-call", if self.spec.parallel() { p.sequence([call, more]) } else { call })
+    }
+
+    /// A model that is not stopped behind its calls thinks on, calls again and answers, all in one output.
+    fn behind_calls(&self, start: ExprId, any: [ExprId; 2]) -> ExprId {
+        let p = self.p;
+        let end = || p.sequence([p.space(), p.choice([p.literal(END), p.literal(CALL)])]);
+        let again = self.spec.parallel().then(|| {
+            let call = p.any_tool(self.spec, &|tool| self.call(tool));
+            p.sequence([self.header_before_another(), call, p.optional(end())])
+        });
+        let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
+        let answer = p.sequence([start, self.first_header(), self.final_header(), p.content(p.until(END))]);
+        p.tolerated(p.optional(p.sequence([end(), more, p.optional(answer)])))
     }
 
     /// The recipient stands before the channel or after it.
