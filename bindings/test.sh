@@ -28,6 +28,14 @@ case $language in
     go build -o "$work/example" ./example
     prints_the_same "$work/example"
     go test ./...
+    # As a module of somebody else's has it.
+    path=$(go list -m)
+    rm -rf "$work/user"
+    mkdir "$work/user"
+    cp example/main.go "$work/user"
+    printf 'module user\n\ngo 1.19\n\nrequire %s v0.0.0\nreplace %s => %s\n' "$path" "$path" "$PWD" >"$work/user/go.mod"
+    (cd "$work/user" && go build -o "$work/used" .)
+    prints_the_same "$work/used"
     ;;
   zig)
     if command -v zig >/dev/null; then zig=(zig); else zig=(python3 -m ziglang); fi
