@@ -1,5 +1,5 @@
 # The extension, as the package sees it. What others may use is in the package's classes.
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from ._types import Delta, Text
@@ -107,7 +107,7 @@ class Stream:
     def feed(self, piece: Text, /) -> list[Delta]:
         """Takes the next piece of the output, str or bytes; bytes may be cut anywhere, also inside a character. Returns a
         list of what it adds to the message. What a model writes is never an error."""
-    def feed_marked(self, piece: Text, spans: Sequence[tuple[int, int]], /) -> list[Delta]:
+    def feed_marked(self, piece: Text, spans: Iterable[Sequence[int]], /) -> list[Delta]:
         """As `feed`, where it is known which bytes came from special tokens: `spans`, pairs of positions in the
         piece (as UTF-8). A marker that is a special token counts only where it came as one. `set_special_tokens` comes first."""
     def clone(self: _T) -> _T:

@@ -63,42 +63,43 @@ static PyObject *stream_feed(PyObject *self, PyObject *piece) {
   return deltas(self, status, error);
 }
 
-/* Pairs of numbers from any sequence; NULL with an exception where it is none. */
-static chat_span *spans_from(PyObject *sequence, size_t *count) {
-  const Py_ssize_t size = PySequence_Size(sequence);
-  if (size < 0) return NULL;
-  chat_span *spans = PyMem_Malloc((size ? (size_t)size : 1) * sizeof *spans);
-  if (!spans) return PyErr_NoMemory(), NULL;
-  for (Py_ssize_t i = 0; i < size; i++) {
-    PyObject *pair = PySequence_GetItem(sequence, i);
-    PyObject *both = pair ? PySequence_Tuple(pair) : NULL;
+/* Pairs of numbers, of whatever can be walked through; NULL with an exception where they are none. */
+static chat_span *spans_from(PyObject *pairs, size_t *count) {
+  /* A list of our own, as the length that an object tells need not be true. */
+  PyObject *list = PySequence_List(pairs);
+  if (!list) return NULL;
+  *count = (size_t)PyList_Size(list);
+  chat_span *spans = PyMem_Malloc((*count ? *count : 1) * sizeof *spans);
+  if (!spans) PyErr_NoMemory();
+  for (size_t i = 0; spans && i < *count; i++) {
+    PyObject *pair = PySequence_Tuple(PyList_GetItem(list, (Py_ssize_t)i));
     Py_ssize_t begin = 0, end = 0;
-    const int fine = both && PyArg_ParseTuple(both, "nn;a span is its begin and its end", &begin, &end);
+    const int fine = pair && PyArg_ParseTuple(pair, "nn;a span is its begin and its end", &begin, &end);
     Py_XDECREF(pair);
-    Py_XDECREF(both);
-    if (!fine || begin < 0 || end < 0) {
-      if (fine) PyErr_SetString(PyExc_ValueError, "a span has a negative end");
-      PyMem_Free(spans);
-      return NULL;
+    if (fine && begin >= 0 && end >= 0) {
+      spans[i] = (chat_span){(size_t)begin, (size_t)end};
+      continue;
     }
-    spans[i] = (chat_span){(size_t)begin, (size_t)end};
+    if (fine) PyErr_SetString(PyExc_ValueError, "a span begins or ends before the piece");
+    PyMem_Free(spans);
+    spans = NULL;
   }
-  *count = (size_t)size;
+  Py_DECREF(list);
   return spans;
 }
 
 static PyObject *stream_feed_marked(PyObject *self, PyObject *arguments) {
   Text piece;
-  PyObject *sequence;
-  if (!opened(self) || !PyArg_ParseTuple(arguments, "O&O", text_from, &piece, &sequence)) return NULL;
+  PyObject *pairs;
+  if (!opened(self) || !PyArg_ParseTuple(arguments, "O&O", text_from, &piece, &pairs)) return NULL;
   size_t count = 0;
-  chat_span *spans = spans_from(sequence, &count);
+  chat_span *spans = spans_from(pairs, &count);
   if (!spans) {
     text_done(&piece);
     return NULL;
   }
   chat_error *error = NULL;
-  /* The sequence ran code, which may have closed the stream: then the library refuses. */
+  /* Walking through the pairs ran code, which may have closed the stream: then the library refuses. */
   const chat_status status = chat_stream_feed_marked(HANDLE(self), piece.data, piece.len, spans, count, &error);
   PyMem_Free(spans);
   text_done(&piece);
