@@ -1,0 +1,3 @@
+module github.com/chatparse/chatparse/bindings/go
+
+go 1.19

@@ -1,3 +1,0 @@
-module chatparse
-
-go 1.19
