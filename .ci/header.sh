@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# include/chatparse.h is what cbindgen makes of src/ffi. Without arguments: fails where the committed file is another.
+# include/chatparse.h is what cbindgen makes of src/ffi, arranged by header.py. Without arguments: fails where the committed file is another.
 # With --write: writes it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,10 +16,8 @@ if [ "$(cbindgen --version 2>/dev/null)" != "cbindgen $CBINDGEN_VERSION" ]; then
 fi
 
 header=include/chatparse.h
-# Handles get tags of their own. By `struct chat_message` a program may mean a struct of its own, which would else define ours.
 generate() {
-  cbindgen --quiet --config cbindgen.toml src/ffi/mod.rs |
-    sed -E 's/^typedef struct chat_([a-z_]+) chat_\1;$/typedef struct chatparse_\1 chat_\1;/'
+  cbindgen --quiet --config cbindgen.toml src/ffi/mod.rs | python3 .ci/header.py
 }
 
 if [ "${1:-}" = --write ]; then
