@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Arranges what cbindgen writes (standard input) as a manual (standard output): one section for each noun, with an index.
+"""header.py DIRECTORY: arranges what cbindgen writes (standard input) as a manual: sections by noun, with an index.
 
-A declaration belongs to the section that lists the longest beginning of its name. A declaration without a section, a section
-without declarations, and text that is not understood are errors.
+Writes chatparse.h and the files that it includes. A declaration belongs to the section that lists the longest beginning of its
+name. A declaration without a section, a section without declarations, and text that this program cannot read are errors.
 """
+import pathlib
 import re
 import sys
 import textwrap
@@ -27,8 +28,8 @@ SECTIONS = [
      ["CHAT_MASK", "chat_segment", "chat_text_origin"]),
     ("Grammars", "from JSON schemas; printed, checked and converted",
      ["chat_grammar", "chat_dialect", "chat_fidelity", "chat_schema"]),
-    ("Grammar builder", "grammars from rules and schemas", ["chat_grammar_builder"]),
     ("Parsers", "what parses an output, without its params", ["chat_parser", "chat_params_parser"]),
+    ("Grammar builder", "grammars from rules and schemas", ["chat_grammar_builder"]),
     ("Formats of your own", "parsers from expressions, for formats that no template shows",
      ["CHAT_EXPR", "chat_expr", "chat_tag", "chat_value_kind", "chat_char_range"]),
     ("Trees", "syntax trees, for outputs that are not messages",
@@ -37,6 +38,14 @@ SECTIONS = [
      ["chat_answer", "chat_api", "chat_event", "chat_error_body", "chat_error_http_status"]),
 ]
 HANDLES = "Handles"
+MAIN = "chatparse.h"
+# Sections in files of their own.
+SEPARATE = {
+    "Grammar builder": "chatparse/format.h",
+    "Formats of your own": "chatparse/format.h",
+    "Trees": "chatparse/format.h",
+    "Servers' APIs": "chatparse/server.h",
+}
 INDEX = " * @index@\n"
 # An enumeration: cbindgen writes C's and C++'s form of each.
 ENUM = re.compile(r"enum (\w+)\n#ifdef __cplusplus\n  : uint32_t\n#endif // __cplusplus\n \{\n(.*?)\n\};\n"
@@ -119,27 +128,45 @@ def arrange(blocks):
         else:
             sys.exit(f"header: cannot read: {code}")
         sections[section_of(name)].append(f"{comment(doc)}\n{code}")
+    if empty := [title for title, declarations in sections.items() if not declarations]:
+        sys.exit(f"header: nothing in the sections {empty}")
     return sections
+
+
+def paragraphs(declarations):
+    """The declarations with blank lines in between, but none between neighbours of two lines."""
+    text = declarations[0]
+    for last, declaration in zip(declarations, declarations[1:]):
+        text += ("\n" if last.count("\n") == declaration.count("\n") == 1 else "\n\n") + declaration
+    return text
 
 
 def main():
     head, start, rest = sys.stdin.read().partition("#include <stdbool.h>")
     includes, *blocks = (start + rest).strip("\n").split("\n\n")
-    opening = [b for b in blocks if "{" in b and b.startswith("#ifdef __cplusplus\nextern")]
+    opening = [block for block in blocks if block.startswith("#ifdef __cplusplus\nextern")]
     closing = blocks[-2:]
+    if head.count(INDEX) != 1 or len(opening) != 1 or "#endif" not in closing[1]:
+        sys.exit("header: expected one @index@, one extern, and the end of the include guard")
     sections = arrange([block for block in blocks if block not in opening + closing])
-    if empty := [title for title, declarations in sections.items() if not declarations]:
-        sys.exit(f"header: nothing in the sections {empty}")
-    if head.count(INDEX) != 1 or len(opening) != 1:
-        sys.exit("header: expected one @index@ and one extern")
-    index = "".join(f" *     {title:20} {summary}\n" for title, summary, _ in SECTIONS)
-    out = [head.replace(INDEX, index) + includes, ENUMS, opening[0]]
+    index = "".join(f" *     {title:20} {summary}{f' ({SEPARATE[title]})' if title in SEPARATE else ''}\n"
+                    for title, summary, _ in SECTIONS)
+    texts = {MAIN: [head.replace(INDEX, index) + includes, MACROS, opening[0]]}
     for title, declarations in sections.items():
-        out += [f"/* == {title} ".ljust(WIDTH - 3, "=") + " */"] + declarations
-    print("\n\n".join(out + closing))
+        file = SEPARATE.get(title, MAIN)
+        if file not in texts:
+            guard = re.sub(r"\W", "_", file).upper()
+            texts[file] = [f"/* A part of {MAIN}, which includes this file: its rules hold here, too. */",
+                           f"#ifndef {guard}\n#define {guard}", f'#include "../{MAIN}"', opening[0]]
+        texts[file] += [f"/* == {title} ".ljust(WIDTH - 3, "=") + " */", paragraphs(declarations)]
+    for file, text in texts.items():
+        end = closing if file != MAIN else [closing[0], "\n".join(f'#include "{name}"' for name in texts if name != MAIN), closing[1]]
+        path = pathlib.Path(sys.argv[1], file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n\n".join(text + [block.replace("CHATPARSE_H", re.sub(r"\W", "_", file).upper()) for block in end]) + "\n")
 
 
-ENUMS = """\
+MACROS = """\
 /* Enumerations are uint32_t, in C and in C++. */
 #ifdef __cplusplus
 #define CHAT_ENUM(name) enum name : uint32_t
