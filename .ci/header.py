@@ -74,7 +74,10 @@ def members(body):
     rows = []
     for doc, member in found:
         text = " ".join(line.strip(" *") for line in doc.splitlines())
-        first, *rest = textwrap.wrap(f"/**< {text} */", WIDTH - column, break_on_hyphens=False, subsequent_indent=" " * 5)
+        # The end stays with the last word.
+        text = f"/**< {text}\N{NO-BREAK SPACE}*/"
+        lines = textwrap.wrap(text, WIDTH - column, break_on_hyphens=False, subsequent_indent=" " * 5)
+        first, *rest = [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
         rows += [f"  {member}".ljust(column) + first] + [" " * column + line for line in rest]
     return "\n".join(rows)
 

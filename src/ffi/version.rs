@@ -9,8 +9,7 @@ pub const CHAT_VERSION_MINOR: u32 = 1;
 /// Patch version of this header.
 pub const CHAT_VERSION_PATCH: u32 = 0;
 
-/// The version of the library that is linked, e.g. `0.1.0`; the macros are that of the header. The text is static and ends
-/// with NUL.
+/// Returns the version of the linked library, e.g. `0.1.0`. The text is static and ends with NUL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
