@@ -84,9 +84,11 @@ def members(body):
 
 def function(head, arguments):
     """A prototype, with as many arguments on a line as fit."""
+    parts = re.split(r",\s*", arguments)
+    if parts[-1] == "chat_error **error":
+        head = f"CHAT_MUST_USE {head}"
     indent = " " * (len(head) + 1)
     line, lines = head + "(", []
-    parts = re.split(r",\s*", arguments)
     parts = [part + "," for part in parts[:-1]] + [parts[-1] + ");"]
     for part in parts:
         if not line.endswith("(") and len(line) + 1 + len(part) > WIDTH:
@@ -175,6 +177,16 @@ MACROS = """\
 #define CHAT_ENUM(name) enum name : uint32_t
 #else
 #define CHAT_ENUM(name) typedef uint32_t name; enum name
+#endif
+
+/* Marks functions that can fail: the compiler warns where a program ignores their status. Define it as nothing before the
+   #include to turn these warnings off. */
+#ifndef CHAT_MUST_USE
+#if defined(__GNUC__)
+#define CHAT_MUST_USE __attribute__((warn_unused_result))
+#else
+#define CHAT_MUST_USE
+#endif
 #endif"""
 
 if __name__ == "__main__":

@@ -169,6 +169,16 @@
 #define CHAT_ENUM(name) typedef uint32_t name; enum name
 #endif
 
+/* Marks functions that can fail: the compiler warns where a program ignores their status. Define it as nothing before the
+   #include to turn these warnings off. */
+#ifndef CHAT_MUST_USE
+#if defined(__GNUC__)
+#define CHAT_MUST_USE __attribute__((warn_unused_result))
+#else
+#define CHAT_MUST_USE
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -181,6 +191,8 @@ extern "C" {
 #define CHAT_VERSION_MINOR 1
 /** Patch version of this header. */
 #define CHAT_VERSION_PATCH 0
+/** Version of this header as one number, for comparisons: major * 10000 + minor * 100 + patch. */
+#define CHAT_VERSION_NUMBER (((CHAT_VERSION_MAJOR * 10000) + (CHAT_VERSION_MINOR * 100)) + CHAT_VERSION_PATCH)
 /** Returns the version of the linked library, e.g. `0.1.0`. The text is static and ends with NUL. */
 const char *chat_version(void);
 
@@ -289,8 +301,8 @@ void chat_error_free(chat_error *error);
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a JSON object without a template; `CHAT_STATUS_TEMPLATE`, with the line,
  * for text that does not parse; `CHAT_STATUS_LIMIT` for text that is too long.
  */
-chat_status chat_template_new(const char *source, size_t source_len, const char *bos, size_t bos_len, const char *eos,
-                              size_t eos_len, chat_template **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_template_new(const char *source, size_t source_len, const char *bos, size_t bos_len,
+                                            const char *eos, size_t eos_len, chat_template **out, chat_error **error);
 
 /**
  * Compiles a template with options. `options` is a JSON object with any of these fields:
@@ -305,15 +317,16 @@ chat_status chat_template_new(const char *source, size_t source_len, const char 
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for options that are unknown or have the wrong type; otherwise as
  * `chat_template_new`.
  */
-chat_status chat_template_with_options(const char *source, size_t source_len, const char *options, size_t options_len,
-                                       chat_template **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_template_with_options(const char *source, size_t source_len, const char *options,
+                                                     size_t options_len, chat_template **out, chat_error **error);
 
 /**
  * Makes one of the library's own templates, by its name, e.g. `chatml`: for a model that has none.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an unknown name; the message lists the known ones.
  */
-chat_status chat_template_builtin(const char *name, size_t name_len, chat_template **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_template_builtin(const char *name, size_t name_len, chat_template **out,
+                                                chat_error **error);
 
 /** Returns how many templates the library has. */
 size_t chat_template_builtin_count(void);
@@ -332,14 +345,14 @@ chat_str chat_template_source(const chat_template *template_);
  * `supports_preserve_reasoning`, `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an
  * object, not JSON text). The first call takes a few renders; later ones return the same text.
  */
-chat_status chat_template_caps_json(const chat_template *template_, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_template_caps_json(const chat_template *template_, chat_str *out, chat_error **error);
 
 /**
  * Writes the name of the reader of the model's output: `layout` or `turn` for a learnt format, else the name of a
  * template family. If there are several readers to choose from, the first call compares them in some ten renders,
  * unless `chat_params_from_template` did. The view is valid for ever.
  */
-chat_status chat_template_reader(const chat_template *template_, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_template_reader(const chat_template *template_, chat_str *out, chat_error **error);
 
 /**
  * Tests how well the library reads what the template writes: renders messages of many kinds as the model would write
@@ -348,7 +361,8 @@ chat_status chat_template_reader(const chat_template *template_, chat_str *out, 
  * may refuse a template if the numbers differ or are 0; `chat_template_proof_json` has the reasons. The first call
  * renders and parses some sixty messages; later ones return the same.
  */
-chat_status chat_template_proof(const chat_template *template_, size_t *read_back, size_t *cases, chat_error **error);
+CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, size_t *read_back, size_t *cases,
+                                              chat_error **error);
 
 /**
  * Writes the result of the test in full, as a JSON object:
@@ -365,7 +379,7 @@ chat_status chat_template_proof(const chat_template *template_, size_t *read_bac
  *   is disabled, absent, or present), `turn` (the rendered text), `wanted` and `got` (messages as JSON text), and
  *   `why`.
  */
-chat_status chat_template_proof_json(const chat_template *template_, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_template_proof_json(const chat_template *template_, chat_str *out, chat_error **error);
 
 /** Frees the template. Params that were made from it stay valid. */
 void chat_template_free(chat_template *template_);
@@ -445,8 +459,8 @@ typedef struct {
  * `CHAT_STATUS_SCHEMA` for a `json_schema` that cannot be used; `CHAT_STATUS_LIMIT` if the request or the prompt is
  * too long, too deep or too costly.
  */
-chat_status chat_params_from_template(const chat_template *template_, const char *request, size_t request_len,
-                                      chat_params **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_params_from_template(const chat_template *template_, const char *request,
+                                                    size_t request_len, chat_params **out, chat_error **error);
 
 /**
  * As `chat_params_from_template`, with the options in a JSON object of their own. They take precedence over fields of
@@ -454,9 +468,9 @@ chat_status chat_params_from_template(const chat_template *template_, const char
  *
  * Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` for an unknown option.
  */
-chat_status chat_params_from_template_with(const chat_template *template_, const char *request, size_t request_len,
-                                           const char *options, size_t options_len, chat_params **out,
-                                           chat_error **error);
+CHAT_MUST_USE chat_status chat_params_from_template_with(const chat_template *template_, const char *request,
+                                                         size_t request_len, const char *options, size_t options_len,
+                                                         chat_params **out, chat_error **error);
 
 /** Returns the prompt: the text for the model. */
 chat_str chat_params_prompt(const chat_params *params);
@@ -464,8 +478,10 @@ chat_str chat_params_prompt(const chat_params *params);
 chat_str chat_params_generation_prompt(const chat_params *params);
 /** Returns how many pieces of media the prompt refers to; 0 for a `plain` request. */
 size_t chat_params_media_count(const chat_params *params);
+
 /** Fills `*out` with piece of media `index`, in the order of the prompt. */
-chat_status chat_params_media(const chat_params *params, size_t index, chat_media *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_params_media(const chat_params *params, size_t index, chat_media *out,
+                                            chat_error **error);
 
 /**
  * Makes the sampling grammar in GBNF. Its text is empty if the output is unconstrained. If `chat_params_grammar_lazy`
@@ -473,7 +489,7 @@ chat_status chat_params_media(const chat_params *params, size_t index, chat_medi
  * schema cannot be converted is replaced by "any JSON object" and listed in the grammar's report; other tools are
  * unaffected. The first call makes the grammar; later ones are quick.
  */
-chat_status chat_params_grammar(const chat_params *params, chat_grammar **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_params_grammar(const chat_params *params, chat_grammar **out, chat_error **error);
 
 /**
  * Makes the sampling grammar in another dialect, a `chat_dialect`, for an engine that sees only the output: it applies
@@ -485,7 +501,8 @@ chat_status chat_params_grammar(const chat_params *params, chat_grammar **out, c
  * that dialect takes one trigger, and calls whose arguments are one JSON object; `CHAT_STATUS_LIMIT` if the grammar is
  * too large.
  */
-chat_status chat_params_grammar_as(const chat_params *params, uint32_t dialect, chat_grammar **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_params_grammar_as(const chat_params *params, uint32_t dialect, chat_grammar **out,
+                                                 chat_error **error);
 
 /**
  * Returns whether the output is free up to the first trigger, and the grammar applies from there. If false, the
@@ -496,8 +513,11 @@ bool chat_params_grammar_lazy(const chat_params *params);
 
 /** Returns how many triggers there are. Ignore them if the grammar is not lazy. */
 size_t chat_params_grammar_trigger_count(const chat_params *params);
+
 /** Fills `*out` with trigger `index`. */
-chat_status chat_params_grammar_trigger(const chat_params *params, size_t index, chat_trigger *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_params_grammar_trigger(const chat_params *params, size_t index, chat_trigger *out,
+                                                      chat_error **error);
+
 /** Returns the name of the output's format, for logs: `peg-native`, `peg-gemma4` or `peg-minimax-m3`. */
 chat_str chat_params_format(const chat_params *params);
 /** Returns how many texts the tokeniser must keep as single tokens and the detokeniser must print. */
@@ -534,7 +554,7 @@ chat_str chat_params_message_delimiter(const chat_params *params, size_t index);
  * - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
  * - `message_delimiters`: objects with `role` and `delimiter`.
  */
-chat_status chat_params_json(const chat_params *params, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_params_json(const chat_params *params, chat_str *out, chat_error **error);
 
 /** Frees the params. Streams, messages, grammars and parsers that were made with them stay valid. */
 void chat_params_free(chat_params *params);
@@ -620,8 +640,8 @@ typedef struct {
  *
  * Errors: `CHAT_STATUS_PARSE`, only with `CHAT_PARSE_STRICT`.
  */
-chat_status chat_parse_partial(const chat_params *params, const char *text, size_t text_len, uint32_t flags,
-                               chat_message **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_parse_partial(const chat_params *params, const char *text, size_t text_len,
+                                             uint32_t flags, chat_message **out, chat_error **error);
 
 /** Returns how the output relates to the format. `CHAT_OUTCOME_NONE` for NULL. */
 chat_outcome chat_message_outcome(const chat_message *message);
@@ -642,7 +662,7 @@ chat_str chat_message_tool_call_arguments(const chat_message *message, size_t in
  * Writes the message as OpenAI JSON: `role` and `content` always, `reasoning_content` and `tool_calls` if there are
  * any. The first call writes the text; later ones return the same.
  */
-chat_status chat_message_json(const chat_message *message, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_message_json(const chat_message *message, chat_str *out, chat_error **error);
 
 /** Frees the message. */
 void chat_message_free(chat_message *message);
@@ -672,8 +692,8 @@ chat_origin chat_message_tool_call_origin(const chat_message *message, size_t in
 size_t chat_message_diagnostic_count(const chat_message *message);
 
 /** Fills `*out` with diagnostic `index`. */
-chat_status chat_message_diagnostic(const chat_message *message, size_t index, chat_diagnostic *out,
-                                    chat_error **error);
+CHAT_MUST_USE chat_status chat_message_diagnostic(const chat_message *message, size_t index, chat_diagnostic *out,
+                                                  chat_error **error);
 
 /**
  * Writes the report as a JSON object. The first call writes the text; later ones return the same.
@@ -685,7 +705,7 @@ chat_status chat_message_diagnostic(const chat_message *message, size_t index, c
  * - `diagnostics`: an object for each with `kind` (the name in lower case, e.g. `left_format`), `call` (a number, or
  *   null), `span` (an array of two positions) and `message`.
  */
-chat_status chat_message_report_json(const chat_message *message, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_message_report_json(const chat_message *message, chat_str *out, chat_error **error);
 
 /** Returns how many parts the output has: ranges of reasoning and of content, and calls. */
 size_t chat_message_part_count(const chat_message *message);
@@ -694,7 +714,8 @@ size_t chat_message_part_count(const chat_message *message);
  * Fills `*out` with part `index`. Parts keep the order in which a model thinks, calls and answers; the other functions
  * return all reasoning, all content and all calls.
  */
-chat_status chat_message_part(const chat_message *message, size_t index, chat_part *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_message_part(const chat_message *message, size_t index, chat_part *out,
+                                            chat_error **error);
 
 /**
  * Returns how many ranges of the output a field of the message comes from. `field` is `CHAT_DELTA_KIND_REASONING` or
@@ -709,14 +730,15 @@ size_t chat_message_span_count(const chat_message *message, uint32_t field, size
  * tokens of a field. Ranges hold no markup, and nothing that the output does not have: a brace that the library added,
  * text of the prompt. The range of a name may be a part of that of the id.
  */
-chat_status chat_message_span(const chat_message *message, uint32_t field, size_t call, size_t index, chat_span *out,
-                              chat_error **error);
+CHAT_MUST_USE chat_status chat_message_span(const chat_message *message, uint32_t field, size_t call, size_t index,
+                                            chat_span *out, chat_error **error);
 
 /* == Streaming ===================================================================================================== */
 
 /*
  * The cost of a piece does not depend on the length of the output before it, and the message does not depend on where
- * the output is cut into pieces. The stream takes text back only on request (`chat_stream_rollback`).
+ * the output is cut into pieces. The stream takes text back only on request (`chat_stream_rollback`). In outline,
+ * without the checks of statuses:
  *
  * ```c
  * chat_stream_new(params, &stream, &error);
@@ -771,10 +793,10 @@ typedef struct {
  * Makes a stream at the start of an output. A message that the prompt has begun (`continue_final_message`) comes with
  * the deltas of the first feed.
  */
-chat_status chat_stream_new(const chat_params *params, chat_stream **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_new(const chat_params *params, chat_stream **out, chat_error **error);
 
 /** As `chat_stream_new`, with a parser instead of params. */
-chat_status chat_stream_from_parser(const chat_parser *parser, chat_stream **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_from_parser(const chat_parser *parser, chat_stream **out, chat_error **error);
 
 /**
  * Appends output and replaces the deltas. The bytes may be cut anywhere, also inside a character; they must not be a
@@ -783,7 +805,8 @@ chat_status chat_stream_from_parser(const chat_parser *parser, chat_stream **out
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished.
  */
-chat_status chat_stream_feed(chat_stream *stream, const char *bytes, size_t bytes_len, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_feed(chat_stream *stream, const char *bytes, size_t bytes_len,
+                                           chat_error **error);
 
 /**
  * Ends the output and replaces the deltas: they hold the text that could have become a marker. `flags` is 0 if the
@@ -792,12 +815,14 @@ chat_status chat_stream_feed(chat_stream *stream, const char *bytes, size_t byte
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished; `CHAT_STATUS_PARSE`, only with
  * `CHAT_PARSE_STRICT`: the stream is finished all the same and has its message.
  */
-chat_status chat_stream_finish(chat_stream *stream, uint32_t flags, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_finish(chat_stream *stream, uint32_t flags, chat_error **error);
 
 /** Returns how many deltas the last feed, finish or rollback made. */
 size_t chat_stream_delta_count(const chat_stream *stream);
+
 /** Fills `*out` with delta `index` of the last feed, finish or rollback. */
-chat_status chat_stream_delta(const chat_stream *stream, size_t index, chat_delta *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_delta(const chat_stream *stream, size_t index, chat_delta *out,
+                                            chat_error **error);
 
 /**
  * Writes the deltas of the last feed or finish as the `delta` object of one OpenAI chunk, e.g.
@@ -805,7 +830,7 @@ chat_status chat_stream_delta(const chat_stream *stream, size_t index, chat_delt
  * there are none, and after a rollback. An `id` comes when the model writes one, which may be after the arguments, or
  * never; many clients need it with the name. `chat_answer` makes whole chunks with such ids.
  */
-chat_status chat_stream_chunk_json(chat_stream *stream, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_chunk_json(chat_stream *stream, chat_str *out, chat_error **error);
 
 /**
  * Returns how the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished,
@@ -814,13 +839,13 @@ chat_status chat_stream_chunk_json(chat_stream *stream, chat_str *out, chat_erro
 chat_outcome chat_stream_outcome(const chat_stream *stream);
 
 /** Copies the message so far, or, after finish, the message. Costs as much as the message. */
-chat_status chat_stream_message(const chat_stream *stream, chat_message **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_message(const chat_stream *stream, chat_message **out, chat_error **error);
 
 /**
  * Makes an independent stream in the same state, deltas included: for choices that share a beginning. Copies the
  * output so far.
  */
-chat_status chat_stream_clone(const chat_stream *stream, chat_stream **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_clone(const chat_stream *stream, chat_stream **out, chat_error **error);
 
 /**
  * Sets the earliest position that `chat_stream_rollback` can go back to: the end of the output so far. A stream has
@@ -829,7 +854,7 @@ chat_status chat_stream_clone(const chat_stream *stream, chat_stream **out, chat
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished.
  */
-chat_status chat_stream_checkpoint(chat_stream *stream, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_checkpoint(chat_stream *stream, chat_error **error);
 
 /**
  * Takes back all output after its first `output_len` bytes, counted over all bytes fed, and replaces the deltas with
@@ -839,7 +864,7 @@ chat_status chat_stream_checkpoint(chat_stream *stream, chat_error **error);
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` without a checkpoint, and for a length below the checkpoint or above the
  * output's. The stream does not change then.
  */
-chat_status chat_stream_rollback(chat_stream *stream, size_t output_len, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_rollback(chat_stream *stream, size_t output_len, chat_error **error);
 
 /**
  * Limits the work of the parse to `base` plus `per_byte` for each byte of output; past work counts. One unit is an
@@ -848,7 +873,8 @@ chat_status chat_stream_rollback(chat_stream *stream, size_t output_len, chat_er
  * `CHAT_DIAGNOSTIC_KIND_LIMIT`. Default: 1,000,000 and 200, plus 8 for each tool, or for each argument of a tool if
  * these are more.
  */
-chat_status chat_stream_set_budget(chat_stream *stream, uint64_t base, uint64_t per_byte, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_set_budget(chat_stream *stream, uint64_t base, uint64_t per_byte,
+                                                 chat_error **error);
 
 /**
  * Returns the work of the parse so far, in the units of `chat_stream_set_budget`. `chat_stream_rollback` does not
@@ -857,7 +883,7 @@ chat_status chat_stream_set_budget(chat_stream *stream, uint64_t base, uint64_t 
 uint64_t chat_stream_work(const chat_stream *stream);
 
 /** Takes the stream back to the start of the output. Its budget and its special tokens stay. */
-chat_status chat_stream_reset(chat_stream *stream, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_reset(chat_stream *stream, chat_error **error);
 /** Frees the stream. Messages that were made from it stay valid. */
 void chat_stream_free(chat_stream *stream);
 
@@ -869,8 +895,8 @@ void chat_stream_free(chat_stream *stream);
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an empty text, and after output was fed; `CHAT_STATUS_LIMIT` for more
  * than a megabyte.
  */
-chat_status chat_stream_set_special_tokens(chat_stream *stream, const chat_str *tokens, size_t token_count,
-                                           chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_set_special_tokens(chat_stream *stream, const chat_str *tokens,
+                                                         size_t token_count, chat_error **error);
 
 /**
  * As `chat_stream_feed`, with the positions of special tokens: `spans`, ranges of `bytes` in order and without
@@ -884,8 +910,8 @@ chat_status chat_stream_set_special_tokens(chat_stream *stream, const chat_str *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished or has no special tokens, and for spans that
  * overlap, are not in order or lie outside of `bytes`. The stream does not change then.
  */
-chat_status chat_stream_feed_marked(chat_stream *stream, const char *bytes, size_t bytes_len, const chat_span *spans,
-                                    size_t span_count, chat_error **error);
+CHAT_MUST_USE chat_status chat_stream_feed_marked(chat_stream *stream, const char *bytes, size_t bytes_len,
+                                                  const chat_span *spans, size_t span_count, chat_error **error);
 
 /* == The next turn ================================================================================================= */
 
@@ -940,8 +966,9 @@ typedef struct {
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of the field, for wrong messages; `CHAT_STATUS_TEMPLATE` if
  * the template raises or fails; `CHAT_STATUS_LIMIT` if the prompt is too long, too deep or too costly.
  */
-chat_status chat_params_continue(const chat_params *params, const char *output, size_t output_len, const char *messages,
-                                 size_t messages_len, uint32_t flags, chat_params **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_params_continue(const chat_params *params, const char *output, size_t output_len,
+                                               const char *messages, size_t messages_len, uint32_t flags,
+                                               chat_params **out, chat_error **error);
 
 /**
  * Returns how many bytes of the earlier prompt and output the new prompt begins with: all of them if there is no
@@ -1005,16 +1032,18 @@ typedef struct {
  *
  * Errors: as `chat_params_from_template_with`.
  */
-chat_status chat_segments_from_template(const chat_template *template_, const char *request, size_t request_len,
-                                        const char *options, size_t options_len, chat_segments **out,
-                                        chat_error **error);
+CHAT_MUST_USE chat_status chat_segments_from_template(const chat_template *template_, const char *request,
+                                                      size_t request_len, const char *options, size_t options_len,
+                                                      chat_segments **out, chat_error **error);
 
 /** Returns the prompt. */
 chat_str chat_segments_prompt(const chat_segments *segments);
 /** Returns how many segments the prompt has. */
 size_t chat_segments_count(const chat_segments *segments);
+
 /** Fills `*out` with segment `index`, in the order of the prompt. Segments cover the prompt, and none is empty. */
-chat_status chat_segments_at(const chat_segments *segments, size_t index, chat_segment *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_segments_at(const chat_segments *segments, size_t index, chat_segment *out,
+                                           chat_error **error);
 
 /**
  * Finds the bytes of the prompt that models wrote, for training: those that the loss should count. `parts` is a sum of
@@ -1083,18 +1112,19 @@ typedef struct {
  * Errors: `CHAT_STATUS_SCHEMA`, with the JSON pointer of the place, e.g. `#/properties/age`, for a schema that is
  * wrong or contradicts itself; `CHAT_STATUS_LIMIT` for one that is too deep or too large.
  */
-chat_status chat_grammar_from_json_schema(const char *schema, size_t schema_len, chat_grammar **out,
-                                          chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_from_json_schema(const char *schema, size_t schema_len, chat_grammar **out,
+                                                        chat_error **error);
 
 /** As `chat_grammar_from_json_schema`, in a `chat_grammar_style`. */
-chat_status chat_grammar_from_json_schema_with(const char *schema, size_t schema_len, uint32_t style,
-                                               chat_grammar **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_from_json_schema_with(const char *schema, size_t schema_len, uint32_t style,
+                                                             chat_grammar **out, chat_error **error);
 
 /**
  * Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats write such values as
  * raw text. A reference without a target, or in a circle, counts as no string.
  */
-chat_status chat_schema_allows_string(const char *schema, size_t schema_len, bool *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_schema_allows_string(const char *schema, size_t schema_len, bool *out,
+                                                    chat_error **error);
 
 /** Returns the grammar's text. GBNF has a line for each rule and starts at `root`. Empty if nothing is constrained. */
 chat_str chat_grammar_text(const chat_grammar *grammar);
@@ -1106,8 +1136,8 @@ chat_str chat_grammar_text(const chat_grammar *grammar);
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the line, for a grammar that llama.cpp cannot use: not GBNF, no rule
  * `root`, a reference to a missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT`.
  */
-chat_status chat_grammar_check(const char *grammar, size_t grammar_len, const char *text, size_t text_len,
-                               chat_grammar_verdict *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_check(const char *grammar, size_t grammar_len, const char *text, size_t text_len,
+                                             chat_grammar_verdict *out, chat_error **error);
 
 /**
  * Converts a grammar to another dialect, a `chat_dialect`. The result allows exactly the same texts; its report lists
@@ -1117,12 +1147,16 @@ chat_status chat_grammar_check(const char *grammar, size_t grammar_len, const ch
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp cannot use or that was converted already, and
  * for `CHAT_DIALECT_STRUCTURAL_TAG_OLD`, which cannot hold grammars; `CHAT_STATUS_LIMIT` if it is too large.
  */
-chat_status chat_grammar_as(const chat_grammar *grammar, uint32_t dialect, chat_grammar **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_as(const chat_grammar *grammar, uint32_t dialect, chat_grammar **out,
+                                          chat_error **error);
 
 /** Returns the number of entries in the report. */
 size_t chat_grammar_report_count(const chat_grammar *grammar);
+
 /** Fills `*out` with entry `index` of the report. */
-chat_status chat_grammar_report(const chat_grammar *grammar, size_t index, chat_fidelity *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_report(const chat_grammar *grammar, size_t index, chat_fidelity *out,
+                                              chat_error **error);
+
 /** Frees the grammar. */
 void chat_grammar_free(chat_grammar *grammar);
 
@@ -1131,7 +1165,7 @@ void chat_grammar_free(chat_grammar *grammar);
 /* Store a parser as a text, send it to another process, or make one with `chat_expr_builder`. */
 
 /** Makes the parser of these params. */
-chat_status chat_params_parser(const chat_params *params, chat_parser **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_params_parser(const chat_params *params, chat_parser **out, chat_error **error);
 
 /**
  * Makes a parser from the text of `chat_parser_text`. The text may come from an untrusted source: the library checks
@@ -1141,24 +1175,26 @@ chat_status chat_params_parser(const chat_params *params, chat_parser **out, cha
  * format that cannot be used, e.g. with a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that is too deep
  * or too long.
  */
-chat_status chat_parser_from_text(const char *text, size_t text_len, chat_parser **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_parser_from_text(const char *text, size_t text_len, chat_parser **out,
+                                                chat_error **error);
 
 /**
  * Writes the parser as a text for `chat_parser_from_text` of the same library version, in any process. Its form may
  * change between versions. The first call writes the text; later ones return the same.
  */
-chat_status chat_parser_text(const chat_parser *parser, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_parser_text(const chat_parser *parser, chat_str *out, chat_error **error);
 
 /**
  * Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
  * trigger: the rules with `trigger` set in `chat_expr_rule`. Otherwise it describes the prefill and the output
  * together.
  */
-chat_status chat_parser_grammar(const chat_parser *parser, bool lazy, chat_grammar **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_parser_grammar(const chat_parser *parser, bool lazy, chat_grammar **out,
+                                              chat_error **error);
 
 /** As `chat_parse_partial`, with a parser instead of params. */
-chat_status chat_parser_parse(const chat_parser *parser, const char *text, size_t text_len, uint32_t flags,
-                              chat_message **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_parser_parse(const chat_parser *parser, const char *text, size_t text_len,
+                                            uint32_t flags, chat_message **out, chat_error **error);
 
 /** Frees the parser. Streams, messages and grammars that were made with it stay valid. */
 void chat_parser_free(chat_parser *parser);

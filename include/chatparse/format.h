@@ -36,14 +36,15 @@ extern "C" {
  */
 
 /** Makes a builder. It has one rule, `space`: the blanks between the parts of a JSON value. */
-chat_status chat_grammar_builder_new(chat_grammar_builder **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_builder_new(chat_grammar_builder **out, chat_error **error);
 
 /**
  * Sets the `chat_grammar_style` of the schemas to come. The default is `CHAT_GRAMMAR_STYLE_FAITHFUL`.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` after something was added.
  */
-chat_status chat_grammar_builder_set_style(chat_grammar_builder *builder, uint32_t style, chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_builder_set_style(chat_grammar_builder *builder, uint32_t style,
+                                                         chat_error **error);
 
 /**
  * Adds a rule. `body` is the part of a GBNF rule after `::=`, on one line, e.g. `"yes" | "no" | number{1,3}`; it may
@@ -54,12 +55,14 @@ chat_status chat_grammar_builder_set_style(chat_grammar_builder *builder, uint32
  * comment outside of literals, or ends with an empty alternative. Tokens (`<think>`) are not supported: write them as
  * literals.
  */
-chat_status chat_grammar_builder_add_rule(chat_grammar_builder *builder, const char *name, size_t name_len,
-                                          const char *body, size_t body_len, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_builder_add_rule(chat_grammar_builder *builder, const char *name,
+                                                        size_t name_len, const char *body, size_t body_len,
+                                                        chat_str *out, chat_error **error);
 
 /** Adds a rule for exactly this text. It may hold quotes, backslashes, line breaks and NUL. */
-chat_status chat_grammar_builder_add_literal(chat_grammar_builder *builder, const char *name, size_t name_len,
-                                             const char *text, size_t text_len, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_builder_add_literal(chat_grammar_builder *builder, const char *name,
+                                                           size_t name_len, const char *text, size_t text_len,
+                                                           chat_str *out, chat_error **error);
 
 /**
  * Adds the rules of a JSON schema and writes the name of the one for the whole schema. Each schema gets rules of its
@@ -68,16 +71,17 @@ chat_status chat_grammar_builder_add_literal(chat_grammar_builder *builder, cons
  *
  * Errors: as `chat_grammar_from_json_schema`.
  */
-chat_status chat_grammar_builder_add_schema(chat_grammar_builder *builder, const char *name, size_t name_len,
-                                            const char *schema, size_t schema_len, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_builder_add_schema(chat_grammar_builder *builder, const char *name,
+                                                          size_t name_len, const char *schema, size_t schema_len,
+                                                          chat_str *out, chat_error **error);
 
 /**
  * Adds the rules of `chat_parser_grammar`, with the same `lazy`. The top rule is `root`.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` if there is a rule `root`.
  */
-chat_status chat_grammar_builder_add_parser(chat_grammar_builder *builder, const chat_parser *parser, bool lazy,
-                                            chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_builder_add_parser(chat_grammar_builder *builder, const chat_parser *parser,
+                                                          bool lazy, chat_error **error);
 
 /**
  * Makes the grammar of all rules so far. The builder can add more; grammars that it made do not change.
@@ -85,7 +89,8 @@ chat_status chat_grammar_builder_add_parser(chat_grammar_builder *builder, const
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp refuses: no rule `root`, a reference to a
  * missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that is too large.
  */
-chat_status chat_grammar_builder_build(const chat_grammar_builder *builder, chat_grammar **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_grammar_builder_build(const chat_grammar_builder *builder, chat_grammar **out,
+                                                     chat_error **error);
 
 /** Frees the builder. Grammars that it made stay valid. */
 void chat_grammar_builder_free(chat_grammar_builder *builder);
@@ -170,7 +175,7 @@ typedef struct {
 } chat_char_range;
 
 /** Makes a builder without expressions. */
-chat_status chat_expr_builder_new(chat_expr_builder **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_expr_builder_new(chat_expr_builder **out, chat_error **error);
 /** Matches exactly this text, which may be empty. */
 chat_expr chat_expr_literal(chat_expr_builder *builder, const char *text, size_t text_len);
 
@@ -242,8 +247,8 @@ chat_expr chat_expr_label(chat_expr_builder *builder, const char *label, size_t 
  * `CHAT_STATUS_INVALID_ARGUMENT` for a root that is not an expression of the builder, a reference to a missing rule,
  * and a rule that begins with itself; `CHAT_STATUS_LIMIT` for a format that is too deep or too long.
  */
-chat_status chat_expr_build(chat_expr_builder *builder, chat_expr root, const char *prefill, size_t prefill_len,
-                            chat_parser **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_expr_build(chat_expr_builder *builder, chat_expr root, const char *prefill,
+                                          size_t prefill_len, chat_parser **out, chat_error **error);
 
 /** Frees the builder. Parsers that it made stay valid. */
 void chat_expr_builder_free(chat_expr_builder *builder);
@@ -350,8 +355,8 @@ typedef struct {
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a `from` above `text_len`; `CHAT_STATUS_LIMIT` for a format with too many
  * rules.
  */
-chat_status chat_parser_tree(const chat_parser *parser, const char *text, size_t text_len, size_t from, uint32_t flags,
-                             chat_tree **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_parser_tree(const chat_parser *parser, const char *text, size_t text_len, size_t from,
+                                           uint32_t flags, chat_tree **out, chat_error **error);
 
 /** Returns how the text relates to the format. `CHAT_MATCH_FAILED` for NULL. */
 chat_match chat_tree_outcome(const chat_tree *tree);
@@ -360,14 +365,14 @@ size_t chat_tree_end(const chat_tree *tree);
 /** Returns how many nodes there are. */
 size_t chat_tree_node_count(const chat_tree *tree);
 /** Fills `*out` with node `index`. Nodes are in the order of their first bytes, the outer before the inner. */
-chat_status chat_tree_node(const chat_tree *tree, size_t index, chat_node *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_tree_node(const chat_tree *tree, size_t index, chat_node *out, chat_error **error);
 
 /**
  * Makes a message of the tagged text alone. Its outcome is `CHAT_OUTCOME_PARTIAL` if the text was cut off.
  *
  * Errors: `CHAT_STATUS_PARSE` for a text that does not match.
  */
-chat_status chat_tree_message(const chat_tree *tree, chat_message **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_tree_message(const chat_tree *tree, chat_message **out, chat_error **error);
 
 /** Frees the tree. Messages that were made from it stay valid. */
 void chat_tree_free(chat_tree *tree);

@@ -12,6 +12,8 @@ extern "C" {
 /* == Servers' APIs ================================================================================================= */
 
 /*
+ * The life of a streamed answer in outline, without the checks of statuses:
+ *
  * ```c
  * chat_answer_new(CHAT_API_MESSAGES, body, body_len, options, options_len, &answer, &error);
  * request = chat_answer_request(answer);
@@ -70,8 +72,8 @@ typedef struct {
  * `input[3].type` or `previous_response_id`. `chat_params_from_template` checks the fields that the answer only passes
  * on.
  */
-chat_status chat_answer_new(uint32_t api, const char *request, size_t request_len, const char *options,
-                            size_t options_len, chat_answer **out, chat_error **error);
+CHAT_MUST_USE chat_status chat_answer_new(uint32_t api, const char *request, size_t request_len, const char *options,
+                                          size_t options_len, chat_answer **out, chat_error **error);
 
 /**
  * Returns the request as a chat-completions body, for `chat_params_from_template`. One of chat completions is
@@ -86,7 +88,7 @@ chat_str chat_answer_request(const chat_answer *answer);
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has begun.
  */
-chat_status chat_answer_begin(chat_answer *answer, uint64_t input_tokens, chat_error **error);
+CHAT_MUST_USE chat_status chat_answer_begin(chat_answer *answer, uint64_t input_tokens, chat_error **error);
 
 /**
  * Makes the events of the stream's current deltas, maybe none. Call it once after each feed, and after finish. Costs
@@ -95,7 +97,7 @@ chat_status chat_answer_begin(chat_answer *answer, uint64_t input_tokens, chat_e
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has not begun or is finished, for deltas of a rollback,
  * and for deltas that do not follow the last ones. After the last two, the answer cannot be used further.
  */
-chat_status chat_answer_deltas(chat_answer *answer, const chat_stream *stream, chat_error **error);
+CHAT_MUST_USE chat_status chat_answer_deltas(chat_answer *answer, const chat_stream *stream, chat_error **error);
 
 /**
  * Makes the last events. `message` is the stream's, after its finish. `end` is a JSON object, or empty. Its fields are
@@ -107,8 +109,8 @@ chat_status chat_answer_deltas(chat_answer *answer, const chat_stream *stream, c
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has not begun or is finished, and, with the field, for a
  * wrong `end`.
  */
-chat_status chat_answer_finish(chat_answer *answer, const chat_message *message, const char *end, size_t end_len,
-                               chat_error **error);
+CHAT_MUST_USE chat_status chat_answer_finish(chat_answer *answer, const chat_message *message, const char *end,
+                                             size_t end_len, chat_error **error);
 
 /**
  * Makes the last events of an answer that the server breaks off. `http_status` is the code that it would have sent at
@@ -116,21 +118,23 @@ chat_status chat_answer_finish(chat_answer *answer, const chat_message *message,
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for another code, and for an answer that has not begun or is finished.
  */
-chat_status chat_answer_fail(chat_answer *answer, uint32_t http_status, const char *text, size_t text_len,
-                             chat_error **error);
+CHAT_MUST_USE chat_status chat_answer_fail(chat_answer *answer, uint32_t http_status, const char *text, size_t text_len,
+                                           chat_error **error);
 
 /** Makes an event that keeps the connection open. Only Messages has one; there are no events in other APIs. */
-chat_status chat_answer_ping(chat_answer *answer, chat_error **error);
+CHAT_MUST_USE chat_status chat_answer_ping(chat_answer *answer, chat_error **error);
 /** Returns how many events the last of these calls made. */
 size_t chat_answer_event_count(const chat_answer *answer);
+
 /** Fills `*out` with event `index` of the last of these calls. */
-chat_status chat_answer_event(const chat_answer *answer, size_t index, chat_event *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_answer_event(const chat_answer *answer, size_t index, chat_event *out,
+                                            chat_error **error);
 
 /**
  * Writes the events of the last of these calls as the bytes that a server sends (`text/event-stream`): for each
  * `event: ...`, if it has a name, `data: ...` and an empty line. Empty if there are none.
  */
-chat_status chat_answer_sse(chat_answer *answer, chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_answer_sse(chat_answer *answer, chat_str *out, chat_error **error);
 
 /**
  * Writes the answer as one JSON body. `message` is the whole message, and `end` is as for `chat_answer_finish`. After
@@ -138,8 +142,8 @@ chat_status chat_answer_sse(chat_answer *answer, chat_str *out, chat_error **err
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the field, for a wrong `end`.
  */
-chat_status chat_answer_body(chat_answer *answer, const chat_message *message, const char *end, size_t end_len,
-                             chat_str *out, chat_error **error);
+CHAT_MUST_USE chat_status chat_answer_body(chat_answer *answer, const chat_message *message, const char *end,
+                                           size_t end_len, chat_str *out, chat_error **error);
 
 /** Frees the answer. */
 void chat_answer_free(chat_answer *answer);

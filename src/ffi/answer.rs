@@ -39,6 +39,8 @@ pub(super) fn api(number: u32) -> Result<Api> {
 
 /// One request to a server's API, and its answer in the form of that API: events or a body. One thread at a time.
 ///
+/// The life of a streamed answer in outline, without the checks of statuses:
+///
 /// ```c
 /// chat_answer_new(CHAT_API_MESSAGES, body, body_len, options, options_len, &answer, &error);
 /// request = chat_answer_request(answer);

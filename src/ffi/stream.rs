@@ -19,7 +19,8 @@ use crate::stream::{Budget, Ended, Stream};
 /// A parser of one output in pieces: takes bytes, returns what they add to the message. One thread at a time.
 ///
 /// The cost of a piece does not depend on the length of the output before it, and the message does not depend on where
-/// the output is cut into pieces. The stream takes text back only on request (`chat_stream_rollback`).
+/// the output is cut into pieces. The stream takes text back only on request (`chat_stream_rollback`). In outline,
+/// without the checks of statuses:
 ///
 /// ```c
 /// chat_stream_new(params, &stream, &error);
