@@ -25,7 +25,7 @@ SECTIONS = [
      ["CHAT_CONTINUE", "chat_params_continue", "chat_params_kept", "chat_params_append", "chat_params_short",
       "chat_params_rewrite", "chat_reason", "chat_rewrite"]),
     ("Segments", "which bytes of a prompt come from the template, and training masks",
-     ["CHAT_MASK", "chat_segment", "chat_text_origin"]),
+     ["CHAT_MASK", "chat_segment", "chat_segments", "chat_text_origin"]),
     ("Grammars", "from JSON schemas; printed, checked and converted",
      ["chat_grammar", "chat_dialect", "chat_fidelity", "chat_schema"]),
     ("Parsers", "what parses an output, without its params", ["chat_parser", "chat_params_parser"]),
@@ -100,8 +100,8 @@ def function(head, arguments):
 
 
 def section_of(name):
-    """The section with the longest beginning of this name."""
-    fits = [(len(prefix), title) for title, _, prefixes in SECTIONS for prefix in prefixes if name.startswith(prefix)]
+    """The section with the longest beginning of this name, in whole words."""
+    fits = [(len(words), title) for title, _, prefixes in SECTIONS for words in prefixes if f"{name}_".startswith(f"{words}_")]
     if not fits:
         sys.exit(f"header: {name} has no section: add it to one in .ci/header.py")
     return max(fits)[1]

@@ -35,10 +35,11 @@
  * that takes the object without const, and otherwise until the object is freed.
  *
  * Errors. A function that can fail returns a chat_status. It writes its outputs only on CHAT_STATUS_OK, and `*error`
- * only on another status; `error` may be NULL. CHAT_STATUS_INVALID_ARGUMENT means in every function: a handle or an
- * output is NULL, a text is NULL with a length above 0, is not UTF-8 (at which byte) or not JSON where it must be, an
- * index is out of range, or a flag or the number of an enumeration is unknown. "Errors:" lists what else a function
- * returns. The model's output is never an error, except with CHAT_PARSE_STRICT.
+ * only on another status; `error` may be NULL. Use the status: CHAT_MUST_USE makes compilers warn where you do not.
+ * CHAT_STATUS_INVALID_ARGUMENT means in every function: a handle or an output is NULL, a text is NULL with a length
+ * above 0, is not UTF-8 (at which byte) or not JSON where it must be, an index is out of range, or a flag or the
+ * number of an enumeration is unknown. "Errors:" lists what else a function returns. The model's output is never an
+ * error, except with CHAT_PARSE_STRICT.
  *
  * Values. A function that returns a value directly cannot fail. For a NULL handle or an index out of range it returns
  * 0, false, an empty text or the `_NONE` of the enumeration, if its comment has no other value.
