@@ -84,7 +84,7 @@ CHAT_MUST_USE chat_status chat_answer_new(uint32_t api, const char *request, siz
 chat_str chat_answer_request(const chat_answer *answer);
 
 /**
- * Makes the first events. `input_tokens` is the length of the prompt; only Messages sends it at the start.
+ * Makes the first events. `input_tokens` is the length of the prompt in tokens; only Messages sends it at the start.
  *
  * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has begun.
  */

@@ -163,7 +163,7 @@ pub extern "C" fn chat_answer_request(answer: Option<&chat_answer>) -> chat_str 
     view(answer.and_then(|answer| answer.0.get().ok()).map(|state| state.request.as_str()))
 }
 
-/// Makes the first events. `input_tokens` is the length of the prompt; only Messages sends it at the start.
+/// Makes the first events. `input_tokens` is the length of the prompt in tokens; only Messages sends it at the start.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has begun.
 #[unsafe(no_mangle)]
