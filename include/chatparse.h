@@ -219,12 +219,8 @@ typedef struct chatparse_parser chat_parser;
 typedef struct chatparse_segments chat_segments;
 /** A parser of one output in pieces: takes bytes, returns what they add to the message. One thread at a time. */
 typedef struct chatparse_stream chat_stream;
-
-/**
- * A compiled chat template: renders prompts, and learns the model's output format from the template's text. Immutable.
- */
+/** A compiled chat template: renders prompts, and learns the model's output format. Immutable. */
 typedef struct chatparse_template chat_template;
-
 /** A syntax tree of a text: a node for each rule, tag and label that matched. Immutable. */
 typedef struct chatparse_tree chat_tree;
 
@@ -277,12 +273,8 @@ CHAT_ENUM(chat_status) {
                                            be freed now. (HTTP: 500.) */
 };
 
-/**
- * Returns the lower-case name of a status, e.g. `invalid_argument`, or `unknown`. The text is static and ends with
- * NUL.
- */
+/** Returns the lower-case name of a status, e.g. `invalid_argument`, or `unknown`; static, with NUL at its end. */
 const char *chat_status_name(uint32_t status);
-
 /** Returns the status that the failed call returned. `CHAT_STATUS_INVALID_ARGUMENT` for NULL. */
 chat_status chat_error_status(const chat_error *error);
 /** Returns what is wrong and where, as one sentence for people. The words may change between versions. */
@@ -667,13 +659,8 @@ CHAT_MUST_USE chat_status chat_message_json(const chat_message *message, chat_st
 
 /** Frees the message. */
 void chat_message_free(chat_message *message);
-
-/**
- * Returns whether the output has the end of call `index`. Do not run a call without its end: its arguments are only a
- * prefix.
- */
+/** Returns whether the output has the end of call `index`. Without it, the arguments may be a prefix: do not run it. */
 bool chat_message_tool_call_complete(const chat_message *message, size_t index);
-
 /** Returns whether the request offers the tool of call `index`. True if the parser has no list of tools. */
 bool chat_message_tool_call_known(const chat_message *message, size_t index);
 
@@ -833,19 +820,11 @@ CHAT_MUST_USE chat_status chat_stream_delta(const chat_stream *stream, size_t in
  */
 CHAT_MUST_USE chat_status chat_stream_chunk_json(chat_stream *stream, chat_str *out, chat_error **error);
 
-/**
- * Returns how the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished,
- * `CHAT_OUTCOME_NONE` for NULL.
- */
+/** Returns how the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished. */
 chat_outcome chat_stream_outcome(const chat_stream *stream);
-
 /** Copies the message so far, or, after finish, the message. Costs as much as the message. */
 CHAT_MUST_USE chat_status chat_stream_message(const chat_stream *stream, chat_message **out, chat_error **error);
-
-/**
- * Makes an independent stream in the same state, deltas included: for choices that share a beginning. Copies the
- * output so far.
- */
+/** Copies the stream with its output and its deltas: for choices that share a beginning. */
 CHAT_MUST_USE chat_status chat_stream_clone(const chat_stream *stream, chat_stream **out, chat_error **error);
 
 /**

@@ -92,8 +92,7 @@ fn of_call<T: Default>(message: Option<&chat_message>, index: usize, what: impl 
     answer(|| message.and_then(|message| message.ended().calls().get(index)).map(what).unwrap_or_default())
 }
 
-/// Returns whether the output has the end of call `index`. Do not run a call without its end: its arguments are only a
-/// prefix.
+/// Returns whether the output has the end of call `index`. Without it, the arguments may be a prefix: do not run it.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_complete(message: Option<&chat_message>, index: usize) -> bool {
     of_call(message, index, |call| call.complete)

@@ -50,8 +50,7 @@ const NAMES: &[(chat_status, &CStr)] = &[
     (chat_status::Internal, c"internal"),
 ];
 
-/// Returns the lower-case name of a status, e.g. `invalid_argument`, or `unknown`. The text is static and ends with
-/// NUL.
+/// Returns the lower-case name of a status, e.g. `invalid_argument`, or `unknown`; static, with NUL at its end.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_status_name(status: u32) -> *const c_char {
     let known = NAMES.iter().find(|(known, _)| *known as u32 == status);

@@ -270,8 +270,7 @@ pub extern "C" fn chat_stream_chunk_json(
     })
 }
 
-/// Returns how the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished,
-/// `CHAT_OUTCOME_NONE` for NULL.
+/// Returns how the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_outcome(stream: Option<&chat_stream>) -> chat_outcome {
     chat_stream::usable(stream).map_or(chat_outcome::None, Parse::outcome)
@@ -292,8 +291,7 @@ pub extern "C" fn chat_stream_message(
     })
 }
 
-/// Makes an independent stream in the same state, deltas included: for choices that share a beginning. Copies the
-/// output so far.
+/// Copies the stream with its output and its deltas: for choices that share a beginning.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_clone(
     stream: Option<&chat_stream>,

@@ -13,7 +13,7 @@ use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
 use crate::error::Error;
 
-/// A compiled chat template: renders prompts, and learns the model's output format from the template's text. Immutable.
+/// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
 ///
 /// Make one template for each model and share it between threads. It learns the format once, at the first request.
 pub struct chat_template {
