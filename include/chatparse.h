@@ -365,11 +365,11 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  * - `recovered`: those read back although they do not match the reader's format, so grammars and streams do not cover
  *   them;
  * - `alike`: those read back as another message that the template renders to the same text;
- * - `no_turn`, `unsaid`, `refused`: messages that do not count, because the turn does not begin where the prompt ends,
- *   because the template leaves out a part of them, or because it raises an error; `refusal`: the first of these
+ * - `no_turn`, `omitted`, `refused`: messages that do not count, because the turn does not begin where the prompt
+ *   ends, because the template leaves out a part of them, or because it raises an error; `refusal`: the first of these
  *   errors, or empty;
  * - `failures`: an array of objects with `probe` (the kind of message), `thinking` (`off`, `silent` or `on`: reasoning
- *   is disabled, absent, or present), `turn` (the rendered text), `wanted` and `got` (messages as JSON text), and
+ *   is disabled, absent, or present), `turn` (the rendered text), `expected` and `got` (messages as JSON text), and
  *   `why`.
  */
 CHAT_MUST_USE chat_status chat_template_proof_json(const chat_template *template_, chat_str *out, chat_error **error);
@@ -429,8 +429,8 @@ typedef struct {
  *   `reasoning_content`; `chat_template_kwargs`: an object of further template variables;
  * - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
  *   in any form, and no other variable, as in transformers;
- * - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default) or `llama.cpp`, see
- *   `chat_grammar_style`; `force_pure_content`: parse the output as content only;
+ * - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
+ *   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
  * - `now`: Unix seconds, the only clock that the template sees; default the system's;
  * - `media_marker`: placeholder of media that the template does not render; default `<__media__>`;
  * - `malformed_arguments`: arguments of earlier calls that are not a JSON object. `keep` (default): as text. `empty`:
@@ -443,7 +443,9 @@ typedef struct {
  *   they end the output and the reasoning was not closed. `always`: they are calls;
  * - `bare_calls`: JSON objects without a marker that look like calls. `off`: they are text. `whole` (default): they
  *   are calls if the answer holds nothing else and the request offers their tools. `anywhere`: they are calls in all
- *   text that `dialects` searches.
+ *   text that `dialects` searches;
+ * - `opening_again`: an opening of the reasoning that the model writes once more inside of it. `marker` (default): it
+ *   is left out. `reasoning`: it is text of the reasoning.
  *
  * A field that is almost the name of an option is an error.
  *
@@ -1065,8 +1067,10 @@ CHAT_ENUM(chat_fidelity_kind) {
 
 /** How the library converts schemas to rules. */
 CHAT_ENUM(chat_grammar_style) {
-  CHAT_GRAMMAR_STYLE_FAITHFUL = 1,  /**< Follow the schema as closely as a grammar can. */
-  CHAT_GRAMMAR_STYLE_LLAMA_CPP = 2, /**< Write the same text as llama.cpp. */
+  CHAT_GRAMMAR_STYLE_FAITHFUL = 1,         /**< Follow the schema as closely as a grammar can. */
+  CHAT_GRAMMAR_STYLE_LLAMA_CPP = 2,        /**< Write the same text as llama.cpp from 0.5.0 on. */
+  CHAT_GRAMMAR_STYLE_LLAMA_CPP_B10587 = 3, /**< Write the same text as llama.cpp before that, e.g. b10587: `{}` is any
+                                                object. */
 };
 
 /** Whether a grammar allows a text. */

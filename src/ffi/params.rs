@@ -72,8 +72,8 @@ impl chat_params {
 ///   `reasoning_content`; `chat_template_kwargs`: an object of further template variables;
 /// - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
 ///   in any form, and no other variable, as in transformers;
-/// - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default) or `llama.cpp`, see
-///   `chat_grammar_style`; `force_pure_content`: parse the output as content only;
+/// - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
+///   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
 /// - `now`: Unix seconds, the only clock that the template sees; default the system's;
 /// - `media_marker`: placeholder of media that the template does not render; default `<__media__>`;
 /// - `malformed_arguments`: arguments of earlier calls that are not a JSON object. `keep` (default): as text. `empty`:
@@ -86,7 +86,9 @@ impl chat_params {
 ///   they end the output and the reasoning was not closed. `always`: they are calls;
 /// - `bare_calls`: JSON objects without a marker that look like calls. `off`: they are text. `whole` (default): they
 ///   are calls if the answer holds nothing else and the request offers their tools. `anywhere`: they are calls in all
-///   text that `dialects` searches.
+///   text that `dialects` searches;
+/// - `opening_again`: an opening of the reasoning that the model writes once more inside of it. `marker` (default): it
+///   is left out. `reasoning`: it is text of the reasoning.
 ///
 /// A field that is almost the name of an option is an error.
 ///

@@ -191,11 +191,11 @@ pub extern "C" fn chat_template_proof(
 /// - `recovered`: those read back although they do not match the reader's format, so grammars and streams do not cover
 ///   them;
 /// - `alike`: those read back as another message that the template renders to the same text;
-/// - `no_turn`, `unsaid`, `refused`: messages that do not count, because the turn does not begin where the prompt ends,
-///   because the template leaves out a part of them, or because it raises an error; `refusal`: the first of these
+/// - `no_turn`, `omitted`, `refused`: messages that do not count, because the turn does not begin where the prompt
+///   ends, because the template leaves out a part of them, or because it raises an error; `refusal`: the first of these
 ///   errors, or empty;
 /// - `failures`: an array of objects with `probe` (the kind of message), `thinking` (`off`, `silent` or `on`: reasoning
-///   is disabled, absent, or present), `turn` (the rendered text), `wanted` and `got` (messages as JSON text), and
+///   is disabled, absent, or present), `turn` (the rendered text), `expected` and `got` (messages as JSON text), and
 ///   `why`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_proof_json(
