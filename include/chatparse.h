@@ -57,11 +57,15 @@
  *
  * Defects of the library (Rust panics) do not unwind into your code. The call returns CHAT_STATUS_INTERNAL, and so do
  * all later calls on an object that it was changing; other objects stay usable. A function without a status returns
- * the empty value.
+ * the empty value. WebAssembly has no unwinding: there a defect is a trap, and the instance cannot be used further.
  *
  * Compatibility. Structs never change: new facts come with new functions. Enumerations may grow, and JSON objects may
  * get new fields. A release 0.y may break the ABI of the one before and then has another SONAME; from 1.0 on,
  * functions are only added.
+ *
+ * Systems. On Windows this header serves the DLL and the static library: only functions are exported, and they need no
+ * __declspec(dllimport). The module for wasm32-unknown-unknown imports nothing and has no clock: the request has
+ * `now`. A host passes texts and outputs in memory that it has added (memory.grow), as in c-tests/wasm.mjs.
  *
  * Names begin with chat_ or CHAT_. The struct tags of handles begin with chatparse_, so that a program can have its
  * own `struct chat_message` in C (in C++, the compiler reports the clash). chatparse.hpp wraps this file for C++17.
@@ -431,7 +435,8 @@ typedef struct {
  *   in any form, and no other variable, as in transformers;
  * - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
  *   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
- * - `now`: Unix seconds, the only clock that the template sees; default the system's;
+ * - `now`: Unix seconds, the only clock that the template sees; default the system's. On a system without one
+ *   (`wasm32-unknown-unknown`), a template that asks for the date fails without `now`;
  * - `media_marker`: placeholder of media that the template does not render; default `<__media__>`;
  * - `malformed_arguments`: arguments of earlier calls that are not a JSON object. `keep` (default): as text. `empty`:
  *   as `{}`. `error`: the request fails;

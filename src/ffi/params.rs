@@ -74,7 +74,8 @@ impl chat_params {
 ///   in any form, and no other variable, as in transformers;
 /// - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
 ///   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
-/// - `now`: Unix seconds, the only clock that the template sees; default the system's;
+/// - `now`: Unix seconds, the only clock that the template sees; default the system's. On a system without one
+///   (`wasm32-unknown-unknown`), a template that asks for the date fails without `now`;
 /// - `media_marker`: placeholder of media that the template does not render; default `<__media__>`;
 /// - `malformed_arguments`: arguments of earlier calls that are not a JSON object. `keep` (default): as text. `empty`:
 ///   as `{}`. `error`: the request fails;
