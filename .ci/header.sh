@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# include/chatparse.h is what cbindgen makes of src/ffi. Without arguments: fails where the committed file is another.
-# With --write: writes it.
+# include/chatparse.h and the files that it includes are what cbindgen makes of src/ffi, arranged by header.py. Without arguments:
+# fails if a committed file differs. With --write: writes them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,17 +15,16 @@ if [ "$(cbindgen --version 2>/dev/null)" != "cbindgen $CBINDGEN_VERSION" ]; then
   cargo install --quiet cbindgen --version "$CBINDGEN_VERSION" --locked
 fi
 
-header=include/chatparse.h
-# Handles get tags of their own. By `struct chat_message` a program may mean a struct of its own, which would else define ours.
-generate() {
-  cbindgen --quiet --config cbindgen.toml src/ffi/mod.rs |
-    sed -E 's/^typedef struct chat_([a-z_]+) chat_\1;$/typedef struct chatparse_\1 chat_\1;/'
-}
+made=$(mktemp -d)
+trap 'rm -r "$made"' EXIT
+cbindgen --quiet --config cbindgen.toml src/ffi/mod.rs | python3 .ci/header.py "$made"
 
-if [ "${1:-}" = --write ]; then
-  generate >"$header.new"
-  mv "$header.new" "$header"
-elif ! diff -u "$header" <(generate); then
-  echo "$header is out of date: run .ci/header.sh --write" >&2
-  exit 1
-fi
+cd "$made"
+find . -name '*.h' | while read -r header; do
+  if [ "${1:-}" = --write ]; then
+    cp "$header" "$OLDPWD/include/$header"
+  elif ! diff -u "$OLDPWD/include/$header" "$header"; then
+    echo "include/${header#./} is out of date: run .ci/header.sh --write" >&2
+    exit 1
+  fi
+done

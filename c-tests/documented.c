@@ -5,7 +5,7 @@ static chat_parser *of_expressions(chat_error *error) {
   // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
   chat_expr_builder *b = NULL;
   chat_parser *parser = NULL;
-  chat_expr_builder_new(&b, &error);
+  if (chat_expr_builder_new(&b, &error) != CHAT_STATUS_OK) return NULL;
   const chat_str call[] = {{"[weather]", 9}};
   const chat_expr open = chat_expr_tag(b, CHAT_TAG_TOOL_OPEN, chat_expr_sequence(b, (const chat_expr[]){
       chat_expr_literal(b, "[", 1), chat_expr_tag(b, CHAT_TAG_TOOL_NAME, chat_expr_literal(b, "weather", 7)),
@@ -17,9 +17,9 @@ static chat_parser *of_expressions(chat_error *error) {
         chat_expr_tag(b, CHAT_TAG_TOOL_CLOSE, chat_expr_literal(b, "[/weather]", 10))}, 3), 0, 1),
     chat_expr_end(b),
   };
-  chat_expr_build(b, chat_expr_sequence(b, parts, 3), "", 0, &parser, &error);
+  const chat_status status = chat_expr_build(b, chat_expr_sequence(b, parts, 3), "", 0, &parser, &error);
   chat_expr_builder_free(b);
-  CHECK(error == NULL);
+  CHECK(status == CHAT_STATUS_OK);
   return parser;
 }
 
@@ -29,13 +29,16 @@ static chat_grammar *of_rules(const char *schema, size_t schema_len, chat_error 
   chat_grammar *grammar = NULL;
   chat_str name;
   char body[128];
-  chat_grammar_builder_new(&builder, &error);
-  chat_grammar_builder_add_schema(builder, "answer", 6, schema, schema_len, &name, &error);
-  snprintf(body, sizeof body, "\"<answer>\" %.*s \"</answer>\"", (int)name.len, name.data);
-  chat_grammar_builder_add_rule(builder, "root", 4, body, strlen(body), &name, &error);
-  chat_grammar_builder_build(builder, &grammar, &error);
+  chat_status status = chat_grammar_builder_new(&builder, &error);
+  if (status == CHAT_STATUS_OK)
+    status = chat_grammar_builder_add_schema(builder, "answer", 6, schema, schema_len, &name, &error);
+  if (status == CHAT_STATUS_OK) {
+    snprintf(body, sizeof body, "\"<answer>\" %.*s \"</answer>\"", (int)name.len, name.data);
+    status = chat_grammar_builder_add_rule(builder, "root", 4, body, strlen(body), &name, &error);
+  }
+  if (status == CHAT_STATUS_OK) status = chat_grammar_builder_build(builder, &grammar, &error);
   chat_grammar_builder_free(builder);
-  CHECK(error == NULL);
+  CHECK(status == CHAT_STATUS_OK);
   return grammar;
 }
 

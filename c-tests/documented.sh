@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# documented.sh HEADER: each example in the header's comments that is a program's, and not an outline, stands in documented.c.
+# documented.sh HEADER...: each example in the headers' comments that is a program's, and not an outline, stands in documented.c.
 set -euo pipefail
-header=$1 tests=$(dirname "$0")/documented.c
+tests=$(dirname "$0")/documented.c
 
 # One line each, without the white space in between.
 examples=$(awk '
   / \* ```c$/ { inside = 1; text = ""; next }
   / \* ```$/ && inside { inside = 0; print text; next }
-  inside { sub(/^ \* ?/, ""); gsub(/[ \t]/, ""); text = text $0 }' "$header" | grep -vF '...')
+  inside { sub(/^ \* ?/, ""); gsub(/[ \t]/, ""); text = text $0 }' "$@" | grep -vF '...')
 [ -n "$examples" ]
 here=$(tr -d ' \t\n' <"$tests")
 

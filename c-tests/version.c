@@ -1,6 +1,10 @@
 // Header, library and package say the same version; statuses have names.
 #include "support.h"
 
+#if CHAT_VERSION_NUMBER != CHAT_VERSION_MAJOR * 10000 + CHAT_VERSION_MINOR * 100 + CHAT_VERSION_PATCH
+#error "the number is not that of the parts"
+#endif
+
 int main(void) {
   char header[64];
   snprintf(header, sizeof header, "%d.%d.%d", CHAT_VERSION_MAJOR, CHAT_VERSION_MINOR, CHAT_VERSION_PATCH);

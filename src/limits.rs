@@ -113,7 +113,8 @@ pub const GRAMMAR_BYTES: usize = 64 << 20;
 /// Longest `tokenizer_config.json`, in bytes. Those with all their added tokens have some 2 MB.
 pub const CONFIG_BYTES: usize = 32 << 20;
 
-/// The largest lower bound of a repetition that llama.cpp's grammar reader takes; it reads a larger upper bound as none.
+/// The largest bound of a repetition in GBNF. llama.cpp refuses a grammar with a larger lower bound, and ignores a larger upper
+/// bound.
 pub const GBNF_REPETITIONS: u64 = 2_000;
 
 /// Deepest nesting of groups in a grammar that is read.

@@ -119,7 +119,7 @@ fn each_dialect_is_read_once_the_output_has_left_the_format() {
         check(&params, &output, &format!("{STRAY} More."), std::slice::from_ref(&call));
         let ended = read(&params, &output);
         let found = ended.diagnostics().iter().find(|found| found.kind == DiagnosticKind::Dialect).unwrap();
-        assert_eq!(found.message, format!("a call in the way of {name}"));
+        assert_eq!(found.message, format!("a call in the format of {name}"));
         assert_eq!(found.call, Some(0));
         assert!(ended.calls()[0].complete && ended.calls()[0].known && ended.calls()[0].valid, "{written}: {ended:?}");
     }

@@ -177,6 +177,21 @@ fn versions_agree() {
 }
 
 #[test]
+fn layouts_of_structs_are_fixed() {
+    let fixed = read("c-tests/header_layout.c");
+    let headers =
+        ["include/chatparse.h", "include/chatparse/format.h", "include/chatparse/server.h"].map(read).join("");
+    let structs: Vec<&str> = headers.lines().filter_map(|line| line.strip_prefix("} ")?.strip_suffix(';')).collect();
+    assert!(structs.contains(&"chat_str") && structs.contains(&"chat_event"), "the headers' structs are not found");
+    let missing: Vec<String> = structs
+        .iter()
+        .filter(|name| !fixed.contains(&format!("sizeof({name})")) && !fixed.contains(&format!("SIZE({name}, ")))
+        .map(|name| format!("{name}: c-tests/header_layout.c"))
+        .collect();
+    report("each struct of the C headers has its size and its members' positions checked", &missing);
+}
+
+#[test]
 fn the_c_and_cpp_examples_are_those_that_are_compiled() {
     let example = read("c-tests/example.c");
     assert!(

@@ -15,7 +15,7 @@ use super::text::{chat_str, utf8, view};
 use crate::api::{Answer, AnswerOptions, Api, Event, Finish};
 use crate::error::{Error, Result};
 
-/// An API that a server speaks.
+/// The APIs of servers.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_api {
@@ -37,9 +37,9 @@ pub(super) fn api(number: u32) -> Result<Api> {
     }
 }
 
-/// One request of an API, and its answer in the API's shape: the deltas of a stream as events, a message as a body.
+/// One request to a server's API, and its answer in the form of that API: events or a body. One thread at a time.
 ///
-/// One thread at a time. The life of an answer that is streamed:
+/// The life of a streamed answer in outline, without the checks of statuses:
 ///
 /// ```c
 /// chat_answer_new(CHAT_API_MESSAGES, body, body_len, options, options_len, &answer, &error);
@@ -62,15 +62,15 @@ pub(super) fn api(number: u32) -> Result<Api> {
 /// chat_answer_free(answer);
 /// ```
 ///
-/// One that is not streamed is `chat_answer_body` alone.
+/// For an answer that is not streamed, `chat_answer_body` replaces begin, deltas and finish.
 ///
-/// Each call has one id for good. It is the one that the model wrote in front of its arguments; where it wrote none there, or one that
-/// an earlier call of the answer has, the id is made, of the options. An id that the model writes behind the arguments counts in
-/// answers that are not streamed only, as others have been shown.
+/// Each call keeps one id: the model's, if it wrote one before the arguments that no earlier call has, else one that
+/// the library makes from the options. An id that the model writes after the arguments counts only in answers that are
+/// not streamed.
 ///
-/// Calls that are cut off are there as far as they came; the finish reason tells. In the body of Messages, which has no place for half
-/// an object, they have their whole members, and arguments that are no JSON object are `{}`. Calls of OpenAI's custom tools have their text,
-/// in one piece once it is whole.
+/// Calls that are cut off stay as far as they came, and the finish reason reports it. The body of Messages, which
+/// cannot hold half an object, has their complete members; arguments that are not a JSON object are `{}` there. Calls
+/// of OpenAI's custom tools have their text, which is streamed in one piece once it is complete.
 pub struct chat_answer(Guarded<State>);
 
 struct State {
@@ -114,7 +114,7 @@ fn object(text: &str, name: &str) -> Result<Value> {
     serde_json::from_str(text).map_err(|error| Error::invalid(format!("{name}: no JSON: {error}")))
 }
 
-/// One event of a streamed answer. The views are valid until the next call that takes the answer without `const`.
+/// One event of a streamed answer.
 #[repr(C)]
 pub struct chat_event {
     /// Its name, e.g. `response.output_text.delta`; empty in chat completions, whose events have none.
@@ -123,21 +123,17 @@ pub struct chat_event {
     pub data: chat_str,
 }
 
-/// An answer to a request of which nothing is there. `api` is one of `chat_api`, and `request` the body that the client sent, as
-/// JSON text. `chat_answer_request` has it as a chat-completions body.
+/// Makes an empty answer to a request. `api` is a `chat_api`, and `request` the client's body, JSON text.
 ///
-/// `options` is a JSON object, or empty. All of its fields may be missing: `id` (the answer's), `model` (the request's), `created` (Unix
-/// seconds), `seed` (a whole number), `call_id_prefix`, `choice` (the `index` in chat completions, where a request has several
-/// answers). Others are ignored. Ids that are made are of
-/// nine letters and digits, as some templates (Mistral's) render no others, behind the prefix. They are made of `id`, `seed`, `choice` and
-/// the number of the call, so `id` or `seed` should be another one in each answer: the library looks at no clock and makes nothing
-/// up by chance. Without `id`, the answer's is made of `seed`.
+/// `options` is a JSON object, or empty. Fields, all optional: `id` (of the answer; default made from `seed`), `model`
+/// (default the request's), `created` (Unix seconds), `seed` (a whole number), `call_id_prefix`, and `choice` (the
+/// `index` in chat completions); others are ignored. An id that the library makes for a call is the prefix and nine
+/// letters and digits, the only form that some templates (Mistral's) render. It depends on `id`, `seed`, `choice` and
+/// the number of the call alone, not on a clock or chance: give each answer another `id` or `seed`.
 ///
-/// On success `*out` is a new answer, to be freed with `chat_answer_free`. Both texts are copied.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for an API that there is not, for texts that are not UTF-8 or no JSON, and naming
-/// the field that is wrong or cannot be had, e.g. `input[3].type` or `previous_response_id`. The fields of a chat-completions body,
-/// and what is passed on of others, are looked at by `chat_params_from_template`.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of a field that is wrong or not supported, e.g.
+/// `input[3].type` or `previous_response_id`. `chat_params_from_template` checks the fields that the answer only passes
+/// on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_answer_new(
     api: u32,
@@ -158,19 +154,18 @@ pub unsafe extern "C" fn chat_answer_new(
     })
 }
 
-/// The request as a chat-completions body, for `chat_params_from_template`; one of chat completions is as it was. Of the others,
-/// several calls are allowed unless the body says otherwise, the limit of tokens is `max_completion_tokens`, texts to stop at are `stop`,
-/// and `model`, `stream`, `temperature`, `top_p` and options of this library pass by their names; fields that are not known are left
-/// out. The view is valid until the answer is freed. Empty for NULL.
+/// Returns the request as a chat-completions body, for `chat_params_from_template`. One of chat completions is
+/// unchanged. From the others come `max_completion_tokens` (the limit of tokens), `stop`, `parallel_tool_calls` (true
+/// unless the request has it off), `model`, `stream`, `temperature`, `top_p` and this library's options; unknown fields
+/// are dropped.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_request(answer: Option<&chat_answer>) -> chat_str {
     view(answer.and_then(|answer| answer.0.get().ok()).map(|state| state.request.as_str()))
 }
 
-/// Makes the events that stand in front of everything else. `input_tokens`, those of the prompt, show in Messages; other APIs tell them
-/// at the end.
+/// Makes the first events. `input_tokens` is the length of the prompt in tokens; only Messages sends it at the start.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an answer that has begun.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has begun.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_begin(
     answer: Option<&mut chat_answer>,
@@ -180,11 +175,11 @@ pub extern "C" fn chat_answer_begin(
     guard(error, || required(answer, "answer")?.events(|answer| answer.begin(input_tokens)))
 }
 
-/// Makes the events that tell of the deltas that the stream has now: those of its last feed or finish. Each is to be passed once. There
-/// are no events where they add nothing that shows. Costs as much as the deltas.
+/// Makes the events of the stream's current deltas, maybe none. Call it once after each feed, and after finish. Costs
+/// as much as the deltas.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for an answer that has not begun or is finished, for deltas of a rollback, and for
-/// those that do not follow on those before. In the last two cases the answer is of no use any more.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has not begun or is finished, for deltas of a rollback,
+/// and for deltas that do not follow the last ones. After the last two, the answer cannot be used further.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_deltas(
     answer: Option<&mut chat_answer>,
@@ -197,13 +192,14 @@ pub extern "C" fn chat_answer_deltas(
     })
 }
 
-/// Makes the events of the end. `message` is the stream's, after its finish. `end` is a JSON object, or empty: `reason` (`stop`, the
-/// default, where the model ended its turn, or `length` where a limit of tokens cut it off), `stop_sequence` (the text of the client's
-/// that the model wrote), and `usage`, an object of `input_tokens`, `output_tokens`, `cached_tokens` and `reasoning_tokens`. The finish
-/// reason follows from it and from the message. In chat completions, usage shows where the request has
-/// `stream_options.include_usage`.
+/// Makes the last events. `message` is the stream's, after its finish. `end` is a JSON object, or empty. Its fields are
+/// optional: `reason` (`stop`, the default: the model ended its turn, or `length`: a limit cut it off), `stop_sequence`
+/// (the client's text that the model wrote), and `usage`, an object of the numbers `input_tokens`, `output_tokens`,
+/// `cached_tokens` and `reasoning_tokens`. The finish reason follows from `end` and the message. Chat completions send
+/// usage if the request has `stream_options.include_usage`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for an answer that has not begun or is finished, and for `end`, naming the field.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has not begun or is finished, and, with the field, for a
+/// wrong `end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_answer_finish(
     answer: Option<&mut chat_answer>,
@@ -220,11 +216,10 @@ pub unsafe extern "C" fn chat_answer_finish(
     })
 }
 
-/// Makes the last events of an answer that breaks off for a reason of the server's. `http_status` is the code that it would have
-/// answered with at the beginning, and `text` says why.
+/// Makes the last events of an answer that the server breaks off. `http_status` is the code that it would have sent at
+/// the start, 400 to 599, and `text` the reason.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a text that is not UTF-8, for a code that is none from 400 to 599, and for an answer
-/// that has not begun or is finished.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for another code, and for an answer that has not begun or is finished.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_answer_fail(
     answer: Option<&mut chat_answer>,
@@ -243,9 +238,7 @@ pub unsafe extern "C" fn chat_answer_fail(
     })
 }
 
-/// Makes an event that says nothing but that the server is alive. Only Messages has one; the others have no event then.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Makes an event that keeps the connection open. Only Messages has one; there are no events in other APIs.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_ping(
     answer: Option<&mut chat_answer>,
@@ -254,17 +247,13 @@ pub extern "C" fn chat_answer_ping(
     guard(error, || required(answer, "answer")?.events(|answer| Ok(answer.ping())))
 }
 
-/// How many events the last call made that makes some. 0 for NULL.
+/// Returns how many events the last of these calls made.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_event_count(answer: Option<&chat_answer>) -> usize {
     answer.and_then(|answer| answer.0.get().ok()).map_or(0, |state| state.events.len())
 }
 
-/// Event number `index` (from 0) of these.
-///
-/// On success `*out` is filled; its views are valid until the next call that takes the answer without `const`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+/// Fills `*out` with event `index` of the last of these calls.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_event(
     answer: Option<&chat_answer>,
@@ -280,12 +269,8 @@ pub extern "C" fn chat_answer_event(
     })
 }
 
-/// All of these events as the bytes that a server sends (`text/event-stream`): for each `event: ...`, where it has a name, `data: ...`
-/// and an empty line. Empty where there are none.
-///
-/// On success `*out` is a view, valid until the next call that takes the answer without `const`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Writes the events of the last of these calls as the bytes that a server sends (`text/event-stream`): for each
+/// `event: ...`, if it has a name, `data: ...` and an empty line. Empty if there are none.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_sse(
     answer: Option<&mut chat_answer>,
@@ -302,12 +287,10 @@ pub extern "C" fn chat_answer_sse(
     })
 }
 
-/// The answer as one JSON body. `message` is all of it, and `end` as in `chat_answer_finish`. Of an answer that was streamed, the body says
-/// what the events said. Costs as much as the message.
+/// Writes the answer as one JSON body. `message` is the whole message, and `end` is as for `chat_answer_finish`. After
+/// a streamed answer, the body agrees with the events. Costs as much as the message.
 ///
-/// On success `*out` is a view, valid until the next call that takes the answer without `const`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, and for `end`, naming the field.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the field, for a wrong `end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_answer_body(
     answer: Option<&mut chat_answer>,
@@ -330,20 +313,20 @@ pub unsafe extern "C" fn chat_answer_body(
     })
 }
 
-/// Frees the answer. NULL is fine.
+/// Frees the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_free(answer: Option<Box<chat_answer>>) {
     drop(answer);
 }
 
-/// The error as the body of a response in the shape of an API, one of `chat_api`; `chat_error_http_status` is its code. The view is
-/// valid until the error is freed. Empty for NULL and for an API that there is not.
+/// Returns the error as the body of a response in the form of a `chat_api`. Its HTTP code is `chat_error_http_status`.
+/// Empty for an unknown API.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_body(error: Option<&chat_error>, api: u32) -> chat_str {
     view(answer(|| error.zip(self::api(api).ok()).map(|(error, api)| error.body(api))))
 }
 
-/// The HTTP code for the error: 400 for what the client sent, 500 for what is not the client's doing. 400 for NULL.
+/// Returns the HTTP code of the error: 400 for a fault of the client's, else 500. 400 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_http_status(error: Option<&chat_error>) -> u32 {
     error.map_or(400, |error| crate::api::http_status(&error.0).into())

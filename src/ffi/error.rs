@@ -7,11 +7,11 @@ use super::text::{chat_str, view};
 use crate::api::{Api, http_status};
 use crate::error::Error;
 
-/// What went wrong: a status and a sentence. Immutable; may be used by several threads at once.
+/// A status and a sentence about a call that failed. Immutable.
 ///
-/// Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough. Otherwise a call that does not
-/// return `CHAT_STATUS_OK` puts a new object there, which is yours: free it with `chat_error_free`. What the variable held
-/// before is not looked at. A call that returns `CHAT_STATUS_OK` leaves it alone.
+/// Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough. Otherwise a call that
+/// fails stores a new object there, without a look at the old value; free it with `chat_error_free`. A call that
+/// succeeds leaves `*error` alone.
 ///
 /// ```c
 /// chat_error *error = NULL;
@@ -36,20 +36,19 @@ impl chat_error {
     }
 }
 
-/// The status that the failed call returned. `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Returns the status that the failed call returned. `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_status(error: Option<&chat_error>) -> chat_status {
     error.map_or(chat_status::InvalidArgument, |error| error.0.kind().into())
 }
 
-/// What is wrong and where, as one sentence for people; its words may change between versions. The view is valid until the
-/// error is freed. Empty for NULL.
+/// Returns what is wrong and where, as one sentence for people. The words may change between versions.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_message(error: Option<&chat_error>) -> chat_str {
     view(error.map(|error| error.0.message()))
 }
 
-/// Frees the error. NULL is fine.
+/// Frees the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_free(error: Option<Box<chat_error>>) {
     drop(error);

@@ -14,18 +14,18 @@ use crate::format::Tag;
 use crate::parser::Parser;
 use crate::peg::{Builder, CharSet, ExprId};
 
-/// Puts a format together, for a model whose template does not show one: expressions of a parsing expression grammar (PEG) that
-/// say what an output looks like, with tags on what is to be in the message. One thread at a time.
+/// A builder of parsers for formats that no template shows, from expressions with tags. One thread at a time.
 ///
-/// Each function adds an expression and returns its number, for use in others. A function that cannot do its work returns
-/// `CHAT_EXPR_NONE`, which every other function takes and passes on; `chat_expr_build` then says what went wrong first. So
-/// calls nest as the expressions do:
+/// The expressions are those of a parsing expression grammar (PEG). Tags select the text of the message. Each function
+/// adds an expression and returns its number, for use in others. A function that fails, also for NULL or text that is
+/// not UTF-8, returns `CHAT_EXPR_NONE`; all others accept and return it, and `chat_expr_build` reports the first
+/// failure. So calls can be nested:
 ///
 /// ```c
 /// // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
 /// chat_expr_builder *b = NULL;
 /// chat_parser *parser = NULL;
-/// chat_expr_builder_new(&b, &error);
+/// if (chat_expr_builder_new(&b, &error) != CHAT_STATUS_OK) return NULL;
 /// const chat_str call[] = {{"[weather]", 9}};
 /// const chat_expr open = chat_expr_tag(b, CHAT_TAG_TOOL_OPEN, chat_expr_sequence(b, (const chat_expr[]){
 ///     chat_expr_literal(b, "[", 1), chat_expr_tag(b, CHAT_TAG_TOOL_NAME, chat_expr_literal(b, "weather", 7)),
@@ -37,11 +37,11 @@ use crate::peg::{Builder, CharSet, ExprId};
 ///       chat_expr_tag(b, CHAT_TAG_TOOL_CLOSE, chat_expr_literal(b, "[/weather]", 10))}, 3), 0, 1),
 ///   chat_expr_end(b),
 /// };
-/// chat_expr_build(b, chat_expr_sequence(b, parts, 3), "", 0, &parser, &error);
+/// const chat_status status = chat_expr_build(b, chat_expr_sequence(b, parts, 3), "", 0, &parser, &error);
 /// chat_expr_builder_free(b);
 /// ```
 ///
-/// An output that the format does not match still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
+/// An output that does not match the format still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
 pub struct chat_expr_builder(Guarded<Formats>);
 
 pub(super) struct Formats {
@@ -52,15 +52,15 @@ pub(super) struct Formats {
 /// The number of an expression in its builder.
 pub type chat_expr = u32;
 
-/// No expression: what a function returns that could not make one.
+/// The number that a function returns if it could not add an expression.
 pub const CHAT_EXPR_NONE: u32 = 0;
 
 /// No upper bound, for `chat_expr_repeat`.
 pub const CHAT_EXPR_UNBOUNDED: u32 = u32::MAX;
 
-/// What a tagged part of an output means. A call is: `CHAT_TAG_TOOL_OPEN`, with the name in it, the arguments in one of two ways,
-/// and `CHAT_TAG_TOOL_CLOSE`. The arguments are one JSON object under `CHAT_TAG_TOOL_ARGUMENTS`, or each a name and a value under
-/// `CHAT_TAG_ARGUMENT_...`, of which the library makes an object. Parts of a call that stand outside of one mean nothing.
+/// The meaning of a part of an output. A call is `CHAT_TAG_TOOL_OPEN` with the name inside, then the arguments, then
+/// `CHAT_TAG_TOOL_CLOSE`. The arguments are either one JSON object (`CHAT_TAG_TOOL_ARGUMENTS`), or pairs of name and
+/// value (`CHAT_TAG_ARGUMENT_...`), which the library makes an object. Tags of a call have no effect outside of one.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_tag {
@@ -68,9 +68,9 @@ pub enum chat_tag {
     Reasoning = 1,
     /// Text of `content`.
     Content = 2,
-    /// What a call begins with. It may match nothing.
+    /// The start of a call. It may match empty text.
     ToolOpen = 3,
-    /// What a call ends with. It may match nothing; without it the call counts as cut off.
+    /// The end of a call. It may match empty text; without it the call counts as cut off.
     ToolClose = 4,
     /// The call's name.
     ToolName = 5,
@@ -82,9 +82,9 @@ pub enum chat_tag {
     ArgumentName = 8,
     /// The value of one argument, as JSON or as a Python literal.
     ArgumentJson = 9,
-    /// The value of one argument, as raw text: it becomes a JSON string.
+    /// The value of one argument as raw text: becomes a JSON string.
     ArgumentText = 10,
-    /// What follows a value and ends it. It may match nothing.
+    /// The end of a value. It may match empty text.
     ArgumentClose = 11,
 }
 
@@ -107,11 +107,11 @@ fn tag_named(name: &str) -> Option<Tag> {
     TAGS.iter().map(|(_, tag)| *tag).find(|tag| tag.name() == name)
 }
 
-/// An inclusive range of characters, as Unicode code points.
+/// An inclusive range of characters.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct chat_char_range {
-    /// The first.
+    /// The first, as a Unicode code point.
     pub first: u32,
     /// The last.
     pub last: u32,
@@ -183,11 +183,7 @@ pub(super) unsafe fn markers<'a>(markers: *const chat_str, count: usize) -> Resu
     Ok(texts)
 }
 
-/// A builder without expressions.
-///
-/// On success `*out` is a new object, to be freed with `chat_expr_builder_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Makes a builder without expressions.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_builder_new(
     out: Option<&mut MaybeUninit<*mut chat_expr_builder>>,
@@ -200,7 +196,7 @@ pub extern "C" fn chat_expr_builder_new(
     })
 }
 
-/// Matches exactly this text (UTF-8; copied), which may be empty.
+/// Matches exactly this text, which may be empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_literal(
     builder: Option<&mut chat_expr_builder>,
@@ -214,8 +210,8 @@ pub unsafe extern "C" fn chat_expr_literal(
     })
 }
 
-/// Matches text up to the first of these markers (UTF-8; copied), which it does not consume, or up to the end of the output. Without
-/// markers: everything that is left.
+/// Matches text up to the first of these markers or up to the end of the output, without the marker. Without markers:
+/// all text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_until(
     builder: Option<&mut chat_expr_builder>,
@@ -229,7 +225,7 @@ pub unsafe extern "C" fn chat_expr_until(
     })
 }
 
-/// Matches one character that is in one of the ranges or, if `negated`, in none: without ranges, any character.
+/// Matches one character in one of the ranges or, if `negated`, in none of them: without ranges, any character.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_character(
     builder: Option<&mut chat_expr_builder>,
@@ -258,8 +254,9 @@ pub unsafe extern "C" fn chat_expr_character(
     })
 }
 
-/// Matches one character of a class, e.g. `[a-z_]`, `[^"\\]` or `[\u4E00-\u9FFF]` (UTF-8). The brackets may be left out. A backslash makes
-/// the character behind it mean itself, but for `\n`, `\t`, `\r`, `\xHH`, `\uHHHH` and `\UHHHHHHHH`. The class must not be empty.
+/// Matches one character of a class, e.g. `[a-z_]`, `[^"\\]` or `[\u4E00-\u9FFF]`. The brackets are optional. After a
+/// backslash a character is literal, except in `\n`, `\t`, `\r`, `\xHH`, `\uHHHH` and `\UHHHHHHHH`. The class must not
+/// be empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_class(
     builder: Option<&mut chat_expr_builder>,
@@ -273,8 +270,8 @@ pub unsafe extern "C" fn chat_expr_class(
     })
 }
 
-/// Matches the inside of a quoted string, up to `quote`, which it does not consume: any text, with JSON's escapes behind
-/// backslashes, and `quote` behind one. `quote` must be ASCII.
+/// Matches the inside of a quoted string up to `quote` (ASCII), without it: text with JSON's escapes, and with `quote`
+/// after a backslash.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_string_body(builder: Option<&mut chat_expr_builder>, quote: c_char) -> chat_expr {
     add(builder, "chat_expr_string_body", |formats| match u8::try_from(quote) {
@@ -283,19 +280,19 @@ pub extern "C" fn chat_expr_string_body(builder: Option<&mut chat_expr_builder>,
     })
 }
 
-/// Matches white space, as much as there is.
+/// Matches all white space at this place, also none.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_space(builder: Option<&mut chat_expr_builder>) -> chat_expr {
     add(builder, "chat_expr_space", |formats| Ok(Some(formats.builder.space())))
 }
 
-/// Matches the start of the output only, that of the prefill if there is one.
+/// Matches empty text at the start of the output, or of the prefill if there is one.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_start(builder: Option<&mut chat_expr_builder>) -> chat_expr {
     add(builder, "chat_expr_start", |formats| Ok(Some(formats.builder.start())))
 }
 
-/// Matches the end of the output only. A format that does not end with it leaves what follows its match to the content.
+/// Matches empty text at the end of the output. Text after the match of a format without it becomes content.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_end(builder: Option<&mut chat_expr_builder>) -> chat_expr {
     add(builder, "chat_expr_end", |formats| Ok(Some(formats.builder.end())))
@@ -315,9 +312,9 @@ pub unsafe extern "C" fn chat_expr_sequence(
     })
 }
 
-/// Matches what the first of the expressions matches that does. What one of them shows while it is still going on must be what
-/// the others would make of it, too: put `chat_expr_atomic` around what is not certain yet. A choice of none never matches; in a
-/// grammar it stands for nothing.
+/// Ordered choice: tries each expression in turn and keeps the first that matches. Text that an alternative captures is
+/// streamed to the caller before the alternative has matched. If two alternatives capture the same bytes differently,
+/// wrap them in `chat_expr_atomic`. Without expressions it never matches; the grammar has empty text then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_choice(
     builder: Option<&mut chat_expr_builder>,
@@ -331,7 +328,7 @@ pub unsafe extern "C" fn chat_expr_choice(
     })
 }
 
-/// Matches the expression as often as it does, at least `min` and at most `max` times (`CHAT_EXPR_UNBOUNDED`).
+/// Matches the expression as often as possible, at least `min` and at most `max` times (`CHAT_EXPR_UNBOUNDED`).
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_repeat(
     builder: Option<&mut chat_expr_builder>,
@@ -348,7 +345,7 @@ pub extern "C" fn chat_expr_repeat(
     })
 }
 
-/// Matches nothing, where the expression would match or, if `negated`, would not.
+/// Matches empty text where the expression matches or, if `negated`, does not match.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_lookahead(
     builder: Option<&mut chat_expr_builder>,
@@ -358,14 +355,14 @@ pub extern "C" fn chat_expr_lookahead(
     wrap(builder, "chat_expr_lookahead", child, |p, child| if negated { p.not(child) } else { p.and(child) })
 }
 
-/// Matches as the expression does, and what is tagged in it shows only once all of it has matched. A tag around it shows its text as
-/// it comes.
+/// Matches the expression, and delays the text of its tags until it has matched. The text of a tag around it is not
+/// delayed.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_atomic(builder: Option<&mut chat_expr_builder>, child: chat_expr) -> chat_expr {
     wrap(builder, "chat_expr_atomic", child, Builder::atomic)
 }
 
-/// Matches as the expression does, and gives it a meaning: a `chat_tag`.
+/// Matches the expression and gives it a meaning, a `chat_tag`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_tag(builder: Option<&mut chat_expr_builder>, tag: u32, child: chat_expr) -> chat_expr {
     add(builder, "chat_expr_tag", |formats| {
@@ -379,8 +376,9 @@ pub extern "C" fn chat_expr_tag(builder: Option<&mut chat_expr_builder>, tag: u3
     })
 }
 
-/// Matches as the expression does, and names it (UTF-8; copied) for `chat_parser_tree`. The names of tags (`chat_tag`), such as
-/// `tool-name` for `CHAT_TAG_TOOL_NAME`, give it that meaning, too; a part of a call shows as it comes then, unless it is atomic.
+/// Matches the expression and labels its node in `chat_parser_tree`. A label that is the name of a `chat_tag`, e.g.
+/// `tool-name` for `CHAT_TAG_TOOL_NAME`, also gives it that meaning; the text is streamed as it comes, unless it is
+/// inside of `chat_expr_atomic`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_label(
     builder: Option<&mut chat_expr_builder>,
@@ -401,15 +399,12 @@ pub unsafe extern "C" fn chat_expr_label(
     })
 }
 
-/// A parser of the format that `root` describes. The builder keeps its expressions; more may be added for another format.
+/// Makes the parser of the format `root`. `prefill` is the part of the model's turn that the prompt holds: the parser
+/// reads it as if the model had written it. The builder keeps its expressions and can build other formats.
 ///
-/// `prefill` (UTF-8; copied) is what of the model's turn the prompt holds already: it is parsed as if the model had written it.
-///
-/// On success `*out` is a new object, to be freed with `chat_parser_free`.
-///
-/// Errors: why the first of the builder's functions failed that did, with its name; such a builder builds nothing any more.
-/// `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a root that is no expression of the builder, for a reference to no rule, and for a
-/// rule that begins with itself; `CHAT_STATUS_LIMIT` for a format that is too deep or too long.
+/// Errors: the first failure of the builder's functions, with the function's name; such a builder builds nothing more.
+/// `CHAT_STATUS_INVALID_ARGUMENT` for a root that is not an expression of the builder, a reference to a missing rule,
+/// and a rule that begins with itself; `CHAT_STATUS_LIMIT` for a format that is too deep or too long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_build(
     builder: Option<&mut chat_expr_builder>,
@@ -434,7 +429,7 @@ pub unsafe extern "C" fn chat_expr_build(
     })
 }
 
-/// Frees the builder. Parsers that it has built stay valid. NULL is fine.
+/// Frees the builder. Parsers that it made stay valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_builder_free(builder: Option<Box<chat_expr_builder>>) {
     drop(builder);

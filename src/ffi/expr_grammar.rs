@@ -9,8 +9,8 @@ use crate::format::described_calls;
 use crate::grammar::{Rule, schema};
 use crate::message::Request;
 
-/// Matches one JSON value. In a grammar the schema speaks (JSON text, `{}` for any value), under the rule name `name`, which may be
-/// empty. Texts are copied.
+/// Matches one JSON value. The grammar gets the rules of `schema` (JSON text, `{}` for any value) under the rule name
+/// `name`, which may be empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_json(
     builder: Option<&mut chat_expr_builder>,
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn chat_expr_json(
     })
 }
 
-/// What a value may look like.
+/// The notations of a value.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_value_kind {
@@ -38,9 +38,9 @@ pub enum chat_value_kind {
     JsonObject = 2,
     /// A JSON array.
     JsonArray = 3,
-    /// A JSON string, quotes included.
+    /// A JSON string with its quotes.
     JsonString = 4,
-    /// A JSON number. It ends only where a character follows that cannot extend it.
+    /// A JSON number, up to a character that cannot extend it.
     JsonNumber = 5,
     /// Any Python literal: `{'a': [True, None]}`.
     Python = 6,
@@ -54,8 +54,8 @@ pub enum chat_value_kind {
     PythonOrJson = 10,
 }
 
-/// Matches a value: a `chat_value_kind`. A grammar has it as it is parsed; `chat_expr_json` is for a schema of it. An earlier
-/// `chat_expr_rule` of the name `json-string` says what the strings in JSON look like.
+/// Matches a value in one of the notations `chat_value_kind`, the same in the grammar; for a schema use
+/// `chat_expr_json`. A rule `json-string` (`chat_expr_rule`) that was added before replaces the strings of JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_expr_value(builder: Option<&mut chat_expr_builder>, kind: u32) -> chat_expr {
     add(builder, "chat_expr_value", |formats| {
@@ -76,14 +76,33 @@ pub extern "C" fn chat_expr_value(builder: Option<&mut chat_expr_builder>, kind:
     })
 }
 
-/// Matches the tool calls of a message, with the markers around them, and tags them (`chat_tag`). `request` is JSON as
-/// `chat_params_from_template` takes it; `tools`, `tool_choice` and `parallel_tool_calls` count, and `messages` may be empty. Without tools, or
-/// with `tool_choice` `none`, it matches nothing. The calls are a rule `tool-call` that triggers a lazy grammar.
+/// Matches the tool calls of a message with their markers, and tags them. `request` is as for
+/// `chat_params_from_template`; only `tools`, `tool_choice` and `parallel_tool_calls` count, and `messages` may be
+/// empty. Without tools, or with `tool_choice` `none`, it matches empty text. The rule of a call is `tool-call`, a
+/// trigger of lazy grammars.
 ///
-/// `layout` is a JSON object that says how calls are written, with the groups and fields that `chat_template_layout_json` prints: `tools`,
-/// `function`, `arguments`, `call_id`; what is left out is empty. `tools.format` must be there. Besides those of templates it may be
-/// `pythonic`: a list like `[f(x=1, s='text'), g()]`. E.g. for `<tool_call>{"name": "f", "arguments": {}}</tool_call>`:
-/// `{"tools": {"format": "json_native", "section_start": "<tool_call>", "section_end": "</tool_call>"}}`.
+/// `layout` is a JSON object of four objects, as `chat_template_layout_json` gives them; all fields but `tools.format` are optional. Texts are markers, empty by
+/// default.
+///
+/// - `tools.format` (required): `json_native`: `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`.
+///   `tag_with_json`: `<function=f>{"x": 1}</function>`. `tag_with_tagged`:
+///   `<function=f><parameter=x>1</parameter></function>`. `pythonic`: `[f(x=1, s='text'), g()]`;
+/// - `tools`, markers: `section_start` and `section_end` around all calls, `per_call_start` and `per_call_end` around
+///   each; `turn_end`: an array of the texts after the calls;
+/// - `tools`, booleans (default false): `side_by_side`: only white space between calls; `array_wrapped`: calls are
+///   elements of a JSON array; `name_is_key`: `{"f": {"x": 1}}`; `openai_wrapper`: also accept OpenAI's object around
+///   each call;
+/// - `tools`, keys of the JSON: `name_field` (default `name`), `args_field` (`arguments`), `function_field`
+///   (`function`), `id_field` and `gen_id_field` (none); `field_order`: an array of these keys in their order;
+/// - `function`: `name_prefix` (`<function=`), `name_suffix` (`>`), `args_separator` (between name and arguments),
+///   `close` (`</function>`);
+/// - `arguments`: `start` and `end` around all, `name_prefix` (`<parameter=`), `name_suffix` (`>`), `value_prefix`,
+///   `value_suffix` (`</parameter>`), `separator`; `loose_whitespace` (boolean, default false): white space between
+///   tags is free;
+/// - `call_id`: `position`: `none` (default), `before_name`, `between_name_and_arguments` or `after_arguments`;
+///   `prefix`, `suffix`.
+///
+/// E.g. `{"tools": {"format": "json_native", "section_start": "<tool_call>", "section_end": "</tool_call>"}}`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_calls(
     builder: Option<&mut chat_expr_builder>,
@@ -101,9 +120,8 @@ pub unsafe extern "C" fn chat_expr_calls(
     })
 }
 
-/// Matches as the expression does. In a grammar the schema speaks (JSON text), under the rule name `name`; but with `raw`, where the
-/// value is written as raw text unless it cannot be a string, the grammar has the expression of a value that may be one. Texts are
-/// copied.
+/// Uses `child` to parse, and `schema` (JSON text) to generate the grammar rule `name`. Set `raw` if strings are
+/// written without JSON quotes: then, if the schema allows strings, the grammar uses `child` instead of the schema.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_schema(
     builder: Option<&mut chat_expr_builder>,
@@ -122,8 +140,8 @@ pub unsafe extern "C" fn chat_expr_schema(
     })
 }
 
-/// Matches as the expression does. A grammar has this body in its place: what GBNF has right of `::=` (UTF-8; copied), or nothing
-/// where it is empty. The rules that it refers to must be there by their names, see `chat_expr_rule`.
+/// Uses `child` to parse, and `body` in the grammar: the part of a GBNF rule after `::=`, or empty text. It refers to
+/// rules by their names in `chat_expr_rule`, which must exist.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_gbnf(
     builder: Option<&mut chat_expr_builder>,
@@ -141,8 +159,8 @@ pub unsafe extern "C" fn chat_expr_gbnf(
     })
 }
 
-/// Matches as the expression does, which is to be text up to the first of these markers, and the marker (UTF-8; copied). A grammar has
-/// text that ends with the first marker in it, so that it ends where the parser does.
+/// Uses `child` to parse: it must match text up to and including the first of these markers. The grammar gets text that
+/// ends with the first marker, so that it ends where the parser does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_excluding(
     builder: Option<&mut chat_expr_builder>,
@@ -160,8 +178,8 @@ pub unsafe extern "C" fn chat_expr_excluding(
     })
 }
 
-/// Names the expression (UTF-8; copied) and matches as it does. `chat_expr_reference` may refer to it, also from inside it. With
-/// `trigger`, a lazy grammar may start here. A second rule of a name replaces the first.
+/// Matches the expression as a rule, for `chat_expr_reference`, also from inside it. If `trigger`, a lazy grammar may
+/// start at this rule. A second rule of the same name replaces the first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_rule(
     builder: Option<&mut chat_expr_builder>,
@@ -179,7 +197,7 @@ pub unsafe extern "C" fn chat_expr_rule(
     })
 }
 
-/// Matches as the rule of that name (UTF-8; copied) does, which may be added later.
+/// Matches the rule of that name, which may be added later.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_expr_reference(
     builder: Option<&mut chat_expr_builder>,

@@ -13,8 +13,10 @@ use crate::error::{Error, Result};
 use crate::grammar::{self, Dialect, FidelityKind, Grammar, Printed, Recogniser, TriggerKind, schema};
 use crate::message::GrammarStyle;
 
-/// A grammar in GBNF, the notation of llama.cpp's grammars, and where it is not exactly what its schemas ask for; or one that was
-/// printed in another dialect, and what that cannot say. Immutable; may be used by several threads at once.
+/// A sampling grammar and a report on where it differs from its schemas. Immutable.
+///
+/// Grammars are in GBNF, llama.cpp's notation, or converted to another dialect; of a converted one only its text and
+/// its report can be used.
 pub struct chat_grammar(pub(super) Arc<Grammar>);
 
 /// How a grammar departs from a schema.
@@ -23,7 +25,7 @@ pub struct chat_grammar(pub(super) Arc<Grammar>);
 pub enum chat_fidelity_kind {
     /// It allows more than the schema.
     Widened = 1,
-    /// The part could not be used at all, and something else stands for it.
+    /// The library could not use this part and replaced it.
     Refused = 2,
     /// It allows less than the schema.
     Narrowed = 3,
@@ -39,28 +41,28 @@ impl From<FidelityKind> for chat_fidelity_kind {
     }
 }
 
-/// A place of a schema that the grammar does not follow to the letter. Places without an entry are followed.
+/// A place of a schema where the grammar departs from it. At all other places they agree.
 #[repr(C)]
 pub struct chat_fidelity {
-    /// In which way.
+    /// How.
     pub kind: chat_fidelity_kind,
-    /// The rule or tool that the schema was added as; empty for a grammar's only schema.
+    /// The rule or tool that the schema belongs to; empty for a grammar's only schema.
     pub schema: chat_str,
-    /// The place inside the schema, as a JSON pointer with `#` in front.
+    /// The place in the schema: `#` and a JSON pointer.
     pub pointer: chat_str,
-    /// What stands there instead, for people.
+    /// What the grammar has there instead, for people.
     pub message: chat_str,
 }
 
-/// How schemas become rules.
+/// How the library converts schemas to rules.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_grammar_style {
-    /// What the schema allows, as nearly as a grammar can.
+    /// Follow the schema as closely as a grammar can.
     Faithful = 1,
-    /// The text that llama.cpp makes of the schema, from 0.5.0 on.
+    /// Write the same text as llama.cpp from 0.5.0 on.
     LlamaCpp = 2,
-    /// The text of the versions before, such as b10587: as there, but `{}` is any object.
+    /// Write the same text as llama.cpp before that, e.g. b10587: `{}` is any object.
     LlamaCppB10587 = 3,
 }
 
@@ -80,19 +82,19 @@ fn numbered<T: Copy>(what: &str, number: u32, numbers: &[(u32, T)]) -> Result<T>
     found.map(|(_, named)| *named).ok_or_else(|| Error::invalid(format!("{what}: there is none of number {number}")))
 }
 
-/// A notation of grammars.
+/// The notations of grammars.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_dialect {
     /// GBNF as llama.cpp writes it.
     Gbnf = 1,
-    /// GBNF that llama.cpp of every version reads, and XGrammar.
+    /// GBNF for all versions of llama.cpp and for XGrammar.
     PortableGbnf = 2,
-    /// Lark as llguidance reads it, and XGrammar and vLLM.
+    /// Lark for llguidance, XGrammar and vLLM.
     Lark = 3,
     /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
     StructuralTag = 4,
-    /// Its older form, which llguidance reads, too: `{"structures": [...], "triggers": [...]}`.
+    /// Its older form, also for llguidance: `{"structures": [...], "triggers": [...]}`.
     StructuralTagOld = 5,
 }
 
@@ -114,14 +116,14 @@ impl From<Printed> for chat_grammar {
     }
 }
 
-/// How the value of a trigger is read.
+/// The kinds of trigger.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_trigger_kind {
-    /// A text that appears in the output.
+    /// A text in the output.
     Word = 1,
-    /// A regular expression (ECMAScript) that is searched for in the output. The grammar starts at its first group that takes
-    /// part, or at its beginning.
+    /// A regular expression (ECMAScript) to search for in the output. The grammar applies from the match's first
+    /// group that took part, or else from the start of the match.
     Pattern = 2,
 }
 
@@ -134,37 +136,33 @@ impl From<TriggerKind> for chat_trigger_kind {
     }
 }
 
-/// What makes a lazily applied grammar start.
+/// A place in the output from which a lazy grammar applies.
 #[repr(C)]
 pub struct chat_trigger {
-    /// How `value` is read.
+    /// How to read `value`.
     pub kind: chat_trigger_kind,
-    /// The word or the regular expression. Valid until the params that it was asked of are freed.
+    /// The word or the regular expression.
     pub value: chat_str,
 }
 
-/// What a grammar says of a text.
+/// Whether a grammar allows a text.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_grammar_verdict {
     /// It allows the text.
     Allowed = 1,
-    /// It does not allow the text yet: some longer text that begins so is allowed.
+    /// It does not allow the text, but some longer text that begins with it.
     Prefix = 2,
-    /// It allows no text that begins so.
+    /// It allows no text that begins with it.
     Refused = 3,
 }
 
-/// The grammar of the JSON values that a schema allows, compact or pretty. `schema` is JSON text; it is copied.
+/// Makes the grammar of the JSON values that a schema (JSON text) allows, compact or pretty. Declared properties keep
+/// the order of the schema; others are allowed where the schema allows them. `chat_grammar_report` lists where the
+/// grammar allows more or less than the schema.
 ///
-/// Properties stand in the order in which the schema declares them, and others where the schema allows them. What a grammar cannot
-/// say, or no sampler could carry, is told by `chat_grammar_report`: where the grammar allows more than the schema, and where less.
-///
-/// On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is no JSON or not UTF-8; `CHAT_STATUS_SCHEMA` for a schema
-/// that contradicts itself or is wrong, with the JSON pointer of the place, e.g. `#/properties/age`; `CHAT_STATUS_LIMIT` for one
-/// that is too deep or too large.
+/// Errors: `CHAT_STATUS_SCHEMA`, with the JSON pointer of the place, e.g. `#/properties/age`, for a schema that is
+/// wrong or contradicts itself; `CHAT_STATUS_LIMIT` for one that is too deep or too large.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_from_json_schema(
     schema: *const c_char,
@@ -182,9 +180,7 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema(
     })
 }
 
-/// `chat_grammar_from_json_schema` in the style of that number, a `chat_grammar_style`.
-///
-/// Errors: as there, and `CHAT_STATUS_INVALID_ARGUMENT` for a number without a style.
+/// As `chat_grammar_from_json_schema`, in a `chat_grammar_style`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_from_json_schema_with(
     schema: *const c_char,
@@ -203,12 +199,8 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema_with(
     })
 }
 
-/// Whether a value that the schema (JSON text) allows may be a string, by any of its branches. Tagged formats write such values as raw
-/// text.
-///
-/// On success `*out` is the answer. A reference that leads nowhere, or in a circle, counts as no string.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is no JSON or not UTF-8.
+/// Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats write such values as
+/// raw text. A reference without a target, or in a circle, counts as no string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_schema_allows_string(
     schema: *const c_char,
@@ -225,22 +217,17 @@ pub unsafe extern "C" fn chat_schema_allows_string(
     })
 }
 
-/// The rules as GBNF, a line each; it starts at the rule `root`. Empty where nothing is constrained. The view is valid until
-/// the grammar is freed. Empty for NULL.
+/// Returns the grammar's text. GBNF has a line for each rule and starts at `root`. Empty if nothing is constrained.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_text(grammar: Option<&chat_grammar>) -> chat_str {
     view(grammar.map(|grammar| grammar.0.text.as_str()))
 }
 
-/// What a grammar says of a text, for tests of grammars and of what was written under them. `grammar` is GBNF, from
-/// `chat_grammar_text` or from anywhere else, and is read anew by each call, as llama.cpp reads it. Grammar and text are only
-/// looked at; may be called by several threads at once.
+/// Writes whether a grammar allows a text: for tests of grammars, and of outputs. `grammar` is GBNF from any source;
+/// each call reads it anew, as llama.cpp does. A text that would take too long to check counts as refused.
 ///
-/// On success `*out` is the verdict. A text that would take too long to check counts as refused.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and, with the line, for a grammar that llama.cpp
-/// could not use: it is no GBNF, has no rule `root`, a rule refers to one that is not there, or begins with itself;
-/// `CHAT_STATUS_LIMIT`.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the line, for a grammar that llama.cpp cannot use: not GBNF, no rule
+/// `root`, a reference to a missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_check(
     grammar: *const c_char,
@@ -266,15 +253,12 @@ pub unsafe extern "C" fn chat_grammar_check(
     })
 }
 
-/// The same grammar in another dialect, one of `chat_dialect`. It allows exactly the same texts; its report has what the dialect cannot say,
-/// and not what the grammar itself leaves of its schemas. A tag holds the grammar as one part.
+/// Converts a grammar to another dialect, a `chat_dialect`. The result allows exactly the same texts; its report lists
+/// what the dialect cannot express, but not where the grammar departs from schemas. In a structural tag, the grammar is
+/// one part.
 ///
-/// On success `*out` is a new grammar, to be freed with `chat_grammar_free`; only its text and its report are of use, as GBNF is the
-/// one dialect that is read.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a dialect that there is not, for a grammar that llama.cpp could not use or
-/// that was printed in another dialect, and for `CHAT_DIALECT_STRUCTURAL_TAG_OLD`, which holds no grammars; `CHAT_STATUS_LIMIT`
-/// where it is too large.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp cannot use or that was converted already, and
+/// for `CHAT_DIALECT_STRUCTURAL_TAG_OLD`, which cannot hold grammars; `CHAT_STATUS_LIMIT` if it is too large.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_as(
     grammar: Option<&chat_grammar>,
@@ -289,17 +273,13 @@ pub extern "C" fn chat_grammar_as(
     })
 }
 
-/// In how many places the grammar departs from its schemas. 0 for NULL.
+/// Returns the number of entries in the report.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_report_count(grammar: Option<&chat_grammar>) -> usize {
     grammar.map_or(0, |grammar| grammar.0.report.len())
 }
 
-/// Place number `index` (from 0) where the grammar departs from a schema.
-///
-/// On success `*out` is filled; its texts are valid until the grammar is freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+/// Fills `*out` with entry `index` of the report.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_report(
     grammar: Option<&chat_grammar>,
@@ -320,7 +300,7 @@ pub extern "C" fn chat_grammar_report(
     })
 }
 
-/// Frees the grammar. NULL is fine.
+/// Frees the grammar.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_free(grammar: Option<Box<chat_grammar>>) {
     drop(grammar);

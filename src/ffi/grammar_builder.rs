@@ -16,12 +16,12 @@ use super::text::{chat_str, utf8, view};
 use crate::error::{Error, Result};
 use crate::grammar::{Builder, Rule, schema};
 
-/// Puts a grammar together from rules, texts and JSON schemas. One thread at a time.
+/// A builder of grammars from rules, texts and JSON schemas. One thread at a time.
 ///
-/// Each rule gets a name of its own, and the functions that add one tell it: refer to the rule by that name, not by the one that
-/// was asked for. It is the asked one with characters that names cannot have replaced by dashes, a dash behind it where it is
-/// the name of a rule that schemas share (`string`, `object`, ...), and a number where another rule has the name already. A
-/// rule that is there already, under that name, is used again. The name `root`, or none, is where the grammar starts.
+/// Each rule has a unique name. The functions that add a rule write its name to `*out`: use that one in other rules. It
+/// is the name you asked for, changed as follows: characters that names cannot have become dashes; a name of the rules
+/// that schemas share (`string`, `object`, ...) gets a dash at its end; a name that another rule has gets a number. An
+/// equal rule of that name is used again. The name `root`, or an empty one, is the start of the grammar.
 ///
 /// ```c
 /// // An answer by a schema, between tags:
@@ -29,11 +29,14 @@ use crate::grammar::{Builder, Rule, schema};
 /// chat_grammar *grammar = NULL;
 /// chat_str name;
 /// char body[128];
-/// chat_grammar_builder_new(&builder, &error);
-/// chat_grammar_builder_add_schema(builder, "answer", 6, schema, schema_len, &name, &error);
-/// snprintf(body, sizeof body, "\"<answer>\" %.*s \"</answer>\"", (int)name.len, name.data);
-/// chat_grammar_builder_add_rule(builder, "root", 4, body, strlen(body), &name, &error);
-/// chat_grammar_builder_build(builder, &grammar, &error);
+/// chat_status status = chat_grammar_builder_new(&builder, &error);
+/// if (status == CHAT_STATUS_OK)
+///   status = chat_grammar_builder_add_schema(builder, "answer", 6, schema, schema_len, &name, &error);
+/// if (status == CHAT_STATUS_OK) {
+///   snprintf(body, sizeof body, "\"<answer>\" %.*s \"</answer>\"", (int)name.len, name.data);
+///   status = chat_grammar_builder_add_rule(builder, "root", 4, body, strlen(body), &name, &error);
+/// }
+/// if (status == CHAT_STATUS_OK) status = chat_grammar_builder_build(builder, &grammar, &error);
 /// chat_grammar_builder_free(builder);
 /// ```
 pub struct chat_grammar_builder(Guarded<Building>);
@@ -45,11 +48,7 @@ struct Building {
     name: String,
 }
 
-/// A builder without rules but for `space`: the blanks that may stand between the parts of a JSON value.
-///
-/// On success `*out` is a new builder, to be freed with `chat_grammar_builder_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Makes a builder. It has one rule, `space`: the blanks between the parts of a JSON value.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_builder_new(
     out: Option<&mut MaybeUninit<*mut chat_grammar_builder>>,
@@ -62,9 +61,9 @@ pub extern "C" fn chat_grammar_builder_new(
     })
 }
 
-/// Schemas that are added from now on become rules in this style, a `chat_grammar_style`; a new builder is faithful.
+/// Sets the `chat_grammar_style` of the schemas to come. The default is `CHAT_GRAMMAR_STYLE_FAITHFUL`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a number without a style, and where something was added before.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` after something was added.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_builder_set_style(
     builder: Option<&mut chat_grammar_builder>,
@@ -83,15 +82,13 @@ pub extern "C" fn chat_grammar_builder_set_style(
     })
 }
 
-/// Adds a rule. `body` is what GBNF has right of `::=`, in one line, e.g. `"yes" | "no" | number{1,3}`; it may refer to rules that
-/// are added later. Use `chat_grammar_builder_add_literal` for a text that may hold quotes or backslashes. Name and body are copied.
+/// Adds a rule. `body` is the part of a GBNF rule after `::=`, on one line, e.g. `"yes" | "no" | number{1,3}`; it may
+/// refer to rules that are added later. Use `chat_grammar_builder_add_literal` for text with quotes or backslashes. A
+/// refused rule changes nothing.
 ///
-/// On success `*out` is the rule's actual name, valid until the next call that takes the builder without `const`. A rule that is
-/// refused changes nothing.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and, with the byte where it goes wrong, for a body
-/// that is no GBNF, or not one rule: it is blank, has a line break or a comment outside of literals, or ends with an empty
-/// alternative. Tokens (`<think>`) are not supported: write them as literals.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the byte, for a body that is not GBNF, is blank, has a line break or a
+/// comment outside of literals, or ends with an empty alternative. Tokens (`<think>`) are not supported: write them as
+/// literals.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_builder_add_rule(
     builder: Option<&mut chat_grammar_builder>,
@@ -109,11 +106,7 @@ pub unsafe extern "C" fn chat_grammar_builder_add_rule(
     })
 }
 
-/// Adds a rule for exactly this text; it may hold quotes, backslashes, line breaks and NUL. Name and text are copied.
-///
-/// On success `*out` is the rule's actual name, valid until the next call that takes the builder without `const`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for text that is not UTF-8.
+/// Adds a rule for exactly this text. It may hold quotes, backslashes, line breaks and NUL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_builder_add_literal(
     builder: Option<&mut chat_grammar_builder>,
@@ -131,12 +124,9 @@ pub unsafe extern "C" fn chat_grammar_builder_add_literal(
     })
 }
 
-/// Adds the rules of a JSON schema. Schemas may be added under one name and have equal `$ref`s; each gets rules of its own.
-/// `schema` is JSON text; name and schema are copied.
-///
-/// On success `*out` is the actual name of the rule that stands for the whole schema, valid until the next call that takes the
-/// builder without `const`. Where the rules allow more than the schema, the report of the grammar says so, under `name`. A schema
-/// that is refused changes nothing.
+/// Adds the rules of a JSON schema and writes the name of the one for the whole schema. Each schema gets rules of its
+/// own, even if names or `$ref`s are the same. The grammar's report lists departures under `name`. A refused schema
+/// changes nothing.
 ///
 /// Errors: as `chat_grammar_from_json_schema`.
 #[unsafe(no_mangle)]
@@ -156,10 +146,9 @@ pub unsafe extern "C" fn chat_grammar_builder_add_schema(
     })
 }
 
-/// Adds the rules of what a parser reads, as `chat_parser_grammar` has them. The one that stands for all of it is `root`, so add them
-/// to a builder that has none.
+/// Adds the rules of `chat_parser_grammar`, with the same `lazy`. The top rule is `root`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and where there is a rule `root` already.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` if there is a rule `root`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_builder_add_parser(
     builder: Option<&mut chat_grammar_builder>,
@@ -192,12 +181,10 @@ fn add(
     })
 }
 
-/// The grammar of all that was added so far. It does not change with the builder, to which more may be added.
+/// Makes the grammar of all rules so far. The builder can add more; grammars that it made do not change.
 ///
-/// On success `*out` is a new grammar, to be freed with `chat_grammar_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for what llama.cpp's reader of grammars refuses: no rule is called `root`, a
-/// rule refers to one that is not there, or begins with itself; `CHAT_STATUS_LIMIT` where they are too large.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp refuses: no rule `root`, a reference to a
+/// missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that is too large.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_builder_build(
     builder: Option<&chat_grammar_builder>,
@@ -212,7 +199,7 @@ pub extern "C" fn chat_grammar_builder_build(
     })
 }
 
-/// Frees the builder. Grammars that it has built stay valid. NULL is fine.
+/// Frees the builder. Grammars that it made stay valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_builder_free(builder: Option<Box<chat_grammar_builder>>) {
     drop(builder);

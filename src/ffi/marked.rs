@@ -15,12 +15,12 @@ use super::stream::chat_stream;
 use super::text::{array, bytes, chat_str, texts};
 use crate::stream::SpecialTokens;
 
-/// The texts of the model's special tokens (UTF-8; copied), for `chat_stream_feed_marked`: what the tokeniser writes for each, a megabyte
-/// together at most. They stay when the stream is reset, and a clone has them, too. White space around a text does not count, as it
-/// is free at markers: one that is nothing else is no token here; of one with white space inside, its first word counts.
+/// Sets the texts of the model's special tokens for `chat_stream_feed_marked`, as the tokeniser writes them. They stay
+/// after a reset, and a clone has them. White space around a text does not count. Of a text with white space inside,
+/// its first word counts; a text of white space only is ignored.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for an empty text, for one that is no UTF-8, and where output was fed;
-/// `CHAT_STATUS_LIMIT` for too much text.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an empty text, and after output was fed; `CHAT_STATUS_LIMIT` for more
+/// than a megabyte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_stream_set_special_tokens(
     stream: Option<&mut chat_stream>,
@@ -37,17 +37,16 @@ pub unsafe extern "C" fn chat_stream_set_special_tokens(
     })
 }
 
-/// As `chat_stream_feed` where it is known which bytes came from special tokens: `spans`, positions in `bytes`, in order and apart
-/// (copied). All other bytes are text. A marker that is a special token, or holds one, counts only where that came as one: the
-/// reasoning may quote `</think>`, an argument `</tool_call>`. Markers without special tokens count as ever.
+/// As `chat_stream_feed`, with the positions of special tokens: `spans`, ranges of `bytes` in order and without
+/// overlap. All other bytes are plain text. A marker that is or holds a special token counts only if it came as one: so
+/// reasoning may quote `</think>`, and an argument `</tool_call>`. Markers without special tokens, output of
+/// `chat_stream_feed` and markers at the end of the prompt count as without spans.
 ///
-/// Text that may yet spell out a special token waits until that is certain. A token may be cut, with a span for each part: the
-/// result does not depend on how the output was cut. What `chat_stream_feed` appends in between counts as ever, and so do the
-/// markers that the prompt has at its end. Costs as much as the new bytes.
+/// A token may be cut between two calls, with a span for each part. Text that may become the text of a special token is
+/// delayed. Costs as much as the new bytes.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a stream that is finished or has no special tokens
-/// (`chat_stream_set_special_tokens`), and for spans that overlap, are not in order or do not lie within `bytes`. Nothing is fed
-/// then.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished or has no special tokens, and for spans that
+/// overlap, are not in order or lie outside of `bytes`. The stream does not change then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_stream_feed_marked(
     stream: Option<&mut chat_stream>,

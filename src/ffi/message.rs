@@ -15,10 +15,10 @@ use crate::message::{Status, ToolCall};
 use crate::parser::Parser;
 use crate::stream::Ended;
 
-/// Flag: the output is not whole. More of it is to come, or a token limit cut it off.
+/// Flag: the output is not complete. More of it will come, or a limit cut it off.
 pub const CHAT_PARSE_PARTIAL: u32 = 1;
-/// Flag: an output that does not fit the template's format is an error (`CHAT_STATUS_PARSE`). Without it such an output gives a
-/// message that holds all of it, and `CHAT_OUTCOME_RECOVERED`.
+/// Flag: an output that does not match the format is an error (`CHAT_STATUS_PARSE`). Without this flag, such an output
+/// becomes a message with all of its text, and `CHAT_OUTCOME_RECOVERED`.
 pub const CHAT_PARSE_STRICT: u32 = 2;
 
 /// The flags of a parse, by name.
@@ -37,19 +37,18 @@ impl Flags {
     }
 }
 
-/// How an output related to the template's format.
+/// How an output relates to the template's format.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_outcome {
-    /// There is no message: the handle was NULL, or unusable.
+    /// There is no message: the handle is NULL or unusable.
     None = 0,
-    /// The whole output matched.
+    /// The whole output matches.
     Complete = 1,
-    /// It was cut off, or is still coming: what is there is there. The arguments of an unfinished tool call are a prefix of JSON
-    /// text.
+    /// The output was cut off, or is not complete yet. The arguments of an unfinished call are a prefix of JSON text.
     Partial = 2,
-    /// It left the format. What fits nowhere is content; a call that reads like one is a call all the same; nothing is lost.
-    /// `chat_message_diagnostic` says what and where.
+    /// The output does not match. No text is lost: calls in another format are calls, all else is content.
+    /// `chat_message_diagnostic` has what and where.
     Recovered = 3,
 }
 
@@ -63,7 +62,9 @@ impl From<Status> for chat_outcome {
     }
 }
 
-/// What a model said: reasoning, content and tool calls. Immutable; may be used by several threads at once.
+/// One message of a model: reasoning, content, tool calls, diagnostics. Immutable.
+///
+/// Calls, parts and diagnostics are numbered from 0, in the order of the output.
 pub struct chat_message {
     ended: Ended,
     json: OnceLock<String>,
@@ -88,15 +89,12 @@ impl chat_message {
     }
 }
 
-/// Parses an output, or all of it that has come so far, in one call. For an output that comes in pieces, `chat_stream` gives
-/// the same message without reading old bytes again.
+/// Parses an output, or the part of it that has come so far, in one call. `text` is what the model wrote after the
+/// prompt, any bytes. `flags` is 0 for an output that the model ended, or a combination of `CHAT_PARSE_PARTIAL` and
+/// `CHAT_PARSE_STRICT`. For output in pieces use `chat_stream`: it gives the same message and does not parse old bytes
+/// again.
 ///
-/// `text` is what the model wrote after the prompt; it may hold any bytes. `flags` is 0 for an output that the model has ended,
-/// or a combination of `CHAT_PARSE_PARTIAL` and `CHAT_PARSE_STRICT`.
-///
-/// On success `*out` is a new message, to be freed with `chat_message_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for unknown flags; `CHAT_STATUS_PARSE` with `CHAT_PARSE_STRICT` only.
+/// Errors: `CHAT_STATUS_PARSE`, only with `CHAT_PARSE_STRICT`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_parse_partial(
     params: Option<&chat_params>,
@@ -115,46 +113,43 @@ pub unsafe extern "C" fn chat_parse_partial(
     })
 }
 
-/// How the output related to the format. `CHAT_OUTCOME_NONE` for NULL.
+/// Returns how the output relates to the format. `CHAT_OUTCOME_NONE` for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_outcome(message: Option<&chat_message>) -> chat_outcome {
     message.map_or(chat_outcome::None, |message| message.ended.status.into())
 }
 
-/// The content. The view is valid until the message is freed. Empty for NULL.
+/// Returns the content.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_content(message: Option<&chat_message>) -> chat_str {
     view(message.map(|message| message.ended.message.content.as_str()))
 }
 
-/// The reasoning, where the request asked for it to be told from the content. The view is valid until the message is freed.
-/// Empty for NULL.
+/// Returns the reasoning, if the request separates it from the content (`reasoning_format`).
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_reasoning(message: Option<&chat_message>) -> chat_str {
     view(message.map(|message| message.ended.message.reasoning_content.as_str()))
 }
 
-/// How many tools the message calls. 0 for NULL.
+/// Returns how many tool calls the message has.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_count(message: Option<&chat_message>) -> usize {
     message.map_or(0, |message| message.ended.message.tool_calls.len())
 }
 
-/// The name of the tool that call number `index` (from 0) calls. The view is valid until the message is freed. Empty for NULL
-/// and for an index that is out of range.
+/// Returns the name of the tool in call `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_name(message: Option<&chat_message>, index: usize) -> chat_str {
     view(call(message, index).map(|call| call.name.as_str()))
 }
 
-/// The id of call number `index`, empty where the model's format has none. Otherwise as `chat_message_tool_call_name`.
+/// Returns the id of call `index`; empty if the model wrote none.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_id(message: Option<&chat_message>, index: usize) -> chat_str {
     view(call(message, index).map(|call| call.id.as_str()))
 }
 
-/// The arguments of call number `index` as JSON text, or as a prefix of it where the output was cut off. Otherwise as
-/// `chat_message_tool_call_name`.
+/// Returns the arguments of call `index` as JSON text, or as a prefix of it if the output was cut off.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_arguments(message: Option<&chat_message>, index: usize) -> chat_str {
     view(call(message, index).map(|call| call.arguments.as_str()))
@@ -164,12 +159,8 @@ fn call(message: Option<&chat_message>, index: usize) -> Option<&ToolCall> {
     message?.ended.message.tool_calls.get(index)
 }
 
-/// The message as OpenAI JSON: `role` and `content` always, `reasoning_content` and `tool_calls` where there are any. The first
-/// call writes the text; later ones return the same.
-///
-/// On success `*out` is a view, valid until the message is freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Writes the message as OpenAI JSON: `role` and `content` always, `reasoning_content` and `tool_calls` if there are
+/// any. The first call writes the text; later ones return the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_json(
     message: Option<&chat_message>,
@@ -184,7 +175,7 @@ pub extern "C" fn chat_message_json(
     })
 }
 
-/// Frees the message. NULL is fine.
+/// Frees the message.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_free(message: Option<Box<chat_message>>) {
     drop(message);

@@ -10,7 +10,7 @@
 //!   takes it without `const`.
 //! - **NULL.** A NULL handle or output is [`status::chat_status::InvalidArgument`], never a crash. Functions that return a
 //!   plain field give its empty value. `chat_error **` may be NULL everywhere: no details then.
-//! - **Expressions** are numbers of their builder. A function that cannot make one gives none, and the building says why.
+//! - **Expressions** are numbers of their builder. A function that fails returns none; `chat_expr_build` reports why.
 //! - **Outputs** are written on `CHAT_STATUS_OK` only, and `*error` on any other status only.
 //! - **Threads.** A `const` handle may be used by any number of threads at once; without `const` it has one user at a time.
 //! - **Text** is pointer and length, may hold NUL, and needs no NUL at its end. Templates, tokens, names, rules, schemas,

@@ -14,35 +14,31 @@ use super::text::{bytes, chat_str, utf8, view};
 use crate::error::Error;
 use crate::next::{Next, Reason};
 
-/// For `chat_params_continue`: where the template was found to write the next turn without a look at what is further up, only
-/// the system's message, the user's last one and what is new are rendered, so the cost does not grow with the conversation.
-/// It was found out in conversations of some thirty messages; a template that only counts further than that would not be
-/// noticed. Such conversations are rendered once for a template, some hundred in all; `chat_params_short` tells whether they
-/// settled it.
+/// Flag of `chat_params_continue`: if the library has found that the template writes the next turn from the system
+/// message, the last user message and the new messages alone, it renders only these, and the cost does not grow with
+/// the conversation. It tests this once for each template, with some hundred renders of conversations of about thirty
+/// messages; a template whose output depends on more messages than that is not noticed.
 pub const CHAT_CONTINUE_LEARNT: u32 = 1;
 
-/// Goes on behind an output so that nothing that was sent is written anew, and what a server keeps of what its model has read
-/// stays good: `chat_params_append` of the new params is what to send behind the prompt of `params` and `output`.
+/// Makes the params of the next turn without a change to what the model has already read, if the template allows it, so
+/// a server's key-value cache stays valid. Send `chat_params_append` of the new params after the prompt of `params` and
+/// `output`.
 ///
-/// `output` is what the model wrote behind that prompt, any bytes, with or without the text of the token that ended it. It
-/// stays as it was written, also where the message that was read of it would be rendered with other white space or another
-/// order of keys. It may have been cut off: what is open then is closed as the template closes it. `messages` is the JSON
-/// text of an array of messages as in a request: results of tools, or what the user says. Calls to which the model gave no id
-/// have those that the results answer, in their order. Both texts are copied.
+/// `output` is what the model wrote after that prompt, any bytes, with or without the text of the end-of-turn token. It
+/// stays as written, even if the template would render the parsed message with other white space or another order of
+/// keys. If it was cut off, the library closes what is open as the template does. `messages` is the JSON text of an
+/// array of new messages: results of tools, or the user's. Calls without an id get the ids of the results, in order.
 ///
-/// Some templates write anew what was sent once other messages follow: they drop the reasoning of earlier turns, say. That is
-/// no failure: then `chat_params_rewrite` tells why, and `chat_params_kept` how many bytes of what was sent stand; those
-/// behind them are to be taken back, a token that reaches behind them included, and `chat_params_append` sent instead.
+/// Some templates change earlier turns once other messages follow, e.g. drop their reasoning. This is not an error:
+/// `chat_params_rewrite` has the reason and `chat_params_kept` how many bytes stay. Remove the tokens after them, and
+/// the one that crosses the border, then send `chat_params_append`.
 ///
-/// With `flags` 0, the whole conversation is rendered and compared, so nothing is written anew without being told; the other
-/// value is `CHAT_CONTINUE_LEARNT`. The clock that the template sees is that of the first request.
+/// `flags` is 0 or `CHAT_CONTINUE_LEARNT`. With 0, the library renders and compares the whole conversation: no change
+/// goes unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
+/// can be continued with another output.
 ///
-/// On success `*out` is a new object, to be freed with `chat_params_free`: it has the whole prompt, and what parses the next
-/// output. `params` stays as it is, for another output. Neither needs the other, nor the template.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for unknown flags, and for messages that are no JSON array of messages,
-/// naming the field; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_LIMIT` where the prompt is too
-/// long, too deep or too costly.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of the field, for wrong messages; `CHAT_STATUS_TEMPLATE` if
+/// the template raises or fails; `CHAT_STATUS_LIMIT` if the prompt is too long, too deep or too costly.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_params_continue(
     params: Option<&chat_params>,
@@ -71,45 +67,43 @@ pub unsafe extern "C" fn chat_params_continue(
     })
 }
 
-/// How many bytes stand of what was sent before `chat_params_continue`, which is the prompt and the output: all of them where
-/// there is no rewrite. The prompt begins with them. 0 for NULL, and for params that go on behind no others.
+/// Returns how many bytes of the earlier prompt and output the new prompt begins with: all of them if there is no
+/// rewrite. 0 for params that do not continue others.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_kept(params: Option<&chat_params>) -> usize {
     params.and_then(|params| params.next.as_ref()).map_or(0, |next| next.kept)
 }
 
-/// What to send behind what stands: the prompt from byte `chat_params_kept` on. The view is valid until the params are freed.
-/// Empty for NULL.
+/// Returns the prompt from byte `chat_params_kept` on. Empty for params that do not continue others.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_append(params: Option<&chat_params>) -> chat_str {
     view(params.and_then(|params| params.params().prompt.get(chat_params_kept(Some(params))..)))
 }
 
-/// Whether `CHAT_CONTINUE_LEARNT` spared the render of the whole conversation. False for NULL, and for params that go on
-/// behind no others.
+/// Returns whether `CHAT_CONTINUE_LEARNT` avoided the render of the whole conversation.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_short(params: Option<&chat_params>) -> bool {
     params.and_then(|params| params.next.as_ref()).is_some_and(|next| next.short)
 }
 
-/// Why a template writes anew what was sent. Later versions may add reasons: take those that you do not know for
-/// `CHAT_REASON_CHANGED`.
+/// Why a template renders a part of the earlier prompt and output differently. Later versions may add reasons: treat
+/// unknown ones as `CHAT_REASON_CHANGED`.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum chat_reason {
-    /// It does not.
+    /// It does not: nothing is different.
     #[default]
     None = 0,
-    /// The reasoning of an earlier turn is left out.
+    /// The template leaves out the reasoning of an earlier turn.
     Reasoning = 1,
-    /// The turn opens otherwise than the prompt opened it, e.g. without an empty thought.
+    /// The turn opens differently than in the prompt, e.g. without empty reasoning.
     Opening = 2,
-    /// What was sent comes further on, behind something else.
+    /// The text is further on, after something else.
     Moved = 3,
-    /// Other text stands there.
+    /// There is other text.
     Changed = 4,
-    /// The template does not write the turn as the model did: it leaves a part out, or writes it in a way that cannot be told
-    /// to be the same.
+    /// The template does not render the turn as the model wrote it: it leaves a part out, or the library cannot tell
+    /// that the two are equivalent.
     Output = 5,
 }
 
@@ -125,20 +119,20 @@ impl From<Reason> for chat_reason {
     }
 }
 
-/// What a template writes anew.
+/// Where and why the new prompt differs from the earlier prompt and output.
 #[repr(C)]
 pub struct chat_rewrite {
-    /// Why; `CHAT_REASON_NONE` where all that was sent stands.
+    /// Why; `CHAT_REASON_NONE` if nothing differs.
     pub reason: chat_reason,
-    /// The same in words, valid for ever.
+    /// The reason as a sentence; valid for ever.
     pub words: chat_str,
-    /// The message that stands where the first byte is another one, by its number in the conversation, from 0; `SIZE_MAX`
-    /// where the template's own words stand there, and where there is no rewrite.
+    /// Index of the message that holds the first different byte; `SIZE_MAX` for text of the template, and if nothing
+    /// differs.
     pub message: usize,
 }
 
-/// Why not all that was sent before `chat_params_continue` stands, if so. The first byte that does not is `chat_params_kept`. No
-/// reason for NULL, and for params that go on behind no others.
+/// Returns why the new prompt differs from the earlier prompt and output; `chat_params_kept` is the position of the
+/// first different byte. `CHAT_REASON_NONE` for params that do not continue others.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_rewrite(params: Option<&chat_params>) -> chat_rewrite {
     match params.and_then(|params| params.next.as_ref()?.rewrite.as_ref()) {

@@ -16,8 +16,9 @@ use crate::format::Thinking;
 use crate::message::Request;
 use crate::next::{Rewrite, Session};
 
-/// What one request needs: its prompt, what the sampler and the tokeniser must know, the parser of the output, and the messages, for
-/// `chat_params_continue`. Immutable; may be shared between threads, e.g. by the streams of several choices of one request.
+/// One request: its prompt, what the sampler and the tokeniser need, and the output's parser. Immutable.
+///
+/// Several choices of one request may use the same params, on several threads.
 pub struct chat_params {
     pub(super) session: Session,
     /// Of those that go on behind others.
@@ -49,49 +50,53 @@ impl chat_params {
     }
 }
 
-/// Renders the prompt of a request and builds the parser of its output. The first call on a template also learns the
-/// template's format.
+/// Renders the prompt of a request and builds the parser of its output. The first call on a template also learns its
+/// format.
 ///
-/// `request` is the JSON text of an OpenAI chat-completions body. Read are
-/// - `messages` (required): `role`, `content` (a text, or parts `text`, `refusal`, `thinking`, `image_url`, `input_audio`, `file` and
-///   what vendors call such: see `chat_params_media`), `reasoning_content` (or `reasoning`, `thinking`), `tool_calls`, `function_call`, `name`,
-///   `tool_call_id`, `refusal`;
-/// - `tools`: of type `function` (with `strict`, `return`), or `custom`, which becomes a function with one argument `input`: its format
-///   may be a regular expression, not a Lark grammar;
-/// - `tool_choice`: `auto`, `required`, `none`, a tool by its name, or `allowed_tools`; `parallel_tool_calls` (default false);
-/// - `response_format`: `text`, `json_object` or `json_schema`; `reasoning_effort`;
+/// `request` is the JSON text of an OpenAI chat-completions body. The library reads these fields and ignores others:
 ///
-/// and the host's options, which may also stand beside the body (`chat_params_from_template_with`):
-/// - `reasoning_format`: `none`, `auto`, `deepseek` or `deepseek-legacy`; anything but `none` tells reasoning from content; default
-///   `auto`;
-/// - `enable_thinking` (default true), `add_generation_prompt` (default true), `continue_final_message` (true, `content` or
-///   `reasoning_content`), `chat_template_kwargs` (an object of further template variables);
-/// - `plain`: the template sees `messages`, `tools`, `documents` and `chat_template_kwargs` as they are, of any form, and no other
-///   variable, as with transformers; default false;
-/// - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful`, `llama.cpp` or `llama.cpp-b10587`: how schemas become rules; default
-///   `faithful`), `force_pure_content`;
-/// - `now`: Unix seconds, the only clock that the template sees; default the system's. Where there is none (`wasm32-unknown-unknown`),
-///   a template that asks for the date fails without `now`;
-/// - `media_marker`: what stands in the prompt for media that the template does not show; default `<__media__>`;
-/// - `malformed_arguments`: `keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
-///   become `{}`, or make the request fail; default `keep`;
-/// - `dialects`: `off`, `recover` or `always`: whether calls that are written in another way than the template's are read nowhere,
-///   once the output has left the format, or in all content; default `recover`;
-/// - `unknown_tools`: `call` or `content`: what calls of tools are that the request does not offer; default `call`;
-/// - `calls_in_reasoning`: `off`, `at_end` or `always`: whether calls inside reasoning are reasoning, calls where the output ends with
-///   them and the reasoning was not closed, or calls; default `off`;
-/// - `bare_calls`: `off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where
-///   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`;
-/// - `opening_again`: `marker` or `reasoning`: whether the opening of the reasoning, where the model writes it once more, is left out or
-///   text of the reasoning; default `marker`.
+/// - `messages` (required): `role`, `content` (a text, or parts `text`, `refusal`, `thinking`, `image_url`,
+///   `input_audio`, `file` and vendors' names for them: see `chat_params_media`), `reasoning_content` (or `reasoning`,
+///   `thinking`), `tool_calls`, `function_call`, `name`, `tool_call_id`, `refusal`;
+/// - `tools`: of type `function` (with `strict`, `return`), or `custom`, which becomes a function with one argument
+///   `input`; its format may be a regular expression, not a Lark grammar;
+/// - `tool_choice`: `auto`, `required`, `none`, a tool by its name, or `allowed_tools`; `parallel_tool_calls` (default
+///   false);
+/// - `response_format`: `text`, `json_object` or `json_schema`; `reasoning_effort`.
 ///
-/// Other fields are ignored, unless one is but a slip away from an option. The text is copied.
+/// It also reads these options, which may instead be in a JSON of their own (`chat_params_from_template_with`):
 ///
-/// On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
+/// - `reasoning_format`: `none` leaves reasoning in the content; `auto` (default), `deepseek` and `deepseek-legacy`
+///   separate it;
+/// - `enable_thinking`, `add_generation_prompt` (default true); `continue_final_message`: true, `content` or
+///   `reasoning_content`; `chat_template_kwargs`: an object of further template variables;
+/// - `plain` (default false): the template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged,
+///   in any form, and no other variable, as in transformers;
+/// - `json_schema`, `grammar` (GBNF): constrain the content; `grammar_style`: `faithful` (default), `llama.cpp` or
+///   `llama.cpp-b10587`, see `chat_grammar_style`; `force_pure_content`: parse the output as content only;
+/// - `now`: Unix seconds, the only clock that the template sees; default the system's. On a system without one
+///   (`wasm32-unknown-unknown`), a template that asks for the date fails without `now`;
+/// - `media_marker`: placeholder of media that the template does not render; default `<__media__>`;
+/// - `malformed_arguments`: arguments of earlier calls that are not a JSON object. `keep` (default): as text. `empty`:
+///   as `{}`. `error`: the request fails;
+/// - `dialects`: which outputs are searched for tool calls in formats other than the template's. `recover` (default):
+///   only output after the first byte that does not match the template's format. `always`: all content; text that may
+///   start a call is delayed. `off`: none;
+/// - `unknown_tools`: calls of tools that the request does not offer are a `call` (default) or `content`;
+/// - `calls_in_reasoning`: calls inside reasoning. `off` (default): they are reasoning. `at_end`: they are calls if
+///   they end the output and the reasoning was not closed. `always`: they are calls;
+/// - `bare_calls`: JSON objects without a marker that look like calls. `off`: they are text. `whole` (default): they
+///   are calls if the answer holds nothing else and the request offers their tools. `anywhere`: they are calls in all
+///   text that `dialects` searches;
+/// - `opening_again`: an opening of the reasoning that the model writes once more inside of it. `marker` (default): it
+///   is left out. `reasoning`: it is text of the reasoning.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, naming the field that is wrong, e.g. `messages[2].tool_calls[0].function.name`, or
-/// the first byte that is not UTF-8; `CHAT_STATUS_TEMPLATE` where the template raises or fails; `CHAT_STATUS_SCHEMA` where
-/// `json_schema` cannot be used; `CHAT_STATUS_LIMIT` where the request or the prompt is too long, too deep or too costly.
+/// A field that is almost the name of an option is an error.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of the wrong field, e.g.
+/// `messages[2].tool_calls[0].function.name`; `CHAT_STATUS_TEMPLATE` if the template raises or fails;
+/// `CHAT_STATUS_SCHEMA` for a `json_schema` that cannot be used; `CHAT_STATUS_LIMIT` if the request or the prompt is
+/// too long, too deep or too costly.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_params_from_template(
     template: Option<&chat_template>,
@@ -109,12 +114,10 @@ pub unsafe extern "C" fn chat_params_from_template(
     })
 }
 
-/// The same with the host's options beside the client's body: `options` is a JSON object of the options above, each of which
-/// counts before the body's field of that name.
+/// As `chat_params_from_template`, with the options in a JSON object of their own. They take precedence over fields of
+/// the body.
 ///
-/// On success `*out` is a new object, to be freed with `chat_params_free`. It does not need the template any more.
-///
-/// Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` for an option that there is not.
+/// Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` for an unknown option.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_params_from_template_with(
     template: Option<&chat_template>,
@@ -136,25 +139,24 @@ pub unsafe extern "C" fn chat_params_from_template_with(
     })
 }
 
-/// The prompt: what the model is given. The view is valid until the params are freed. Empty for NULL.
+/// Returns the prompt: the text for the model.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_prompt(params: Option<&chat_params>) -> chat_str {
     view(params.map(|params| params.params().prompt.as_str()))
 }
 
-/// The end of the prompt that is already the assistant's turn. Streams made from these params know it: do not feed it to
-/// them. The view is valid until the params are freed. Empty for NULL.
+/// Returns the end of the prompt that belongs to the assistant's turn. Streams know it: do not feed it to them.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_generation_prompt(params: Option<&chat_params>) -> chat_str {
     view(params.map(|params| params.params().generation_prompt.as_str()))
 }
 
-/// A piece of media that the prompt wants. The texts are valid until the params that it was asked of are freed.
+/// A piece of media that the prompt refers to.
 #[repr(C)]
 pub struct chat_media {
     /// `image`, `audio`, `video` or `file`.
     pub kind: chat_str,
-    /// What stands in the prompt for it. Several may have the same text: they come in the prompt's order.
+    /// Its placeholder in the prompt. Several may have the same text; they come in the prompt's order.
     pub text: chat_str,
     /// The part of the request as JSON, e.g. `{"type": "image_url", "image_url": {"url": ...}}`.
     pub source: chat_str,
@@ -162,19 +164,17 @@ pub struct chat_media {
     pub message: usize,
     /// Index of its part in that message's content.
     pub part: usize,
-    /// Whether the template wrote `text`; otherwise it is the option `media_marker`.
+    /// True if the template wrote `text`; false if it is the option `media_marker`.
     pub native: bool,
 }
 
-/// How many pieces of media the prompt wants. 0 for NULL, and for a plain request: its media is the host's.
+/// Returns how many pieces of media the prompt refers to; 0 for a `plain` request.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_media_count(params: Option<&chat_params>) -> usize {
     params.map_or(0, |params| params.params().media.len())
 }
 
-/// Number `index` (from 0) of the media, in the order of the prompt.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+/// Fills `*out` with piece of media `index`, in the order of the prompt.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_media(
     params: Option<&chat_params>,
@@ -197,13 +197,10 @@ pub extern "C" fn chat_params_media(
     })
 }
 
-/// The grammar that the sampler should hold the output to; its text is empty where nothing constrains the output. Ask
-/// `chat_params_grammar_lazy` from where on. A tool whose schema cannot be used spoils no other: the grammar's report names it.
-/// The first call makes the grammar; later ones are quick.
-///
-/// On success `*out` is a new handle, to be freed with `chat_grammar_free`. It does not need the params any more.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Makes the sampling grammar in GBNF. Its text is empty if the output is unconstrained. If `chat_params_grammar_lazy`
+/// is true, apply it from the first trigger on; otherwise from the first byte of the generation prompt. A tool whose
+/// schema cannot be converted is replaced by "any JSON object" and listed in the grammar's report; other tools are
+/// unaffected. The first call makes the grammar; later ones are quick.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_grammar(
     params: Option<&chat_params>,
@@ -217,16 +214,14 @@ pub extern "C" fn chat_params_grammar(
     })
 }
 
-/// The grammar in another dialect, one of `chat_dialect`, for an engine that sees nothing but the output: free text in front of a trigger is a
-/// part of it, and it starts behind the generation prompt. So it applies from the output's first byte on, whatever
-/// `chat_params_grammar_lazy` says. Only `CHAT_DIALECT_GBNF` is the grammar of `chat_params_grammar` as it is. The text is empty where
-/// nothing constrains the output. The report has what the dialect cannot say, and not what the grammar leaves of the schemas.
+/// Makes the sampling grammar in another dialect, a `chat_dialect`, for an engine that sees only the output: it applies
+/// from the output's first byte on, whatever `chat_params_grammar_lazy` returns, and allows free text before a trigger.
+/// With `CHAT_DIALECT_GBNF` it is that of `chat_params_grammar`, unchanged. The text is empty if the output is
+/// unconstrained. The report lists what the dialect cannot express, but not where the grammar departs from schemas.
 ///
-/// On success `*out` is a new handle, to be freed with `chat_grammar_free`. It does not need the params any more.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for a dialect that there is not, and, with the reason, where
-/// `CHAT_DIALECT_STRUCTURAL_TAG_OLD` does not fit: it takes one trigger and calls whose arguments are one JSON object;
-/// `CHAT_STATUS_LIMIT` where the grammar is too large.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the reason, if `CHAT_DIALECT_STRUCTURAL_TAG_OLD` cannot express it:
+/// that dialect takes one trigger, and calls whose arguments are one JSON object; `CHAT_STATUS_LIMIT` if the grammar is
+/// too large.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_grammar_as(
     params: Option<&chat_params>,
@@ -241,25 +236,21 @@ pub extern "C" fn chat_params_grammar_as(
     })
 }
 
-/// Whether the grammar applies from the first trigger on only, and the output is free before it. Where it is not lazy, it
-/// describes the generation prompt together with the output: let the sampler accept `chat_params_generation_prompt` first.
-/// False for NULL.
+/// Returns whether the output is free up to the first trigger, and the grammar applies from there. If false, the
+/// grammar describes the generation prompt and the output together: let the sampler accept
+/// `chat_params_generation_prompt` first.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_grammar_lazy(params: Option<&chat_params>) -> bool {
     params.is_some_and(|params| params.params().constraint.is_lazy())
 }
 
-/// How many triggers there are. A grammar that is not lazy may have some, too; it does not wait for them. 0 for NULL.
+/// Returns how many triggers there are. Ignore them if the grammar is not lazy.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_grammar_trigger_count(params: Option<&chat_params>) -> usize {
     params.map_or(0, |params| params.params().constraint.triggers().len())
 }
 
-/// Trigger number `index` (from 0).
-///
-/// On success `*out` is filled; its text is valid until the params are freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+/// Fills `*out` with trigger `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_grammar_trigger(
     params: Option<&chat_params>,
@@ -275,57 +266,55 @@ pub extern "C" fn chat_params_grammar_trigger(
     })
 }
 
-/// The name of the way the output is parsed in, for logs: `peg-native`, `Content-only`, ... The view is valid until the params are
-/// freed. Empty for NULL.
+/// Returns the name of the output's format, for logs: `peg-native`, `peg-gemma4` or `peg-minimax-m3`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_format(params: Option<&chat_params>) -> chat_str {
     view(params.map(|params| params.params().format))
 }
 
-/// How many texts there are that the tokeniser must keep as single tokens and the detokeniser must print. 0 for NULL.
+/// Returns how many texts the tokeniser must keep as single tokens and the detokeniser must print.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_preserved_token_count(params: Option<&chat_params>) -> usize {
     params.map_or(0, |params| params.params().preserved_tokens.len())
 }
 
-/// Number `index` (from 0) of these texts. The view is valid until the params are freed. Empty for NULL and for an index that is out
-/// of range.
+/// Returns preserved token `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_preserved_token(params: Option<&chat_params>, index: usize) -> chat_str {
     view(params.and_then(|params| params.params().preserved_tokens.get(index)).map(String::as_str))
 }
 
-/// How many texts there are that end the output besides the end-of-turn token. 0 for NULL.
+/// Returns how many texts end the output besides the end-of-turn token.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_additional_stop_count(params: Option<&chat_params>) -> usize {
     params.map_or(0, |params| params.params().additional_stops.len())
 }
 
-/// Number `index` (from 0) of these texts. As `chat_params_preserved_token`.
+/// Returns additional stop `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_additional_stop(params: Option<&chat_params>, index: usize) -> chat_str {
     view(params.and_then(|params| params.params().additional_stops.get(index)).map(String::as_str))
 }
 
-/// Whether the template knows reasoning. False for NULL.
+/// Returns whether the template has reasoning.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_supports_thinking(params: Option<&chat_params>) -> bool {
     thinking(params).is_some()
 }
 
-/// What opens reasoning, e.g. `<think>`; empty where nothing does. The view is valid until the params are freed. Empty for NULL.
+/// Returns the text that opens reasoning, e.g. `<think>`; empty if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_thinking_start_tag(params: Option<&chat_params>) -> chat_str {
     view(thinking(params).map(|thinking| thinking.start.as_str()))
 }
 
-/// How many texts close reasoning: any of them does. 0 for NULL.
+/// Returns how many texts close reasoning: each of them does.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_thinking_end_tag_count(params: Option<&chat_params>) -> usize {
     thinking(params).map_or(0, |thinking| thinking.ends.len())
 }
 
-/// Number `index` (from 0) of these texts. As `chat_params_preserved_token`.
+/// Returns reasoning end tag `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_thinking_end_tag(params: Option<&chat_params>, index: usize) -> chat_str {
     view(thinking(params).and_then(|thinking| thinking.ends.get(index)).map(String::as_str))
@@ -335,42 +324,33 @@ fn thinking(params: Option<&chat_params>) -> Option<&Thinking> {
     params?.params().thinking.as_ref()
 }
 
-/// How many message delimiters there are: texts that the turns of a role begin with in a prompt. 0 for NULL.
+/// Returns how many message delimiters there are: the texts at the start of a role's turns in a prompt.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_message_delimiter_count(params: Option<&chat_params>) -> usize {
     params.map_or(0, |params| params.params().delimiters.len())
 }
 
-/// The role of message delimiter number `index` (from 0): `user`, `assistant`, `system` or `tool`. As `chat_params_preserved_token`.
+/// Returns the role of message delimiter `index`: `user`, `assistant`, `system` or `tool`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_message_delimiter_role(params: Option<&chat_params>, index: usize) -> chat_str {
     view(params.and_then(|params| params.params().delimiters.get(index)).map(|delimiter| delimiter.role))
 }
 
-/// The text of message delimiter number `index` (from 0). As `chat_params_preserved_token`.
+/// Returns the text of message delimiter `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_message_delimiter(params: Option<&chat_params>, index: usize) -> chat_str {
     view(params.and_then(|params| params.params().delimiters.get(index)).map(|delimiter| delimiter.delimiter.as_str()))
 }
 
-/// All of the params as one JSON object:
+/// Writes all of the params as one JSON object. Later versions may add fields. The first call writes the text; later
+/// ones return the same.
 ///
-/// - `prompt`, `generation_prompt`: as the functions of that name;
-/// - `grammar`: the text of `chat_params_grammar`, empty where nothing constrains the output;
-/// - `grammar_lazy`, `grammar_triggers` (objects with `type`, `word` or `pattern`, and `value`): where the grammar starts;
-/// - `grammar_report` (objects with `schema`, `pointer`, `kind`, `widened`, `narrowed` or `refused`, and `message`): where the grammar is
-///   not exactly what the schemas ask for;
-/// - `preserved_tokens`: texts that the tokeniser must keep whole and the detokeniser must print;
-/// - `additional_stops`: texts that end the output besides the end-of-turn token;
-/// - `supports_thinking`, `thinking_start_tag`, `thinking_end_tags`: the markers of reasoning;
-/// - `message_delimiters` (objects with `role` and `delimiter`): how turns begin in a prompt;
-/// - `format`: how the output is parsed.
-///
-/// Later versions may add fields. The first call writes the text; later ones return the same.
-///
-/// On success `*out` is a view, valid until the params are freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// - `prompt`, `generation_prompt`, `format`, `preserved_tokens`, `additional_stops`, `supports_thinking`,
+///   `thinking_start_tag`, `thinking_end_tags`: as the functions of these names;
+/// - `grammar`: the text of `chat_params_grammar`; `grammar_lazy`: as the function of that name;
+/// - `grammar_triggers`: objects with `type`, `word` or `pattern`, and `value`;
+/// - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
+/// - `message_delimiters`: objects with `role` and `delimiter`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_json(
     params: Option<&chat_params>,
@@ -385,7 +365,7 @@ pub extern "C" fn chat_params_json(
     })
 }
 
-/// Frees the params. Streams, messages, grammars and parsers that were made with them stay valid. NULL is fine.
+/// Frees the params. Streams, messages, grammars and parsers that were made with them stay valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_free(params: Option<Box<chat_params>>) {
     drop(params);

@@ -14,8 +14,9 @@ use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view};
 use crate::parser::Parser;
 
-/// What an output is parsed with, without the rest of the params: to be kept or sent elsewhere as a text, or made by a
-/// `chat_expr_builder` from a format that no template shows. Immutable; may be used by several threads at once.
+/// A parser of outputs, without the rest of the params. Immutable.
+///
+/// Store a parser as a text, send it to another process, or make one with `chat_expr_builder`.
 pub struct chat_parser {
     pub(super) parser: Parser,
     text: OnceLock<String>,
@@ -27,11 +28,7 @@ impl chat_parser {
     }
 }
 
-/// The parser of these params.
-///
-/// On success `*out` is a new object, to be freed with `chat_parser_free`. It does not need the params any more.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Makes the parser of these params.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_parser(
     params: Option<&chat_params>,
@@ -45,12 +42,12 @@ pub extern "C" fn chat_params_parser(
     })
 }
 
-/// The parser that `chat_parser_text` wrote. The text may come from anywhere: it is checked, and is copied.
+/// Makes a parser from the text of `chat_parser_text`. The text may come from an untrusted source: the library checks
+/// it.
 ///
-/// On success `*out` is a new object, to be freed with `chat_parser_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that no `chat_parser_text` of this version writes, and for a format
-/// that cannot be used, e.g. because a rule begins with itself; `CHAT_STATUS_LIMIT` for one that is too deep or too long.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text that `chat_parser_text` of this version does not write, and for a
+/// format that cannot be used, e.g. with a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that is too deep
+/// or too long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_parser_from_text(
     text: *const c_char,
@@ -67,12 +64,8 @@ pub unsafe extern "C" fn chat_parser_from_text(
     })
 }
 
-/// The parser as a text for `chat_parser_from_text`, in this process or in another one whose library has the same version. What
-/// it looks like is not promised. The first call writes the text; later ones return the same.
-///
-/// On success `*out` is a view, valid until the parser is freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Writes the parser as a text for `chat_parser_from_text` of the same library version, in any process. Its form may
+/// change between versions. The first call writes the text; later ones return the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_parser_text(
     parser: Option<&chat_parser>,
@@ -86,12 +79,9 @@ pub extern "C" fn chat_parser_text(
     })
 }
 
-/// The grammar of what the parser reads: parser and grammar come from one description. With `lazy`, of what may follow a trigger
-/// only, that is of the rules that were marked as such (`chat_expr_rule`); otherwise of the prefill together with the output.
-///
-/// On success `*out` is a new handle, to be freed with `chat_grammar_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
+/// trigger: the rules with `trigger` set in `chat_expr_rule`. Otherwise it describes the prefill and the output
+/// together.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_parser_grammar(
     parser: Option<&chat_parser>,
@@ -125,7 +115,7 @@ pub unsafe extern "C" fn chat_parser_parse(
     })
 }
 
-/// Frees the parser. Streams, messages and grammars that were made with it stay valid. NULL is fine.
+/// Frees the parser. Streams, messages and grammars that were made with it stay valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_parser_free(parser: Option<Box<chat_parser>>) {
     drop(parser);

@@ -10,25 +10,25 @@ use super::status::chat_status;
 use super::text::{chat_str, view};
 use crate::message::{CallOrigin, CallReport, DiagnosticKind};
 
-/// What kind of thing a diagnostic tells. Later versions may add kinds: take those that you do not know for remarks.
+/// The kinds of diagnostic. Later versions may add some: treat unknown ones as remarks.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_diagnostic_kind {
-    /// From here on the output did not fit the format.
+    /// From this byte on, the output does not match the format.
     LeftFormat = 1,
-    /// A call that was read although it was written in another way than the template's, or in another place.
+    /// A call in another format than the template's, or in another place.
     Dialect = 2,
-    /// A call inside reasoning that was never closed.
+    /// A call inside reasoning that was not closed.
     CallInReasoning = 3,
     /// A call without its end.
     UnfinishedCall = 4,
     /// A call of a tool that the request does not offer.
     UnknownTool = 5,
-    /// Arguments that are no JSON object, or that violate the tool's schema.
+    /// Arguments that are not a JSON object, or violate the tool's schema.
     InvalidArguments = 6,
-    /// An argument that was given more than once. Readers of JSON take the last.
+    /// An argument that occurs more than once. JSON readers take the last one.
     DuplicateArgument = 7,
-    /// The parser's budget was used up here: the rest of the output is content, whatever it says.
+    /// The parser used up its budget here: the rest of the output is content.
     Limit = 8,
 }
 
@@ -47,18 +47,18 @@ impl From<DiagnosticKind> for chat_diagnostic_kind {
     }
 }
 
-/// How a call was marked as one. What a model only quotes may read like a bare call.
+/// How the output marks a call as a call. Text that a model only quotes may look like a bare call.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum chat_origin {
     /// There is no such call.
     #[default]
     None = 0,
-    /// The template's own way: read where the template writes its calls, or behind the marker that they begin with.
+    /// By the template's own markers.
     Format = 1,
-    /// Another way, with a marker of its own, or a JSON object between tags or special tokens.
+    /// By other markers, tags or special tokens.
     Dialect = 2,
-    /// No marker: a JSON object or a Python call in running text, also where the template's own calls look like that.
+    /// By none: a JSON object or a Python call in text, even if the template's own calls look like that.
     Bare = 3,
 }
 
@@ -72,18 +72,18 @@ impl From<CallOrigin> for chat_origin {
     }
 }
 
-/// Something about an output that a host, or somebody who reads its logs, may want to know.
+/// A remark about an output, for hosts and for their logs.
 #[repr(C)]
 pub struct chat_diagnostic {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: chat_diagnostic_kind,
-    /// Which tool call it is about, from 0; `SIZE_MAX` for none.
+    /// The tool call that it is about; `SIZE_MAX` for none.
     pub call: usize,
-    /// The bytes of the output that it is about: position of the first.
+    /// Position of the first byte of the output that it is about.
     pub span_begin: usize,
-    /// And the position after the last.
+    /// Position after the last byte.
     pub span_end: usize,
-    /// In words. Valid until the message is freed.
+    /// One sentence for people.
     pub message: chat_str,
 }
 
@@ -92,47 +92,39 @@ fn of_call<T: Default>(message: Option<&chat_message>, index: usize, what: impl 
     answer(|| message.and_then(|message| message.ended().calls().get(index)).map(what).unwrap_or_default())
 }
 
-/// Whether the end of call number `index` (from 0) was there. A call without it was broken off: its arguments are a prefix, and
-/// running it may do half of what the model meant. False for NULL and for an index that is out of range.
+/// Returns whether the output has the end of call `index`. Without it, the arguments may be a prefix: do not run it.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_complete(message: Option<&chat_message>, index: usize) -> bool {
     of_call(message, index, |call| call.complete)
 }
 
-/// Whether the request offers the tool that call number `index` calls. True where the parser knows no tools. False for NULL and
-/// for an index that is out of range.
+/// Returns whether the request offers the tool of call `index`. True if the parser has no list of tools.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_known(message: Option<&chat_message>, index: usize) -> bool {
     of_call(message, index, |call| call.known)
 }
 
-/// Whether call number `index` is complete and its arguments are a JSON object that does not certainly violate the tool's
-/// schema. False for NULL and for an index that is out of range.
+/// Returns whether call `index` is complete and its arguments are a JSON object that does not certainly violate the
+/// tool's schema. The first question about a message checks all of its calls.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_valid(message: Option<&chat_message>, index: usize) -> bool {
     of_call(message, index, |call| call.valid)
 }
 
-/// How call number `index` (from 0) was marked as a call. `CHAT_ORIGIN_NONE` for NULL and for an index that is out of range.
-///
-/// A call that is complete, known and valid may be run if it is in the format, and was most likely meant as a call in a dialect. Run a
-/// bare one only where quoting a text that reads like a call does no harm; `bare_calls` of the request says which of them are calls.
+/// Returns how the output marks call `index` as a call. Run a bare call only where it is harmless to run a call that
+/// the model only quotes; the option `bare_calls` of the request decides which of them are calls.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tool_call_origin(message: Option<&chat_message>, index: usize) -> chat_origin {
     of_call(message, index, |call| call.origin.into())
 }
 
-/// How many diagnostics there are. 0 for NULL.
+/// Returns how many diagnostics there are.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_diagnostic_count(message: Option<&chat_message>) -> usize {
     answer(|| message.map_or(0, |message| message.ended().diagnostics().len()))
 }
 
-/// Diagnostic number `index` (from 0), in the order of the output.
-///
-/// On success `*out` is filled; its text is valid until the message is freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+/// Fills `*out` with diagnostic `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_diagnostic(
     message: Option<&chat_message>,
@@ -154,13 +146,14 @@ pub extern "C" fn chat_message_diagnostic(
     })
 }
 
-/// All of it as JSON: `status` (`complete`, `partial` or `recovered`), `left_at` (the byte where the output left the format, or
-/// null), `calls` (an object each: `complete`, `known`, `valid`, and `origin`, which is `format`, `dialect` or `bare`) and
-/// `diagnostics` (an object each: `kind`, `call`, `span`, `message`). The first call writes the text; later ones return the same.
+/// Writes the report as a JSON object. The first call writes the text; later ones return the same.
 ///
-/// On success `*out` is a view, valid until the message is freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// - `status`: `complete`, `partial` or `recovered`;
+/// - `left_at`: the position of the first byte that does not match the format, or null;
+/// - `calls`: an object for each call with the booleans `complete`, `known`, `valid`, and `origin`: `format`, `dialect`
+///   or `bare`;
+/// - `diagnostics`: an object for each with `kind` (the name in lower case, e.g. `left_format`), `call` (a number, or
+///   null), `span` (an array of two positions) and `message`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_report_json(
     message: Option<&chat_message>,

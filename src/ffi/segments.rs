@@ -13,15 +13,17 @@ use super::text::{chat_str, utf8, view};
 use crate::message::Request;
 use crate::segments::{MaskParts, Origin, Segment, Segments};
 
-/// A prompt with the origin of each of its bytes. Immutable; may be used by several threads at once.
+/// A prompt with the source of each byte: the template, or a message, tool or variable of the request. Immutable.
+///
+/// A tokeniser should encode special tokens only in segments of `CHAT_TEXT_ORIGIN_TEMPLATE`: then no text of a user
+/// becomes one.
 pub struct chat_segments(Segments);
 
-/// Where a part of a prompt comes from. Later versions may have more: take a number that is not known for
-/// `CHAT_TEXT_ORIGIN_UNKNOWN`.
+/// The source of a part of a prompt. Later versions may add some: treat unknown ones as `CHAT_TEXT_ORIGIN_UNKNOWN`.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_text_origin {
-    /// The template's own words, special tokens among them.
+    /// The template's own text, special tokens included.
     Template = 1,
     /// A message of the request.
     Message = 2,
@@ -29,44 +31,40 @@ pub enum chat_text_origin {
     Tool = 3,
     /// A template variable that the request sets, or its documents.
     Kwarg = 4,
-    /// The template changes a value in a way that cannot be followed. Never the text of the template alone.
+    /// A value that the template changed in a way the library cannot follow. Never the template's text alone.
     Unknown = 5,
 }
 
-/// A part of a prompt that comes from one place.
+/// A part of a prompt from one source.
 #[repr(C)]
 pub struct chat_segment {
     /// Position of its first byte in the prompt.
     pub begin: usize,
-    /// And the position after its last byte.
+    /// Position after its last byte.
     pub end: usize,
-    /// Where it comes from.
+    /// Its source.
     pub origin: chat_text_origin,
-    /// Which message or tool of the request, from 0; 0 for others.
+    /// Index of the message or tool in the request; 0 for others.
     pub index: usize,
-    /// Of a message: the field, as a JSON pointer into it, e.g. `/content`, `/content/1/text`, `/reasoning_content`,
-    /// `/tool_calls/0/function/arguments/city`. Of a variable: its name. Empty for others. Valid until the segments are freed.
+    /// Of a message: the field as a JSON pointer, e.g. `/content/1/text` or `/tool_calls/0/function/arguments/city`.
+    /// Of a variable: its name. Else empty.
     pub path: chat_str,
 }
 
-/// In a mask: the reasoning of answers, with what opens and closes it.
+/// In a mask: the reasoning of answers, with its markers.
 pub const CHAT_MASK_REASONING: u32 = 1;
 /// In a mask: the content of answers.
 pub const CHAT_MASK_CONTENT: u32 = 2;
-/// In a mask: the calls, with the markup around them.
+/// In a mask: the tool calls, with their markers.
 pub const CHAT_MASK_CALLS: u32 = 4;
-/// In a mask: what ends a turn.
+/// In a mask: the end of a turn.
 pub const CHAT_MASK_END: u32 = 8;
-/// In a mask: the last turn alone.
+/// In a mask: only the last turn.
 pub const CHAT_MASK_LAST_ONLY: u32 = 16;
 
-/// Renders the prompt of a request and tells where each byte of it comes from: the template, or which message, field, tool or variable. So
-/// a host may make special tokens of the template's text alone, and no text of a user ever becomes one. The prompt is that of
-/// `chat_params_from_template` for the same request. Takes two to forty renders.
-///
-/// `request` and `options` are JSON as for `chat_params_from_template_with`; `options` may be NULL.
-///
-/// On success `*out` is a new object, to be freed with `chat_segments_free`. It does not need the template any more.
+/// Renders the prompt of a request and finds the source of each byte. The prompt is that of
+/// `chat_params_from_template`. Takes two to forty renders. `request` and `options` are as for
+/// `chat_params_from_template_with`; `options` may be NULL.
 ///
 /// Errors: as `chat_params_from_template_with`.
 #[unsafe(no_mangle)]
@@ -94,23 +92,19 @@ pub unsafe extern "C" fn chat_segments_from_template(
     })
 }
 
-/// The prompt. Empty for NULL; valid until the segments are freed.
+/// Returns the prompt.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_segments_prompt(segments: Option<&chat_segments>) -> chat_str {
     view(segments.map(|segments| segments.0.prompt.as_str()))
 }
 
-/// How many segments the prompt has. 0 for NULL.
+/// Returns how many segments the prompt has.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_segments_count(segments: Option<&chat_segments>) -> usize {
     segments.map_or(0, |segments| segments.0.segments.len())
 }
 
-/// Segment number `index` (from 0), in the order of the prompt. They cover it, and none is empty.
-///
-/// On success `*out` is filled; its text is valid until the segments are freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+/// Fills `*out` with segment `index`, in the order of the prompt. Segments cover the prompt, and none is empty.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_segments_at(
     segments: Option<&chat_segments>,
@@ -133,12 +127,12 @@ pub extern "C" fn chat_segments_at(
     })
 }
 
-/// The bytes of the prompt that models wrote, for training: which of them a model should learn. `parts` is a sum of `CHAT_MASK_REASONING`,
-/// `CHAT_MASK_CONTENT`, `CHAT_MASK_CALLS`, `CHAT_MASK_END` and `CHAT_MASK_LAST_ONLY`; other bits are of no meaning. Where the template has `{% generation %}`
-/// blocks, no byte outside of them counts, and the first four parts together are just these blocks.
+/// Finds the bytes of the prompt that models wrote, for training: those that the loss should count. `parts` is a sum of
+/// `CHAT_MASK_...`; other bits are ignored. If the template has `{% generation %}` blocks, bytes outside of them never
+/// count, and the first four parts together are exactly these blocks.
 ///
-/// Fills the first `capacity` spans of `out`, in order and apart from each other, and returns how many there are. `out` may be NULL where
-/// `capacity` is 0. Returns 0 for NULL segments.
+/// Fills the first `capacity` spans of `out`, in order and without overlap, and returns how many there are. `out` may
+/// be NULL if `capacity` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_segments_mask(
     segments: Option<&chat_segments>,
@@ -165,7 +159,7 @@ pub unsafe extern "C" fn chat_segments_mask(
     })
 }
 
-/// Frees the segments. NULL is fine.
+/// Frees the segments.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_segments_free(segments: Option<Box<chat_segments>>) {
     drop(segments);

@@ -12,7 +12,7 @@ use super::stream::chat_delta_kind;
 use super::text::{chat_str, view};
 use crate::message::{DeltaKind, OutputPart, PartKind};
 
-/// What a part of an output is. Later versions may add kinds: pass over those that you do not know.
+/// The kinds of part. Later versions may add some: skip unknown ones.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_part_kind {
@@ -34,42 +34,38 @@ impl From<PartKind> for chat_part_kind {
     }
 }
 
-/// A stretch of the output that became one kind of thing.
+/// A range of the output that became reasoning, content or a call.
 #[repr(C)]
 pub struct chat_part {
-    /// What it is.
+    /// Its kind.
     pub kind: chat_part_kind,
-    /// Which tool call, from 0; 0 for text.
+    /// The tool call; 0 for text.
     pub call: usize,
-    /// Its text, a part of the reasoning or of the content; empty for a call. Valid until the message is freed.
+    /// Its text, a part of the reasoning or of the content; empty for a call.
     pub text: chat_str,
-    /// The bytes of the output from the first that is in the message, counted over all bytes fed ...
+    /// Position of its first byte that is in the message, counted over all bytes fed.
     pub span_begin: usize,
-    /// ... to behind the last. Equal to `span_begin` for text that the prompt holds already.
+    /// Position after the last such byte. Equal to `span_begin` for text of the prompt.
     pub span_end: usize,
 }
 
-/// Bytes of an output, or of a piece of it.
+/// A range of bytes in an output, or in a piece of it.
 #[repr(C)]
 pub struct chat_span {
-    /// Position of the first.
+    /// Position of the first byte.
     pub begin: usize,
-    /// And the position after the last.
+    /// Position after the last byte.
     pub end: usize,
 }
 
-/// How many parts the output has: stretches of reasoning and of text, and calls. 0 for NULL.
+/// Returns how many parts the output has: ranges of reasoning and of content, and calls.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_part_count(message: Option<&chat_message>) -> usize {
     message.map_or(0, |message| message.ended().parts().len())
 }
 
-/// Part number `index` (from 0), in the order of the output. A model may think, call, think again and answer; the message has its
-/// reasoning, its content and its calls apart.
-///
-/// On success `*out` is filled; its text is valid until the message is freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+/// Fills `*out` with part `index`. Parts keep the order in which a model thinks, calls and answers; the other functions
+/// return all reasoning, all content and all calls.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_part(
     message: Option<&chat_message>,
@@ -97,22 +93,18 @@ pub extern "C" fn chat_message_part(
     })
 }
 
-/// How many stretches of the output a field of the message came from. `field` is one of `CHAT_DELTA_KIND_REASONING`,
-/// `CHAT_DELTA_KIND_CONTENT` (`call` is 0), `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` and
-/// `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of call number `call` (from 0). 0 for NULL, for a call that is out of range and for other numbers.
-/// The first question of a message takes all of it apart.
+/// Returns how many ranges of the output a field of the message comes from. `field` is `CHAT_DELTA_KIND_REASONING` or
+/// `CHAT_DELTA_KIND_CONTENT` (with `call` 0), or `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` or
+/// `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call; 0 for others. The first call on a message computes the ranges of all
+/// fields.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_span_count(message: Option<&chat_message>, field: u32, call: usize) -> usize {
     answer(|| message.map_or(0, |message| spans(message, field, call).len()))
 }
 
-/// Stretch number `index` (from 0) of a field (as for `chat_message_span_count`), in the order of its text: to find the tokens that a
-/// field came from. Stretches hold no markup. What the message has beyond them is not written in the output: a brace that
-/// closes arguments, text that the prompt holds already. The name may be a part of the id.
-///
-/// On success `*out` is filled.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+/// Fills `*out` with range `index` of a field (see `chat_message_span_count`), in the order of its text: to find the
+/// tokens of a field. Ranges hold no markup, and nothing that the output does not have: a brace that the library added,
+/// text of the prompt. The range of a name may be a part of that of the id.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_span(
     message: Option<&chat_message>,

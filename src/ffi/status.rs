@@ -4,27 +4,26 @@ use std::ffi::{CStr, c_char};
 
 use crate::error::ErrorKind;
 
-/// How a call went. Numbers are grouped by hundreds and never change their meaning; later versions may add some, so treat
-/// one that you do not know like the first of its hundred.
+/// The result of a call. Each hundred is one kind of error. Numbers never change their meaning; later versions may add
+/// some. Treat an unknown number as its hundred: 203 as 200.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_status {
-    /// All went well; the outputs are written.
+    /// The call succeeded and wrote its outputs.
     Ok = 0,
-    /// The caller's input has the wrong shape: a NULL handle, a text that is not UTF-8, a request that is no JSON or lacks a
-    /// field, an unknown flag, an index that is out of range. (HTTP: 400.)
+    /// The input has the wrong form; the error's message names what and where. (HTTP: 400.)
     InvalidArgument = 100,
-    /// The template does not parse, raises an error, or fails while it renders. (HTTP: 400 for a template of the client's, 500
-    /// for the server's own.)
+    /// The template does not parse, raises an error, or fails while it renders. (HTTP: 400 for a client's template,
+    /// 500 for the server's own.)
     Template = 200,
     /// A JSON schema cannot be used. (HTTP: 400.)
     Schema = 300,
-    /// A limit was reached: the input is too long, too deep or too costly. (HTTP: 400 or 413.)
+    /// The input is too long, too deep or too costly. (HTTP: 400 or 413.)
     Limit = 400,
-    /// Only with `CHAT_PARSE_STRICT`: the model's output does not fit the template's format. (HTTP: 500.)
+    /// The output does not match the format, and the caller set `CHAT_PARSE_STRICT`; or a tree that did not match has
+    /// no message. (HTTP: 500.)
     Parse = 500,
-    /// A defect of the library. If the call had a handle without `const`, that handle answers with this status from now on and
-    /// is good for nothing but its `_free`. (HTTP: 500.)
+    /// A defect of the library. A handle that the call took without `const` can only be freed now. (HTTP: 500.)
     Internal = 900,
 }
 
@@ -51,8 +50,7 @@ const NAMES: &[(chat_status, &CStr)] = &[
     (chat_status::Internal, c"internal"),
 ];
 
-/// The lower-case name of a status, e.g. `invalid_argument`; `unknown` for a number that is none. The text is static and ends
-/// with NUL.
+/// Returns the lower-case name of a status, e.g. `invalid_argument`, or `unknown`; static, with NUL at its end.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_status_name(status: u32) -> *const c_char {
     let known = NAMES.iter().find(|(known, _)| *known as u32 == status);

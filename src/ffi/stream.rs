@@ -16,10 +16,11 @@ use crate::message::{DeltaKind, Status, chunk_delta};
 use crate::parser::Parser;
 use crate::stream::{Budget, Ended, Stream};
 
-/// A parse in progress: bytes of the output in, what they add to the message out. It reads each byte once, takes nothing back
-/// that it has shown unless it is asked to (`chat_stream_rollback`), and gives the same message however the output is cut.
+/// A parser of one output in pieces: takes bytes, returns what they add to the message. One thread at a time.
 ///
-/// One thread at a time. The life of a stream:
+/// The cost of a piece does not depend on the length of the output before it, and the message does not depend on where
+/// the output is cut into pieces. The stream takes text back only on request (`chat_stream_rollback`). In outline,
+/// without the checks of statuses:
 ///
 /// ```c
 /// chat_stream_new(params, &stream, &error);
@@ -32,7 +33,7 @@ use crate::stream::{Budget, Ended, Stream};
 ///   }
 /// }
 /// chat_stream_finish(stream, flags, &error);
-/// ... deltas once more: what was held back because it could have become a marker ...
+/// ... deltas once more: text that could have become a marker ...
 /// chat_stream_message(stream, &message, &error);
 /// chat_stream_free(stream);
 /// ```
@@ -78,33 +79,34 @@ impl chat_stream {
     }
 }
 
-/// Which part of the message a delta adds to, or takes from. Later versions may add kinds: pass over those that you do not know.
+/// The part of the message that a delta changes. Later versions may add kinds: skip unknown ones. The kinds from 101 on
+/// occur after `chat_stream_rollback` only.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_delta_kind {
-    /// `reasoning_content`.
+    /// Append to `reasoning_content`.
     Reasoning = 1,
-    /// `content`.
+    /// Append to `content`.
     Content = 2,
-    /// The name of a tool call, all of it: the first delta of each call.
+    /// The whole name of a tool call: the first delta of each call.
     ToolName = 3,
-    /// The id of a tool call, all of it; at most once a call.
+    /// The whole id of a tool call; at most once for each call.
     ToolId = 4,
-    /// A piece of the arguments of a tool call, as JSON text.
+    /// Append to the arguments of a tool call (JSON text).
     ToolArguments = 5,
-    /// The tool call is whole: its last delta, with an empty text. A call that the output breaks off has none.
+    /// The tool call is complete: its last delta, with an empty text. Unfinished calls have none.
     ToolEnd = 6,
-    /// After `chat_stream_rollback` only, as all that follow: the text is to be taken from the end of `reasoning_content`.
+    /// Remove the text from the end of `reasoning_content`.
     ReasoningWithdrawn = 101,
-    /// The text is to be taken from the end of `content`.
+    /// Remove the text from the end of `content`.
     ContentWithdrawn = 102,
-    /// The last tool call, of this name, is to be removed, with its id and its arguments.
+    /// Remove the last tool call, which has this name, with its id and its arguments.
     CallWithdrawn = 103,
-    /// The id of a tool call is to be removed.
+    /// Remove the id of a tool call.
     ToolIdWithdrawn = 104,
-    /// The text is to be taken from the end of the arguments of a tool call.
+    /// Remove the text from the end of the arguments of a tool call.
     ToolArgumentsWithdrawn = 105,
-    /// A tool call is not whole any more; the text is empty.
+    /// The tool call is not complete any more; the text is empty.
     ToolEndWithdrawn = 106,
 }
 
@@ -127,28 +129,25 @@ impl From<DeltaKind> for chat_delta_kind {
     }
 }
 
-/// A text to append to the message or, after `chat_stream_rollback`, to take from its end. All deltas of a stream, applied in
-/// order, are its message.
+/// One change of the message. All deltas of a stream, applied in order, are its message.
 #[repr(C)]
 pub struct chat_delta {
-    /// Which part of the message it is about.
+    /// The part of the message, and whether to append or to remove.
     pub kind: chat_delta_kind,
-    /// Which tool call, from 0; 0 for content and reasoning.
+    /// The tool call, from 0; 0 for content and reasoning.
     pub call: usize,
-    /// What to append or to take away; whole UTF-8 characters. Valid until the next call that takes the stream without `const`.
+    /// The text to append or to remove; whole UTF-8 characters.
     pub text: chat_str,
-    /// Where in the output the text comes from: position of the first byte, counted over all bytes fed. What is withdrawn has the
-    /// span of the output that was taken back.
+    /// Position of the text's first byte in the output, counted over all bytes fed. Of a removal: of the output taken
+    /// back.
     pub span_begin: usize,
-    /// And the position after the last byte. Equal to `span_begin` where the text stands for markup (a closing brace, say).
+    /// Position after the last byte. Equal to `span_begin` for text that the output does not have, e.g. an added
+    /// closing brace.
     pub span_end: usize,
 }
 
-/// A stream at the start of an output. What the prompt has begun already (a prefilled message) shows with the first feed.
-///
-/// On success `*out` is a new stream, to be freed with `chat_stream_free`. It does not need the params any more.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Makes a stream at the start of an output. A message that the prompt has begun (`continue_final_message`) comes with
+/// the deltas of the first feed.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_new(
     params: Option<&chat_params>,
@@ -176,12 +175,11 @@ pub extern "C" fn chat_stream_from_parser(
     })
 }
 
-/// Appends output. What it adds to the message is then in `chat_stream_delta`, until the next feed, finish or rollback. The bytes may be
-/// cut anywhere, also inside a character, and are copied; they must not be a view into this same stream.
+/// Appends output and replaces the deltas. The bytes may be cut anywhere, also inside a character; they must not be a
+/// view into this stream. The model's output is never an error. Costs as much as the new bytes, however long the output
+/// is.
 ///
-/// Costs as much as the new bytes, however long the output is by now.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for a stream that is finished. Model output is never an error.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_stream_feed(
     stream: Option<&mut chat_stream>,
@@ -200,12 +198,11 @@ pub unsafe extern "C" fn chat_stream_feed(
     })
 }
 
-/// Ends the output. `flags` is 0 where the model ended it, `CHAT_PARSE_PARTIAL` where a limit or the caller cut it off. What was
-/// held back because it could have become a marker is then in `chat_stream_delta`.
+/// Ends the output and replaces the deltas: they hold the text that could have become a marker. `flags` is 0 if the
+/// model ended the output, or a combination of `CHAT_PARSE_PARTIAL` (it was cut off) and `CHAT_PARSE_STRICT`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for unknown flags, and for a stream that is finished; `CHAT_STATUS_PARSE` with
-/// `CHAT_PARSE_STRICT` for an output that does not fit the format. The stream is finished then, and its message there, all the
-/// same.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished; `CHAT_STATUS_PARSE`, only with
+/// `CHAT_PARSE_STRICT`: the stream is finished all the same and has its message.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_finish(
     stream: Option<&mut chat_stream>,
@@ -224,17 +221,13 @@ pub extern "C" fn chat_stream_finish(
     })
 }
 
-/// How many deltas the last feed, finish or rollback gave. 0 for NULL.
+/// Returns how many deltas the last feed, finish or rollback made.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_delta_count(stream: Option<&chat_stream>) -> usize {
     chat_stream::usable(stream).map_or(0, |parse| parse.stream.deltas().len())
 }
 
-/// Delta number `index` (from 0) of the last feed, finish or rollback.
-///
-/// On success `*out` is filled; its text is valid until the next call that takes the stream without `const`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+/// Fills `*out` with delta `index` of the last feed, finish or rollback.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_delta(
     stream: Option<&chat_stream>,
@@ -257,14 +250,10 @@ pub extern "C" fn chat_stream_delta(
     })
 }
 
-/// All deltas of the last feed or finish (none of a rollback) as the `delta` object of one OpenAI chunk, e.g.
-/// `{"content":"Hi","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{"}}]}`, or `{}` where they
-/// add nothing. An `id` is there where and when the model writes one, which may be behind the arguments; many clients want one
-/// with the name, and take no second one: `chat_answer` gives whole chunks, with ids as clients want them.
-///
-/// On success `*out` is a view, valid until the next call that takes the stream without `const`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Writes the deltas of the last feed or finish as the `delta` object of one OpenAI chunk, e.g.
+/// `{"content":"Hi","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{"}}]}`; `{}` if
+/// there are none, and after a rollback. An `id` comes when the model writes one, which may be after the arguments, or
+/// never; many clients need it with the name. `chat_answer` makes whole chunks with such ids.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_chunk_json(
     stream: Option<&mut chat_stream>,
@@ -281,17 +270,13 @@ pub extern "C" fn chat_stream_chunk_json(
     })
 }
 
-/// How the output related to the format; `CHAT_OUTCOME_PARTIAL` until the stream is finished. `CHAT_OUTCOME_NONE` for NULL.
+/// Returns how the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_outcome(stream: Option<&chat_stream>) -> chat_outcome {
     chat_stream::usable(stream).map_or(chat_outcome::None, Parse::outcome)
 }
 
-/// The message so far, or, after finish, the message. It is a copy that the stream does not change.
-///
-/// On success `*out` is a new message, to be freed with `chat_message_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Copies the message so far, or, after finish, the message. Costs as much as the message.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_message(
     stream: Option<&chat_stream>,
@@ -306,12 +291,7 @@ pub extern "C" fn chat_stream_message(
     })
 }
 
-/// A second stream in the same state, deltas included; the two then go their own ways. For speculative decoding, and for several
-/// choices that share a beginning.
-///
-/// On success `*out` is a new stream, to be freed with `chat_stream_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Copies the stream with its output and its deltas: for choices that share a beginning.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_clone(
     stream: Option<&chat_stream>,
@@ -325,13 +305,11 @@ pub extern "C" fn chat_stream_clone(
     })
 }
 
-/// Notes how the parse stands: from now on `chat_stream_rollback` goes back to this byte of the output or to any later one. There
-/// is one checkpoint at a time; a new one takes the place of the old one. For speculative decoding: set it where the output is
-/// certain, feed the draft, roll back to the last byte that was accepted.
+/// Sets the earliest position that `chat_stream_rollback` can go back to: the end of the output so far. A stream has
+/// one checkpoint; a new one replaces it. For speculative decoding: set it where the output is certain, feed the draft,
+/// and roll back to the last byte that was accepted. Costs as much as the depth of nesting, however long the output is.
 ///
-/// Costs what the parser holds open (the depth of nesting), not the length of the output.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for a stream that is finished.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_checkpoint(
     stream: Option<&mut chat_stream>,
@@ -345,14 +323,12 @@ pub extern "C" fn chat_stream_checkpoint(
     })
 }
 
-/// Takes back all output behind its first `output_len` bytes, counted over all bytes fed, as if they had not been fed; a stream
-/// that is finished goes on. What that takes away from the message is then in `chat_stream_delta`, with the kinds that say
-/// "withdrawn" and no others: calls from the last one on, then texts.
+/// Takes back all output after its first `output_len` bytes, counted over all bytes fed, and replaces the deltas with
+/// removals: calls from the last one on, then texts. A finished stream is open again. The checkpoint stays. Costs as
+/// much as the output since the checkpoint.
 ///
-/// Costs what is taken back since the checkpoint, which stays.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, without a checkpoint, and for a length that is less than the checkpoint's or
-/// more than there is. Nothing changes then.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` without a checkpoint, and for a length below the checkpoint or above the
+/// output's. The stream does not change then.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_rollback(
     stream: Option<&mut chat_stream>,
@@ -368,12 +344,11 @@ pub extern "C" fn chat_stream_rollback(
     })
 }
 
-/// Sets how much work the parse may take: `base`, and `per_byte` for each byte of output; what it has taken by now counts. The
-/// units are instructions of the parser, bytes it moves over and attempts it takes back. Formats take 1 to 10 a byte, with 100
-/// tools up to 100. Where the budget is used up, the rest of the output is content, and a diagnostic of the kind
-/// `CHAT_DIAGNOSTIC_KIND_LIMIT` says so. The default is 1,000,000 and 200, and 8 more for each tool or, if those are more, each argument of a tool.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Limits the work of the parse to `base` plus `per_byte` for each byte of output; past work counts. One unit is an
+/// instruction of the parser, a byte it reads, or an attempt it takes back. Formats need 1 to 10 units a byte, with 100
+/// tools up to 100. When the budget is used up, the rest of the output is content, with a diagnostic
+/// `CHAT_DIAGNOSTIC_KIND_LIMIT`. Default: 1,000,000 and 200, plus 8 for each tool, or for each argument of a tool if
+/// these are more.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_set_budget(
     stream: Option<&mut chat_stream>,
@@ -389,16 +364,14 @@ pub extern "C" fn chat_stream_set_budget(
     })
 }
 
-/// The work that the parse has taken so far, in the units of `chat_stream_set_budget`. It never falls before `chat_stream_reset`:
-/// what `chat_stream_rollback` takes back was done and counts, here, while the budget is for the output as it stands. 0 for NULL.
+/// Returns the work of the parse so far, in the units of `chat_stream_set_budget`. `chat_stream_rollback` does not
+/// lower it; `chat_stream_reset` does. The budget counts only the work for the output as it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_work(stream: Option<&chat_stream>) -> u64 {
     chat_stream::usable(stream).map_or(0, |parse| parse.stream.work())
 }
 
-/// Back to the start of the output, as if the stream were new but for its budget and its special tokens, which stay.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Takes the stream back to the start of the output. Its budget and its special tokens stay.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_reset(
     stream: Option<&mut chat_stream>,
@@ -413,7 +386,7 @@ pub extern "C" fn chat_stream_reset(
     })
 }
 
-/// Frees the stream. Messages that were taken from it stay valid. NULL is fine.
+/// Frees the stream. Messages that were made from it stay valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_free(stream: Option<Box<chat_stream>>) {
     drop(stream);

@@ -14,8 +14,9 @@ use crate::chat::{ChatTemplate, TemplateOptions};
 use crate::error::Error;
 use crate::lint::lint;
 
-/// A compiled chat template: it renders prompts, and what it shows of the model's format is learnt from it once. Immutable;
-/// make one for each model and share it between threads.
+/// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
+///
+/// Make one template for each model and share it between threads. It learns the format once, at the first request.
 pub struct chat_template {
     pub(super) template: ChatTemplate,
     caps: OnceLock<String>,
@@ -31,15 +32,12 @@ impl chat_template {
     }
 }
 
-/// Compiles a template from its text: Jinja, as model vendors ship it, or the text of a `tokenizer_config.json` or
-/// `chat_template.json` that holds it. `bos` and `eos` are the texts of the model's special tokens that templates may refer to, e.g.
-/// `<s>` and `</s>`; length 0 where the model has none, or for those of the file. The texts are copied.
+/// Compiles a template. `source` is Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds
+/// a template. `bos` and `eos` are the texts of the model's special tokens, e.g. `<s>` and `</s>`; with length 0, those
+/// of the file count, if it has some.
 ///
-/// On success `*out` is a new template, to be freed with `chat_template_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, with the position of the first wrong byte, and for a
-/// JSON object without a template; `CHAT_STATUS_TEMPLATE` with the line where the text does not parse; `CHAT_STATUS_LIMIT` where
-/// it is too long.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a JSON object without a template; `CHAT_STATUS_TEMPLATE`, with the line,
+/// for text that does not parse; `CHAT_STATUS_LIMIT` for text that is too long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_template_new(
     source: *const c_char,
@@ -61,19 +59,17 @@ pub unsafe extern "C" fn chat_template_new(
     })
 }
 
-/// Compiles a template that is to be taken in a certain way.
+/// Compiles a template with options. `options` is a JSON object with any of these fields:
 ///
-/// `options` is a JSON object; what it leaves out has its default. `name` says which of several named templates of a
-/// `tokenizer_config.json` is meant (default: `default`). `bos` and `eos` are the texts of the model's special tokens
-/// (default: empty). With `learn_only` (default false) only what the template shows by itself counts: no family of templates and
-/// no work-around is looked up. Where there are several ways to read the template's model, the first request lets them read what
-/// the template renders and takes the best; with `prove` false (default true) the first way is taken unproved. The texts are
-/// copied.
+/// - `name` (text, default `default`): which of several named templates of a `tokenizer_config.json`;
+/// - `bos`, `eos` (text, default empty): as for `chat_template_new`;
+/// - `learn_only` (boolean, default false): use only what the template's text shows, no built-in reader of a template
+///   family and no work-around;
+/// - `prove` (boolean, default true): if there are several ways to read the format, render test messages at the first
+///   request and take the way that reads them best. False takes the first way.
 ///
-/// On success `*out` is a new template, to be freed with `chat_template_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for text that is not UTF-8, and for options that are no JSON object, of a wrong
-/// type or unknown, naming them; otherwise as `chat_template_new`.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for options that are unknown or have the wrong type; otherwise as
+/// `chat_template_new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_template_with_options(
     source: *const c_char,
@@ -94,11 +90,9 @@ pub unsafe extern "C" fn chat_template_with_options(
     })
 }
 
-/// A template that the library brings along, by its name, e.g. `chatml`: for a model that has none.
+/// Makes one of the library's own templates, by its name, e.g. `chatml`: for a model that has none.
 ///
-/// On success `*out` is a new template, to be freed with `chat_template_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an unknown name; the message lists the known ones.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an unknown name; the message lists the known ones.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_template_builtin(
     name: *const c_char,
@@ -119,31 +113,29 @@ pub unsafe extern "C" fn chat_template_builtin(
     })
 }
 
-/// How many templates the library brings along.
+/// Returns how many templates the library has.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_builtin_count() -> usize {
     builtin::names().count()
 }
 
-/// The name of built-in template number `index` (from 0). The view is valid for ever. Empty for an index that is out of range.
+/// Returns the name of built-in template `index`. The view is valid for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_builtin_name(index: usize) -> chat_str {
     view(builtin::names().nth(index))
 }
 
-/// The text of the template as it is used: line feeds only, none at its end, known faults mended. The view is valid until the
-/// template is freed. Empty for NULL.
+/// Returns the text of the template as the library renders it: line feeds only, no line feed at its end, known faults
+/// corrected.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_source(template: Option<&chat_template>) -> chat_str {
     view(template.map(|template| template.template.source()))
 }
 
-/// What the template accepts, as a JSON object of booleans: `supports_tools`, `supports_system_role`, and so on. The first
-/// call finds out, with a few renders; later ones return the same text.
-///
-/// On success `*out` is a view, valid until the template is freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Writes what the template accepts, as a JSON object of booleans: `supports_string_content`, `supports_typed_content`,
+/// `supports_tools`, `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`,
+/// `supports_preserve_reasoning`, `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an
+/// object, not JSON text). The first call takes a few renders; later ones return the same text.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_caps_json(
     template: Option<&chat_template>,
@@ -158,14 +150,9 @@ pub extern "C" fn chat_template_caps_json(
     })
 }
 
-/// The name of what reads the model's output: `layout` or `turn` for what was learnt of the template, else the name of a family of
-/// templates that is known. Where there are several ways to read it, the first call lets them read what the template renders
-/// until one has turned out best, which takes some ten renders; so does the first `chat_params_from_template`, unless this was
-/// called before. Later calls return the same.
-///
-/// On success `*out` is a view, valid for ever.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Writes the name of the reader of the model's output: `layout` or `turn` for a learnt format, else the name of a
+/// template family. If there are several readers to choose from, the first call compares them in some ten renders,
+/// unless `chat_params_from_template` did. The view is valid for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_reader(
     template: Option<&chat_template>,
@@ -179,13 +166,11 @@ pub extern "C" fn chat_template_reader(
     })
 }
 
-/// How well what the template writes is read back: it renders messages of many kinds as the model would write them, and those
-/// are parsed. Of `*cases` messages, `*read_back` come back. Messages that the template refuses, and those whose beginning cannot
-/// be told from the prompt, are no cases; a template that renders nothing has none. A host may refuse a template where the numbers
-/// differ, or are 0; `chat_template_proof_json` says what is wrong. The first call renders and parses some sixty messages; later
-/// ones return the same.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// Tests how well the library reads what the template writes: renders messages of many kinds as the model would write
+/// them, and parses them. `*cases` is the number of messages, `*read_back` the number that parse to the same message.
+/// Messages that the template refuses, and those whose turn does not begin where the prompt ends, do not count. A host
+/// may refuse a template if the numbers differ or are 0; `chat_template_proof_json` has the reasons. The first call
+/// renders and parses some sixty messages; later ones return the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_proof(
     template: Option<&chat_template>,
@@ -203,17 +188,19 @@ pub extern "C" fn chat_template_proof(
     })
 }
 
-/// The same in full, as a JSON object: `reader`, `cases`, `read_back`, and `failures`, an array of objects with `probe` (what the
-/// message shows), `thinking` (`off`, `silent` or `on`: the model is asked not to think, does not, or thinks), `turn` (what the
-/// template writes), `expected` and `got` (the messages, as JSON text) and `why`. Of the cases, `with_calls` make calls. Of those
-/// that come back, `recovered` are not in the reader's format, so that neither streaming nor grammars know them, and `alike` come
-/// back as another message that the template writes alike. What is no case is counted, too: in `no_turn` messages that do not
-/// begin where the prompt ends, in `omitted` those whose calls are left out, in `refused` those that the template refuses;
-/// `refusal` says why the first was.
+/// Writes the result of the test in full, as a JSON object:
 ///
-/// On success `*out` is a view, valid until the template is freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// - `reader`: as `chat_template_reader`;
+/// - `cases`, `read_back`: as `chat_template_proof`; `with_calls`: the cases with tool calls;
+/// - `recovered`: those read back although they do not match the reader's format, so grammars and streams do not cover
+///   them;
+/// - `alike`: those read back as another message that the template renders to the same text;
+/// - `no_turn`, `omitted`, `refused`: messages that do not count, because the turn does not begin where the prompt
+///   ends, because the template leaves out a part of them, or because it raises an error; `refusal`: the first of these
+///   errors, or empty;
+/// - `failures`: an array of objects with `probe` (the kind of message), `thinking` (`off`, `silent` or `on`: reasoning
+///   is disabled, absent, or present), `turn` (the rendered text), `expected` and `got` (messages as JSON text), and
+///   `why`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_proof_json(
     template: Option<&chat_template>,
@@ -228,14 +215,11 @@ pub extern "C" fn chat_template_proof_json(
     })
 }
 
-/// What was learnt of the template by comparing its renders, as a JSON object of groups of fields: `reasoning`, `content`, `tools`,
-/// `function`, `arguments`, `call_id` and more. They say what opens and closes each part of an answer, and how calls are written, for people
-/// and for `chat_expr_calls`. Where `chat_template_reader` is another than `layout`, something else reads the output. The first call
-/// finds out, with some renders, unless a request did before; later ones return the same.
+/// Writes what the library learnt of the template by comparing renders, as a JSON object of groups of fields: `reasoning`,
+/// `content`, `tools`, `function`, `arguments`, `call_id` and more. The fields are those that `chat_expr_calls` takes.
+/// Outputs are read with it only if `chat_template_reader` is `layout`.
 ///
-/// On success `*out` is a view, valid until the template is freed.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// The first call renders some conversations, unless a request did before; later ones return the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_layout_json(
     template: Option<&chat_template>,
@@ -250,16 +234,15 @@ pub extern "C" fn chat_template_layout_json(
     })
 }
 
-/// For authors of templates, as a JSON object: whether what the template writes is read back, and rendered again to the same bytes,
-/// and whether prompts only grow as a conversation does. `faults` counts the `cases` to look at. Each case has `probe` (what the message
-/// shows), `thinking`, `turn` (what the template writes), `outcome` (`survives`, `unsaid`, `no_turn`, `lost`, `spaced`, `rewritten` or
-/// `refused`) and, where there is more to say, `at` (the first byte that differs), `wanted`, `got`, `part` or `error`. `next` says for
-/// each kind of turn whether what was sent is `preserved`, and `untraced` has texts of a prompt whose origin cannot be told. The first
-/// call renders some hundred conversations; later ones return the same.
+/// Writes the result of a check for authors of templates, as a JSON object: whether the messages that the template renders are read back and
+/// rendered again to the same bytes, and whether prompts only grow as a conversation does.
 ///
-/// On success `*out` is a view, valid until the template is freed.
+/// `faults` counts the `cases` that need a look. Each case has `probe` (the kind of message), `thinking`, `turn` (the
+/// template's text), `outcome` (`survives`, `omitted`, `no_turn`, `lost`, `spaced`, `rewritten` or `refused`) and, for some
+/// outcomes, `at` (the first byte that differs), `expected`, `got`, `part` or `error`. `next` has, for each kind of turn,
+/// whether the bytes that were sent are `preserved`; `untraced` lists texts of a prompt whose origin is unknown.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+/// The first call renders some hundred conversations; later ones return the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_lint_json(
     template: Option<&chat_template>,
@@ -274,7 +257,7 @@ pub extern "C" fn chat_template_lint_json(
     })
 }
 
-/// Frees the template. Params that were made from it stay valid. NULL is fine.
+/// Frees the template. Params that were made from it stay valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_free(template: Option<Box<chat_template>>) {
     drop(template);

@@ -5,15 +5,12 @@ use std::slice;
 
 use crate::error::{Error, Result};
 
-/// A text that belongs to the handle it was asked of: do not free it. It is UTF-8, may hold NUL bytes, and has no NUL at its
-/// end: print it with `printf("%.*s", (int)text.len, text.data)`.
-///
-/// `data` is never NULL; an empty text has `len` 0.
+/// A view of text. See the rules above for its lifetime. Print it with `printf("%.*s", (int)text.len, text.data)`.
 #[repr(C)]
 pub struct chat_str {
-    /// The first byte.
+    /// The first byte; never NULL in a view that the library returns.
     pub data: *const c_char,
-    /// How many bytes there are.
+    /// Length in bytes.
     pub len: usize,
 }
 

@@ -15,8 +15,7 @@ use crate::format::Tag;
 use crate::parser::Parser;
 use crate::peg::{Outcome, Region, Tree};
 
-/// What an output is made of: a node for each rule and each tag or label of the format that took part, and how far the match reached.
-/// For formats of your own whose outputs are no messages. Immutable; may be used by several threads at once.
+/// A syntax tree of a text: a node for each rule, tag and label that matched. Immutable.
 pub struct chat_tree {
     tree: Tree,
     parser: Parser,
@@ -25,42 +24,41 @@ pub struct chat_tree {
     partial: bool,
 }
 
-/// How a text related to the format, by its tree.
+/// How a text relates to the format of a tree.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_match {
-    /// It did not match; there are no nodes.
+    /// It does not match; the tree has no nodes.
     Failed = 0,
-    /// It matched. What follows the match is nobody's business, unless the format ends with `chat_expr_end`.
+    /// It matches. Text after the match is ignored unless the format ends with `chat_expr_end`.
     Matched = 1,
-    /// It was cut off before anything was wrong (`CHAT_PARSE_PARTIAL` only).
+    /// It ended before the match did, without a mismatch (only with `CHAT_PARSE_PARTIAL`).
     Partial = 2,
 }
 
-/// One rule or tag that took part in a match. Its texts are valid until the tree is freed.
+/// One rule, tag or label that matched.
 #[repr(C)]
 pub struct chat_node {
-    /// The rule's name; empty for a tag.
+    /// The rule's name; empty for a tag or label.
     pub rule: chat_str,
-    /// The tag's name (`content`, `tool-name`, ..., see `chat_tag`) or the label; empty for a rule.
+    /// The tag's name (`content`, `tool-name`, ...) or the label; empty for a rule.
     pub tag: chat_str,
-    /// Where it begins, in bytes of the text.
+    /// Position of its first byte in the text.
     pub begin: usize,
-    /// Where it ends.
+    /// Position after its last byte.
     pub end: usize,
-    /// The index of the node around it, which is lower than its own; its own where there is none.
+    /// Index of the node around it, which is lower than its own; its own if there is none.
     pub parent: usize,
-    /// The text was cut off in it.
+    /// The text ended inside of it.
     pub partial: bool,
 }
 
-/// Parses a text to a tree, from byte `from` on. `text` is the whole of what the format describes, a prefill included; it may hold any
-/// bytes, and is copied. `flags` is 0 for a text that is all there, or `CHAT_PARSE_PARTIAL` for one that was cut off.
+/// Parses a text to a tree, from byte `from` on. `text` is the whole text of the format, prefill included, any bytes.
+/// `flags` is 0 for a complete text or `CHAT_PARSE_PARTIAL`. The call succeeds even if the text does not match: see
+/// `chat_tree_outcome`.
 ///
-/// On success, which says nothing about whether the text matches, `*out` is a new object, to be freed with `chat_tree_free`.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL, for unknown flags and for a `from` behind the text; `CHAT_STATUS_LIMIT` for a format
-/// with too many rules.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a `from` above `text_len`; `CHAT_STATUS_LIMIT` for a format with too many
+/// rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_parser_tree(
     parser: Option<&chat_parser>,
@@ -82,7 +80,7 @@ pub unsafe extern "C" fn chat_parser_tree(
     })
 }
 
-/// How the text related to the format. `CHAT_MATCH_FAILED` for NULL.
+/// Returns how the text relates to the format. `CHAT_MATCH_FAILED` for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_tree_outcome(tree: Option<&chat_tree>) -> chat_match {
     match tree.map(|tree| tree.tree.outcome) {
@@ -92,23 +90,19 @@ pub extern "C" fn chat_tree_outcome(tree: Option<&chat_tree>) -> chat_match {
     }
 }
 
-/// How far the match reached, in bytes of the text; where it failed, up to where the text could still have been one. 0 for NULL.
+/// Returns the position after the match; of a text that does not match, how far it could have matched.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_tree_end(tree: Option<&chat_tree>) -> usize {
     tree.map_or(0, |tree| tree.tree.end)
 }
 
-/// How many nodes there are. 0 for NULL.
+/// Returns how many nodes there are.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_tree_node_count(tree: Option<&chat_tree>) -> usize {
     tree.map_or(0, |tree| tree.tree.nodes.len())
 }
 
-/// Node number `index` (from 0). Nodes come in the order in which they begin, the outer before the inner.
-///
-/// On success `*out` is filled.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL and for an index that is out of range.
+/// Fills `*out` with node `index`. Nodes are in the order of their first bytes, the outer before the inner.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_tree_node(
     tree: Option<&chat_tree>,
@@ -130,12 +124,9 @@ pub extern "C" fn chat_tree_node(
     })
 }
 
-/// What is tagged in the tree as a message. In contrast to `chat_parser_parse` there is nothing in it but that.
+/// Makes a message of the tagged text alone. Its outcome is `CHAT_OUTCOME_PARTIAL` if the text was cut off.
 ///
-/// On success `*out` is a new message, to be freed with `chat_message_free`; its outcome is `CHAT_OUTCOME_PARTIAL` where the text was cut
-/// off.
-///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL; `CHAT_STATUS_PARSE` where the text did not match.
+/// Errors: `CHAT_STATUS_PARSE` for a text that does not match.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_tree_message(
     tree: Option<&chat_tree>,
@@ -152,7 +143,7 @@ pub extern "C" fn chat_tree_message(
     })
 }
 
-/// Frees the tree. Messages that were made of it stay valid. NULL is fine.
+/// Frees the tree. Messages that were made from it stay valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_tree_free(tree: Option<Box<chat_tree>>) {
     drop(tree);

@@ -137,7 +137,7 @@ impl MessageBuilder {
     fn call(&mut self, name: &str, early: &Early<'_>, flags: CallFlags, span: Range<usize>) {
         let index = self.begun;
         self.begun += 1;
-        // What is not written in the name stands behind it.
+        // Text of the call that is not in the name comes after it.
         let at = span.end;
         let begin = self.in_output(&span).start;
         let first = self.calls.len() < self.begun;

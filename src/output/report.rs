@@ -62,7 +62,7 @@ fn report_call(
     let CallRecord { complete, flags, .. } = *record;
     let origin = flags.origin;
     if let Some(name) = dialect {
-        tell(DiagnosticKind::Dialect, format!("a call in the way of {name}"));
+        tell(DiagnosticKind::Dialect, format!("a call in the format of {name}"));
     } else if flags.recovered && !flags.in_reasoning {
         tell(DiagnosticKind::Dialect, "a call where the format has none".to_owned());
     }

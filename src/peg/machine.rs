@@ -24,7 +24,7 @@ use scan::Searches;
 pub enum State {
     /// It waits for more output.
     Waiting,
-    /// The program has accepted; output from this position on is none of its business.
+    /// The program has accepted; it does not read output from this position on.
     Accepted(usize),
     /// The output does not match, whatever may follow.
     Failed,

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""header.py DIRECTORY: arranges what cbindgen writes (standard input) as a manual: sections by noun, with an index.
+
+Writes chatparse.h and the files that it includes. A declaration belongs to the section that lists the longest beginning of its
+name. A declaration without a section, a section without declarations, and text that this program cannot read are errors.
+"""
+import pathlib
+import re
+import sys
+import textwrap
+
+WIDTH = 120
+# Title, summary for the index, beginnings of names.
+SECTIONS = [
+    ("Version", "of the header and of the library", ["CHAT_VERSION", "chat_version"]),
+    ("Handles", "the objects of the library", []),
+    ("Texts", "views of text, positions in text", ["chat_str", "chat_span"]),
+    ("Errors", "statuses and error objects", ["chat_status", "chat_error"]),
+    ("Templates", "compiled once for each model", ["chat_template"]),
+    ("Params", "one request: its prompt, and what parses and constrains the output", ["chat_params", "chat_media", "chat_trigger"]),
+    ("Messages", "what a model wrote: content, reasoning, tool calls, diagnostics",
+     ["CHAT_PARSE", "chat_parse_partial", "chat_message", "chat_outcome", "chat_origin", "chat_diagnostic", "chat_part"]),
+    ("Streaming", "a message while the model writes it", ["chat_stream", "chat_delta"]),
+    ("The next turn", "the prompt of the next request, with the model's cache kept",
+     ["CHAT_CONTINUE", "chat_params_continue", "chat_params_kept", "chat_params_append", "chat_params_short",
+      "chat_params_rewrite", "chat_reason", "chat_rewrite"]),
+    ("Segments", "which bytes of a prompt come from the template, and training masks",
+     ["CHAT_MASK", "chat_segment", "chat_segments", "chat_text_origin"]),
+    ("Grammars", "from JSON schemas; printed, checked and converted",
+     ["chat_grammar", "chat_dialect", "chat_fidelity", "chat_schema"]),
+    ("Parsers", "what parses an output, without its params", ["chat_parser", "chat_params_parser"]),
+    ("Grammar builder", "grammars from rules and schemas", ["chat_grammar_builder"]),
+    ("Formats of your own", "parsers from expressions, for formats that no template shows",
+     ["CHAT_EXPR", "chat_expr", "chat_tag", "chat_value_kind", "chat_char_range"]),
+    ("Trees", "syntax trees, for outputs that are not messages",
+     ["chat_tree", "chat_match", "chat_node", "chat_parser_tree"]),
+    ("Servers' APIs", "requests and answers of OpenAI's and Anthropic's APIs",
+     ["chat_answer", "chat_api", "chat_event", "chat_error_body", "chat_error_http_status"]),
+]
+HANDLES = "Handles"
+MAIN = "chatparse.h"
+# Sections in files of their own.
+SEPARATE = {
+    "Grammar builder": "chatparse/format.h",
+    "Formats of your own": "chatparse/format.h",
+    "Trees": "chatparse/format.h",
+    "Servers' APIs": "chatparse/server.h",
+}
+INDEX = " * @index@\n"
+# An enumeration: cbindgen writes C's and C++'s form of each.
+ENUM = re.compile(r"enum (\w+)\n#ifdef __cplusplus\n  : uint32_t\n#endif // __cplusplus\n \{\n(.*?)\n\};\n"
+                  r"#ifndef __cplusplus\ntypedef uint32_t \1;\n#endif // __cplusplus", re.S)
+STRUCT = re.compile(r"typedef struct \{\n(.*?)\n\} (\w+);", re.S)
+HANDLE = re.compile(r"typedef struct chat_(\w+) (chat_\1);")
+FUNCTION = re.compile(r"([^()]*?\b(\w+))\((.*)\);", re.S)
+OTHER = re.compile(r"(?:#define|typedef \w+) (\w+)\b[^\n]*")
+MEMBER = re.compile(r"  /\*\*\n((?:   \*[^\n]*\n)+)   \*/\n  (\w[^\n]*)")
+
+
+def comment(lines, start="/**"):
+    """A comment of these lines: on one line if it fits."""
+    one = f"{start} {lines[0]} */"
+    if len(lines) == 1 and len(one) <= WIDTH:
+        return one
+    return "\n".join([start] + [f" * {line}".rstrip() for line in lines] + [" */"])
+
+
+def members(body):
+    """The members of an enumeration or a struct as a table: one member and its comment a line."""
+    found = MEMBER.findall(body)
+    if MEMBER.sub("", body).strip():
+        sys.exit(f"header: no member with a comment: {body}")
+    column = max(len(member) for _, member in found) + 3
+    rows = []
+    for doc, member in found:
+        text = " ".join(line.strip(" *") for line in doc.splitlines())
+        # The end stays with the last word.
+        text = f"/**< {text}\N{NO-BREAK SPACE}*/"
+        lines = textwrap.wrap(text, WIDTH - column, break_on_hyphens=False, subsequent_indent=" " * 5)
+        first, *rest = [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+        rows += [f"  {member}".ljust(column) + first] + [" " * column + line for line in rest]
+    return "\n".join(rows)
+
+
+def function(head, arguments):
+    """A prototype, with as many arguments on a line as fit."""
+    parts = re.split(r",\s*", arguments)
+    if parts[-1] == "chat_error **error":
+        head = f"CHAT_MUST_USE {head}"
+    indent = " " * (len(head) + 1)
+    line, lines = head + "(", []
+    parts = [part + "," for part in parts[:-1]] + [parts[-1] + ");"]
+    for part in parts:
+        if not line.endswith("(") and len(line) + 1 + len(part) > WIDTH:
+            lines.append(line)
+            line = indent + part
+        else:
+            line += part if line.endswith("(") else " " + part
+    return "\n".join(lines + [line])
+
+
+def section_of(name):
+    """The section with the longest beginning of this name, in whole words."""
+    fits = [(len(words), title) for title, _, prefixes in SECTIONS for words in prefixes if f"{name}_".startswith(f"{words}_")]
+    if not fits:
+        sys.exit(f"header: {name} has no section: add it to one in .ci/header.py")
+    return max(fits)[1]
+
+
+def arrange(blocks):
+    """The declarations of each section, in cbindgen's order."""
+    sections = {title: [] for title, _, _ in SECTIONS}
+    for block in blocks:
+        split = re.fullmatch(r"/\*\*\n((?: \*[^\n]*\n)+) \*/\n(.*)", block, re.S)
+        if not split:
+            sys.exit(f"header: no declaration with a comment: {block}")
+        doc, code = [line[3:] for line in split[1].splitlines()], split[2]
+        if match := HANDLE.fullmatch(code):
+            # The tag differs from the type's name: by `struct chat_message` a program may mean a struct of its own.
+            end = doc.index("") if "" in doc else len(doc)
+            sections[HANDLES].append(f"{comment(doc[:end])}\ntypedef struct chatparse_{match[1]} {match[2]};")
+            if doc[end + 1:]:
+                sections[section_of(match[2])].insert(0, comment(doc[end + 1:], "/*"))
+            continue
+        if match := ENUM.fullmatch(code):
+            name, code = match[1], f"CHAT_ENUM({match[1]}) {{\n{members(match[2])}\n}};"
+        elif match := STRUCT.fullmatch(code):
+            name, code = match[2], f"typedef struct {{\n{members(match[1])}\n}} {match[2]};"
+        elif match := FUNCTION.fullmatch(code):
+            name, code = match[2], function(match[1], match[3])
+        elif match := OTHER.fullmatch(code):
+            name = match[1]
+        else:
+            sys.exit(f"header: cannot read: {code}")
+        sections[section_of(name)].append(f"{comment(doc)}\n{code}")
+    if empty := [title for title, declarations in sections.items() if not declarations]:
+        sys.exit(f"header: nothing in the sections {empty}")
+    return sections
+
+
+def paragraphs(declarations):
+    """The declarations with blank lines in between, but none between neighbours of two lines."""
+    text = declarations[0]
+    for last, declaration in zip(declarations, declarations[1:]):
+        text += ("\n" if last.count("\n") == declaration.count("\n") == 1 else "\n\n") + declaration
+    return text
+
+
+def main():
+    head, start, rest = sys.stdin.read().partition("#include <stdbool.h>")
+    includes, *blocks = (start + rest).strip("\n").split("\n\n")
+    opening = [block for block in blocks if block.startswith("#ifdef __cplusplus\nextern")]
+    closing = blocks[-2:]
+    if head.count(INDEX) != 1 or len(opening) != 1 or "#endif" not in closing[1]:
+        sys.exit("header: expected one @index@, one extern, and the end of the include guard")
+    sections = arrange([block for block in blocks if block not in opening + closing])
+    index = "".join(f" *     {title:20} {summary}{f' ({SEPARATE[title]})' if title in SEPARATE else ''}\n"
+                    for title, summary, _ in SECTIONS)
+    texts = {MAIN: [head.replace(INDEX, index) + includes, MACROS, opening[0]]}
+    for title, declarations in sections.items():
+        file = SEPARATE.get(title, MAIN)
+        if file not in texts:
+            guard = re.sub(r"\W", "_", file).upper()
+            texts[file] = [f"/* A part of {MAIN}, which includes this file: its rules hold here, too. */",
+                           f"#ifndef {guard}\n#define {guard}", f'#include "../{MAIN}"', opening[0]]
+        texts[file] += [f"/* == {title} ".ljust(WIDTH - 3, "=") + " */", paragraphs(declarations)]
+    for file, text in texts.items():
+        end = closing if file != MAIN else [closing[0], "\n".join(f'#include "{name}"' for name in texts if name != MAIN), closing[1]]
+        path = pathlib.Path(sys.argv[1], file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n\n".join(text + [block.replace("CHATPARSE_H", re.sub(r"\W", "_", file).upper()) for block in end]) + "\n")
+
+
+MACROS = """\
+/* Enumerations are uint32_t, in C and in C++. */
+#ifdef __cplusplus
+#define CHAT_ENUM(name) enum name : uint32_t
+#else
+#define CHAT_ENUM(name) typedef uint32_t name; enum name
+#endif
+
+/* Marks functions that can fail: the compiler warns where a program ignores their status. Define it as nothing before the
+   #include to turn these warnings off. */
+#ifndef CHAT_MUST_USE
+#if defined(__GNUC__)
+#define CHAT_MUST_USE __attribute__((warn_unused_result))
+#else
+#define CHAT_MUST_USE
+#endif
+#endif"""
+
+if __name__ == "__main__":
+    main()

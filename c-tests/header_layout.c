@@ -1,0 +1,83 @@
+// Structs have this layout for good, in machine words: new facts get new functions.
+#include <chatparse.h>
+
+#if __STDC_VERSION__ >= 201112L
+#define AT(type, member, words) _Static_assert(offsetof(type, member) == (words) * sizeof(size_t), #type "." #member)
+#define SIZE(type, words) _Static_assert(sizeof(type) == (words) * sizeof(size_t), #type)
+
+AT(chat_str, data, 0);
+AT(chat_str, len, 1);
+SIZE(chat_str, 2);
+
+AT(chat_span, begin, 0);
+AT(chat_span, end, 1);
+SIZE(chat_span, 2);
+
+AT(chat_media, kind, 0);
+AT(chat_media, text, 2);
+AT(chat_media, source, 4);
+AT(chat_media, message, 6);
+AT(chat_media, part, 7);
+AT(chat_media, native, 8);
+SIZE(chat_media, 9);
+
+AT(chat_trigger, kind, 0);
+AT(chat_trigger, value, 1);
+SIZE(chat_trigger, 3);
+
+AT(chat_diagnostic, kind, 0);
+AT(chat_diagnostic, call, 1);
+AT(chat_diagnostic, span_begin, 2);
+AT(chat_diagnostic, span_end, 3);
+AT(chat_diagnostic, message, 4);
+SIZE(chat_diagnostic, 6);
+
+AT(chat_part, kind, 0);
+AT(chat_part, call, 1);
+AT(chat_part, text, 2);
+AT(chat_part, span_begin, 4);
+AT(chat_part, span_end, 5);
+SIZE(chat_part, 6);
+
+AT(chat_delta, kind, 0);
+AT(chat_delta, call, 1);
+AT(chat_delta, text, 2);
+AT(chat_delta, span_begin, 4);
+AT(chat_delta, span_end, 5);
+SIZE(chat_delta, 6);
+
+AT(chat_rewrite, reason, 0);
+AT(chat_rewrite, words, 1);
+AT(chat_rewrite, message, 3);
+SIZE(chat_rewrite, 4);
+
+AT(chat_segment, begin, 0);
+AT(chat_segment, end, 1);
+AT(chat_segment, origin, 2);
+AT(chat_segment, index, 3);
+AT(chat_segment, path, 4);
+SIZE(chat_segment, 6);
+
+AT(chat_fidelity, kind, 0);
+AT(chat_fidelity, schema, 1);
+AT(chat_fidelity, pointer, 3);
+AT(chat_fidelity, message, 5);
+SIZE(chat_fidelity, 7);
+
+AT(chat_node, rule, 0);
+AT(chat_node, tag, 2);
+AT(chat_node, begin, 4);
+AT(chat_node, end, 5);
+AT(chat_node, parent, 6);
+AT(chat_node, partial, 7);
+SIZE(chat_node, 8);
+
+AT(chat_event, name, 0);
+AT(chat_event, data, 2);
+SIZE(chat_event, 4);
+
+_Static_assert(offsetof(chat_char_range, first) == 0 && offsetof(chat_char_range, last) == 4, "chat_char_range");
+_Static_assert(sizeof(chat_char_range) == 8, "chat_char_range");
+#endif
+
+typedef chat_str header_has_structs;

@@ -1,0 +1,8 @@
+// Each of the header's parts may be included by itself, in any order.
+#include <chatparse/server.h>
+
+#include <chatparse/format.h>
+
+typedef chat_node header_has_trees;
+typedef chat_event header_has_events;
+typedef chat_delta header_has_streams;

@@ -1,0 +1,384 @@
+/* A part of chatparse.h, which includes this file: its rules hold here, too. */
+
+#ifndef CHATPARSE_FORMAT_H
+#define CHATPARSE_FORMAT_H
+
+#include "../chatparse.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/* == Grammar builder =============================================================================================== */
+
+/*
+ * Each rule has a unique name. The functions that add a rule write its name to `*out`: use that one in other rules. It
+ * is the name you asked for, changed as follows: characters that names cannot have become dashes; a name of the rules
+ * that schemas share (`string`, `object`, ...) gets a dash at its end; a name that another rule has gets a number. An
+ * equal rule of that name is used again. The name `root`, or an empty one, is the start of the grammar.
+ *
+ * ```c
+ * // An answer by a schema, between tags:
+ * chat_grammar_builder *builder = NULL;
+ * chat_grammar *grammar = NULL;
+ * chat_str name;
+ * char body[128];
+ * chat_status status = chat_grammar_builder_new(&builder, &error);
+ * if (status == CHAT_STATUS_OK)
+ *   status = chat_grammar_builder_add_schema(builder, "answer", 6, schema, schema_len, &name, &error);
+ * if (status == CHAT_STATUS_OK) {
+ *   snprintf(body, sizeof body, "\"<answer>\" %.*s \"</answer>\"", (int)name.len, name.data);
+ *   status = chat_grammar_builder_add_rule(builder, "root", 4, body, strlen(body), &name, &error);
+ * }
+ * if (status == CHAT_STATUS_OK) status = chat_grammar_builder_build(builder, &grammar, &error);
+ * chat_grammar_builder_free(builder);
+ * ```
+ */
+
+/** Makes a builder. It has one rule, `space`: the blanks between the parts of a JSON value. */
+CHAT_MUST_USE chat_status chat_grammar_builder_new(chat_grammar_builder **out, chat_error **error);
+
+/**
+ * Sets the `chat_grammar_style` of the schemas to come. The default is `CHAT_GRAMMAR_STYLE_FAITHFUL`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` after something was added.
+ */
+CHAT_MUST_USE chat_status chat_grammar_builder_set_style(chat_grammar_builder *builder, uint32_t style,
+                                                         chat_error **error);
+
+/**
+ * Adds a rule. `body` is the part of a GBNF rule after `::=`, on one line, e.g. `"yes" | "no" | number{1,3}`; it may
+ * refer to rules that are added later. Use `chat_grammar_builder_add_literal` for text with quotes or backslashes. A
+ * refused rule changes nothing.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the byte, for a body that is not GBNF, is blank, has a line break or a
+ * comment outside of literals, or ends with an empty alternative. Tokens (`<think>`) are not supported: write them as
+ * literals.
+ */
+CHAT_MUST_USE chat_status chat_grammar_builder_add_rule(chat_grammar_builder *builder, const char *name,
+                                                        size_t name_len, const char *body, size_t body_len,
+                                                        chat_str *out, chat_error **error);
+
+/** Adds a rule for exactly this text. It may hold quotes, backslashes, line breaks and NUL. */
+CHAT_MUST_USE chat_status chat_grammar_builder_add_literal(chat_grammar_builder *builder, const char *name,
+                                                           size_t name_len, const char *text, size_t text_len,
+                                                           chat_str *out, chat_error **error);
+
+/**
+ * Adds the rules of a JSON schema and writes the name of the one for the whole schema. Each schema gets rules of its
+ * own, even if names or `$ref`s are the same. The grammar's report lists departures under `name`. A refused schema
+ * changes nothing.
+ *
+ * Errors: as `chat_grammar_from_json_schema`.
+ */
+CHAT_MUST_USE chat_status chat_grammar_builder_add_schema(chat_grammar_builder *builder, const char *name,
+                                                          size_t name_len, const char *schema, size_t schema_len,
+                                                          chat_str *out, chat_error **error);
+
+/**
+ * Adds the rules of `chat_parser_grammar`, with the same `lazy`. The top rule is `root`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` if there is a rule `root`.
+ */
+CHAT_MUST_USE chat_status chat_grammar_builder_add_parser(chat_grammar_builder *builder, const chat_parser *parser,
+                                                          bool lazy, chat_error **error);
+
+/**
+ * Makes the grammar of all rules so far. The builder can add more; grammars that it made do not change.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp refuses: no rule `root`, a reference to a
+ * missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that is too large.
+ */
+CHAT_MUST_USE chat_status chat_grammar_builder_build(const chat_grammar_builder *builder, chat_grammar **out,
+                                                     chat_error **error);
+
+/** Frees the builder. Grammars that it made stay valid. */
+void chat_grammar_builder_free(chat_grammar_builder *builder);
+
+/* == Formats of your own =========================================================================================== */
+
+/*
+ * The expressions are those of a parsing expression grammar (PEG). Tags select the text of the message. Each function
+ * adds an expression and returns its number, for use in others. A function that fails, also for NULL or text that is
+ * not UTF-8, returns `CHAT_EXPR_NONE`; all others accept and return it, and `chat_expr_build` reports the first
+ * failure. So calls can be nested:
+ *
+ * ```c
+ * // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
+ * chat_expr_builder *b = NULL;
+ * chat_parser *parser = NULL;
+ * if (chat_expr_builder_new(&b, &error) != CHAT_STATUS_OK) return NULL;
+ * const chat_str call[] = {{"[weather]", 9}};
+ * const chat_expr open = chat_expr_tag(b, CHAT_TAG_TOOL_OPEN, chat_expr_sequence(b, (const chat_expr[]){
+ *     chat_expr_literal(b, "[", 1), chat_expr_tag(b, CHAT_TAG_TOOL_NAME, chat_expr_literal(b, "weather", 7)),
+ *     chat_expr_literal(b, "]", 1)}, 3));
+ * const chat_expr parts[] = {
+ *   chat_expr_tag(b, CHAT_TAG_CONTENT, chat_expr_until(b, call, 1)),
+ *   chat_expr_repeat(b, chat_expr_sequence(b, (const chat_expr[]){
+ *       chat_expr_atomic(b, open), chat_expr_tag(b, CHAT_TAG_TOOL_ARGUMENTS, chat_expr_json(b, "", 0, "{}", 2)),
+ *       chat_expr_tag(b, CHAT_TAG_TOOL_CLOSE, chat_expr_literal(b, "[/weather]", 10))}, 3), 0, 1),
+ *   chat_expr_end(b),
+ * };
+ * const chat_status status = chat_expr_build(b, chat_expr_sequence(b, parts, 3), "", 0, &parser, &error);
+ * chat_expr_builder_free(b);
+ * ```
+ *
+ * An output that does not match the format still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
+ */
+
+/** The number that a function returns if it could not add an expression. */
+#define CHAT_EXPR_NONE 0
+/** No upper bound, for `chat_expr_repeat`. */
+#define CHAT_EXPR_UNBOUNDED UINT32_MAX
+
+/**
+ * The meaning of a part of an output. A call is `CHAT_TAG_TOOL_OPEN` with the name inside, then the arguments, then
+ * `CHAT_TAG_TOOL_CLOSE`. The arguments are either one JSON object (`CHAT_TAG_TOOL_ARGUMENTS`), or pairs of name and
+ * value (`CHAT_TAG_ARGUMENT_...`), which the library makes an object. Tags of a call have no effect outside of one.
+ */
+CHAT_ENUM(chat_tag) {
+  CHAT_TAG_REASONING = 1,       /**< Text of `reasoning_content`. */
+  CHAT_TAG_CONTENT = 2,         /**< Text of `content`. */
+  CHAT_TAG_TOOL_OPEN = 3,       /**< The start of a call. It may match empty text. */
+  CHAT_TAG_TOOL_CLOSE = 4,      /**< The end of a call. It may match empty text; without it the call counts as cut
+                                     off. */
+  CHAT_TAG_TOOL_NAME = 5,       /**< The call's name. */
+  CHAT_TAG_TOOL_ID = 6,         /**< The call's id, with or without quotes. */
+  CHAT_TAG_TOOL_ARGUMENTS = 7,  /**< The call's arguments, a JSON object. */
+  CHAT_TAG_ARGUMENT_NAME = 8,   /**< The name of one argument. */
+  CHAT_TAG_ARGUMENT_JSON = 9,   /**< The value of one argument, as JSON or as a Python literal. */
+  CHAT_TAG_ARGUMENT_TEXT = 10,  /**< The value of one argument as raw text: becomes a JSON string. */
+  CHAT_TAG_ARGUMENT_CLOSE = 11, /**< The end of a value. It may match empty text. */
+};
+
+/** The notations of a value. */
+CHAT_ENUM(chat_value_kind) {
+  CHAT_VALUE_KIND_JSON = 1,            /**< Any JSON value. */
+  CHAT_VALUE_KIND_JSON_OBJECT = 2,     /**< A JSON object. */
+  CHAT_VALUE_KIND_JSON_ARRAY = 3,      /**< A JSON array. */
+  CHAT_VALUE_KIND_JSON_STRING = 4,     /**< A JSON string with its quotes. */
+  CHAT_VALUE_KIND_JSON_NUMBER = 5,     /**< A JSON number, up to a character that cannot extend it. */
+  CHAT_VALUE_KIND_PYTHON = 6,          /**< Any Python literal: `{'a': [True, None]}`. */
+  CHAT_VALUE_KIND_PYTHON_DICT = 7,     /**< A Python dict. */
+  CHAT_VALUE_KIND_PYTHON_LIST = 8,     /**< A Python list. */
+  CHAT_VALUE_KIND_PYTHON_STRING = 9,   /**< A string in double or single quotes. */
+  CHAT_VALUE_KIND_PYTHON_OR_JSON = 10, /**< Any value, as JSON or as a Python literal. */
+};
+
+/** The number of an expression in its builder. */
+typedef uint32_t chat_expr;
+
+/** An inclusive range of characters. */
+typedef struct {
+  uint32_t first; /**< The first, as a Unicode code point. */
+  uint32_t last;  /**< The last. */
+} chat_char_range;
+
+/** Makes a builder without expressions. */
+CHAT_MUST_USE chat_status chat_expr_builder_new(chat_expr_builder **out, chat_error **error);
+/** Matches exactly this text, which may be empty. */
+chat_expr chat_expr_literal(chat_expr_builder *builder, const char *text, size_t text_len);
+
+/**
+ * Matches text up to the first of these markers or up to the end of the output, without the marker. Without markers:
+ * all text.
+ */
+chat_expr chat_expr_until(chat_expr_builder *builder, const chat_str *markers, size_t marker_count);
+
+/** Matches one character in one of the ranges or, if `negated`, in none of them: without ranges, any character. */
+chat_expr chat_expr_character(chat_expr_builder *builder, const chat_char_range *ranges, size_t range_count,
+                              bool negated);
+
+/**
+ * Matches one character of a class, e.g. `[a-z_]`, `[^"\\]` or `[\u4E00-\u9FFF]`. The brackets are optional. After a
+ * backslash a character is literal, except in `\n`, `\t`, `\r`, `\xHH`, `\uHHHH` and `\UHHHHHHHH`. The class must not
+ * be empty.
+ */
+chat_expr chat_expr_class(chat_expr_builder *builder, const char *text, size_t text_len);
+
+/**
+ * Matches the inside of a quoted string up to `quote` (ASCII), without it: text with JSON's escapes, and with `quote`
+ * after a backslash.
+ */
+chat_expr chat_expr_string_body(chat_expr_builder *builder, char quote);
+
+/** Matches all white space at this place, also none. */
+chat_expr chat_expr_space(chat_expr_builder *builder);
+/** Matches empty text at the start of the output, or of the prefill if there is one. */
+chat_expr chat_expr_start(chat_expr_builder *builder);
+/** Matches empty text at the end of the output. Text after the match of a format without it becomes content. */
+chat_expr chat_expr_end(chat_expr_builder *builder);
+/** Matches all of the expressions, in order. */
+chat_expr chat_expr_sequence(chat_expr_builder *builder, const chat_expr *children, size_t child_count);
+
+/**
+ * Ordered choice: tries each expression in turn and keeps the first that matches. Text that an alternative captures is
+ * streamed to the caller before the alternative has matched. If two alternatives capture the same bytes differently,
+ * wrap them in `chat_expr_atomic`. Without expressions it never matches; the grammar has empty text then.
+ */
+chat_expr chat_expr_choice(chat_expr_builder *builder, const chat_expr *children, size_t child_count);
+
+/** Matches the expression as often as possible, at least `min` and at most `max` times (`CHAT_EXPR_UNBOUNDED`). */
+chat_expr chat_expr_repeat(chat_expr_builder *builder, chat_expr child, uint32_t min, uint32_t max);
+/** Matches empty text where the expression matches or, if `negated`, does not match. */
+chat_expr chat_expr_lookahead(chat_expr_builder *builder, chat_expr child, bool negated);
+
+/**
+ * Matches the expression, and delays the text of its tags until it has matched. The text of a tag around it is not
+ * delayed.
+ */
+chat_expr chat_expr_atomic(chat_expr_builder *builder, chat_expr child);
+
+/** Matches the expression and gives it a meaning, a `chat_tag`. */
+chat_expr chat_expr_tag(chat_expr_builder *builder, uint32_t tag, chat_expr child);
+
+/**
+ * Matches the expression and labels its node in `chat_parser_tree`. A label that is the name of a `chat_tag`, e.g.
+ * `tool-name` for `CHAT_TAG_TOOL_NAME`, also gives it that meaning; the text is streamed as it comes, unless it is
+ * inside of `chat_expr_atomic`.
+ */
+chat_expr chat_expr_label(chat_expr_builder *builder, const char *label, size_t label_len, chat_expr child);
+
+/**
+ * Makes the parser of the format `root`. `prefill` is the part of the model's turn that the prompt holds: the parser
+ * reads it as if the model had written it. The builder keeps its expressions and can build other formats.
+ *
+ * Errors: the first failure of the builder's functions, with the function's name; such a builder builds nothing more.
+ * `CHAT_STATUS_INVALID_ARGUMENT` for a root that is not an expression of the builder, a reference to a missing rule,
+ * and a rule that begins with itself; `CHAT_STATUS_LIMIT` for a format that is too deep or too long.
+ */
+CHAT_MUST_USE chat_status chat_expr_build(chat_expr_builder *builder, chat_expr root, const char *prefill,
+                                          size_t prefill_len, chat_parser **out, chat_error **error);
+
+/** Frees the builder. Parsers that it made stay valid. */
+void chat_expr_builder_free(chat_expr_builder *builder);
+
+/**
+ * Matches one JSON value. The grammar gets the rules of `schema` (JSON text, `{}` for any value) under the rule name
+ * `name`, which may be empty.
+ */
+chat_expr chat_expr_json(chat_expr_builder *builder, const char *name, size_t name_len, const char *schema,
+                         size_t schema_len);
+
+/**
+ * Matches a value in one of the notations `chat_value_kind`, the same in the grammar; for a schema use
+ * `chat_expr_json`. A rule `json-string` (`chat_expr_rule`) that was added before replaces the strings of JSON.
+ */
+chat_expr chat_expr_value(chat_expr_builder *builder, uint32_t kind);
+
+/**
+ * Matches the tool calls of a message with their markers, and tags them. `request` is as for
+ * `chat_params_from_template`; only `tools`, `tool_choice` and `parallel_tool_calls` count, and `messages` may be
+ * empty. Without tools, or with `tool_choice` `none`, it matches empty text. The rule of a call is `tool-call`, a
+ * trigger of lazy grammars.
+ *
+ * `layout` is a JSON object of four objects, as `chat_template_layout_json` gives them; all fields but `tools.format` are optional. Texts are markers, empty by
+ * default.
+ *
+ * - `tools.format` (required): `json_native`: `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`.
+ *   `tag_with_json`: `<function=f>{"x": 1}</function>`. `tag_with_tagged`:
+ *   `<function=f><parameter=x>1</parameter></function>`. `pythonic`: `[f(x=1, s='text'), g()]`;
+ * - `tools`, markers: `section_start` and `section_end` around all calls, `per_call_start` and `per_call_end` around
+ *   each; `turn_end`: an array of the texts after the calls;
+ * - `tools`, booleans (default false): `side_by_side`: only white space between calls; `array_wrapped`: calls are
+ *   elements of a JSON array; `name_is_key`: `{"f": {"x": 1}}`; `openai_wrapper`: also accept OpenAI's object around
+ *   each call;
+ * - `tools`, keys of the JSON: `name_field` (default `name`), `args_field` (`arguments`), `function_field`
+ *   (`function`), `id_field` and `gen_id_field` (none); `field_order`: an array of these keys in their order;
+ * - `function`: `name_prefix` (`<function=`), `name_suffix` (`>`), `args_separator` (between name and arguments),
+ *   `close` (`</function>`);
+ * - `arguments`: `start` and `end` around all, `name_prefix` (`<parameter=`), `name_suffix` (`>`), `value_prefix`,
+ *   `value_suffix` (`</parameter>`), `separator`; `loose_whitespace` (boolean, default false): white space between
+ *   tags is free;
+ * - `call_id`: `position`: `none` (default), `before_name`, `between_name_and_arguments` or `after_arguments`;
+ *   `prefix`, `suffix`.
+ *
+ * E.g. `{"tools": {"format": "json_native", "section_start": "<tool_call>", "section_end": "</tool_call>"}}`.
+ */
+chat_expr chat_expr_calls(chat_expr_builder *builder, const char *request, size_t request_len, const char *layout,
+                          size_t layout_len);
+
+/**
+ * Uses `child` to parse, and `schema` (JSON text) to generate the grammar rule `name`. Set `raw` if strings are
+ * written without JSON quotes: then, if the schema allows strings, the grammar uses `child` instead of the schema.
+ */
+chat_expr chat_expr_schema(chat_expr_builder *builder, chat_expr child, const char *name, size_t name_len,
+                           const char *schema, size_t schema_len, bool raw);
+
+/**
+ * Uses `child` to parse, and `body` in the grammar: the part of a GBNF rule after `::=`, or empty text. It refers to
+ * rules by their names in `chat_expr_rule`, which must exist.
+ */
+chat_expr chat_expr_gbnf(chat_expr_builder *builder, chat_expr child, const char *body, size_t body_len);
+
+/**
+ * Uses `child` to parse: it must match text up to and including the first of these markers. The grammar gets text that
+ * ends with the first marker, so that it ends where the parser does.
+ */
+chat_expr chat_expr_excluding(chat_expr_builder *builder, chat_expr child, const chat_str *markers,
+                              size_t marker_count);
+
+/**
+ * Matches the expression as a rule, for `chat_expr_reference`, also from inside it. If `trigger`, a lazy grammar may
+ * start at this rule. A second rule of the same name replaces the first.
+ */
+chat_expr chat_expr_rule(chat_expr_builder *builder, const char *name, size_t name_len, chat_expr child, bool trigger);
+
+/** Matches the rule of that name, which may be added later. */
+chat_expr chat_expr_reference(chat_expr_builder *builder, const char *name, size_t name_len);
+
+/* == Trees ========================================================================================================= */
+
+/** How a text relates to the format of a tree. */
+CHAT_ENUM(chat_match) {
+  CHAT_MATCH_FAILED = 0,  /**< It does not match; the tree has no nodes. */
+  CHAT_MATCH_MATCHED = 1, /**< It matches. Text after the match is ignored unless the format ends with
+                               `chat_expr_end`. */
+  CHAT_MATCH_PARTIAL = 2, /**< It ended before the match did, without a mismatch (only with `CHAT_PARSE_PARTIAL`). */
+};
+
+/** One rule, tag or label that matched. */
+typedef struct {
+  chat_str rule; /**< The rule's name; empty for a tag or label. */
+  chat_str tag;  /**< The tag's name (`content`, `tool-name`, ...) or the label; empty for a rule. */
+  size_t begin;  /**< Position of its first byte in the text. */
+  size_t end;    /**< Position after its last byte. */
+  size_t parent; /**< Index of the node around it, which is lower than its own; its own if there is none. */
+  bool partial;  /**< The text ended inside of it. */
+} chat_node;
+
+/**
+ * Parses a text to a tree, from byte `from` on. `text` is the whole text of the format, prefill included, any bytes.
+ * `flags` is 0 for a complete text or `CHAT_PARSE_PARTIAL`. The call succeeds even if the text does not match: see
+ * `chat_tree_outcome`.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a `from` above `text_len`; `CHAT_STATUS_LIMIT` for a format with too many
+ * rules.
+ */
+CHAT_MUST_USE chat_status chat_parser_tree(const chat_parser *parser, const char *text, size_t text_len, size_t from,
+                                           uint32_t flags, chat_tree **out, chat_error **error);
+
+/** Returns how the text relates to the format. `CHAT_MATCH_FAILED` for NULL. */
+chat_match chat_tree_outcome(const chat_tree *tree);
+/** Returns the position after the match; of a text that does not match, how far it could have matched. */
+size_t chat_tree_end(const chat_tree *tree);
+/** Returns how many nodes there are. */
+size_t chat_tree_node_count(const chat_tree *tree);
+/** Fills `*out` with node `index`. Nodes are in the order of their first bytes, the outer before the inner. */
+CHAT_MUST_USE chat_status chat_tree_node(const chat_tree *tree, size_t index, chat_node *out, chat_error **error);
+
+/**
+ * Makes a message of the tagged text alone. Its outcome is `CHAT_OUTCOME_PARTIAL` if the text was cut off.
+ *
+ * Errors: `CHAT_STATUS_PARSE` for a text that does not match.
+ */
+CHAT_MUST_USE chat_status chat_tree_message(const chat_tree *tree, chat_message **out, chat_error **error);
+
+/** Frees the tree. Messages that were made from it stay valid. */
+void chat_tree_free(chat_tree *tree);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* CHATPARSE_FORMAT_H */
