@@ -195,8 +195,8 @@ fn layouts_of_structs_are_fixed() {
 fn the_c_and_cpp_examples_are_those_that_are_compiled() {
     let example = read("c-tests/example.c");
     assert!(
-        read("README.md").contains(&format!("```c\n{example}```\n")),
-        "README.md must hold c-tests/example.c, unchanged, between ```c and ```"
+        read("docs/c.md").contains(&format!("```c\n{example}```\n")),
+        "docs/c.md must hold c-tests/example.c, unchanged, between ```c and ```"
     );
     let in_comment: String =
         example.lines().map(|line| format!(" *     {line}").trim_end().to_owned() + "\n").collect();
@@ -205,8 +205,8 @@ fn the_c_and_cpp_examples_are_those_that_are_compiled() {
         "the comment in cbindgen.toml must hold c-tests/example.c, each line after ` *     ` (then .ci/header.sh --write)"
     );
     assert!(
-        read("README.md").contains(&format!("```cpp\n{}```\n", read("examples/chat.cpp"))),
-        "README.md must hold examples/chat.cpp, unchanged, between ```cpp and ```"
+        read("docs/cpp.md").contains(&format!("```cpp\n{}```\n", read("examples/chat.cpp"))),
+        "docs/cpp.md must hold examples/chat.cpp, unchanged, between ```cpp and ```"
     );
 }
 
