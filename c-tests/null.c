@@ -27,6 +27,8 @@ static void handles(void) {
   BAD(chat_template_reader(NULL, &text, &error));
   BAD(chat_template_proof(NULL, &count, &count, &error));
   BAD(chat_template_proof_json(NULL, &text, &error));
+  BAD(chat_template_layout_json(NULL, &text, &error));
+  BAD(chat_template_lint_json(NULL, &text, &error));
   BAD(chat_params_from_template(NULL, TEXT("{}"), &params, &error));
   BAD(chat_params_from_template_with(NULL, TEXT("{}"), TEXT("{}"), &params, &error));
   BAD(chat_params_continue(NULL, TEXT(""), TEXT("[]"), 0, &params, &error));
@@ -219,6 +221,8 @@ static void outputs_and_texts(void) {
   BAD(chat_template_proof(template, &count, NULL, &error));
   CHECK(count == 7);
   BAD(chat_template_proof_json(template, NULL, &error));
+  BAD(chat_template_layout_json(template, NULL, &error));
+  BAD(chat_template_lint_json(template, NULL, &error));
   BAD(chat_params_from_template(template, TEXT("{\"messages\": []}"), NULL, &error));
   BAD(chat_params_from_template(template, NULL, 2, &params, &error));
   BAD(chat_params_from_template(template, NULL, 0, &params, &error));

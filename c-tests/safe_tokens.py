@@ -4,8 +4,8 @@
     safe_tokens.py [--templates FOLDER...]
 
 Trains a tokenizer of its own with special tokens of many models, and puts these into each field of requests for all templates: of the prompt's
-tokens, only those of the template's text may be special, and all of them together must spell the prompt. Needs the Python package `tokenizers` and the
-shared library in CHATPARSE_LIBRARY; skips with a word where there is none.
+tokens, only those of the template's text may be special, and all of them together must spell the prompt. Needs the Python packages `tokenizers`
+and `chatparse`; skips with a word where there is none.
 """
 import argparse
 import copy
@@ -14,7 +14,6 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "ffi", "python"))
 SKIPPED = 77
 SPECIAL = [
     "<s>", "</s>", "<|im_start|>", "<|im_end|>", "<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>", "[INST]", "[/INST]",
@@ -76,6 +75,7 @@ def main():
     ap.add_argument("--templates", nargs="*", default=[])
     args = ap.parse_args()
     try:
+        import chatparse  # noqa: F401
         import tokenizers  # noqa: F401
     except ImportError as error:
         print(f"safe_tokens: skipped: {error}")
@@ -90,7 +90,7 @@ def main():
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
             if name.endswith(".jinja"):
                 with open(os.path.join(folder, name), encoding="utf-8", newline="") as file:
-                    templates[name] = Template(file.read(), "<s>", "</s>")
+                    templates[name] = Template(file.read(), bos="<s>", eos="</s>")
     prompts = wrong = naive = 0
     for name, template in templates.items():
         for request in injected(REQUEST):

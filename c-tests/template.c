@@ -115,6 +115,22 @@ static void readers_and_proofs(void) {
   chat_template_free(template);
 }
 
+// What was learnt, and what an author of templates is told of it.
+static void learnt(void) {
+  chat_template *template = NULL;
+  chat_str json, again;
+  OK(chat_template_builtin(TEXT("json-call"), &template, &error));
+  OK(chat_template_layout_json(template, &json, &error));
+  CHECK(contains(json, "\"format\":\"json_native\"") && contains(json, "<tool_call>"));
+  OK(chat_template_layout_json(template, &again, &error));
+  CHECK(json.data == again.data);
+  OK(chat_template_lint_json(template, &json, &error));
+  CHECK(contains(json, "\"faults\":0") && contains(json, "\"outcome\":\"survives\"") && contains(json, "\"preserved\":\"yes\""));
+  OK(chat_template_lint_json(template, &again, &error));
+  CHECK(json.data == again.data);
+  chat_template_free(template);
+}
+
 // Each has a name of its own, compiles by it, renders, and takes part in a parse.
 static void builtins(void) {
   const size_t count = chat_template_builtin_count();
@@ -174,6 +190,7 @@ int main(void) {
   caps();
   options();
   readers_and_proofs();
+  learnt();
   builtins();
   what_is_none();
   return 0;

@@ -4,7 +4,7 @@
     safe_tokens.py TOKENIZER.json TEMPLATE.jinja REQUEST.json
 
 The template's own text goes to the tokenizer as it is; what comes from messages, tools and variables goes without special tokens. Needs the
-Python package `tokenizers`, the module `chatparse` (c-tests/ffi/python) and the shared library.
+Python packages `tokenizers` and `chatparse` (bindings/python).
 """
 import json
 import sys

@@ -1428,6 +1428,36 @@ chat_status chat_template_proof_json(const chat_template *template_,
                                      chat_error **error);
 
 /**
+ * What was learnt of the template by comparing its renders, as a JSON object of groups of fields: `reasoning`, `content`, `tools`,
+ * `function`, `arguments`, `call_id` and more. They say what opens and closes each part of an answer, and how calls are written, for people
+ * and for `chat_expr_calls`. Where `chat_template_reader` is another than `layout`, something else reads the output. The first call
+ * finds out, with some renders, unless a request did before; later ones return the same.
+ *
+ * On success `*out` is a view, valid until the template is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_template_layout_json(const chat_template *template_,
+                                      chat_str *out,
+                                      chat_error **error);
+
+/**
+ * For authors of templates, as a JSON object: whether what the template writes is read back, and rendered again to the same bytes,
+ * and whether prompts only grow as a conversation does. `faults` counts the `cases` to look at. Each case has `probe` (what the message
+ * shows), `thinking`, `turn` (what the template writes), `outcome` (`survives`, `unsaid`, `no_turn`, `lost`, `spaced`, `rewritten` or
+ * `refused`) and, where there is more to say, `at` (the first byte that differs), `wanted`, `got`, `part` or `error`. `next` says for
+ * each kind of turn whether what was sent is `preserved`, and `untraced` has texts of a prompt whose origin cannot be told. The first
+ * call renders some hundred conversations; later ones return the same.
+ *
+ * On success `*out` is a view, valid until the template is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_template_lint_json(const chat_template *template_,
+                                    chat_str *out,
+                                    chat_error **error);
+
+/**
  * Frees the template. Params that were made from it stay valid. NULL is fine.
  */
 void chat_template_free(chat_template *template_);
@@ -2183,7 +2213,7 @@ chat_expr chat_expr_value(chat_expr_builder *builder,
  * `chat_params_from_template` takes it; `tools`, `tool_choice` and `parallel_tool_calls` count, and `messages` may be empty. Without tools, or
  * with `tool_choice` `none`, it matches nothing. The calls are a rule `tool-call` that triggers a lazy grammar.
  *
- * `layout` is a JSON object that says how calls are written, with the groups and fields that `chat_template_layout` prints: `tools`,
+ * `layout` is a JSON object that says how calls are written, with the groups and fields that `chat_template_layout_json` prints: `tools`,
  * `function`, `arguments`, `call_id`; what is left out is empty. `tools.format` must be there. Besides those of templates it may be
  * `pythonic`: a list like `[f(x=1, s='text'), g()]`. E.g. for `<tool_call>{"name": "f", "arguments": {}}</tool_call>`:
  * `{"tools": {"format": "json_native", "section_start": "<tool_call>", "section_end": "</tool_call>"}}`.

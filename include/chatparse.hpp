@@ -356,6 +356,14 @@ class Template : public detail::Handle<chat_template, chat_template_free> {
     return detail::text<std::string_view>(chat_template_proof_json, get());
   }
   Result<std::string> proof_json() const && { return detail::text<std::string>(chat_template_proof_json, get()); }
+  Result<std::string_view> layout_json() const & {
+    return detail::text<std::string_view>(chat_template_layout_json, get());
+  }
+  Result<std::string> layout_json() const && { return detail::text<std::string>(chat_template_layout_json, get()); }
+  Result<std::string_view> lint_json() const & {
+    return detail::text<std::string_view>(chat_template_lint_json, get());
+  }
+  Result<std::string> lint_json() const && { return detail::text<std::string>(chat_template_lint_json, get()); }
   // Valid for ever.
   Result<std::string_view> reader() const { return detail::text<std::string_view>(chat_template_reader, get()); }
   Result<Proof> proof() const {

@@ -51,7 +51,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
         "ffi",
         &[
             "error", "builtin", "message", "peg", "grammar", "format", "parser", "stream", "segments", "chat", "next",
-            "api",
+            "lint", "api",
         ],
     ),
 ];

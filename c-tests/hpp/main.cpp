@@ -261,6 +261,7 @@ static void formats() {
   const auto model = Template::builtin("json-call");
   const auto proof = model.proof();
   CHECK(proof.cases > 0 && proof.read_back == proof.cases && contains(model.proof_json(), "read_back"));
+  CHECK(contains(model.layout_json(), "format") && contains(model.lint_json(), "faults"));
   CHECK(!model.reader().empty() && contains(model.caps_json(), "supports_tools"));
 
   const auto made = params();

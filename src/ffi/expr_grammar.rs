@@ -80,7 +80,7 @@ pub extern "C" fn chat_expr_value(builder: Option<&mut chat_expr_builder>, kind:
 /// `chat_params_from_template` takes it; `tools`, `tool_choice` and `parallel_tool_calls` count, and `messages` may be empty. Without tools, or
 /// with `tool_choice` `none`, it matches nothing. The calls are a rule `tool-call` that triggers a lazy grammar.
 ///
-/// `layout` is a JSON object that says how calls are written, with the groups and fields that `chat_template_layout` prints: `tools`,
+/// `layout` is a JSON object that says how calls are written, with the groups and fields that `chat_template_layout_json` prints: `tools`,
 /// `function`, `arguments`, `call_id`; what is left out is empty. `tools.format` must be there. Besides those of templates it may be
 /// `pythonic`: a list like `[f(x=1, s='text'), g()]`. E.g. for `<tool_call>{"name": "f", "arguments": {}}</tool_call>`:
 /// `{"tools": {"format": "json_native", "section_start": "<tool_call>", "section_end": "</tool_call>"}}`.

@@ -12,6 +12,7 @@ use super::text::{chat_str, utf8, view};
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
 use crate::error::Error;
+use crate::lint::lint;
 
 /// A compiled chat template: it renders prompts, and what it shows of the model's format is learnt from it once. Immutable;
 /// make one for each model and share it between threads.
@@ -19,11 +20,14 @@ pub struct chat_template {
     pub(super) template: ChatTemplate,
     caps: OnceLock<String>,
     proof: OnceLock<String>,
+    layout: OnceLock<String>,
+    lint: OnceLock<String>,
 }
 
 impl chat_template {
     fn new(template: ChatTemplate) -> Self {
-        chat_template { template, caps: OnceLock::new(), proof: OnceLock::new() }
+        let none = OnceLock::new;
+        chat_template { template, caps: none(), proof: none(), layout: none(), lint: none() }
     }
 }
 
@@ -220,6 +224,52 @@ pub extern "C" fn chat_template_proof_json(
         let (template, out) = (required(template, "template")?, required(out, "out")?);
         let proof = template.proof.get_or_init(|| template.template.proof().to_json().to_string());
         out.write(view(Some(proof)));
+        Ok(())
+    })
+}
+
+/// What was learnt of the template by comparing its renders, as a JSON object of groups of fields: `reasoning`, `content`, `tools`,
+/// `function`, `arguments`, `call_id` and more. They say what opens and closes each part of an answer, and how calls are written, for people
+/// and for `chat_expr_calls`. Where `chat_template_reader` is another than `layout`, something else reads the output. The first call
+/// finds out, with some renders, unless a request did before; later ones return the same.
+///
+/// On success `*out` is a view, valid until the template is freed.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_template_layout_json(
+    template: Option<&chat_template>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (template, out) = (required(template, "template")?, required(out, "out")?);
+        let layout = template.layout.get_or_init(|| template.template.analysis().layout.to_json().to_string());
+        out.write(view(Some(layout)));
+        Ok(())
+    })
+}
+
+/// For authors of templates, as a JSON object: whether what the template writes is read back, and rendered again to the same bytes,
+/// and whether prompts only grow as a conversation does. `faults` counts the `cases` to look at. Each case has `probe` (what the message
+/// shows), `thinking`, `turn` (what the template writes), `outcome` (`survives`, `unsaid`, `no_turn`, `lost`, `spaced`, `rewritten` or
+/// `refused`) and, where there is more to say, `at` (the first byte that differs), `wanted`, `got`, `part` or `error`. `next` says for
+/// each kind of turn whether what was sent is `preserved`, and `untraced` has texts of a prompt whose origin cannot be told. The first
+/// call renders some hundred conversations; later ones return the same.
+///
+/// On success `*out` is a view, valid until the template is freed.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_template_lint_json(
+    template: Option<&chat_template>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (template, out) = (required(template, "template")?, required(out, "out")?);
+        let found = template.lint.get_or_init(|| lint(&template.template).to_json().to_string());
+        out.write(view(Some(found)));
         Ok(())
     })
 }

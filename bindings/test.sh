@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh LANGUAGE PREFIX EXAMPLE WORK: the wrapper of a language against the library installed in PREFIX. Its example must print
+# test.sh LANGUAGE PREFIX EXAMPLE WORK: the package of a language against the library installed in PREFIX. Its example must print
 # what EXAMPLE, the C example, prints. Ends with 77 where the language's tool is missing. WORK is a folder for what is built.
 set -euo pipefail
 language=$1 prefix=$2 example=$3 work=$4
@@ -17,10 +17,8 @@ prints_the_same() { diff <("$example") <("$@" 2>&1) && echo "example: prints wha
 
 case $language in
   python)
-    command -v python3 >/dev/null || skip "no python3"
-    export PYTHONDONTWRITEBYTECODE=1
-    prints_the_same python3 example.py
-    python3 -m unittest -q
+    ./test.sh "$prefix" "$work"
+    prints_the_same "$work/fresh/bin/python" examples/chat.py
     ;;
   go)
     command -v go >/dev/null || skip "no go"

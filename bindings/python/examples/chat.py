@@ -1,6 +1,6 @@
 """The C example, in Python: a prompt, an answer as it streams in, and the message as a whole."""
 
-import chatparse
+from chatparse import Template
 
 # A template as a model vendor ships it. How this model writes a tool call is learnt from the text.
 SOURCE = """\
@@ -29,13 +29,13 @@ PIECES = ["I will look. <tool", '_call>{"name": "wea', 'ther", "arguments": {"ci
 
 
 def main() -> None:
-    with chatparse.Template(SOURCE, eos="<|end|>") as template:
-        params = template.params(REQUEST)
-        print(params.prompt)
-        with params.stream() as stream:
-            for delta in stream.deltas(PIECES):
-                print(f"part {delta.kind:d}, call {delta.call}: {delta.text}")
-            print(stream.message().json)
+    template = Template(SOURCE, eos="<|end|>")
+    params = template.params(REQUEST)
+    print(params.prompt)
+    with params.stream() as stream:
+        for delta in stream.deltas(PIECES):
+            print(f"part {delta.kind:d}, call {delta.call}: {delta.text}")
+        print(stream.message().json())
 
 
 if __name__ == "__main__":

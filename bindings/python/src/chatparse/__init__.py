@@ -1,0 +1,35 @@
+"""chatparse: prompts from chat templates, and messages from what the model answers, as it streams in.
+
+    from chatparse import Template
+
+    template = Template(source, eos="<|end|>")                 # once for each model
+    params = template.params({"messages": [...]})              # once for each request
+    with params.stream() as stream:
+        for delta in stream.deltas(pieces):                    # as the model writes
+            print(delta.text, end="")
+        print(stream.message().to_dict())
+
+Objects free themselves, in any order: none needs another. Templates, params, parsers, segments, grammars and messages are immutable, and
+threads may share them: what takes long (compiling, rendering, proving, parsing a whole output) releases the interpreter's lock. Streams and
+grammar builders keep it. What a model writes is never an error; all else that fails raises an `Error`.
+"""
+
+from ._grammar import Grammar, GrammarBuilder
+from ._native import schema_allows_string, version
+from ._stream import Message, Stream
+from ._template import Params, Parser, Segments, Template
+from ._types import (
+    CallOrigin, Delta, DeltaKind, Diagnostic, DiagnosticKind, Dialect, Error, Fidelity, FidelityKind, GrammarStyle, InternalError,
+    InvalidArgumentError, LimitError, MaskPart, Media, MessageDelimiter, Origin, Outcome, ParseError, Part, PartKind, Rewrite, RewriteReason,
+    SchemaError, Segment, Span, TemplateError, ToolCall, Trigger, TriggerKind, Verdict,
+)
+
+__version__ = version()
+
+__all__ = [
+    "CallOrigin", "Delta", "DeltaKind", "Diagnostic", "DiagnosticKind", "Dialect", "Error", "Fidelity", "FidelityKind", "Grammar",
+    "GrammarBuilder", "GrammarStyle", "InternalError", "InvalidArgumentError", "LimitError", "MaskPart", "Media", "Message",
+    "MessageDelimiter", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part", "PartKind", "Rewrite", "RewriteReason", "SchemaError",
+    "Segment", "Segments", "Span", "Stream", "Template", "TemplateError", "ToolCall", "Trigger", "TriggerKind", "Verdict",
+    "schema_allows_string", "version",
+]

@@ -1,0 +1,159 @@
+"""Outputs as they stream in, and messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from typing import Any
+
+from . import _native
+from ._types import (
+    CallOrigin, Delta, DeltaKind, Diagnostic, DiagnosticKind, Outcome, Part, PartKind, Span, Text, ToolCall,
+)
+
+
+class Message(_native.Message):
+    """What a model said. `Stream.message` and `Params.parse` make them. Immutable; threads may share them."""
+
+    __slots__ = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the output related to the template's format."""
+        return Outcome(self.get_outcome())
+
+    @property
+    def content(self) -> str:
+        """What it says."""
+        return self.get_content()
+
+    @property
+    def reasoning(self) -> str:
+        """What it thought, where the request asked for it to be told from the content."""
+        return self.get_reasoning()
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tools that it calls."""
+        return tuple(ToolCall(*each[:6], CallOrigin(each[6])) for each in self.get_tool_calls())
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is unusual, in the order of the output."""
+        return tuple(Diagnostic(DiagnosticKind(each[0]), *each[1:]) for each in self.get_diagnostics())
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Stretches of reasoning and of text, and calls, in the order of the output."""
+        return tuple(Part(PartKind(each[0]), *each[1:]) for each in self.get_parts())
+
+    def spans(self, field: DeltaKind, call: int = 0) -> tuple[Span, ...]:
+        """The bytes of the output that a field came from: REASONING, CONTENT, or TOOL_NAME, TOOL_ID, TOOL_ARGUMENTS of a call."""
+        return tuple(Span(*span) for span in self.get_spans(field, call))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The message as OpenAI has it: `role` and `content` always, `reasoning_content` and `tool_calls` where there are any."""
+        message: dict[str, Any] = json.loads(self.json())
+        return message
+
+    def report(self) -> dict[str, Any]:
+        """How well it all fitted, as plain values: `status`, `left_at`, `calls`, `diagnostics`."""
+        report: dict[str, Any] = json.loads(self.report_json())
+        return report
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message):
+            return NotImplemented
+        return self.json() == other.json() and self.report_json() == other.report_json()
+
+    def __hash__(self) -> int:
+        return hash(self.json())
+
+    def __repr__(self) -> str:
+        return f"<chatparse.Message {self.outcome.name} {self.json()}>"
+
+
+class Stream(_native.Stream):
+    """A parse in progress: pieces of the output in, what they add to the message out. Give it params or a parser.
+
+    A stream's methods keep the interpreter's lock: from several threads, one call comes after another. A `with` frees the memory at its
+    end; otherwise it is freed with the last reference.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, by: _native.Params | _native.Parser) -> Stream:
+        return cls.begin(by)
+
+    def finish(self, *, partial: bool = False, strict: bool = False) -> list[Delta]:
+        """Ends the output; returns what was held back, because it could have become a marker. `partial`: something cut the output off.
+        `strict`: not to fit the format is a `ParseError`; the message is there all the same."""
+        return self.end(flags(partial, strict))
+
+    def deltas(self, pieces: Iterable[Text]) -> Iterator[Delta]:
+        """Takes all pieces as they come, and the end; yields each delta as soon as it is known."""
+        for piece in pieces:
+            yield from self.feed(piece)
+        yield from self.finish()
+
+    async def adeltas(self, pieces: AsyncIterable[Text]) -> AsyncIterator[Delta]:
+        """`deltas` of pieces that are waited for."""
+        async for piece in pieces:
+            for delta in self.feed(piece):
+                yield delta
+        for delta in self.finish():
+            yield delta
+
+    def set_special_tokens(self, tokens: Iterable[str]) -> None:
+        """The texts of the model's special tokens, for `feed_marked`; before the first piece."""
+        self.put_special_tokens(tuple(tokens))
+
+    def chunk(self) -> dict[str, Any]:
+        """The last deltas as the `delta` object of an OpenAI chunk; empty where they add nothing."""
+        chunk: dict[str, Any] = json.loads(self.chunk_json())
+        return chunk
+
+    def message(self) -> Message:
+        """The message so far or, after the end, the message."""
+        return Message.of_stream(self)
+
+    @property
+    def outcome(self) -> Outcome:
+        """PARTIAL until the stream is finished."""
+        return Outcome(self.get_outcome())
+
+    def reset(self) -> None:
+        """Back to the start of the output."""
+        self.begin_again()
+
+    def checkpoint(self) -> None:
+        """Notes how the parse stands; `rollback` goes back to here, or to any later byte. There is one at a time."""
+        self.put_checkpoint()
+
+    def rollback(self, length: int) -> list[Delta]:
+        """Takes back all output behind its first `length` bytes, and tells what that withdraws from the message."""
+        return self.go_back(length)
+
+    def set_budget(self, base: int, per_byte: int) -> None:
+        """Bounds the work of the parse: `base`, and `per_byte` for each byte of output. What comes behind it is content."""
+        self.put_budget(base, per_byte)
+
+    @property
+    def work(self) -> int:
+        """What the parse has taken so far of its budget."""
+        return self.get_work()
+
+    def close(self) -> None:
+        """Frees the memory. Doing so again is fine; any other use is a ValueError."""
+        self.free_now()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def flags(partial: bool, strict: bool) -> int:
+    """The library's flags of an output."""
+    return (1 if partial else 0) | (2 if strict else 0)

@@ -1,0 +1,269 @@
+"""Templates, what they make of a request, and whose text a prompt is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._types import (
+    Dialect, Json, MaskPart, Media, MessageDelimiter, Origin, Rewrite, RewriteReason, Segment, Span, Text, Trigger, TriggerKind, json_text,
+)
+
+if TYPE_CHECKING:
+    from ._grammar import Grammar
+    from ._stream import Message, Stream
+
+
+class Template(_native.Template):
+    """A compiled chat template; make one for each model. What it shows of how its model writes is learnt from it once.
+
+    `source` is Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds it; `name` is then which of several
+    templates is meant. `bos` and `eos` are the texts of the model's special tokens. With `learn_only` only what the template shows by
+    itself counts; without `prove` the first way to read its model is taken unproved.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls, source: str, *, bos: str = "", eos: str = "", name: str | None = None, learn_only: bool = False, prove: bool = True
+    ) -> Template:
+        options: dict[str, Any] = {"bos": bos, "eos": eos, "learn_only": learn_only, "prove": prove}
+        if name is not None:
+            options["name"] = name
+        return cls.compile(source, json.dumps(options))
+
+    @classmethod
+    def builtin(cls, name: str) -> Template:
+        """A template that the library brings along, such as `chatml`; `builtin_names()` lists them."""
+        return cls.from_builtin(name)
+
+    @classmethod
+    def from_tokenizer(cls, tokenizer: Any, **options: Any) -> Template:
+        """The template of a tokenizer of transformers, with its special tokens. Options are those of the class."""
+        return cls(tokenizer.get_chat_template(), bos=tokenizer.bos_token or "", eos=tokenizer.eos_token or "", **options)
+
+    @property
+    def source(self) -> str:
+        """The text of the template as it is used."""
+        return self.get_source()
+
+    @property
+    def reader(self) -> str:
+        """What reads the model's output: `layout` or `turn` for what was learnt, or the name of a family of templates."""
+        return self.get_reader()
+
+    def capabilities(self) -> dict[str, bool]:
+        """What the template accepts: `supports_tools` and so on."""
+        return _loaded(self.caps_json())
+
+    def layout(self) -> dict[str, Any]:
+        """What was learnt of how the model writes: `reasoning`, `content`, `tools` and more, each an object of markers and modes."""
+        return _loaded(self.layout_json())
+
+    def proof(self) -> dict[str, Any]:
+        """How well what the template writes is read back: `cases`, `read_back`, `failures` and more."""
+        return _loaded(self.proof_json())
+
+    def lint(self) -> dict[str, Any]:
+        """For authors of templates: is what is read back also rendered to the same bytes, and do prompts only grow? `faults` counts the
+        `cases` to look at."""
+        return _loaded(self.lint_json())
+
+    def params(self, request: Json, options: Json | None = None) -> Params:
+        """Renders the prompt of a request: an OpenAI chat-completions body. Options of the host (`reasoning_format`, `enable_thinking`,
+        `chat_template_kwargs`, ...) stand in it, or beside it in `options`."""
+        return Params.render(self, json_text(request), json_text({} if options is None else options))
+
+    def segments(self, request: Json, options: Json | None = None) -> Segments:
+        """The prompt of a request, and where each byte of it comes from."""
+        return Segments.trace(self, json_text(request), json_text({} if options is None else options))
+
+
+class Params(_native.Params):
+    """What one request needs: its prompt, what sampler and tokenizer must know, and the parser of the output. `Template.params` and
+    `next` make them. Immutable; threads may share them."""
+
+    __slots__ = ()
+
+    @property
+    def prompt(self) -> str:
+        """What the model is given."""
+        return self.get_prompt()
+
+    @property
+    def generation_prompt(self) -> str:
+        """The end of the prompt that is already the assistant's turn."""
+        return self.get_generation_prompt()
+
+    @property
+    def format(self) -> str:
+        """The name of the way the output is parsed in, for logs."""
+        return self.get_format()
+
+    @property
+    def preserved_tokens(self) -> tuple[str, ...]:
+        """Texts that the tokenizer must keep as single tokens and the detokenizer must print."""
+        return tuple(self.get_preserved_tokens())
+
+    @property
+    def additional_stops(self) -> tuple[str, ...]:
+        """Texts that end the output besides the end-of-turn token."""
+        return tuple(self.get_additional_stops())
+
+    @property
+    def supports_thinking(self) -> bool:
+        """Whether the template knows reasoning."""
+        return self.get_supports_thinking()
+
+    @property
+    def thinking_start_tag(self) -> str:
+        """What opens reasoning; empty where nothing does."""
+        return self.get_thinking_start_tag()
+
+    @property
+    def thinking_end_tags(self) -> tuple[str, ...]:
+        """What closes reasoning: any of them does."""
+        return tuple(self.get_thinking_end_tags())
+
+    @property
+    def message_delimiters(self) -> tuple[MessageDelimiter, ...]:
+        """Texts that the turns of each role begin with in a prompt."""
+        return tuple(MessageDelimiter(*each) for each in self.get_message_delimiters())
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """The media that the prompt wants, in its order."""
+        return tuple(Media(each[0], each[1], json.loads(each[2]), *each[3:]) for each in self.get_medias())
+
+    def grammar(self, dialect: Dialect | None = None) -> Grammar:
+        """What the sampler should hold the output to; its text is empty where nothing constrains the output. In a dialect it is for an
+        engine that sees nothing but the output: it applies from the first byte on, whatever `grammar_lazy` says."""
+        from ._grammar import Grammar
+
+        return Grammar.of_params(self, dialect or 0)
+
+    @property
+    def grammar_lazy(self) -> bool:
+        """Whether the grammar applies from the first trigger on only. Where not, it describes the generation prompt together with the
+        output."""
+        return self.get_grammar_lazy()
+
+    @property
+    def grammar_triggers(self) -> tuple[Trigger, ...]:
+        """What makes a lazy grammar start."""
+        return tuple(Trigger(TriggerKind(kind), value) for kind, value in self.get_grammar_triggers())
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of the params as plain values: prompt, grammar and triggers, stops, preserved tokens."""
+        return _loaded(self.json())
+
+    def next(self, output: Text, messages: Sequence[Mapping[str, Any]] | str | bytes, *, learnt: bool = False) -> Params:
+        """The next turn: goes on behind an output with new messages, so that nothing that was sent is written anew. `append` of the new
+        params is what to send behind what stands. `learnt`: a short conversation may tell, where the template was found to write
+        the same in long ones; the cost then does not grow with the conversation."""
+        return Params.follow(self, output, json_text(messages), int(learnt))
+
+    @property
+    def kept(self) -> int:
+        """How many bytes of what was sent before `next`, prompt and output, stand in the prompt."""
+        return self.get_kept()
+
+    @property
+    def append(self) -> str:
+        """What to send behind these."""
+        return self.get_append()
+
+    @property
+    def short(self) -> bool:
+        """Whether `learnt` spared the render of the whole conversation."""
+        return self.get_short()
+
+    @property
+    def rewrite(self) -> Rewrite | None:
+        """Why the template writes anew what was sent behind byte `kept`; None where all of it stands."""
+        reason, words, message = self.get_rewrite()
+        return Rewrite(RewriteReason(reason), words, message) if reason else None
+
+    def parser(self) -> Parser:
+        """What the output is parsed with, by itself."""
+        return Parser.of_params(self)
+
+    def stream(self) -> Stream:
+        """A parse at the start of an output."""
+        return _stream(self)
+
+    def parse(self, output: Text, *, partial: bool = False, strict: bool = False) -> Message:
+        """Parses an output that is there. `partial`: it is cut off. `strict`: not to fit the format is a `ParseError`."""
+        return _message(self, output, partial, strict)
+
+
+class Parser(_native.Parser):
+    """What an output is parsed with, without the rest of the params. As a text it can be kept, pickled, or sent to another process whose
+    library has the same version."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Parser:
+        return cls.from_text(text)
+
+    @property
+    def text(self) -> str:
+        """The text that the class takes."""
+        return self.get_text()
+
+    def __reduce__(self) -> tuple[type[Parser], tuple[str]]:
+        return type(self), (self.text,)
+
+    def grammar(self, *, lazy: bool = False) -> Grammar:
+        """What the parser reads. `lazy`: of what may follow a trigger only."""
+        from ._grammar import Grammar
+
+        return Grammar.of_parser(self, lazy)
+
+    def stream(self) -> Stream:
+        """A parse at the start of an output."""
+        return _stream(self)
+
+    def parse(self, output: Text, *, partial: bool = False, strict: bool = False) -> Message:
+        """As `Params.parse`."""
+        return _message(self, output, partial, strict)
+
+
+class Segments(_native.Segments):
+    """A prompt with the origin of each of its bytes. `Template.segments` makes them. Positions are those of bytes."""
+
+    __slots__ = ()
+
+    @property
+    def prompt(self) -> bytes:
+        """The prompt, as UTF-8."""
+        return self.get_prompt()
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """They cover the prompt, in order."""
+        return tuple(Segment(begin, end, Origin(origin), index, path) for begin, end, origin, index, path in self.all())
+
+    def mask(self, parts: MaskPart = MaskPart.ALL, *, last_only: bool = False) -> tuple[Span, ...]:
+        """The bytes that models wrote, for training. `last_only`: in the last turn alone. Where the template has `{% generation %}`
+        blocks, just these count."""
+        return tuple(Span(*span) for span in self.get_mask(parts | (16 if last_only else 0)))
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def _stream(by: Params | Parser) -> Stream:
+    from ._stream import Stream
+
+    return Stream(by)
+
+
+def _message(by: Params | Parser, output: Text, partial: bool, strict: bool) -> Message:
+    from ._stream import Message, flags
+
+    return Message.parse(by, output, flags(partial, strict))

@@ -1,0 +1,167 @@
+/* Grammars, and what puts them together. */
+#include "native.h"
+
+PyTypeObject *grammar_type, *builder_type;
+
+FREED_BY(grammar, chat_grammar_free)
+VIEW(grammar, text)
+
+/* The grammar of params; in the dialect of that number, or as it is where that is 0. */
+static PyObject *grammar_of_params(PyObject *type, PyObject *arguments) {
+  PyObject *params;
+  unsigned dialect;
+  if (!PyArg_ParseTuple(arguments, "O!I", params_type, &params, &dialect)) return NULL;
+  chat_grammar *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = dialect ? chat_params_grammar_as(HANDLE(params), dialect, &made, &error)
+                   : chat_params_grammar(HANDLE(params), &made, &error);
+  Py_END_ALLOW_THREADS
+  return wrap(type, status, error, made);
+}
+
+static PyObject *grammar_of_parser(PyObject *type, PyObject *arguments) {
+  PyObject *parser;
+  int lazy;
+  if (!PyArg_ParseTuple(arguments, "O!p", parser_type, &parser, &lazy)) return NULL;
+  chat_grammar *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = chat_parser_grammar(HANDLE(parser), lazy, &made, &error);
+  Py_END_ALLOW_THREADS
+  return wrap(type, status, error, made);
+}
+
+static PyObject *grammar_of_schema(PyObject *type, PyObject *arguments) {
+  Text schema;
+  unsigned style;
+  if (!PyArg_ParseTuple(arguments, "O&I", text_from, &schema, &style)) return NULL;
+  chat_grammar *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = chat_grammar_from_json_schema_with(schema.data, schema.len, style, &made, &error);
+  Py_END_ALLOW_THREADS
+  text_done(&schema);
+  return wrap(type, status, error, made);
+}
+
+static PyObject *grammar_in_dialect(PyObject *type, PyObject *arguments) {
+  PyObject *grammar;
+  unsigned dialect;
+  if (!PyArg_ParseTuple(arguments, "O!I", grammar_type, &grammar, &dialect)) return NULL;
+  chat_grammar *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = chat_grammar_as(HANDLE(grammar), dialect, &made, &error);
+  Py_END_ALLOW_THREADS
+  return wrap(type, status, error, made);
+}
+
+static PyObject *one_fidelity(PyObject *self, size_t index) {
+  chat_fidelity place;
+  chat_error *error = NULL;
+  const chat_status status = chat_grammar_report(HANDLE(self), index, &place, &error);
+  if (status != CHAT_STATUS_OK) return fail(status, error);
+  return Py_BuildValue(
+    "(INNN)", (unsigned)place.kind, str_of(place.schema), str_of(place.pointer), str_of(place.message));
+}
+
+static PyObject *grammar_get_report(PyObject *self, PyObject *none) {
+  (void)none;
+  return list_of(self, chat_grammar_report_count(HANDLE(self)), one_fidelity);
+}
+
+static PyObject *grammar_check_text(PyObject *nothing, PyObject *arguments) {
+  Text grammar, text;
+  (void)nothing;
+  if (!PyArg_ParseTuple(arguments, "O&O&", text_from, &grammar, text_from, &text)) return NULL;
+  chat_grammar_verdict verdict = CHAT_GRAMMAR_VERDICT_REFUSED;
+  chat_error *error = NULL;
+  chat_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = chat_grammar_check(grammar.data, grammar.len, text.data, text.len, &verdict, &error);
+  Py_END_ALLOW_THREADS
+  text_done(&grammar);
+  text_done(&text);
+  return status == CHAT_STATUS_OK ? PyLong_FromUnsignedLong(verdict) : fail(status, error);
+}
+
+/* The interpreter's lock stays with a builder's calls: it has one user at a time. */
+FREED_BY(builder, chat_grammar_builder_free)
+
+static PyObject *builder_begin(PyObject *type, PyObject *arguments) {
+  unsigned style;
+  if (!PyArg_ParseTuple(arguments, "I", &style)) return NULL;
+  chat_grammar_builder *made = NULL;
+  chat_error *error = NULL;
+  chat_status status = chat_grammar_builder_new(&made, &error);
+  if (status == CHAT_STATUS_OK) status = chat_grammar_builder_set_style(made, style, &error);
+  if (status != CHAT_STATUS_OK) chat_grammar_builder_free(made);
+  return wrap(type, status, error, made);
+}
+
+#define ADDS(name)                                                                                                   \
+  static PyObject *builder_##name(PyObject *self, PyObject *arguments) {                                             \
+    Text rule, text;                                                                                                 \
+    if (!PyArg_ParseTuple(arguments, "O&O&", text_from, &rule, text_from, &text)) return NULL;                       \
+    chat_str called;                                                                                                 \
+    chat_error *error = NULL;                                                                                        \
+    const chat_status status =                                                                                       \
+      chat_grammar_builder_##name(HANDLE(self), rule.data, rule.len, text.data, text.len, &called, &error);          \
+    text_done(&rule);                                                                                                \
+    text_done(&text);                                                                                                \
+    return status == CHAT_STATUS_OK ? str_of(called) : fail(status, error);                                          \
+  }
+
+ADDS(add_rule)
+ADDS(add_literal)
+ADDS(add_schema)
+
+static PyObject *builder_add_parser(PyObject *self, PyObject *arguments) {
+  PyObject *parser;
+  int lazy;
+  if (!PyArg_ParseTuple(arguments, "O!p", parser_type, &parser, &lazy)) return NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_grammar_builder_add_parser(HANDLE(self), HANDLE(parser), lazy, &error);
+  if (status != CHAT_STATUS_OK) return fail(status, error);
+  Py_RETURN_NONE;
+}
+
+static PyObject *grammar_of_builder(PyObject *type, PyObject *arguments) {
+  PyObject *builder;
+  if (!PyArg_ParseTuple(arguments, "O!", builder_type, &builder)) return NULL;
+  chat_grammar *made = NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_grammar_builder_build(HANDLE(builder), &made, &error);
+  return wrap(type, status, error, made);
+}
+
+static PyMethodDef builder_methods[] = {
+  MAKES(builder, begin),
+  {"put_rule", builder_add_rule, METH_VARARGS, NULL},
+  {"put_literal", builder_add_literal, METH_VARARGS, NULL},
+  {"put_schema", builder_add_schema, METH_VARARGS, NULL},
+  {"put_parser", builder_add_parser, METH_VARARGS, NULL},
+  {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef grammar_methods[] = {
+  MAKES(grammar, of_params),
+  MAKES(grammar, of_parser),
+  MAKES(grammar, of_schema),
+  MAKES(grammar, in_dialect),
+  MAKES(grammar, of_builder),
+  {"get_text", grammar_text, METH_NOARGS, NULL},
+  NO_ARGUMENTS(grammar, get_report),
+  {"check_text", grammar_check_text, METH_VARARGS | METH_STATIC, NULL},
+  {NULL, NULL, 0, NULL},
+};
+
+int add_grammar(PyObject *module) {
+  if (add_type(module, "chatparse._native.Grammar", &grammar_type, grammar_dealloc, grammar_methods) < 0) return -1;
+  return add_type(module, "chatparse._native.GrammarBuilder", &builder_type, builder_dealloc, builder_methods);
+}

@@ -1,0 +1,163 @@
+/* What one request needs, and the parser of its output. */
+#include "native.h"
+
+PyTypeObject *params_type, *parser_type;
+
+FREED_BY(params, chat_params_free)
+MADE_TEXT(params, json)
+VIEW(params, prompt)
+VIEW(params, generation_prompt)
+VIEW(params, append)
+VIEW(params, format)
+VIEW(params, thinking_start_tag)
+TEXTS(params, preserved_token)
+TEXTS(params, additional_stop)
+TEXTS(params, thinking_end_tag)
+
+static PyObject *params_render(PyObject *type, PyObject *arguments) {
+  PyObject *template;
+  Text request, options;
+  if (!PyArg_ParseTuple(arguments, "O!O&O&", template_type, &template, text_from, &request, text_from, &options)) return NULL;
+  chat_params *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = chat_params_from_template_with(
+    HANDLE(template), request.data, request.len, options.data, options.len, &made, &error);
+  Py_END_ALLOW_THREADS
+  text_done(&request);
+  text_done(&options);
+  return wrap(type, status, error, made);
+}
+
+static PyObject *params_follow(PyObject *type, PyObject *arguments) {
+  PyObject *before;
+  Text output, messages;
+  unsigned flags;
+  if (!PyArg_ParseTuple(arguments, "O!O&O&I", params_type, &before, text_from, &output, text_from, &messages, &flags)) return NULL;
+  chat_params *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = chat_params_continue(
+    HANDLE(before), output.data, output.len, messages.data, messages.len, flags, &made, &error);
+  Py_END_ALLOW_THREADS
+  text_done(&output);
+  text_done(&messages);
+  return wrap(type, status, error, made);
+}
+
+static PyObject *params_one_media(PyObject *self, size_t index) {
+  chat_media media;
+  chat_error *error = NULL;
+  const chat_status status = chat_params_media(HANDLE(self), index, &media, &error);
+  if (status != CHAT_STATUS_OK) return fail(status, error);
+  return Py_BuildValue(
+    "(NNNnnN)", str_of(media.kind), str_of(media.text), str_of(media.source), (Py_ssize_t)media.message, (Py_ssize_t)media.part,
+    PyBool_FromLong(media.native));
+}
+LISTED(params, media)
+
+static PyObject *params_one_grammar_trigger(PyObject *self, size_t index) {
+  chat_trigger trigger;
+  chat_error *error = NULL;
+  const chat_status status = chat_params_grammar_trigger(HANDLE(self), index, &trigger, &error);
+  if (status != CHAT_STATUS_OK) return fail(status, error);
+  return Py_BuildValue("(IN)", (unsigned)trigger.kind, str_of(trigger.value));
+}
+LISTED(params, grammar_trigger)
+
+static PyObject *params_one_message_delimiter(PyObject *self, size_t index) {
+  return Py_BuildValue(
+    "(NN)", str_of(chat_params_message_delimiter_role(HANDLE(self), index)), str_of(chat_params_message_delimiter(HANDLE(self), index)));
+}
+LISTED(params, message_delimiter)
+
+static PyObject *params_grammar_lazy(PyObject *self, PyObject *none) {
+  (void)none;
+  return PyBool_FromLong(chat_params_grammar_lazy(HANDLE(self)));
+}
+
+static PyObject *params_supports_thinking(PyObject *self, PyObject *none) {
+  (void)none;
+  return PyBool_FromLong(chat_params_supports_thinking(HANDLE(self)));
+}
+
+static PyObject *params_kept(PyObject *self, PyObject *none) {
+  (void)none;
+  return PyLong_FromSize_t(chat_params_kept(HANDLE(self)));
+}
+
+static PyObject *params_short(PyObject *self, PyObject *none) {
+  (void)none;
+  return PyBool_FromLong(chat_params_short(HANDLE(self)));
+}
+
+static PyObject *params_rewrite(PyObject *self, PyObject *none) {
+  (void)none;
+  const chat_rewrite rewrite = chat_params_rewrite(HANDLE(self));
+  if (rewrite.message == SIZE_MAX) return Py_BuildValue("(INO)", (unsigned)rewrite.reason, str_of(rewrite.words), Py_None);
+  return Py_BuildValue("(INn)", (unsigned)rewrite.reason, str_of(rewrite.words), (Py_ssize_t)rewrite.message);
+}
+
+#define VALUE(noun, name) {"get_" #name, noun##_##name, METH_NOARGS, NULL}
+
+static PyMethodDef params_methods[] = {
+  MAKES(params, render),
+  MAKES(params, follow),
+  {"json", params_json, METH_NOARGS, "json()\n--\n\nAll of it as JSON text."},
+  VALUE(params, prompt),
+  VALUE(params, generation_prompt),
+  VALUE(params, append),
+  VALUE(params, format),
+  VALUE(params, thinking_start_tag),
+  VALUE(params, thinking_end_tags),
+  VALUE(params, preserved_tokens),
+  VALUE(params, additional_stops),
+  VALUE(params, message_delimiters),
+  VALUE(params, medias),
+  VALUE(params, grammar_triggers),
+  VALUE(params, grammar_lazy),
+  VALUE(params, supports_thinking),
+  VALUE(params, kept),
+  VALUE(params, short),
+  VALUE(params, rewrite),
+  {NULL, NULL, 0, NULL},
+};
+
+FREED_BY(parser, chat_parser_free)
+MADE_TEXT(parser, text)
+
+static PyObject *parser_of_params(PyObject *type, PyObject *arguments) {
+  PyObject *params;
+  if (!PyArg_ParseTuple(arguments, "O!", params_type, &params)) return NULL;
+  chat_parser *made = NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_params_parser(HANDLE(params), &made, &error);
+  return wrap(type, status, error, made);
+}
+
+static PyObject *parser_from_text(PyObject *type, PyObject *arguments) {
+  Text text;
+  if (!PyArg_ParseTuple(arguments, "O&", text_from, &text)) return NULL;
+  chat_parser *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = chat_parser_from_text(text.data, text.len, &made, &error);
+  Py_END_ALLOW_THREADS
+  text_done(&text);
+  return wrap(type, status, error, made);
+}
+
+static PyMethodDef parser_methods[] = {
+  MAKES(parser, of_params),
+  MAKES(parser, from_text),
+  VALUE(parser, text),
+  {NULL, NULL, 0, NULL},
+};
+
+int add_params(PyObject *module) {
+  if (add_type(module, "chatparse._native.Params", &params_type, params_dealloc, params_methods) < 0) return -1;
+  return add_type(module, "chatparse._native.Parser", &parser_type, parser_dealloc, parser_methods);
+}

@@ -1,0 +1,220 @@
+/* A parse in progress. All of its calls keep the interpreter's lock, so they never meet in two threads; each costs about a microsecond for
+ * a piece of some bytes, of which releasing the lock would be a good part. */
+#include "native.h"
+
+PyTypeObject *stream_type;
+
+FREED_BY(stream, chat_stream_free)
+
+static chat_stream *opened(PyObject *self) {
+  if (!HANDLE(self)) PyErr_SetString(PyExc_ValueError, "the stream is closed");
+  return HANDLE(self);
+}
+
+/* The deltas of the last call, which are views into the stream. */
+static PyObject *one_delta(PyObject *self, size_t index) {
+  chat_delta delta;
+  chat_error *error = NULL;
+  const chat_status status = chat_stream_delta(HANDLE(self), index, &delta, &error);
+  return status == CHAT_STATUS_OK ? delta_of(&delta) : fail(status, error);
+}
+
+static PyObject *deltas(PyObject *self, chat_status status, chat_error *error) {
+  if (status != CHAT_STATUS_OK) return fail(status, error);
+  return list_of(self, chat_stream_delta_count(HANDLE(self)), one_delta);
+}
+
+static PyObject *done(chat_status status, chat_error *error) {
+  if (status != CHAT_STATUS_OK) return fail(status, error);
+  Py_RETURN_NONE;
+}
+
+static PyObject *stream_begin(PyObject *type, PyObject *arguments) {
+  PyObject *by;
+  if (!PyArg_ParseTuple(arguments, "O", &by)) return NULL;
+  chat_stream *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  if (PyObject_TypeCheck(by, params_type)) {
+    status = chat_stream_new(HANDLE(by), &made, &error);
+  } else if (PyObject_TypeCheck(by, parser_type)) {
+    status = chat_stream_from_parser(HANDLE(by), &made, &error);
+  } else {
+    return PyErr_SetString(PyExc_TypeError, "a stream is of params or of a parser"), NULL;
+  }
+  return wrap(type, status, error, made);
+}
+
+static PyObject *stream_clone(PyObject *self, PyObject *none) {
+  chat_stream *made = NULL;
+  chat_error *error = NULL;
+  (void)none;
+  if (!opened(self)) return NULL;
+  const chat_status status = chat_stream_clone(HANDLE(self), &made, &error);
+  return wrap((PyObject *)Py_TYPE(self), status, error, made);
+}
+
+static PyObject *stream_feed(PyObject *self, PyObject *piece) {
+  Text text;
+  if (!opened(self) || !text_from(piece, &text)) return NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_stream_feed(HANDLE(self), text.data, text.len, &error);
+  text_done(&text);
+  return deltas(self, status, error);
+}
+
+/* Pairs of numbers from any sequence; NULL with an exception where it is none. */
+static chat_span *spans_from(PyObject *sequence, size_t *count) {
+  const Py_ssize_t size = PySequence_Size(sequence);
+  if (size < 0) return NULL;
+  chat_span *spans = PyMem_Malloc((size ? (size_t)size : 1) * sizeof *spans);
+  if (!spans) return PyErr_NoMemory(), NULL;
+  for (Py_ssize_t i = 0; i < size; i++) {
+    PyObject *pair = PySequence_GetItem(sequence, i);
+    PyObject *both = pair ? PySequence_Tuple(pair) : NULL;
+    Py_ssize_t begin = 0, end = 0;
+    const int fine = both && PyArg_ParseTuple(both, "nn;a span is its begin and its end", &begin, &end);
+    Py_XDECREF(pair);
+    Py_XDECREF(both);
+    if (!fine || begin < 0 || end < 0) {
+      if (fine) PyErr_SetString(PyExc_ValueError, "a span has a negative end");
+      PyMem_Free(spans);
+      return NULL;
+    }
+    spans[i] = (chat_span){(size_t)begin, (size_t)end};
+  }
+  *count = (size_t)size;
+  return spans;
+}
+
+static PyObject *stream_feed_marked(PyObject *self, PyObject *arguments) {
+  Text piece;
+  PyObject *sequence;
+  if (!opened(self) || !PyArg_ParseTuple(arguments, "O&O", text_from, &piece, &sequence)) return NULL;
+  size_t count = 0;
+  chat_span *spans = spans_from(sequence, &count);
+  if (!spans) {
+    text_done(&piece);
+    return NULL;
+  }
+  chat_error *error = NULL;
+  /* The sequence ran code, which may have closed the stream: then the library refuses. */
+  const chat_status status = chat_stream_feed_marked(HANDLE(self), piece.data, piece.len, spans, count, &error);
+  PyMem_Free(spans);
+  text_done(&piece);
+  return deltas(self, status, error);
+}
+
+static PyObject *stream_put_special_tokens(PyObject *self, PyObject *arguments) {
+  PyObject *list;
+  if (!opened(self) || !PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &list)) return NULL;
+  const Py_ssize_t count = PyTuple_Size(list);
+  chat_str *tokens = PyMem_Malloc((count ? (size_t)count : 1) * sizeof *tokens);
+  if (!tokens) return PyErr_NoMemory();
+  for (Py_ssize_t i = 0; i < count; i++) {
+    Py_ssize_t len = 0;
+    PyObject *token = PyTuple_GetItem(list, i);
+    tokens[i].data = PyUnicode_AsUTF8AndSize(token, &len);
+    tokens[i].len = (size_t)len;
+    if (!tokens[i].data) {
+      PyMem_Free(tokens);
+      return NULL;
+    }
+  }
+  chat_error *error = NULL;
+  const chat_status status = chat_stream_set_special_tokens(HANDLE(self), tokens, (size_t)count, &error);
+  PyMem_Free(tokens);
+  return done(status, error);
+}
+
+static PyObject *stream_end(PyObject *self, PyObject *arguments) {
+  unsigned flags;
+  if (!opened(self) || !PyArg_ParseTuple(arguments, "I", &flags)) return NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_stream_finish(HANDLE(self), flags, &error);
+  return deltas(self, status, error);
+}
+
+static PyObject *stream_put_checkpoint(PyObject *self, PyObject *none) {
+  chat_error *error = NULL;
+  (void)none;
+  if (!opened(self)) return NULL;
+  const chat_status status = chat_stream_checkpoint(HANDLE(self), &error);
+  return done(status, error);
+}
+
+static PyObject *stream_go_back(PyObject *self, PyObject *arguments) {
+  Py_ssize_t length;
+  if (!opened(self) || !PyArg_ParseTuple(arguments, "n", &length)) return NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_stream_rollback(HANDLE(self), (size_t)length, &error);
+  return deltas(self, status, error);
+}
+
+static PyObject *stream_put_budget(PyObject *self, PyObject *arguments) {
+  unsigned long long base, per_byte;
+  if (!opened(self) || !PyArg_ParseTuple(arguments, "KK", &base, &per_byte)) return NULL;
+  chat_error *error = NULL;
+  const chat_status status = chat_stream_set_budget(HANDLE(self), base, per_byte, &error);
+  return done(status, error);
+}
+
+static PyObject *stream_begin_again(PyObject *self, PyObject *none) {
+  chat_error *error = NULL;
+  (void)none;
+  if (!opened(self)) return NULL;
+  const chat_status status = chat_stream_reset(HANDLE(self), &error);
+  return done(status, error);
+}
+
+static PyObject *stream_get_work(PyObject *self, PyObject *none) {
+  (void)none;
+  return opened(self) ? PyLong_FromUnsignedLongLong(chat_stream_work(HANDLE(self))) : NULL;
+}
+
+static PyObject *stream_get_outcome(PyObject *self, PyObject *none) {
+  (void)none;
+  return opened(self) ? PyLong_FromUnsignedLong(chat_stream_outcome(HANDLE(self))) : NULL;
+}
+
+static PyObject *stream_chunk_json(PyObject *self, PyObject *none) {
+  chat_str text;
+  chat_error *error = NULL;
+  (void)none;
+  if (!opened(self)) return NULL;
+  const chat_status status = chat_stream_chunk_json(HANDLE(self), &text, &error);
+  return status == CHAT_STATUS_OK ? str_of(text) : fail(status, error);
+}
+
+static PyObject *stream_free_now(PyObject *self, PyObject *none) {
+  (void)none;
+  chat_stream_free(HANDLE(self));
+  HANDLE(self) = NULL;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef stream_methods[] = {
+  MAKES(stream, begin),
+  {"feed", stream_feed, METH_O,
+   "feed(piece, /)\n--\n\nTakes the next piece of the output, str or bytes; bytes may be cut anywhere, also inside a character. Returns a\n"
+   "list of what it adds to the message. What a model writes is never an error."},
+  {"feed_marked", stream_feed_marked, METH_VARARGS,
+   "feed_marked(piece, spans, /)\n--\n\nAs `feed`, where it is known which bytes came from special tokens: `spans`, pairs of positions in the\n"
+   "piece (as UTF-8). A marker that is a special token counts only where it came as one. `set_special_tokens` comes first."},
+  {"clone", stream_clone, METH_NOARGS, "clone()\n--\n\nA second stream in the same state; the two then go their own ways."},
+  NO_ARGUMENTS(stream, put_checkpoint),
+  NO_ARGUMENTS(stream, begin_again),
+  NO_ARGUMENTS(stream, get_work),
+  NO_ARGUMENTS(stream, get_outcome),
+  NO_ARGUMENTS(stream, chunk_json),
+  NO_ARGUMENTS(stream, free_now),
+  ARGUMENTS(stream, put_special_tokens),
+  ARGUMENTS(stream, end),
+  ARGUMENTS(stream, go_back),
+  ARGUMENTS(stream, put_budget),
+  {NULL, NULL, 0, NULL},
+};
+
+int add_stream(PyObject *module) {
+  return add_type(module, "chatparse._native.Stream", &stream_type, stream_dealloc, stream_methods);
+}

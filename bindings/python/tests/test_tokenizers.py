@@ -1,0 +1,65 @@
+"""The package with tokenizers of transformers; skipped without it."""
+
+import pytest
+from chatparse import MaskPart, Template
+
+transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
+
+THINKING = """{% for message in messages %}<|{{ message.role }}|>
+{%- if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}{{ message.content }}<|im_end|>
+{%- endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"""
+MESSAGES = [
+    {"role": "user", "content": "Hva er vêret, {}?"},
+    {"role": "assistant", "content": "Grått. 🌧"},
+    {"role": "user", "content": "Takk"},
+    {"role": "assistant", "content": "Ver så god"},
+]
+
+
+@pytest.fixture
+def tokenizer():
+    """A token for each byte, one for each special token, and a template."""
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    made = tokenizers.Tokenizer(tokenizers.models.BPE({letter: at for at, letter in enumerate(alphabet)}, []))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|im_end|>", additional_special_tokens=["<|im_start|>"])
+    fast.chat_template = Template.builtin("chatml").source
+    return fast
+
+
+def test_prompts_are_those_of_transformers(tokenizer):
+    pytest.importorskip("jinja2")
+    template = Template.from_tokenizer(tokenizer)
+    theirs = tokenizer.apply_chat_template(MESSAGES[:3], tokenize=False, add_generation_prompt=True)
+    assert template.params({"messages": MESSAGES[:3], "plain": True}).prompt == theirs
+
+
+def test_labels(tokenizer):
+    from masks import IGNORED, labelled
+
+    template = Template.from_tokenizer(tokenizer)
+    ids, labels = labelled(tokenizer, template, {"messages": MESSAGES}, MaskPart.CONTENT)
+    assert tokenizer.decode([label for label in labels if label != IGNORED]) == "Grått. 🌧Ver så god"
+    assert "Takk" in tokenizer.decode(ids) and len(ids) == len(labels)
+    ids, labels = labelled(tokenizer, template, {"messages": MESSAGES})
+    assert tokenizer.eos_token_id in labels
+
+
+def test_special_tokens_of_an_output(tokenizer):
+    """Which bytes of an output came from special tokens follows from its tokens."""
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<think>", "</think>"]})
+    params = Template(THINKING).params({"messages": MESSAGES[:1]})
+    quoted = tokenizer.encode("<think>A thought ends with ", split_special_tokens=False)
+    quoted += tokenizer.encode("</think>", split_special_tokens=True)
+    output = quoted + tokenizer.encode(", so it ends.</think>Done.", split_special_tokens=False)
+    stream = params.stream()
+    stream.set_special_tokens(["<think>", "</think>"])
+    for token in output:
+        special = token in tokenizer.all_special_ids
+        data = tokenizer.decode([token]).encode()
+        stream.feed_marked(data, [(0, len(data))] if special else [])
+    stream.finish()
+    message = stream.message()
+    assert (message.reasoning, message.content) == ("A thought ends with </think>, so it ends.", "Done.")
