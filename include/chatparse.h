@@ -1442,6 +1442,20 @@ chat_status chat_template_layout_json(const chat_template *template_,
                                       chat_error **error);
 
 /**
+ * What was learnt of the way in which the template writes an assistant's turn, as a JSON object, for people: a list of texts for each
+ * thing that it writes, such as `reasoning`, `call`, `argument: string` or `content → call`, what stands between the two; `null` where
+ * no turn was learnt. This is what reads the output where `chat_template_reader` is `turn`. The first call finds out, with some renders,
+ * unless a request did before; later ones return the same.
+ *
+ * On success `*out` is a view, valid until the template is freed.
+ *
+ * Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+ */
+chat_status chat_template_turn_json(const chat_template *template_,
+                                    chat_str *out,
+                                    chat_error **error);
+
+/**
  * For authors of templates, as a JSON object: whether what the template writes is read back, and rendered again to the same bytes,
  * and whether prompts only grow as a conversation does. `faults` counts the `cases` to look at. Each case has `probe` (what the message
  * shows), `thinking`, `turn` (what the template writes), `outcome` (`survives`, `unsaid`, `no_turn`, `lost`, `spaced`, `rewritten` or

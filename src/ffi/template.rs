@@ -21,13 +21,14 @@ pub struct chat_template {
     caps: OnceLock<String>,
     proof: OnceLock<String>,
     layout: OnceLock<String>,
+    turn: OnceLock<String>,
     lint: OnceLock<String>,
 }
 
 impl chat_template {
     fn new(template: ChatTemplate) -> Self {
         let none = OnceLock::new;
-        chat_template { template, caps: none(), proof: none(), layout: none(), lint: none() }
+        chat_template { template, caps: none(), proof: none(), layout: none(), turn: none(), lint: none() }
     }
 }
 
@@ -246,6 +247,31 @@ pub extern "C" fn chat_template_layout_json(
         let (template, out) = (required(template, "template")?, required(out, "out")?);
         let layout = template.layout.get_or_init(|| template.template.analysis().layout.to_json().to_string());
         out.write(view(Some(layout)));
+        Ok(())
+    })
+}
+
+/// What was learnt of the way in which the template writes an assistant's turn, as a JSON object, for people: a list of texts for each
+/// thing that it writes, such as `reasoning`, `call`, `argument: string` or `content → call`, what stands between the two; `null` where
+/// no turn was learnt. This is what reads the output where `chat_template_reader` is `turn`. The first call finds out, with some renders,
+/// unless a request did before; later ones return the same.
+///
+/// On success `*out` is a view, valid until the template is freed.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_template_turn_json(
+    template: Option<&chat_template>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (template, out) = (required(template, "template")?, required(out, "out")?);
+        let turn = template.turn.get_or_init(|| {
+            let learnt = template.template.turn(true).or(template.template.turn(false));
+            learnt.map_or_else(|| "null".to_owned(), |turn| turn.to_json().to_string())
+        });
+        out.write(view(Some(turn)));
         Ok(())
     })
 }
