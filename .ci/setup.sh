@@ -74,3 +74,11 @@ if ! zig_version >/dev/null 2>&1; then
   PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 \
     python3 -m pip install --quiet "ziglang==$ZIG_VERSION" || skipped
 fi
+
+# For JavaScript: node, what compiles the module (any compiler with its source will do), and Chromium for the page.
+packages=()
+have npm || packages+=(nodejs npm)
+[ -e "$(rustc --print sysroot)/lib/rustlib/src/rust/library/std" ] || [ -e /usr/lib/rustlib/src/rust/library/std ] || packages+=(rustc rust-src)
+compgen -G '/usr/bin/wasm-ld*' >/dev/null || packages+=(lld)
+[ -e /usr/bin/chromium ] || packages+=(chromium)
+[ ${#packages[@]} -eq 0 ] || (install_packages "${packages[@]}") || skipped
