@@ -25,18 +25,27 @@ list(TRANSFORM _chatparse_lib_dirs PREPEND "${_chatparse_prefix}/")
 unset(_chatparse_include)
 unset(_chatparse_shared)
 unset(_chatparse_static)
-find_path(_chatparse_include chatparse.h PATHS "${_chatparse_prefix}/include" NO_DEFAULT_PATH NO_CACHE)
-find_library(
-  _chatparse_shared
-  NAMES "${CMAKE_SHARED_LIBRARY_PREFIX}chatparse${CMAKE_SHARED_LIBRARY_SUFFIX}"
-  PATHS ${_chatparse_lib_dirs}
-  NO_DEFAULT_PATH NO_CACHE
-)
+unset(_chatparse_import)
+# The prefix is known, also where a toolchain file sends all searches elsewhere.
+set(_chatparse_here NO_DEFAULT_PATH NO_CACHE NO_CMAKE_FIND_ROOT_PATH)
+find_path(_chatparse_include chatparse.h PATHS "${_chatparse_prefix}/include" ${_chatparse_here})
+if(WIN32)
+  find_file(_chatparse_shared chatparse.dll PATHS "${_chatparse_prefix}/bin" ${_chatparse_here})
+  find_file(_chatparse_import NAMES libchatparse.dll.a chatparse.dll.lib PATHS ${_chatparse_lib_dirs} ${_chatparse_here})
+  if(NOT _chatparse_import)
+    set(_chatparse_shared NOTFOUND)
+  endif()
+else()
+  find_library(
+    _chatparse_shared
+    NAMES "${CMAKE_SHARED_LIBRARY_PREFIX}chatparse${CMAKE_SHARED_LIBRARY_SUFFIX}"
+    PATHS ${_chatparse_lib_dirs} ${_chatparse_here}
+  )
+endif()
 find_library(
   _chatparse_static
   NAMES "${CMAKE_STATIC_LIBRARY_PREFIX}chatparse${CMAKE_STATIC_LIBRARY_SUFFIX}"
-  PATHS ${_chatparse_lib_dirs}
-  NO_DEFAULT_PATH NO_CACHE
+  PATHS ${_chatparse_lib_dirs} ${_chatparse_here}
 )
 
 if(NOT _chatparse_include OR NOT (_chatparse_shared OR _chatparse_static))
@@ -76,6 +85,9 @@ if(_chatparse_shared)
     chatparse::chatparse_shared
     PROPERTIES IMPORTED_LOCATION "${_chatparse_shared}" INTERFACE_INCLUDE_DIRECTORIES "${_chatparse_include}"
   )
+  if(_chatparse_import)
+    set_target_properties(chatparse::chatparse_shared PROPERTIES IMPORTED_IMPLIB "${_chatparse_import}")
+  endif()
 endif()
 
 if(_chatparse_static)

@@ -43,7 +43,12 @@
  *
  * Defects of the library (Rust panics) do not unwind into your code: the call returns CHAT_STATUS_INTERNAL, and a handle that it was
  * changing answers so from then on. What was passed as const stays usable. Functions that return a plain value have no status: they give
- * its empty value (0, false).
+ * its empty value (0, false). WebAssembly has no unwinding: there a defect is a trap, and the instance is lost.
+ *
+ * Windows. This header serves the DLL and the static library: only functions are exported, and they need no __declspec(dllimport).
+ *
+ * WebAssembly. The module for wasm32-unknown-unknown imports nothing. It has no clock: the request says `now`. Memory that the host has
+ * grown (memory.grow) is the host's: texts go in, and results come out, through that. c-tests/wasm.mjs does so.
  *
  * A whole program:
  *
@@ -1694,7 +1699,8 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  *   variable, as with transformers; default false;
  * - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`),
  *   `force_pure_content`;
- * - `now`: Unix seconds, the only clock that the template sees; default the system's;
+ * - `now`: Unix seconds, the only clock that the template sees; default the system's. Where there is none (`wasm32-unknown-unknown`),
+ *   a template that asks for the date fails without `now`;
  * - `media_marker`: what stands in the prompt for media that the template does not show; default `<__media__>`;
  * - `malformed_arguments`: `keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
  *   become `{}`, or make the request fail; default `keep`;

@@ -17,7 +17,7 @@ fn render(template: &str, variables: &Map<String, Value>) -> Option<String> {
         add_generation_prompt: false,
         plain: false,
         extra: variables.clone(),
-        now: 1_787_356_800,
+        now: Some(1_787_356_800),
     };
     Template::new(template, "", "").and_then(|template| template.render(&conversation)).ok()
 }

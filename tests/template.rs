@@ -13,7 +13,7 @@ fn conversation(messages: Value) -> Conversation {
         enable_thinking: true,
         add_generation_prompt: true,
         extra: Map::new(),
-        now: 1_787_356_800,
+        now: Some(1_787_356_800),
     }
 }
 
@@ -161,6 +161,18 @@ fn the_clock_is_the_requests() {
     });
     assert_eq!(render("{{ strftime_now('%!%') }}"), "%!%");
     assert_eq!(failure("{{ strftime_now('%Y' * 50) }}").kind(), ErrorKind::Template);
+}
+
+#[test]
+fn without_a_clock_only_templates_that_ask_for_the_date_fail() {
+    let conversation = Conversation { now: None, ..conversation(json!([])) };
+    let render = |source: &str| Template::new(source, "", "").unwrap().render(&conversation);
+    assert_eq!(render("{% if false %}{{ strftime_now('%Y') }}{{ datetime }}{% endif %}Hi").unwrap(), "Hi");
+    for source in ["{{ strftime_now('%Y') }}", "{{ date_string }}", "{% set day = datetime %}"] {
+        let error = render(source).expect_err(source);
+        assert_eq!(error.kind(), ErrorKind::Template);
+        assert!(error.message().contains("has no clock"), "{source}: {error}");
+    }
 }
 
 #[test]

@@ -203,7 +203,7 @@ impl Probe {
             enable_thinking: self.enable_thinking,
             add_generation_prompt: self.add_generation_prompt,
             extra: Map::new(),
-            now: 0,
+            now: Some(0),
         }
     }
 }

@@ -18,7 +18,7 @@
 //! - **Panics** are defects of the library. They are caught, reported as `CHAT_STATUS_INTERNAL`, and a handle that was being
 //!   changed answers so from then on. Handles passed as `const` are not changed by any call, so they stay usable: one bad
 //!   request must not take a shared template away from all others. Functions that return a plain value have no status: they give
-//!   its empty value.
+//!   its empty value. Where nothing unwinds (WebAssembly), a panic is a trap.
 //!
 //! # How it is written
 //! C's pointers to handles are `Option<&T>`, `Option<&mut T>` and `Option<Box<T>>`, outputs are `Option<&mut MaybeUninit<_>>`:

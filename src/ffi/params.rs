@@ -70,7 +70,8 @@ impl chat_params {
 ///   variable, as with transformers; default false;
 /// - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`),
 ///   `force_pure_content`;
-/// - `now`: Unix seconds, the only clock that the template sees; default the system's;
+/// - `now`: Unix seconds, the only clock that the template sees; default the system's. Where there is none (`wasm32-unknown-unknown`),
+///   a template that asks for the date fails without `now`;
 /// - `media_marker`: what stands in the prompt for media that the template does not show; default `<__media__>`;
 /// - `malformed_arguments`: `keep`, `empty` or `error`: whether arguments of earlier calls that are no JSON object stay as text,
 ///   become `{}`, or make the request fail; default `keep`;

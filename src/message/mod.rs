@@ -326,6 +326,7 @@ pub struct Request {
     pub plain: Option<PlainConversation>,
     /// Learn nothing, parse everything as content.
     pub force_pure_content: bool,
-    /// The only clock a template sees: Unix seconds, UTC. `None`: the system's clock.
+    /// The only clock a template sees: Unix seconds, UTC. `None`: the system's clock, where it has one (WebAssembly has none
+    /// without WASI, and a template that asks for the date is refused).
     pub now: Option<i64>,
 }

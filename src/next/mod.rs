@@ -96,7 +96,7 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::params`].
     pub fn session(&self, mut request: Request) -> Result<Session> {
-        request.now.get_or_insert_with(system_clock);
+        request.now = request.now.or_else(system_clock);
         let params = self.params(&request)?;
         let history = History::new(request);
         Ok(Session { params, template: self.clone(), history, rendered: None, turns: Vec::new() })

@@ -17,6 +17,12 @@ pub(super) fn format(now: i64, format: &str) -> Result<String, Error> {
     Ok(out)
 }
 
+/// Why `name` has no value where no clock is.
+pub(super) fn missing(name: &str) -> Error {
+    let message = format!("{name}: this system has no clock: say the time in the request's `now`, in Unix seconds");
+    Error::new(ErrorKind::InvalidOperation, message)
+}
+
 /// [`format`] without a bound, for formats of our own.
 pub(super) fn text(now: i64, format: &str) -> String {
     let time = DateTime::<Utc>::from_timestamp(now, 0).unwrap_or_default();

@@ -20,7 +20,7 @@ pub(super) const NOW: &str = " now";
 /// The context of a conversation. Later variables win over earlier ones of the same name.
 pub(super) struct Variables<'c> {
     set: Vec<(&'c str, Value)>,
-    now: i64,
+    now: Option<i64>,
     has_dates: bool,
     /// What [`opening::NAME`] would be if the conversation asked for the opposite.
     other_opening: Value,
@@ -46,7 +46,7 @@ impl Variables<'_> {
 struct Root {
     set: Pairs,
     /// The moment of those that few templates ask for, and that are made when one does.
-    now: i64,
+    now: Option<i64>,
     has_dates: bool,
 }
 
@@ -66,10 +66,13 @@ impl Object for Root {
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
         self.set.get_by_str(key).or_else(|| match key {
-            NOW => Some(Value::from(self.now)),
+            NOW => self.now.map(Value::from),
             _ => {
                 let (_, format) = self.dates().iter().find(|(name, _)| *name == key)?;
-                Some(Value::from(clock::text(self.now, format)))
+                Some(match self.now {
+                    Some(now) => Value::from(clock::text(now, format)),
+                    None => Value::from(clock::missing(key)),
+                })
             }
         })
     }

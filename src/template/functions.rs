@@ -34,7 +34,7 @@ fn raise(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 fn strftime_now(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let format = Args::new(args)?.required_text(0, "format")?;
-    let now = state.lookup(NOW).and_then(|now| now.as_i64()).unwrap_or_default();
+    let now = state.lookup(NOW).and_then(|now| now.as_i64()).ok_or_else(|| clock::missing("strftime_now"))?;
     clock::format(now, &format).map(Value::from)
 }
 

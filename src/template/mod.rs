@@ -130,8 +130,8 @@ pub struct Conversation {
     pub plain: bool,
     /// Further template variables; they win over all others but `add_generation_prompt`.
     pub extra: Map<String, Value>,
-    /// Unix seconds, UTC.
-    pub now: i64,
+    /// Unix seconds, UTC. Where there is no clock, a template that asks for the date is refused.
+    pub now: Option<i64>,
 }
 
 /// A compiled template, its special tokens and its caps. Immutable and shared by threads.
@@ -330,9 +330,12 @@ impl Template {
     }
 }
 
-/// Unix seconds.
-pub(crate) fn system_clock() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+/// Unix seconds. WebAssembly without a system has no clock; asking for one would end the program.
+pub(crate) fn system_clock() -> Option<i64> {
+    if cfg!(all(target_family = "wasm", target_os = "unknown")) {
+        return None;
+    }
+    Some(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64))
 }
 
 /// The length of the prefix that two texts share.

@@ -32,7 +32,7 @@ pub fn plain(
         add_generation_prompt: request.add_generation_prompt && !continues,
         plain: true,
         extra,
-        now: request.now.unwrap_or_else(system_clock),
+        now: request.now.or_else(system_clock),
     };
     match (continues, opening) {
         (true, _) => continued(template, conversation, request.continuation),

@@ -124,7 +124,7 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
         add_generation_prompt: request.add_generation_prompt && !continues,
         plain: false,
         extra: request.template_kwargs.clone(),
-        now: request.now.unwrap_or_else(system_clock),
+        now: request.now.or_else(system_clock),
     };
     Ok(Prepared {
         conversation,

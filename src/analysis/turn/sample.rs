@@ -199,7 +199,7 @@ impl<'t> Sampler<'t> {
             enable_thinking: self.thinking,
             add_generation_prompt,
             extra: Map::new(),
-            now: 0,
+            now: Some(0),
         };
         self.template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES)
     }
