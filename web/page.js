@@ -166,7 +166,7 @@ function showGrammar() {
   const starts = find("starts", HTMLElement);
   place.textContent = "";
   starts.textContent = "";
-  tried("request-error", () => {
+  tried("grammar-error", () => {
     if (!params) return;
     const triggers = params.grammarTriggers.map(({ value }) => JSON.stringify(value)).join(", ");
     const lazy = params.grammarLazy && name === "gbnf";
@@ -188,7 +188,7 @@ function restart() {
 function type() {
   if (!params) return;
   if (!output.value.startsWith(fed)) return restart();
-  tried("request-error", () => {
+  tried("output-error", () => {
     if (!stream) return;
     show(stream.feed(output.value.slice(fed.length)), "");
     fed = output.value;

@@ -86,10 +86,13 @@ test("an output that is typed or played becomes a message as it comes", { skip }
   const page = await opened();
   await page.fill("#output", "");
   await page.locator("#output").pressSequentially("Hi <tool");
-  assert.match(await text(page, "#deltas"), /content\s*Hi/);
+  assert.match(await text(page, "#deltas"), /content\s*H\s*content\s*i[^]*<tool/);
   await page.fill("#output", 'Hi <tool_call>\n{"name": "nothing", "arguments": {"city": "');
   assert.match(await text(page, "#message"), /not complete, no tool of this name/);
+  assert.equal(await text(page, "#outcome"), "recovered");
+  await page.fill("#output", '<tool_call>\n{"name": "weather", "arguments": {"city": "Os');
   await page.uncheck("#ended");
+  assert.match(await text(page, "#message"), /call 0: weather, not complete[^]*\{"city": "Os/);
   assert.equal(await text(page, "#outcome"), "partial");
   await page.fill("#output", '<img src=x onerror="document.title=1">&lt;');
   assert.match(await text(page, "#message"), /<img src=x onerror="document.title=1">&lt;/);

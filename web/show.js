@@ -95,14 +95,18 @@ export function failureList({ failures }) {
   );
 }
 
+/** So many parts of a prompt get colours, as each is an element. */
+const MOST_SEGMENTS = 5000;
+
 /** @param {Segment[]} segments */
 export function promptText(segments) {
-  const parts = segments.map(({ text, origin, index, path }) => {
+  const parts = segments.slice(0, MOST_SEGMENTS).map(({ text, origin, index, path }) => {
     const part = element("span", origin, text);
     part.title = origin === "message" || origin === "tool" ? `${origin} ${index} ${path}` : `${origin} ${path}`;
     return part;
   });
-  find("prompt", HTMLElement).replaceChildren(...parts);
+  const rest = segments.slice(MOST_SEGMENTS).map(({ text }) => text).join("");
+  find("prompt", HTMLElement).replaceChildren(...parts, rest);
 }
 
 /** @param {Delta} delta @param {string} className */

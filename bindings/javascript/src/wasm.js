@@ -76,6 +76,7 @@ export class Wasm {
   stop(name, trap) {
     this.trapped = true;
     this.#trap = trap;
+    this.look();
     throw new ChatError("internal", `the library stopped at a defect of its own in ${name}; load another instance`, { cause: trap });
   }
 
