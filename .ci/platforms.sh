@@ -148,7 +148,9 @@ prepare() {
     s390x-unknown-linux-gnu) qemu s390x-linux-gnu s390x ;;
     x86_64-pc-windows-gnu)
       cc=x86_64-w64-mingw32-gcc run=wine exe=.exe way=run_windows
-      needs "$cc" wine cmake
+      needs "$cc" wine cmake || return 1
+      # As CMake calls it: what one build has compiled, the other need not.
+      cc=$(command -v "$cc")
       ;;
     wasm32-*)
       cc=$(ls /usr/bin/wasm-ld-* 2>/dev/null | sort -V | tail -n 1)
