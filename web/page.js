@@ -53,7 +53,7 @@ const status = find("status", HTMLElement);
 const deltas = find("deltas", HTMLOListElement);
 
 const module = await compiled();
-let chat = new Chatparse(module);
+let chat = new Chatparse(await WebAssembly.instantiate(module));
 /** @type {Template | undefined} */
 let template;
 /** @type {Params | undefined} */
@@ -86,8 +86,8 @@ function tried(place, work) {
     if (!(error instanceof ChatError || error instanceof SyntaxError)) throw error;
     showError(place, error.message);
     if (error instanceof ChatError && error.kind === "internal") {
-      chat = new Chatparse(module);
       template = params = stream = undefined;
+      WebAssembly.instantiate(module).then((instance) => (chat = new Chatparse(instance)));
     }
     return false;
   }

@@ -12,5 +12,6 @@ export async function load(wasm) {
     if (!wasm.ok) throw new Error(`${wasm.url}: ${wasm.status} ${wasm.statusText}`);
     wasm = await wasm.arrayBuffer();
   }
-  return new Chatparse(wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm));
+  const module = wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
+  return new Chatparse(await WebAssembly.instantiate(module));
 }

@@ -30,9 +30,9 @@ export { Template } from "./template.js";
 export class Chatparse {
   #wasm;
 
-  /** @param {WebAssembly.Module} module the compiled `chatparse.wasm` */
-  constructor(module) {
-    this.#wasm = new Wasm(module);
+  /** @param {WebAssembly.Instance} instance of `chatparse.wasm`; it has no imports. `load` makes one */
+  constructor(instance) {
+    this.#wasm = new Wasm(instance);
   }
 
   /** The version of the library. */

@@ -9,5 +9,6 @@ export * from "./chatparse.js";
  */
 export async function load(wasm) {
   wasm ??= await readFile(new URL("../chatparse.wasm", import.meta.url));
-  return new Chatparse(wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm));
+  const module = wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
+  return new Chatparse(await WebAssembly.instantiate(module));
 }

@@ -140,6 +140,7 @@ export class Stream extends Handle {
    * @returns {Delta[]}
    */
   rollback(length) {
+    if (!Number.isSafeInteger(length)) throw new ChatError("argument", `rollback: ${length} is no number of bytes`);
     this.wasm.work("chat_stream_rollback", this.pointer, length);
     this.#half = "";
     return this.#deltas();

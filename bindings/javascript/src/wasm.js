@@ -40,9 +40,9 @@ export class Wasm {
   /** @type {unknown} At what. */
   #trap;
 
-  /** @param {WebAssembly.Module} module */
-  constructor(module) {
-    const { memory, ...functions } = new WebAssembly.Instance(module).exports;
+  /** @param {WebAssembly.Instance} instance */
+  constructor(instance) {
+    const { memory, ...functions } = instance.exports;
     this.#memory = /** @type {WebAssembly.Memory} */ (memory);
     this.functions = /** @type {any} */ (functions);
     if (!functions.chat_version) throw new ChatError("argument", "this module is not that of chatparse");
@@ -57,17 +57,22 @@ export class Wasm {
    */
   invoke(name, args) {
     if (this.trapped) this.refuse();
+    const called = this.functions[name];
+    // A text counts as two arguments, so something else in its place shows.
+    if (args.length !== called.length) throw new ChatError("argument", `${name}: a text is wanted where something else is passed`);
     try {
-      const result = this.functions[name](...args);
+      const result = called(...args);
       this.look();
       return result;
     } catch (trap) {
+      // Before the function begins: an argument that is no number.
+      if (trap instanceof TypeError) throw new ChatError("argument", `${name}: ${trap.message}`);
       this.stop(name, trap);
     }
   }
 
   /**
-   * Whatever a function throws is a trap: a defect of the library, after which the instance answers nothing any more, as nobody knows
+   * Whatever else a function throws is a trap: a defect of the library, after which the instance answers nothing any more, as nobody knows
    * what state its memory is in.
    * @param {string} name
    * @param {unknown} trap
@@ -90,15 +95,6 @@ export class Wasm {
   /** @returns {never} */
   refuse() {
     throw new ChatError("internal", "this instance has stopped at a defect of the library; load another one", { cause: this.#trap });
-  }
-
-  /**
-   * Calls a function with texts, and returns what it returns.
-   * @param {string} name
-   * @param {Argument[]} args
-   */
-  plain(name, ...args) {
-    return this.invoke(name, this.#flat(args));
   }
 
   /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { ChatError, Chatparse, load } from "../src/node.js";
+import { ChatError, load } from "../src/node.js";
 import { REQUEST, chat, needsModule } from "./support.js";
 
 const own = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
@@ -17,6 +17,11 @@ test("errors say what and where", needsModule, () => {
     [() => chat.builtin("chatml").params({ messages: [{ role: "user" }, 7] }), "argument", /messages\[1\]/],
     [() => chat.grammar({ type: "object", properties: { a: { type: "nothing" } } }), "schema", /#\/properties\/a/],
     [() => chat.template(" ".repeat(2 ** 21)), "limit", /./],
+    [() => chat.template(/** @type {any} */ (undefined)), "argument", /a text is wanted/],
+    [() => chat.template(/** @type {any} */ (7)), "argument", /a text is wanted/],
+    [() => chat.builtin("chatml").params(REQUEST).parse("").spans("content", /** @type {any} */ (1n)), "argument", /BigInt/],
+    [() => chat.builtin("chatml").params(REQUEST).stream().rollback(/** @type {any} */ (undefined)), "argument", /rollback/],
+    [() => chat.grammar({}, /** @type {any} */ ({ style: "none" })), "argument", /style/],
   ];
   for (const [call, kind, message] of /** @type {[() => unknown, string, RegExp][]} */ (cases)) {
     assert.throws(call, (error) => error instanceof ChatError && error.kind === kind && message.test(error.message));
@@ -36,8 +41,7 @@ test("what has been freed is refused, and freed once", needsModule, () => {
 });
 
 test("memory comes back", needsModule, async () => {
-  const bytes = await WebAssembly.compile(await readFile(WASM));
-  const other = new Chatparse(bytes);
+  const other = await load(await readFile(WASM));
   const template = other.builtin("json-call");
   /** @param {number} times */
   const work = (times) => {
@@ -66,7 +70,7 @@ test("a trap ends the instance, and not others", needsModule, async () => {
   assert.deepEqual((await load()).builtins, chat.builtins);
 });
 
-/** The size of an instance's memory in bytes. @param {Chatparse} instance */
+/** The size of an instance's memory in bytes. @param {import("../src/node.js").Chatparse} instance */
 function memory(instance) {
   const template = instance.builtin("chatml");
   const { length } = template.wasm.bytes;

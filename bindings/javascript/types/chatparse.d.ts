@@ -32,8 +32,8 @@ export type TemplateOptions = {
  */
 export declare class Chatparse {
     #private;
-    /** @param {WebAssembly.Module} module the compiled `chatparse.wasm` */
-    constructor(module: WebAssembly.Module);
+    /** @param {WebAssembly.Instance} instance of `chatparse.wasm`; it has no imports. `load` makes one */
+    constructor(instance: WebAssembly.Instance);
     /** The version of the library. */
     get version(): string;
     /** The names of the templates that the library brings along, for models that have none. */

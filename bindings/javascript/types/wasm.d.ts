@@ -19,8 +19,8 @@ export declare class Wasm {
     base: number;
     /** Whether the instance has stopped for good. */
     trapped: boolean;
-    /** @param {WebAssembly.Module} module */
-    constructor(module: WebAssembly.Module);
+    /** @param {WebAssembly.Instance} instance */
+    constructor(instance: WebAssembly.Instance);
     /**
      * Calls a function.
      * @param {string} name
@@ -29,7 +29,7 @@ export declare class Wasm {
      */
     invoke(name: string, args: (number | bigint)[]): number;
     /**
-     * Whatever a function throws is a trap: a defect of the library, after which the instance answers nothing any more, as nobody knows
+     * Whatever else a function throws is a trap: a defect of the library, after which the instance answers nothing any more, as nobody knows
      * what state its memory is in.
      * @param {string} name
      * @param {unknown} trap
@@ -40,12 +40,6 @@ export declare class Wasm {
     look(): void;
     /** @returns {never} */
     refuse(): never;
-    /**
-     * Calls a function with texts, and returns what it returns.
-     * @param {string} name
-     * @param {Argument[]} args
-     */
-    plain(name: string, ...args: Argument[]): number;
     /**
      * Calls a function that can fail, and returns the word that it puts at `OUT`.
      * @param {string} name
