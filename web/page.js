@@ -113,17 +113,18 @@ function learn(example) {
   });
   find("learnt", HTMLElement).setAttribute("aria-busy", String(fine));
   if (!fine || !template) {
-    status.textContent = "The template cannot be used.";
+    status.textContent = "The template cannot be used; below is the last one that could.";
     return;
   }
   status.textContent = `Learnt in ${Math.round(performance.now() - started)} ms.`;
   document.documentElement.dataset.learnt = (performance.now() - started).toFixed(1);
   facts(template);
   const asked = template;
-  ask(example);
-  // The layout shows before some sixty messages are tried.
+  params = stream = undefined;
+  // The layout shows before there is a prompt, and before some sixty messages are tried.
   setTimeout(() => {
     if (template !== asked) return;
+    ask(example);
     tried("template-error", () => {
       facts(asked, asked.proof);
       failureList(asked.proof);
