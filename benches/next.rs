@@ -5,11 +5,13 @@
 //! messages (`ChatTemplate::params`), by `Session::next`, and by `Session::next_learnt`, with the ratios of the last two to
 //! the first. A template that writes anew what was sent is left out; `*` marks those that no short conversation tells.
 
-use std::path::{Path, PathBuf};
+mod support;
+
 use std::time::Instant;
 
 use chatparse::{ChatTemplate, Request, Session, builtin};
 use serde_json::{Value, json};
+use support::{files, median};
 
 const ROUNDS: usize = 20;
 /// Odd ones end with the user's message.
@@ -33,23 +35,6 @@ fn main() {
         std::array::from_fn(|column| median(all.iter().map(|rows| rows[size][column]).collect()))
     });
     println!("{}   median of the {} that a short conversation tells", line(&medians), all.len());
-}
-
-fn files() -> Vec<(String, String)> {
-    let named: Vec<PathBuf> =
-        std::env::args().skip(1).filter(|word| !word.starts_with('-')).map(PathBuf::from).collect();
-    let named =
-        if named.is_empty() { vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/templates")] } else { named };
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for path in named {
-        match std::fs::read_dir(&path) {
-            Ok(entries) => paths.extend(entries.filter_map(|entry| Some(entry.ok()?.path()))),
-            Err(_) => paths.push(path),
-        }
-    }
-    paths.sort();
-    let name = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
-    paths.iter().filter_map(|path| Some((name(path)?, std::fs::read_to_string(path).ok()?))).collect()
 }
 
 /// The times for a conversation of so many messages, and whether a short one told.
@@ -91,11 +76,6 @@ fn time(run: impl FnOnce() -> usize) -> f64 {
     let start = Instant::now();
     std::hint::black_box(run());
     start.elapsed().as_secs_f64() * 1e6
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 fn line(rows: &[[f64; 3]; 3]) -> String {

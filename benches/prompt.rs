@@ -4,7 +4,8 @@
 //! of a request of 3 and of 300 messages to the prompt, plain and prepared, and, in turn, that of minijinja, set up as for Jinja2, for
 //! the same messages as parsed JSON. The ratios count. Templates that minijinja does not render are left out.
 
-use std::path::{Path, PathBuf};
+mod support;
+
 use std::time::Instant;
 
 use chatparse::{ChatTemplate, Request, builtin};
@@ -12,6 +13,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, ErrorKind};
 use serde_json::{Value, json};
+use support::{files, median};
 
 const ROUNDS: usize = 40;
 
@@ -35,23 +37,6 @@ fn main() {
     }
     let medians = std::array::from_fn(|column| median(all.iter().map(|(_, row)| row[column]).collect()));
     println!("{}   median of {}", line(&medians), all.len());
-}
-
-fn files() -> Vec<(String, String)> {
-    let named: Vec<PathBuf> =
-        std::env::args().skip(1).filter(|word| !word.starts_with('-')).map(PathBuf::from).collect();
-    let named =
-        if named.is_empty() { vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/templates")] } else { named };
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for path in named {
-        match std::fs::read_dir(&path) {
-            Ok(entries) => paths.extend(entries.filter_map(|entry| Some(entry.ok()?.path()))),
-            Err(_) => paths.push(path),
-        }
-    }
-    paths.sort();
-    let name = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
-    paths.iter().filter_map(|path| Some((name(path)?, std::fs::read_to_string(path).ok()?))).collect()
 }
 
 /// minijinja, our prompt from text plain and its ratio, prepared and its ratio.
@@ -99,11 +84,6 @@ fn time(run: impl FnOnce() -> Option<usize>) -> f64 {
     let start = Instant::now();
     std::hint::black_box(run());
     start.elapsed().as_secs_f64() * 1e6
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 fn line(row: &[f64; 10]) -> String {

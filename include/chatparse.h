@@ -419,9 +419,13 @@ enum chat_grammar_style
    */
   CHAT_GRAMMAR_STYLE_FAITHFUL = 1,
   /**
-   * The text that llama.cpp makes of the schema.
+   * The text that llama.cpp makes of the schema, from 0.5.0 on.
    */
   CHAT_GRAMMAR_STYLE_LLAMA_CPP = 2,
+  /**
+   * The text of the versions before, such as b10587: as there, but `{}` is any object.
+   */
+  CHAT_GRAMMAR_STYLE_LLAMA_CPP_B10587 = 3,
 };
 #ifndef __cplusplus
 typedef uint32_t chat_grammar_style;
@@ -1418,10 +1422,10 @@ chat_status chat_template_proof(const chat_template *template_,
 /**
  * The same in full, as a JSON object: `reader`, `cases`, `read_back`, and `failures`, an array of objects with `probe` (what the
  * message shows), `thinking` (`off`, `silent` or `on`: the model is asked not to think, does not, or thinks), `turn` (what the
- * template writes), `wanted` and `got` (the messages, as JSON text) and `why`. Of the cases, `with_calls` make calls. Of those
+ * template writes), `expected` and `got` (the messages, as JSON text) and `why`. Of the cases, `with_calls` make calls. Of those
  * that come back, `recovered` are not in the reader's format, so that neither streaming nor grammars know them, and `alike` come
  * back as another message that the template writes alike. What is no case is counted, too: in `no_turn` messages that do not
- * begin where the prompt ends, in `unsaid` those whose calls are left out, in `refused` those that the template refuses;
+ * begin where the prompt ends, in `omitted` those whose calls are left out, in `refused` those that the template refuses;
  * `refusal` says why the first was.
  *
  * On success `*out` is a view, valid until the template is freed.
@@ -1697,8 +1701,8 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  *   `reasoning_content`), `chat_template_kwargs` (an object of further template variables);
  * - `plain`: the template sees `messages`, `tools`, `documents` and `chat_template_kwargs` as they are, of any form, and no other
  *   variable, as with transformers; default false;
- * - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`),
- *   `force_pure_content`;
+ * - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful`, `llama.cpp` or `llama.cpp-b10587`: how schemas become rules; default
+ *   `faithful`), `force_pure_content`;
  * - `now`: Unix seconds, the only clock that the template sees; default the system's. Where there is none (`wasm32-unknown-unknown`),
  *   a template that asks for the date fails without `now`;
  * - `media_marker`: what stands in the prompt for media that the template does not show; default `<__media__>`;
@@ -1710,7 +1714,9 @@ void chat_grammar_builder_free(chat_grammar_builder *builder);
  * - `calls_in_reasoning`: `off`, `at_end` or `always`: whether calls inside reasoning are reasoning, calls where the output ends with
  *   them and the reasoning was not closed, or calls; default `off`;
  * - `bare_calls`: `off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where
- *   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`.
+ *   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`;
+ * - `opening_again`: `marker` or `reasoning`: whether the opening of the reasoning, where the model writes it once more, is left out or
+ *   text of the reasoning; default `marker`.
  *
  * Other fields are ignored, unless one is but a slip away from an option. The text is copied.
  *

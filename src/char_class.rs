@@ -126,8 +126,8 @@ mod tests {
                     found.push(read);
                     rest = after;
                 }
-                let wanted: Vec<_> = ranges.iter().map(|&(low, high)| (u32::from(low), u32::from(high))).collect();
-                assert_eq!(found, wanted, "{text}");
+                let expected: Vec<_> = ranges.iter().map(|&(low, high)| (u32::from(low), u32::from(high))).collect();
+                assert_eq!(found, expected, "{text}");
             }
         }
     }

@@ -1,5 +1,5 @@
 //! Finding bytes where the next is often near, or the text short: eight bytes at a time, without the set-up of a wide search,
-//! which follows where they are far.
+//! which follows where they are far. And the borders of characters.
 
 use memchr::{memchr, memchr2, memchr3};
 
@@ -8,6 +8,16 @@ const ONES: u64 = u64::MAX / 255;
 
 /// Bytes that are searched before the wide search begins.
 const NEAR: usize = 32;
+
+/// The last place up to `at` where no character is cut.
+pub(crate) fn char_border_before(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first place from `at` on where no character is cut.
+pub(crate) fn char_border_behind(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
 
 /// The first of this byte.
 pub(crate) fn find(byte: u8, text: &[u8]) -> Option<usize> {

@@ -49,7 +49,17 @@ pub use reader::Reader;
 pub use segments::{MaskParts, Origin, Segment, Segments};
 pub use stream::Stream;
 
-/// The README's example runs as a test.
+/// The examples of the README and the guides run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod guides {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/server.md")]
+    struct Server;
+    #[doc = include_str!("../docs/outputs.md")]
+    struct Outputs;
+    #[doc = include_str!("../docs/sampler.md")]
+    struct Sampler;
+    #[doc = include_str!("../docs/tokens.md")]
+    struct Tokens;
+}

@@ -52,7 +52,7 @@ pub enum Outcome {
     /// It comes back.
     Survives,
     /// The template leaves a part of the message out; the rest comes back. No fault of what is read.
-    Unsaid(&'static str),
+    Omitted(&'static str),
     /// The message does not begin where the prompt ends, so that nobody knows what the model writes. A fault where it is
     /// so for all ways to think.
     NoTurn(Difference),
@@ -61,7 +61,7 @@ pub enum Outcome {
         /// The first byte of the conversation that the parsed message renders differently.
         at: Option<usize>,
         /// The message.
-        wanted: String,
+        expected: String,
         /// What was parsed.
         got: String,
     },
@@ -80,7 +80,7 @@ pub struct Difference {
     /// The first byte that differs, counted from the start of the rendered conversation.
     pub at: usize,
     /// What stands there, with some text before it.
-    pub wanted: String,
+    pub expected: String,
     /// What came instead, with the same text before it.
     pub got: String,
 }
@@ -89,7 +89,7 @@ impl Report {
     /// The cases that a template's author must look at.
     pub fn faults(&self) -> impl Iterator<Item = &Case> {
         self.cases.iter().filter(|case| match case.outcome {
-            Outcome::Survives | Outcome::Unsaid(_) | Outcome::Spaced(_) => false,
+            Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) => false,
             Outcome::NoTurn(_) => {
                 let mut same = self.cases.iter().filter(|other| other.probe == case.probe);
                 same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
@@ -99,7 +99,7 @@ impl Report {
     }
 
     /// The report as one JSON object: `faults`, their number, and `cases`, each with `probe`, `thinking`, `turn`, `outcome` and
-    /// what the outcome says more: `at`, `wanted`, `got`, `part` or `error`; `next`, objects as of [`Preserving::to_json`]; and `untraced`, texts.
+    /// what the outcome says more: `at`, `expected`, `got`, `part` or `error`; `next`, objects as of [`Preserving::to_json`]; and `untraced`, texts.
     pub fn to_json(&self) -> Value {
         let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
         let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();
@@ -117,15 +117,17 @@ impl Case {
         });
         match &self.outcome {
             Outcome::Survives => {}
-            Outcome::Unsaid(part) => json["part"] = (*part).into(),
+            Outcome::Omitted(part) => json["part"] = (*part).into(),
             Outcome::Refused(error) => json["error"] = error.as_str().into(),
-            Outcome::NoTurn(Difference { at, wanted, got })
-            | Outcome::Spaced(Difference { at, wanted, got })
-            | Outcome::Rewritten(Difference { at, wanted, got }) => {
-                (json["at"], json["wanted"], json["got"]) = ((*at).into(), wanted.as_str().into(), got.as_str().into());
+            Outcome::NoTurn(Difference { at, expected, got })
+            | Outcome::Spaced(Difference { at, expected, got })
+            | Outcome::Rewritten(Difference { at, expected, got }) => {
+                (json["at"], json["expected"], json["got"]) =
+                    ((*at).into(), expected.as_str().into(), got.as_str().into());
             }
-            Outcome::Lost { at, wanted, got } => {
-                (json["at"], json["wanted"], json["got"]) = ((*at).into(), wanted.as_str().into(), got.as_str().into());
+            Outcome::Lost { at, expected, got } => {
+                (json["at"], json["expected"], json["got"]) =
+                    ((*at).into(), expected.as_str().into(), got.as_str().into());
             }
         }
         json
@@ -137,7 +139,7 @@ impl Outcome {
     pub fn name(&self) -> &'static str {
         match self {
             Outcome::Survives => "survives",
-            Outcome::Unsaid(_) => "unsaid",
+            Outcome::Omitted(_) => "omitted",
             Outcome::NoTurn(_) => "no_turn",
             Outcome::Lost { .. } => "lost",
             Outcome::Spaced(_) => "spaced",
@@ -199,7 +201,7 @@ fn outcome(
     let case = case.as_ref().as_ref().map_err(Clone::clone)?;
     let (prompt, rendered) = (&asked.prompts.prompt.prompt, &case.rendered);
     if case.mute {
-        return Ok(Outcome::Unsaid(case.unsaid.unwrap_or_default()));
+        return Ok(Outcome::Omitted(case.omitted.unwrap_or_default()));
     }
     let Some(whole_turn) = exam.turn(probe, thinking) else {
         return Ok(Outcome::NoTurn(difference(prompt, rendered).unwrap_or_default()));
@@ -214,11 +216,11 @@ fn outcome(
             Ok(again) => difference(rendered, &again).map(|difference| difference.at),
             Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
         };
-        let [wanted, got] = [&case.whole, got].map(|message| shown(message).to_string());
-        return Ok(Outcome::Lost { at, wanted, got });
+        let [expected, got] = [&case.whole, got].map(|message| shown(message).to_string());
+        return Ok(Outcome::Lost { at, expected, got });
     }
     let Some(changed) = difference(rendered, &render(got)?) else {
-        return Ok(case.unsaid.map_or(Outcome::Survives, Outcome::Unsaid));
+        return Ok(case.omitted.map_or(Outcome::Survives, Outcome::Omitted));
     };
     let spaced = render(&trimmed(got))? == *rendered;
     Ok(if spaced { Outcome::Spaced(changed) } else { Outcome::Rewritten(changed) })
@@ -230,16 +232,16 @@ fn trimmed(message: &Message) -> Message {
     Message { content, reasoning_content, ..message.clone() }
 }
 
-/// Where `got` is not `wanted`; more text behind the end of `wanted` is a difference.
-fn difference(wanted: &str, got: &str) -> Option<Difference> {
-    let mut at = wanted.bytes().zip(got.bytes()).take_while(|(a, b)| a == b).count();
-    if at == wanted.len() && at == got.len() {
+/// Where `got` is not `expected`; more text behind the end of `expected` is a difference.
+fn difference(expected: &str, got: &str) -> Option<Difference> {
+    let mut at = expected.bytes().zip(got.bytes()).take_while(|(a, b)| a == b).count();
+    if at == expected.len() && at == got.len() {
         return None;
     }
-    while !wanted.is_char_boundary(at) || !got.is_char_boundary(at) {
+    while !expected.is_char_boundary(at) || !got.is_char_boundary(at) {
         at -= 1;
     }
-    let from = (at.saturating_sub(CONTEXT)..=at).find(|&from| wanted.is_char_boundary(from)).unwrap_or(at);
+    let from = (at.saturating_sub(CONTEXT)..=at).find(|&from| expected.is_char_boundary(from)).unwrap_or(at);
     let around = |text: &str| text[from..].chars().take(2 * CONTEXT).collect();
-    Some(Difference { at, wanted: around(wanted), got: around(got) })
+    Some(Difference { at, expected: around(expected), got: around(got) })
 }

@@ -273,6 +273,7 @@ fn minimax_m3_elements() {
         (call("<any>{\"a\": [1]}</any>"), found(json!({"any": {"a": [1]}}))),
         (call("<any><a><item>1</item><item>x</item></a></any>"), found(json!({"any": {"a": [1, "x"]}}))),
         (call("<free></free>"), found(json!({"free": {}}))),
+        (format!("</mm:think>\n{}", call("<limit>5</limit>")), found(json!({"limit": 5}))),
         (call("<free><a>1</a><b><c>x y</c></b></free>"), found(json!({"free": {"a": 1, "b": {"c": "x y"}}}))),
     ];
     check_all("minimax-m3", source("minimax-m3"), &rows);

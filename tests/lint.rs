@@ -51,8 +51,8 @@ fn a_sound_template_is_read_back() {
     let turn = |probe: &str| &report.cases.iter().find(|case| case.probe == probe).unwrap().turn;
     assert_eq!(turn("content"), "Quince");
     assert_eq!(turn("one call"), "<call>{\"name\": \"note\", \"arguments\": {\"text\": \"Quince\"}}</call>");
-    let unsaid = report.cases.iter().filter(|case| case.outcome == Outcome::Unsaid("reasoning"));
-    assert!(unsaid.count() > 10);
+    let omitted = report.cases.iter().filter(|case| case.outcome == Outcome::Omitted("reasoning"));
+    assert!(omitted.count() > 10);
 }
 
 #[test]
@@ -60,18 +60,18 @@ fn quotes_that_are_not_escaped_are_found() {
     let wrong = "c.function.arguments | tojson | replace('\\\\\"', '\"')";
     let template = template(&CALLS.replace("ARGUMENTS", wrong), "<|assistant|>");
     assert_eq!(outcome(&template, "a call with content"), Outcome::Survives);
-    let Outcome::Lost { at, wanted, got } = outcome(&template, "a text with special characters") else { panic!() };
+    let Outcome::Lost { at, expected, got } = outcome(&template, "a text with special characters") else { panic!() };
     let before = format!("{PROMPT}<call>{{\"name\": \"note\", \"arguments\": {{\"text\": \"\"");
     assert_eq!(at, Some(before.len()), "{got}");
-    assert!(wanted.contains("{curly}") && !got.contains("{curly}"), "{wanted} {got}");
+    assert!(expected.contains("{curly}") && !got.contains("{curly}"), "{expected} {got}");
 }
 
 #[test]
 fn what_is_written_alike_is_told() {
     let calls = CALLS.replace("ARGUMENTS", "c.function.arguments | tojson");
     let template = template(&calls.replace("m.content", "m.content | replace('🎉', '')"), "<|assistant|>");
-    let Outcome::Lost { at, wanted, got } = outcome(&template, "content in unicode") else { panic!() };
-    assert_eq!((at, wanted.replace("🎉", "")), (None, got));
+    let Outcome::Lost { at, expected, got } = outcome(&template, "content in unicode") else { panic!() };
+    assert_eq!((at, expected.replace("🎉", "")), (None, got));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_turn_that_begins_elsewhere_is_found() {
     let template = template(&CALLS.replace("ARGUMENTS", "c.function.arguments | tojson"), "<|assistant|>\\n");
     let Outcome::NoTurn(difference) = outcome(&template, "content") else { panic!() };
     assert_eq!(difference.at, PROMPT.len());
-    assert!(difference.wanted.ends_with("<|assistant|>\n") && difference.got.ends_with("<|assistant|>Quince<|end|>"));
+    assert!(difference.expected.ends_with("<|assistant|>\n") && difference.got.ends_with("<|assistant|>Quince<|end|>"));
     assert_eq!(lint(&template).faults().count(), lint(&template).cases.len());
 }
 

@@ -145,7 +145,7 @@ proptest! {
             stream.finish(cut_off)
         };
         let plain = whole(&disguised(&pieces, &tokens, !cut_off)).0;
-        let wanted = written.params.parser.read(plain.as_bytes(), cut_off, false).expect("it is not strict");
+        let expected = written.params.parser.read(plain.as_bytes(), cut_off, false).expect("it is not strict");
         let said = |ended: &Ended| {
             let message = &ended.message;
             let calls = message.tool_calls.iter().flat_map(|call| [&call.name, &call.id, &call.arguments]);
@@ -153,7 +153,7 @@ proptest! {
             let all = all.map(|text| text.replace(STAND_IN, "<").replace('[', "<"));
             (ended.status, all.collect::<Vec<_>>())
         };
-        prop_assert_eq!(said(&at_once), said(&wanted));
+        prop_assert_eq!(said(&at_once), said(&expected));
 
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(length + 1)).chain([0, length]).collect();
         cuts.sort_unstable();

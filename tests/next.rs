@@ -50,9 +50,9 @@ fn user() -> Value {
 const TO_USER: &str = "<|end|>\n<|turn|>user\nGo on.<|end|>\n<|turn|>assistant\n";
 
 #[track_caller]
-fn appends(session: &Session, output: &[u8], new: &Value, wanted: &str) -> Next {
+fn appends(session: &Session, output: &[u8], new: &Value, expected: &str) -> Next {
     let next = session.next(output, new).unwrap();
-    assert_eq!((next.append(), next.rewrite.clone()), (wanted, None));
+    assert_eq!((next.append(), next.rewrite.clone()), (expected, None));
     let sent = [session.params.prompt.as_bytes(), output].concat();
     assert_eq!((next.kept, &next.session.params.prompt.as_bytes()[..next.kept]), (sent.len(), &sent[..]));
     next
@@ -105,8 +105,8 @@ fn outputs_stay_as_they_were_written() {
         assert_eq!(next.session.params.parser.read(b"Bye", false, false).unwrap().message.content, "Bye");
     }
     for text in ["Hello", "Hello\n", "", "# <b> & [c]\n", "Hello<|end|>"] {
-        let wanted = if text.ends_with("<|end|>") { &TO_USER["<|end|>".len()..] } else { TO_USER };
-        appends(&session, text.as_bytes(), &user(), wanted);
+        let expected = if text.ends_with("<|end|>") { &TO_USER["<|end|>".len()..] } else { TO_USER };
+        appends(&session, text.as_bytes(), &user(), expected);
     }
 }
 
@@ -278,7 +278,7 @@ fn whether_prompts_only_grow() {
     let counting = template(THOUGHT, "{{- messages | length -}}", "");
     let Preserved::No(rewrite) = counting.preserves(Kind::UserTurn, Thinking::Off) else { panic!() };
     assert_eq!((rewrite.reason, rewrite.at), (Reason::Changed, 0));
-    assert_eq!(template("", "", "").preserves(Kind::UserTurn, Thinking::On), Preserved::Unsaid("reasoning"));
+    assert_eq!(template("", "", "").preserves(Kind::UserTurn, Thinking::On), Preserved::Omitted("reasoning"));
     for name in builtin::names() {
         let template = ChatTemplate::builtin(name).unwrap();
         let preserved = template.preserves(Kind::UserTurn, Thinking::Off);

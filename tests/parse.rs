@@ -298,7 +298,7 @@ fn every_learnt_template_has_a_style() {
 }
 
 /// Renders and parses every message of the table that a style can write, with `more` in the request.
-fn round_trip(styles: impl Iterator<Item = &'static Style>, more: Value, wanted: fn(&Said) -> bool) {
+fn round_trip(styles: impl Iterator<Item = &'static Style>, more: Value, expected: fn(&Said) -> bool) {
     let mut report = Report::default();
     for style in styles {
         let template = style.template();
@@ -307,7 +307,7 @@ fn round_trip(styles: impl Iterator<Item = &'static Style>, more: Value, wanted:
             body["tools"] = tools();
         }
         let params = params(&template, &body);
-        for (name, said) in table().iter().filter(|(_, said)| style.can_write(said) && wanted(said)) {
+        for (name, said) in table().iter().filter(|(_, said)| style.can_write(said) && expected(said)) {
             let output = style.output(&template, &body, said);
             report.check(&format!("{}: {name}", style.template), &params, &output, &said.parsed(style.ids));
         }

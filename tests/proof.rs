@@ -94,8 +94,8 @@ fn what_does_not_come_back_is_told() {
     let proof = template.proof();
     assert!(!proof.is_whole() && proof.read_back > 40, "{proof:?}");
     let failure = proof.failures.iter().find(|failure| failure.probe == "a text with special characters").unwrap();
-    assert!(failure.turn.starts_with("<call>") && failure.wanted.contains("{curly}"), "{failure:?}");
-    assert!(failure.why.contains("call") && failure.got != failure.wanted, "{failure:?}");
+    assert!(failure.turn.starts_with("<call>") && failure.expected.contains("{curly}"), "{failure:?}");
+    assert!(failure.why.contains("call") && failure.got != failure.expected, "{failure:?}");
     let json = proof.to_json();
     assert_eq!(json["failures"].as_array().unwrap().len(), proof.failures.len());
     assert_eq!(json["read_back"], proof.read_back);
@@ -114,7 +114,7 @@ fn what_is_written_alike_is_no_failure() {
     let options = TemplateOptions { prove: false, ..TemplateOptions::default() };
     let layout = ChatTemplate::with_options(&source(unread, "<|assistant|>"), &options).unwrap();
     let proof = layout.proof();
-    let lost = proof.failures.iter().filter(|failure| failure.wanted.contains("{\"name\":"));
+    let lost = proof.failures.iter().filter(|failure| failure.expected.contains("{\"name\":"));
     assert_eq!((lost.count(), proof.alike), (proof.with_calls, 0), "{proof:?}");
 }
 
@@ -143,5 +143,5 @@ fn calls_that_are_left_out_are_not_asked_for() {
     // The name is in the source, but the loop shows nothing.
     let template = template("{{- m.content -}}{%- for c in m.tool_calls or [] -%}{%- endfor -%}");
     let proof = template.proof();
-    assert!(proof.is_whole() && proof.unsaid > 40 && proof.with_calls == 0, "{proof:?}");
+    assert!(proof.is_whole() && proof.omitted > 40 && proof.with_calls == 0, "{proof:?}");
 }

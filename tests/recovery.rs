@@ -259,3 +259,28 @@ fn text_that_never_came_to_show_is_told_where_the_model_ended() {
         assert_eq!((ended.message.content.as_str(), ended.status), ("Text", Status::Partial));
     }
 }
+
+/// The opening of the reasoning once more: behind one of the output, and behind one of the prompt.
+#[test]
+fn reasoning_opened_again() {
+    let default = json!({});
+    let as_text = json!({"opening_again": "reasoning"});
+    for (template, name, in_prompt) in [
+        ("json-call", "think", false),
+        ("kimi-k2", "think", false),
+        ("minimax-m3", "mm:think", false),
+        ("tag-arguments", "think", false),
+        ("deepseek-v3.2", "think", true),
+        ("minicpm5", "think", true),
+        ("qwen3-coder", "think", true),
+    ] {
+        let open = format!("<{name}>");
+        let before = if in_prompt { "" } else { &open };
+        let output = format!("{before}{open}Hm</{name}>Wait.");
+        for (options, reasoning) in [(&default, "Hm".to_owned()), (&as_text, format!("{open}Hm"))] {
+            let (message, _) = parse(&params(template, options).parser, output.as_bytes(), false);
+            let found = (&message["reasoning"], &message["content"]);
+            assert_eq!(found, (&json!(reasoning), &json!("Wait.")), "{template}, {options}");
+        }
+    }
+}

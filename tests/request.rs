@@ -215,6 +215,9 @@ fn reasoning_goes_where_the_template_looks() {
     let first = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{{ m.content[0].text }}\
         {% endif %}{% endfor %}{# 'thinking' #}";
     assert_eq!(message(first, "c"), said_with("c")[0]);
+    // One that prints what it is given has no place for it.
+    let whole = "{% if thinking %}!{% endif %}{% for m in messages %}{{ m.content }}{% endfor %}";
+    assert_eq!(message(whole, "c"), said_with("c")[0]);
     // Who looks in the usual place is given nothing else.
     let usual = "{% for m in messages %}{{ m.reasoning_content or m.thinking }}{{ m.content }}{% endfor %}";
     assert_eq!(message(usual, "c"), said_with("c")[0]);

@@ -265,6 +265,22 @@ fn a_tool_may_have_anything_for_parameters() {
 }
 
 #[test]
+fn before_0_5_0_an_empty_schema_is_an_object() {
+    let nested = json!({"properties": {"a": {}}, "required": ["a"]});
+    for (schema, object, other) in [
+        (json!({}), "{\"x\":1}", "1"),
+        (json!({"items": {}}), "[{\"x\":1}]", "[1]"),
+        (nested, "{\"a\":{}}", "{\"a\":1}"),
+    ] {
+        for (style, any) in [(GrammarStyle::LlamaCpp, true), (GrammarStyle::LlamaCppB10587, false)] {
+            let recogniser = Recogniser::new(&from_json_schema_as(&schema, style).unwrap().text).unwrap();
+            assert!(recogniser.accepts(object), "{schema}, {style:?}");
+            assert_eq!(recogniser.accepts(other), any, "{schema}, {style:?}");
+        }
+    }
+}
+
+#[test]
 fn schemas_of_one_grammar_do_not_meet() {
     let tool = |value: i32| {
         json!({"properties": {"x": {"$ref": "#/$defs/x"}, "string": {"type": "object", "properties": {}}},

@@ -40,7 +40,7 @@ fn parts_are_in_the_order_of_the_output() {
         Three. <tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>";
     let ended = read("json-call", &json!({}), output.as_bytes());
     let call = |arguments: &str| format!("f\", \"arguments\": {arguments}").into_bytes();
-    let wanted = [
+    let expected = [
         (PartKind::Reasoning, 0, "One.\n", b"One.\n".to_vec()),
         (PartKind::Content, 0, "Two.\n", b"Two.\n".to_vec()),
         (PartKind::Call, 0, "", call("{\"a\": 1}")),
@@ -49,7 +49,7 @@ fn parts_are_in_the_order_of_the_output() {
     ];
     let found = parts(&ended, output.as_bytes());
     let found: Vec<_> = found.into_iter().map(|(kind, call, text, bytes)| (kind, call, text, bytes.to_vec())).collect();
-    assert_eq!(found, wanted);
+    assert_eq!(found, expected);
 }
 
 /// Broken characters are longer in the message than in the output.

@@ -24,7 +24,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("stream", &["error", "limits", "message", "peg", "format", "output", "fallback", "parser"]),
     ("format_cache", &["error", "limits", "message", "grammar", "format", "parser"]),
     ("reader", &["error", "message", "template", "analysis", "format"]),
-    ("segments", &["error", "limits", "json_string", "message", "template", "reader"]),
+    ("segments", &["error", "limits", "find", "json_string", "message", "template", "reader"]),
     ("proof", &["error", "limits", "message", "template", "format", "parser", "stream", "reader"]),
     (
         "chat",
@@ -44,7 +44,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "proof",
         ],
     ),
-    ("next", &["error", "message", "template", "reader", "proof", "chat"]),
+    ("next", &["error", "find", "message", "template", "reader", "proof", "chat"]),
     ("lint", &["error", "message", "segments", "proof", "chat", "next"]),
     ("api", &["error", "message", "stream"]),
     (

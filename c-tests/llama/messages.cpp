@@ -1,7 +1,7 @@
 // Messages and what goes with them, without a template.
 #include "check.h"
 
-#include "chat.h"
+#include "json_error.h"
 
 static common_chat_msg message(const std::string & role, const std::string & content) {
     common_chat_msg msg;
@@ -50,7 +50,7 @@ static void names() {
     THROWS(std::invalid_argument, "any", common_chat_tool_choice_parse_oaicompat("any"));
 }
 
-static void json() {
+static void openai() {
     const auto     body = common_json::parse(R"([
         {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
         {"role": "assistant", "content": null, "reasoning_content": "hm",
@@ -89,7 +89,7 @@ static void json() {
           R"([{"type":"function","function":{"name":"f","description":"","parameters":{"type":"object"}}}])");
     CHECK(common_chat_tools_parse_oaicompat(common_json()).empty() && common_chat_tools_to_json_oaicompat({}).is_null());
     THROWS(std::runtime_error, "Failed to parse tools: ", common_chat_tools_parse_oaicompat(common_json::parse("[{}]")));
-    THROWS(common_json_error, "", common_chat_tools_to_json_oaicompat({ { "f", "", "" } }));
+    THROWS(json_error, "", common_chat_tools_to_json_oaicompat({ { "f", "", "" } }));
     CHECK(common_chat_tool_parameters(common_json::parse(R"({"parameters": {}})")).dump() == R"({"type":"object","properties":{}})");
     CHECK(common_chat_tool_parameters(common_json::parse(R"({"parameters": {"a": 1}})")).dump() == R"({"a":1})");
 
@@ -159,7 +159,7 @@ static void delimiters() {
 void test_messages() {
     shapes();
     names();
-    json();
+    openai();
     diffs();
     delimiters();
 }

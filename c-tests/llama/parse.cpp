@@ -88,6 +88,10 @@ static void calls() {
     CHECK(whole.reasoning_content == "Hm" && whole.content == "Wait." && whole.tool_calls.size() == 1 && whole.tool_calls[0].name == "weather");
     CHECK(whole.tool_calls[0].arguments == "{\"city\": \"Oslo\"}");
 
+    // The opening of the reasoning once more, as llama.cpp reads it.
+    const auto thinks = parser_of(params_of("deepseek-v3.2"));
+    CHECK(common_chat_parse("<think>Hm</think>", false, thinks).reasoning_content == "<think>Hm");
+
     // Cut off: what there is.
     const auto part = common_chat_parse(text.substr(0, text.find("lo\"")), true, parser);
     CHECK(part.tool_calls.size() == 1 && part.tool_calls[0].arguments == "{\"city\": \"Os");

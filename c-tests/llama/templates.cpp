@@ -1,6 +1,7 @@
 // Templates and requests.
 #include "check.h"
 #include "fake.h"
+#include "json_error.h"
 
 #include "chat-auto-parser.h"
 #include "jinja/lexer.h"
@@ -81,10 +82,14 @@ static void apply() {
     inputs.json_schema        = R"({"type": "object"})";
     params                    = common_chat_templates_apply(tmpls.get(), inputs);
     CHECK(!params.grammar.empty() && !params.grammar_lazy);
+    // Before 0.5.0, an empty schema is an object.
+    inputs.json_schema        = R"({"items": {"anyOf": [{}, {"type": "null"}]}})";
+    const bool is_object      = common_chat_templates_apply(tmpls.get(), inputs).grammar.find("item-0 ::= object\n") != std::string::npos;
+    CHECK(is_object == (CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0));
     inputs.force_pure_content = true;
     CHECK(common_chat_templates_apply(tmpls.get(), inputs).grammar.empty());
     inputs.json_schema        = "{";
-    THROWS(common_json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
+    THROWS(json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
 
     // What is no UTF-8 does not make a request fail.
     CHECK(common_chat_templates_apply(tmpls.get(), ask("a\xFF")).prompt.find("a\xEF\xBF\xBD") != std::string::npos);
@@ -99,7 +104,7 @@ static void apply() {
     CHECK(logged(GGML_LOG_LEVEL_DEBUG) > debugged);
 
     inputs.tools = { { "f", "", "no JSON" } };
-    THROWS(common_json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
+    THROWS(json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
 }
 
 static void options() {
@@ -113,7 +118,15 @@ static void options() {
     inputs.add_generation_prompt = false;
     CHECK(common_chat_templates_apply(tmpls.get(), inputs).prompt == "calmFalseHi");
     inputs.chat_template_kwargs["mood"] = "calm";
-    THROWS(common_json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
+    THROWS(json_error, "", common_chat_templates_apply(tmpls.get(), inputs));
+    // Before 0.5.0, a template that takes a text gets no list of them.
+    const auto either = common_chat_templates_init(nullptr, "{% set said = messages[0].content %}{% if said is string %}{{ said }}"
+                                                            "{% else %}{% for part in said %}[{{ part.text }}]{% endfor %}{% endif %}");
+    inputs = ask("");
+    inputs.messages[0].content_parts = { { "text", "a" }, { "text", "b" } };
+    const bool is_text = CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0;
+    CHECK(common_chat_templates_apply(either.get(), inputs).prompt == (is_text ? "a\nb" : "[a][b]"));
+    CHECK(common_chat_templates_get_caps(either.get()).at("supports_typed_content") != is_text);
     inputs = ask("Hi");
     inputs.messages.resize(10, inputs.messages[0]);
     THROWS(std::invalid_argument, "too many", common_chat_templates_apply(tmpls.get(), inputs));

@@ -1,6 +1,6 @@
 # The headers of include/chatparse/llama with the headers that llama.cpp keeps, which come with a package of sources (Cargo.toml).
 # Skipped where there is no such package.
-set(llama_tests llama llama_strict llama_0_5_0 llama_b10587)
+set(llama_tests llama llama_strict llama_0_5_0 llama_b10587 llama_ik)
 if(SANITIZERS_RUN_WITH_LEAKS_0)
   list(APPEND llama_tests llama_asan)
 endif()
@@ -40,6 +40,8 @@ target_compile_definitions(llama_strict PRIVATE CHATPARSE_STRICT)
 # What older versions keep is what this one keeps, as far as the tests need it.
 target_compile_definitions(llama_0_5_0 PRIVATE CHATPARSE_LLAMA_VERSION=0_5_0)
 target_compile_definitions(llama_b10587 PRIVATE CHATPARSE_LLAMA_VERSION=B10587)
+# This one is known by its header, and has the JSON that llama.cpp's own is made of.
+target_include_directories(llama_ik SYSTEM BEFORE PRIVATE ${CMAKE_CURRENT_LIST_DIR}/ik ${llama_sources}/vendor)
 
 # A version that is not known is refused by its name, or by the numbers of its header.
 get_target_property(headers chatparse::llama INTERFACE_INCLUDE_DIRECTORIES)

@@ -245,6 +245,10 @@ impl<'t> Study<'t> {
 
     fn change(&mut self, source: Source, change: impl FnOnce(&mut Layout)) {
         change(&mut self.layout);
+        self.note_changes(&source);
+    }
+
+    fn note_changes(&mut self, source: &Source) {
         let fields = self.layout.fields();
         let changed = self.fields.iter().zip(&fields).filter(|(old, new)| old != new);
         let evidence = changed.map(|(_, (field, value))| Evidence {

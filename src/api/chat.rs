@@ -41,8 +41,8 @@ impl Writer {
         let reason = format!("\"{}\"", finish_reason(items, finish));
         let mut events = vec![self.chunk(options, &json!({}), &reason)];
         // A client that has not asked for it may not expect a chunk without choices.
-        let wanted = options.request.is_null() || options.request["stream_options"]["include_usage"] == true;
-        if let Some(tokens) = finish.usage.as_ref().filter(|_| wanted) {
+        let includes_usage = options.request.is_null() || options.request["stream_options"]["include_usage"] == true;
+        if let Some(tokens) = finish.usage.as_ref().filter(|_| includes_usage) {
             let data = format!("{},\"choices\":[],\"usage\":{}}}", self.head, usage(tokens));
             events.push(Event { name: "", data });
         }

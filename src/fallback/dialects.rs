@@ -162,14 +162,14 @@ impl Offer<'_> {
             let name =
                 p.sequence([p.literal(tags.call), self.noted(p.tool_name(&tool.name)), p.literal(tags.name_end)]);
             let head = p.atomic(p.sequence([open, name]));
-            let stray = p.many(p.sequence([p.space(), p.literal(PARAMETER_END)]));
+            let extra_ends = p.many(p.sequence([p.space(), p.literal(PARAMETER_END)]));
             let one = |member: &Member| {
                 let name = p.sequence([p.literal(tags.argument), p.arg_name(member.name), p.literal(tags.name_end)]);
-                let end = p.sequence([p.arg_close(p.literal(PARAMETER_END)), stray]);
+                let end = p.sequence([p.arg_close(p.literal(PARAMETER_END)), extra_ends]);
                 let json = p.sequence([p.space(), member.python(p), p.space(), end]);
                 let close = p.sequence([p.space(), end]);
                 let value = members::value(p, member.types(), close, json, self.text());
-                p.sequence([p.atomic(p.sequence([name, p.optional(p.literal("\n"))])), value, stray])
+                p.sequence([p.atomic(p.sequence([name, p.optional(p.literal("\n"))])), value, extra_ends])
             };
             let arguments = if tool.name == FormatBuilder::ANY {
                 members::arguments(p, tool, one)

@@ -58,15 +58,18 @@ pub struct chat_fidelity {
 pub enum chat_grammar_style {
     /// What the schema allows, as nearly as a grammar can.
     Faithful = 1,
-    /// The text that llama.cpp makes of the schema.
+    /// The text that llama.cpp makes of the schema, from 0.5.0 on.
     LlamaCpp = 2,
+    /// The text of the versions before, such as b10587: as there, but `{}` is any object.
+    LlamaCppB10587 = 3,
 }
 
 /// The style of a number that C gave.
 pub(super) fn style_of(number: u32) -> Result<GrammarStyle> {
-    const NUMBERS: [(u32, GrammarStyle); 2] = [
+    const NUMBERS: [(u32, GrammarStyle); 3] = [
         (chat_grammar_style::Faithful as u32, GrammarStyle::Faithful),
         (chat_grammar_style::LlamaCpp as u32, GrammarStyle::LlamaCpp),
+        (chat_grammar_style::LlamaCppB10587 as u32, GrammarStyle::LlamaCppB10587),
     ];
     numbered("style", number, &NUMBERS)
 }

@@ -11,11 +11,15 @@ use crate::error::{Error, ErrorKind, Result};
 /// Runs the body of a function and turns what it says, or that it panicked, into a status and an error object.
 pub(super) fn guard(error: Out<'_, *mut chat_error>, body: impl FnOnce() -> Result<()>) -> chat_status {
     // Unwind safety: what the body changes is in a `Guarded`, which notices.
-    let failure = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => return chat_status::Ok,
-        Ok(Err(failure)) => failure,
-        Err(panic) => Error::new(ErrorKind::Internal, format!("a defect of the library: {}", said(&*panic))),
-    };
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => chat_status::Ok,
+        Ok(Err(failure)) => report(error, failure),
+        Err(panic) => report(error, panicked(&*panic)),
+    }
+}
+
+/// Apart, so that it is compiled once for all functions.
+fn report(error: Out<'_, *mut chat_error>, failure: Error) -> chat_status {
     let status = failure.kind().into();
     if let Some(error) = error {
         error.write(give(chat_error::new(failure)));
@@ -28,9 +32,10 @@ pub(super) fn answer<T: Default>(body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_default()
 }
 
-fn said(panic: &(dyn Any + Send)) -> &str {
+fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic")
+    let said = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic");
+    Error::new(ErrorKind::Internal, format!("a defect of the library: {said}"))
 }
 
 /// What calls change. After a panic in such a call nobody knows its state, and it is not used again.

@@ -68,8 +68,8 @@ impl chat_params {
 ///   `reasoning_content`), `chat_template_kwargs` (an object of further template variables);
 /// - `plain`: the template sees `messages`, `tools`, `documents` and `chat_template_kwargs` as they are, of any form, and no other
 ///   variable, as with transformers; default false;
-/// - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful` or `llama.cpp`: how schemas become rules; default `faithful`),
-///   `force_pure_content`;
+/// - `json_schema`, `grammar` (GBNF), `grammar_style` (`faithful`, `llama.cpp` or `llama.cpp-b10587`: how schemas become rules; default
+///   `faithful`), `force_pure_content`;
 /// - `now`: Unix seconds, the only clock that the template sees; default the system's. Where there is none (`wasm32-unknown-unknown`),
 ///   a template that asks for the date fails without `now`;
 /// - `media_marker`: what stands in the prompt for media that the template does not show; default `<__media__>`;
@@ -81,7 +81,9 @@ impl chat_params {
 /// - `calls_in_reasoning`: `off`, `at_end` or `always`: whether calls inside reasoning are reasoning, calls where the output ends with
 ///   them and the reasoning was not closed, or calls; default `off`;
 /// - `bare_calls`: `off`, `whole` or `anywhere`: whether a JSON object that no marker tells from a quotation is a call nowhere, where
-///   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`.
+///   the whole answer is nothing but calls of the tools on offer, or wherever other ways are read; default `whole`;
+/// - `opening_again`: `marker` or `reasoning`: whether the opening of the reasoning, where the model writes it once more, is left out or
+///   text of the reasoning; default `marker`.
 ///
 /// Other fields are ignored, unless one is but a slip away from an option. The text is copied.
 ///

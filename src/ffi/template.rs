@@ -206,10 +206,10 @@ pub extern "C" fn chat_template_proof(
 
 /// The same in full, as a JSON object: `reader`, `cases`, `read_back`, and `failures`, an array of objects with `probe` (what the
 /// message shows), `thinking` (`off`, `silent` or `on`: the model is asked not to think, does not, or thinks), `turn` (what the
-/// template writes), `wanted` and `got` (the messages, as JSON text) and `why`. Of the cases, `with_calls` make calls. Of those
+/// template writes), `expected` and `got` (the messages, as JSON text) and `why`. Of the cases, `with_calls` make calls. Of those
 /// that come back, `recovered` are not in the reader's format, so that neither streaming nor grammars know them, and `alike` come
 /// back as another message that the template writes alike. What is no case is counted, too: in `no_turn` messages that do not
-/// begin where the prompt ends, in `unsaid` those whose calls are left out, in `refused` those that the template refuses;
+/// begin where the prompt ends, in `omitted` those whose calls are left out, in `refused` those that the template refuses;
 /// `refusal` says why the first was.
 ///
 /// On success `*out` is a view, valid until the template is freed.

@@ -102,7 +102,12 @@ fn reasoning(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
         return p.empty();
     }
     let text = p.reasoning(p.until(markers.end.trim_ascii()));
-    p.optional(p.sequence([p.literal(&*markers.start), p.reopened(&markers.start), text, p.literal(&*markers.end)]))
+    p.optional(p.sequence([
+        p.literal(&*markers.start),
+        p.reopened(spec, &markers.start),
+        text,
+        p.literal(&*markers.end),
+    ]))
 }
 
 fn content(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec, reasoning: ExprId) -> ExprId {

@@ -4,7 +4,7 @@
 use std::ops::Deref;
 
 use crate::grammar::schema::{self, Types};
-use crate::message::{Tool, UnknownTools};
+use crate::message::{OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
 
@@ -86,8 +86,11 @@ impl FormatBuilder {
     }
 
     /// The opening of the reasoning once more: some models write it though the prompt has it already.
-    pub fn reopened(&self, start: &str) -> ExprId {
-        self.tolerated(self.optional(self.literal(start.trim_ascii())))
+    pub fn reopened(&self, spec: &FormatSpec, start: &str) -> ExprId {
+        match spec.leniency.opening_again {
+            OpeningAgain::Marker => self.tolerated(self.optional(self.literal(start.trim_ascii()))),
+            OpeningAgain::Reasoning => self.empty(),
+        }
     }
 
     /// Text of the content.
@@ -130,7 +133,7 @@ impl FormatBuilder {
     /// The name of one of these tools.
     pub fn listed_tool_name(&self, tools: &[Tool]) -> ExprId {
         let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        names.sort_unstable_by_key(|name| std::cmp::Reverse(name.len()));
+        names.sort_by_cached_key(|name| std::cmp::Reverse(name.len()));
         self.choice(names.into_iter().map(|name| self.tool_name(name)))
     }
 
@@ -311,14 +314,14 @@ impl FormatBuilder {
     }
 
     /// One of these tools' calls, each a rule of its own.
-    pub fn known_tool(&self, tools: &[Tool], call: impl Fn(&Tool) -> ExprId) -> ExprId {
+    pub fn known_tool(&self, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
         self.choice(tools.iter().map(|tool| self.rule(format!("tool-{}", tool.name), call(tool))).collect::<Vec<_>>())
     }
 
     /// The same, or, unless it is to be content, a call of a tool that nobody offers. For formats that mark their calls.
-    pub fn any_tool(&self, spec: &FormatSpec, call: impl Fn(&Tool) -> ExprId) -> ExprId {
+    pub fn any_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
         let tools = spec.tools();
-        let known = self.known_tool(tools, &call);
+        let known = self.known_tool(tools, call);
         if spec.leniency.unknown_tools == UnknownTools::Content {
             return known;
         }

@@ -137,7 +137,7 @@ impl Harmony<'_> {
     }
 
     /// The first of two headers.
-    fn stray_header(&self) -> ExprId {
+    fn first_header(&self) -> ExprId {
         let p = self.p;
         match self.dialect {
             Dialect::GptOss => {
@@ -151,7 +151,7 @@ impl Harmony<'_> {
     /// The same in front of a call, whose own header may be on that channel, too.
     fn header_before_another(&self) -> ExprId {
         let p = self.p;
-        p.tolerated(p.optional(p.sequence([self.stray_header(), p.and(p.literal(CHANNEL))])))
+        p.tolerated(p.optional(p.sequence([self.first_header(), p.and(p.literal(CHANNEL))])))
     }
 
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
@@ -168,7 +168,7 @@ impl Harmony<'_> {
     /// Reasoning; where it is not told from content, with its markers.
     fn analysis(&self) -> ExprId {
         let p = self.p;
-        let header = p.sequence([self.stray_header(), self.token(CHANNEL), p.literal("analysis"), self.message()]);
+        let header = p.sequence([self.first_header(), self.token(CHANNEL), p.literal("analysis"), self.message()]);
         if self.spec.extract_reasoning() {
             return p.sequence([header, p.closed(Tag::Reasoning, END)]);
         }
@@ -186,7 +186,7 @@ impl Harmony<'_> {
 
     fn final_message(&self) -> ExprId {
         let p = self.p;
-        let message = p.sequence([self.stray_header(), self.final_header(), p.content(p.until(END))]);
+        let message = p.sequence([self.first_header(), self.final_header(), p.content(p.until(END))]);
         self.ended(p.rule("final", message), &[END])
     }
 
@@ -216,7 +216,7 @@ impl Harmony<'_> {
     /// One call, or several that are messages of their own.
     fn calls(&self, start: ExprId) -> ExprId {
         let p = self.p;
-        let call = p.any_tool(self.spec, |tool| self.call(tool));
+        let call = p.any_tool(self.spec, &|tool| self.call(tool));
         let end = p.choice([p.literal(END), p.literal(CALL)]);
         let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
         let more = match self.dialect {

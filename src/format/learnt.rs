@@ -165,7 +165,7 @@ impl<'a> Writer<'a> {
         };
         let text = p.reasoning(p.until_any(heads(&thought.close)));
         let close = p.choice([glue(p, &thought.close, None, ""), p.end()]);
-        let rest = p.sequence([p.reopened(thought.start), text, close]);
+        let rest = p.sequence([p.reopened(self.spec, thought.start), text, close]);
         match thought.open.is_empty() {
             true => rest,
             false => p.optional(p.sequence([glue(p, &thought.open, None, ""), rest])),

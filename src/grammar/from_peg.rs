@@ -45,7 +45,7 @@ impl Builder {
         let root = match (lazy, format.root()) {
             (true, _) => {
                 let triggers: Vec<&SmolStr> = format.trigger_rules().collect();
-                Rule::choice(triggers.into_iter().map(|name| lowering.reference(name, What::All)))
+                Rule::Choice(triggers.into_iter().map(|name| lowering.reference(name, What::All)).collect())
             }
             (false, Some(root)) => lowering.lower(root),
             (false, None) => Rule::Empty,
@@ -336,7 +336,7 @@ impl<'a> Lowering<'a> {
             }
             step(true, &moves.special, 0);
             if state == 0 && kind == Text::Some {
-                self.rules.fill(&start, Rule::choice(onward[1..].iter().cloned()));
+                self.rules.fill(&start, Rule::Choice(onward[1..].to_vec()));
             }
             self.rules.fill(&states[state], Rule::Choice(onward));
         }
@@ -414,10 +414,11 @@ fn body_of(rule: Rule) -> Rule {
     let all = branches.len();
     branches.retain(|branch| *branch != Rule::Empty);
     match (branches.len(), branches.len() < all) {
-        (0, _) => Rule::literal(""),
-        (_, true) => Rule::choice([Rule::Empty].into_iter().chain(branches)),
-        _ => Rule::Choice(branches),
+        (0, _) => return Rule::literal(""),
+        (_, true) => branches.insert(0, Rule::Empty),
+        _ => {}
     }
+    Rule::Choice(branches)
 }
 
 /// The alternatives of a rule.

@@ -64,8 +64,8 @@ fn any_number() -> Rule {
     // Larger ones are no numbers for most readers.
     let power = [class("[0-2]").optional(), class("[0-9]"), class("[0-9]").optional()];
     let exponent = [class("[eE]"), class("[-+]").optional()].into_iter().chain(power);
-    let exponent = Rule::sequence(exponent).group().optional();
-    Rule::sequence(any_integer().into_iter().chain([decimals, exponent]))
+    let exponent = Rule::Sequence(exponent.collect()).group().optional();
+    Rule::Sequence(any_integer().into_iter().chain([decimals, exponent]).collect())
 }
 
 /// Four digits behind `\u`; two halves of a character come together.
@@ -75,7 +75,7 @@ fn code_unit() -> Rule {
     let low = Rule::sequence([class("[dD]"), class("[0-7]"), hex(2)]);
     let first_half = [class("[dD]"), class("[89abAB]"), hex(2)];
     let second_half = [text("\\u"), class("[dD]"), class("[c-fC-F]"), hex(2)];
-    Rule::choice([plain, low, Rule::sequence(first_half.into_iter().chain(second_half))])
+    Rule::choice([plain, low, Rule::Sequence(first_half.into_iter().chain(second_half).collect())])
 }
 
 fn any_char() -> Rule {
@@ -155,8 +155,8 @@ fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
 
 fn object() -> Rule {
     let pair = || [rule("string"), text(":"), rule(SPACE), rule("value")];
-    let more = Rule::sequence([text(","), rule(SPACE)].into_iter().chain(pair())).group().repeat(0, None);
-    let pairs = Rule::sequence(pair().into_iter().chain([more]));
+    let more = Rule::Sequence([text(","), rule(SPACE)].into_iter().chain(pair()).collect()).group().repeat(0, None);
+    let pairs = Rule::Sequence(pair().into_iter().chain([more]).collect());
     bracketed("{", pairs.padded(Pad::Both).optional(), "}")
 }
 
@@ -206,10 +206,10 @@ fn time() -> Rule {
     let sixty = || [text(":"), class("[0-5]"), class("[0-9]")];
     let millis = Rule::sequence([text("."), class("[0-9]").times(3, Some(3))]).padded(Pad::Both).optional();
     let sign = either([text("+"), text("-")]);
-    let offset = Rule::sequence([sign, hours().padded(Pad::Both)].into_iter().chain(sixty()));
+    let offset = Rule::Sequence([sign, hours().padded(Pad::Both)].into_iter().chain(sixty()).collect());
     let zone = either([text("Z"), offset]);
     let parts = [hours().group()].into_iter().chain(sixty()).chain(sixty());
-    Rule::sequence(parts.chain([millis, zone]))
+    Rule::Sequence(parts.chain([millis, zone]).collect())
 }
 
 fn date_time() -> Rule {

@@ -90,13 +90,14 @@ impl Rule {
     }
 
     /// All of these, in order.
-    pub fn sequence(parts: impl IntoIterator<Item = Rule>) -> Rule {
-        Rule::Sequence(parts.into_iter().collect())
+    pub fn sequence(parts: impl Into<Vec<Rule>>) -> Rule {
+        Rule::Sequence(parts.into())
     }
 
     /// All of these but the empty ones, in order; one alone as it is.
-    pub(super) fn joined(parts: impl IntoIterator<Item = Rule>) -> Rule {
-        let mut parts: Vec<Rule> = parts.into_iter().filter(|part| *part != Rule::Empty).collect();
+    pub(super) fn joined(parts: impl Into<Vec<Rule>>) -> Rule {
+        let mut parts: Vec<Rule> = parts.into();
+        parts.retain(|part| *part != Rule::Empty);
         match parts.len() {
             0 => Rule::Empty,
             1 => parts.swap_remove(0),
@@ -105,8 +106,8 @@ impl Rule {
     }
 
     /// Any one of these.
-    pub fn choice(branches: impl IntoIterator<Item = Rule>) -> Rule {
-        Rule::Choice(branches.into_iter().collect())
+    pub fn choice(branches: impl Into<Vec<Rule>>) -> Rule {
+        Rule::Choice(branches.into())
     }
 
     /// In parentheses.

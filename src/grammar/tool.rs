@@ -5,8 +5,9 @@ use smol_str::SmolStr;
 
 use super::builder::{Builder, Fidelity, FidelityKind};
 use super::faithful::{self, Undeclared};
+use super::llama::{self, Empty};
 use super::rule::Rule;
-use super::{llama, primitive, schema};
+use super::{primitive, schema};
 use crate::error::Result;
 use crate::message::GrammarStyle;
 
@@ -30,7 +31,8 @@ impl Builder {
         let name = if name == "root" { "" } else { name };
         let added = match self.style {
             GrammarStyle::Faithful => faithful::add(self, name, schema, root, undeclared),
-            GrammarStyle::LlamaCpp => llama::add(self, name, schema, root),
+            GrammarStyle::LlamaCpp => llama::add(self, name, schema, root, Empty::AnyValue),
+            GrammarStyle::LlamaCppB10587 => llama::add(self, name, schema, root, Empty::AnyObject),
         };
         let (added, notes) = added.inspect_err(|_| self.undo(mark))?;
         notes.into_iter().for_each(|note| self.note(note));

@@ -167,7 +167,7 @@ pub(crate) enum TextOrItems<'a> {
     Items(Vec<Fields<'a>>),
 }
 
-pub(crate) fn wrong(path: &str, wanted: &str, got: &Value) -> Error {
+pub(crate) fn wrong(path: &str, expected: &str, got: &Value) -> Error {
     let got = match got {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -177,7 +177,7 @@ pub(crate) fn wrong(path: &str, wanted: &str, got: &Value) -> Error {
         Value::Object(_) => "an object",
     };
     let path = if path.is_empty() { "the request" } else { path };
-    Error::invalid(format!("{path}: must be {wanted}, not {got}"))
+    Error::invalid(format!("{path}: must be {expected}, not {got}"))
 }
 
 /// The choice that a field names; `other` where it is missing.

@@ -251,6 +251,17 @@ pub enum BareCalls {
     Anywhere,
 }
 
+/// What the opening of the reasoning is where the model writes it once more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpeningAgain {
+    /// A marker: it is left out.
+    #[default]
+    Marker,
+    /// Text of the reasoning.
+    Reasoning,
+}
+
 /// What becomes of output that is not quite in the template's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leniency {
@@ -263,6 +274,9 @@ pub struct Leniency {
     /// Calls without a marker.
     #[serde(default)]
     pub bare_calls: BareCalls,
+    /// Reasoning that is opened twice.
+    #[serde(default)]
+    pub opening_again: OpeningAgain,
 }
 
 /// How schemas become rules of a grammar.
@@ -271,8 +285,10 @@ pub enum GrammarStyle {
     /// What the schema allows, as nearly as a grammar can.
     #[default]
     Faithful,
-    /// The text that llama.cpp makes of the schema.
+    /// The text that llama.cpp makes of the schema, from 0.5.0 on.
     LlamaCpp,
+    /// The text of the versions before: as there, but `{}` is any object.
+    LlamaCppB10587,
 }
 
 /// A conversation that nobody prepares for the template: JSON as the host has it.

@@ -7,7 +7,7 @@ use super::fields::{Fields, choice, wrong};
 use super::read::{known_tools, message, plain, response_format, tool, tool_choice};
 use super::{
     BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, Leniency, MalformedArguments, Message,
-    ReasoningFormat, Request, UnknownTools,
+    OpeningAgain, ReasoningFormat, Request, UnknownTools,
 };
 use crate::error::{Error, Result};
 
@@ -34,7 +34,7 @@ impl Request {
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), `response_format`,
     /// `reasoning_effort`, and our options: `reasoning_format` (default auto), `malformed_arguments`, `dialects`, `unknown_tools`,
-    /// `calls_in_reasoning`, `bare_calls`, `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`,
+    /// `calls_in_reasoning`, `bare_calls`, `opening_again`, `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`,
     /// `add_generation_prompt` (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content`,
     /// `media_marker`, `now` and `plain` ([`super::PlainConversation`]: the template sees `messages`, `tools`, `documents` and
     /// `chat_template_kwargs` as they are, and no other variable).
@@ -117,6 +117,7 @@ impl Request {
                 unknown_tools: choice(body, "unknown_tools", UNKNOWN_TOOLS, Default::default())?,
                 calls_in_reasoning: choice(body, "calls_in_reasoning", CALLS_IN_REASONING, Default::default())?,
                 bare_calls: choice(body, "bare_calls", BARE_CALLS, Default::default())?,
+                opening_again: choice(body, "opening_again", OPENING_AGAIN, Default::default())?,
             },
             enable_thinking,
             json_schema,
@@ -167,6 +168,7 @@ pub(crate) const OPTIONS: &[&str] = &[
     "malformed_arguments",
     "media_marker",
     "now",
+    "opening_again",
     "plain",
     "reasoning_format",
     "unknown_tools",
@@ -212,11 +214,17 @@ const DIALECTS: &[(&str, Dialects)] =
 
 const UNKNOWN_TOOLS: &[(&str, UnknownTools)] = &[("call", UnknownTools::Call), ("content", UnknownTools::Content)];
 
-const GRAMMAR_STYLES: &[(&str, GrammarStyle)] =
-    &[("faithful", GrammarStyle::Faithful), ("llama.cpp", GrammarStyle::LlamaCpp)];
+const GRAMMAR_STYLES: &[(&str, GrammarStyle)] = &[
+    ("faithful", GrammarStyle::Faithful),
+    ("llama.cpp", GrammarStyle::LlamaCpp),
+    ("llama.cpp-b10587", GrammarStyle::LlamaCppB10587),
+];
 
 const BARE_CALLS: &[(&str, BareCalls)] =
     &[("off", BareCalls::Off), ("whole", BareCalls::Whole), ("anywhere", BareCalls::Anywhere)];
+
+const OPENING_AGAIN: &[(&str, OpeningAgain)] =
+    &[("marker", OpeningAgain::Marker), ("reasoning", OpeningAgain::Reasoning)];
 
 const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] =
     &[("off", CallsInReasoning::Off), ("at_end", CallsInReasoning::AtEnd), ("always", CallsInReasoning::Always)];

@@ -264,8 +264,3 @@ impl Shown {
         &self.render()[at..]
     }
 }
-
-/// The last character's border at or before `at`.
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
-}

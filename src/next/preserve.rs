@@ -39,7 +39,7 @@ pub enum Preserved {
     /// The first that does not.
     No(Rewrite),
     /// The template leaves this part of the messages out that would tell: `reasoning` or `calls`.
-    Unsaid(&'static str),
+    Omitted(&'static str),
     /// The template refuses the conversation, with this error.
     Refused(String),
 }
@@ -56,7 +56,7 @@ pub struct Preserving {
 }
 
 impl Preserving {
-    /// As a JSON object: `kind`, `thinking`, `preserved` (`yes`, `no`, `unsaid` or `refused`), and what goes with that: `at`,
+    /// As a JSON object: `kind`, `thinking`, `preserved` (`yes`, `no`, `omitted` or `refused`), and what goes with that: `at`,
     /// `message` and `reason`, or `part`, or `error`.
     pub fn to_json(&self) -> Value {
         let mut json = json!({"kind": self.kind.name(), "thinking": self.thinking.name()});
@@ -66,7 +66,7 @@ impl Preserving {
                 json["preserved"] = "no".into();
                 (json["at"], json["message"], json["reason"]) = ((*at).into(), json!(message), reason.name().into());
             }
-            Preserved::Unsaid(part) => (json["preserved"], json["part"]) = ("unsaid".into(), (*part).into()),
+            Preserved::Omitted(part) => (json["preserved"], json["part"]) = ("omitted".into(), (*part).into()),
             Preserved::Refused(error) => (json["preserved"], json["error"]) = ("refused".into(), error.as_str().into()),
         }
         json
@@ -79,7 +79,7 @@ impl ChatTemplate {
     pub fn preserves(&self, kind: Kind, thinking: Thinking) -> Preserved {
         let part = if kind == Kind::ToolStep && !self.caps().tool_calls { Some("calls") } else { None };
         match part {
-            Some(part) => Preserved::Unsaid(part),
+            Some(part) => Preserved::Omitted(part),
             None => asked(self, kind, thinking).unwrap_or_else(|error| Preserved::Refused(error.to_string())),
         }
     }
@@ -106,7 +106,7 @@ fn asked(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Pres
         let thought = message.reasoning_content.clone();
         let alone = session.ending_with(&message)?;
         if !alone.contains(&thought) {
-            return Ok(Preserved::Unsaid("reasoning"));
+            return Ok(Preserved::Omitted("reasoning"));
         }
         let next = session.grown(message, &new, &alone)?;
         match next.rewrite {

@@ -1,6 +1,7 @@
 //! Why a template writes anew what was sent, and of which message.
 
-use super::{Session, Shown, boundary};
+use super::{Session, Shown};
+use crate::find::char_border_before;
 use crate::message::Message;
 use crate::template::shared;
 
@@ -84,7 +85,7 @@ pub(super) fn find(session: &Session, shown: &Shown, output: &str) -> (Rewrite, 
         let index = message_at(session, same);
         let message = index.and_then(|index| session.history.messages().nth(index).flatten());
         let ahead = &before[same..];
-        let looked_for = &ahead[..boundary(ahead, LOOKED_FOR)];
+        let looked_for = &ahead[..char_border_before(ahead, LOOKED_FOR)];
         let reason = match message {
             Some(message) if drops_reasoning(&message, &render[same..]) => Reason::Reasoning,
             _ if render[same..].contains(looked_for) => Reason::Moved,
@@ -106,7 +107,7 @@ fn sent_at(session: &Session, same: usize) -> (usize, usize) {
 
 fn drops_reasoning(message: &Message, render: &str) -> bool {
     let thought = message.reasoning_content.trim();
-    !thought.is_empty() && !render.contains(&thought[..boundary(thought, LOOKED_FOR)])
+    !thought.is_empty() && !render.contains(&thought[..char_border_before(thought, LOOKED_FOR)])
 }
 
 /// Which message is written at byte `at` of what was rendered: the first whose texts end behind that byte. Found by its

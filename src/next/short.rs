@@ -35,10 +35,10 @@ pub(super) fn next(session: &Session, output: &[u8], new: &New) -> Option<Next> 
     let kind = kind(new)?;
     let text = std::str::from_utf8(output).ok()?;
     let markers: HashSet<&str> = markers(session.template.source()).collect();
-    let is_told = added(new).all(|message| is_ordinary(message, &markers))
+    let is_learnable = added(new).all(|message| is_ordinary(message, &markers))
         && session.params.media.is_empty()
         && is_ordinary_history(&session.history, &markers);
-    let request = session.history.short().filter(|_| is_told)?.request();
+    let request = session.history.short().filter(|_| is_learnable)?.request();
     let short = session.template.session(request.clone()).ok()?;
     let next = short.next_whole(output, new).ok()?;
     if next.rewrite.is_some()
@@ -134,7 +134,7 @@ fn holds(template: &ChatTemplate, request: &Request, kind: Kind, thinks: bool) -
         request.messages.extend_from_slice(turn);
         Ok(probe(&request)?.strip_prefix(&before).map(str::to_owned))
     };
-    let mut told = 0;
+    let mut agreed = 0;
     for way in [false, true].into_iter().filter(|way| thinks || !way) {
         for turn in turns(kind, way, calls) {
             let short = behind(vec![query.clone()], &turn);
@@ -143,7 +143,7 @@ fn holds(template: &ChatTemplate, request: &Request, kind: Kind, thinks: bool) -
                 let steps = if calls { index % 3 } else { 0 };
                 (0..steps).for_each(|step| before.extend(round(900 + step, way, step == 1, true)));
                 match (&short, behind(before, &turn)) {
-                    (Ok(Some(short)), Ok(Some(whole))) if *short == whole => told += 1,
+                    (Ok(Some(short)), Ok(Some(whole))) if *short == whole => agreed += 1,
                     // Some templates refuse calls side by side.
                     (_, Err(_)) => {}
                     _ => return false,
@@ -151,7 +151,7 @@ fn holds(template: &ChatTemplate, request: &Request, kind: Kind, thinks: bool) -
             }
         }
     }
-    told > 0
+    agreed > 0
 }
 
 fn user(index: usize) -> Message {

@@ -68,10 +68,10 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     let mut ends: Vec<(usize, usize)> = ends.take(ENDS).map(|at| (alike(&turn[..at], output), at)).collect();
     ends.retain(|&(alike, at)| alike >= last_marker(&turn[..at]).max(least));
     ends.sort_by_key(|(alike, at)| (std::cmp::Reverse(*alike), *at));
-    let wanted = said(&shown.message);
+    let expected = said(&shown.message);
     let is_same = |at: usize| {
         let read = session.params.parser.read(&turn.as_bytes()[..at], false, false);
-        read.is_ok_and(|read| read.status == Status::Complete && said(&read.message) == wanted)
+        read.is_ok_and(|read| read.status == Status::Complete && said(&read.message) == expected)
     };
     let (_, end) = ends.into_iter().find(|(_, at)| is_same(*at))?;
     let inked = turn[..end].trim_end().len();

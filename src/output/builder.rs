@@ -190,12 +190,19 @@ impl MessageBuilder {
         let Some(call) = self.calls.get_mut(index) else { return };
         let from = self.delta_text.len();
         let new = call.arguments.append(text, (!self.silent).then_some(&mut self.delta_text));
-        // The brace that the arguments begin with has shown by now.
-        if new == Some(false) && text.bytes().is_empty() && span.start >= self.places.end() {
+        let new = new.filter(|new| !new || !call.state.ended);
+        if new == Some(false) {
+            self.place_brace(index, text, &span);
+        }
+        self.report(DeltaKind::ToolArguments, index, new, from, span);
+    }
+
+    /// The brace that the arguments begin with has shown before its bytes come. Apart, as most pieces show something.
+    #[cold]
+    fn place_brace(&mut self, index: usize, text: Text<'_>, span: &Range<usize>) {
+        if text.bytes().is_empty() && span.start >= self.places.end() {
             self.places.add(DeltaKind::ToolArguments, index, span.clone());
         }
-        let new = new.filter(|new| !new || !call.state.ended);
-        self.report(DeltaKind::ToolArguments, index, new, from, span);
     }
 
     fn end_call(&mut self, at: usize) {

@@ -48,10 +48,10 @@ impl Places {
     #[inline]
     pub fn add(&mut self, kind: DeltaKind, call: usize, span: Range<usize>) {
         match &mut self.last {
-            _ if span.is_empty() => {}
-            Some(last) if last.kind == kind && last.call == call && last.span.end == span.start => {
+            Some(last) if last.span.end == span.start && last.kind == kind && last.call == call => {
                 last.span.end = span.end;
             }
+            _ if span.is_empty() => {}
             _ => self.begin(Place { kind, call, span }),
         }
     }

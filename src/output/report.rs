@@ -48,7 +48,7 @@ pub(crate) fn report(
         let name = record.flags.dialect.and_then(&dialect);
         calls.push(report_call(call, record, name, tools, &mut tell));
     }
-    found.sort_by_key(|diagnostic| diagnostic.span.start);
+    found.sort_by_cached_key(|diagnostic| diagnostic.span.start);
     Report { calls, diagnostics: found }
 }
 

@@ -86,17 +86,24 @@ impl Builder {
 
     /// [`Expr::Sequence`]. Sequences in it are laid out in place.
     pub fn sequence(&self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let parts = self.flat(children, |node| if let Expr::Sequence(inner) = node { Some(inner) } else { None });
+        let parts = self.flat(&mut children.into_iter(), |node| match node {
+            Expr::Sequence(inner) => Some(inner),
+            _ => None,
+        });
         self.add(Expr::Sequence(parts))
     }
 
     /// [`Expr::Choice`]. Choices in it are laid out in place.
     pub fn choice(&self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let branches = self.flat(children, |node| if let Expr::Choice(inner) = node { Some(inner) } else { None });
+        let branches = self.flat(&mut children.into_iter(), |node| match node {
+            Expr::Choice(inner) => Some(inner),
+            _ => None,
+        });
         self.add(Expr::Choice(branches))
     }
 
-    fn flat(&self, children: impl IntoIterator<Item = ExprId>, inner: impl Fn(&Expr) -> Option<&Children>) -> Children {
+    /// Compiled once, whatever the children come from.
+    fn flat(&self, children: &mut dyn Iterator<Item = ExprId>, inner: fn(&Expr) -> Option<&Children>) -> Children {
         let mut out = Children::new();
         for child in children {
             match inner(self.arena.borrow().get(child)).filter(|inner| inner.len() <= limits::EXPR_INLINE) {

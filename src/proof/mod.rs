@@ -50,7 +50,7 @@ pub struct Proof {
     /// How many messages do not count because their turn does not begin where the prompt ends.
     pub no_turn: usize,
     /// How many messages do not count because the template leaves out what they say.
-    pub unsaid: usize,
+    pub omitted: usize,
     /// How many messages do not count because the template refuses them.
     pub refused: usize,
     /// Why it refuses the first of them; empty where it refuses none.
@@ -69,7 +69,7 @@ pub struct Failure {
     /// The assistant's turn as the template writes it.
     pub turn: String,
     /// What was wanted, as JSON.
-    pub wanted: String,
+    pub expected: String,
     /// What was read, as JSON.
     pub got: String,
     /// What is wrong with it, in a few words.
@@ -93,7 +93,7 @@ impl Proof {
 
     /// Whether the template renders none of the messages.
     pub fn refuses_all(&self) -> bool {
-        self.refused > 0 && self.cases + self.no_turn + self.unsaid == 0
+        self.refused > 0 && self.cases + self.no_turn + self.omitted == 0
     }
 
     /// The proof as one JSON object, with the fields' names.
@@ -103,7 +103,7 @@ impl Proof {
                 "probe": failure.probe,
                 "thinking": failure.thinking.name(),
                 "turn": failure.turn,
-                "wanted": failure.wanted,
+                "expected": failure.expected,
                 "got": failure.got,
                 "why": failure.why,
             })
@@ -116,7 +116,7 @@ impl Proof {
             "recovered": self.recovered,
             "alike": self.alike,
             "no_turn": self.no_turn,
-            "unsaid": self.unsaid,
+            "omitted": self.omitted,
             "refused": self.refused,
             "refusal": self.refusal,
             "failures": failures.collect::<Vec<_>>(),
@@ -132,7 +132,7 @@ impl Proof {
                 }
                 self.refused += 1;
             }
-            Ok(Case { mute: true, .. }) => self.unsaid += 1,
+            Ok(Case { mute: true, .. }) => self.omitted += 1,
             Ok(_) => match exam.turn(probe, thinking) {
                 Some(turn) => self.count(exam, reading, probe, thinking, &turn),
                 None => self.no_turn += 1,
@@ -166,19 +166,19 @@ impl Proof {
             Ok(read) => {
                 let names =
                     |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
-                loses_calls = names(&read.got.message) != names(&case.wanted);
+                loses_calls = names(&read.got.message) != names(&case.expected);
                 misreads_calls = !read.got.message.tool_calls.is_empty()
-                    && shown(&read.got.message)["tool_calls"] != shown(&case.wanted)["tool_calls"];
-                (read.turn.clone(), shown(&read.got.message).to_string(), why(&case.wanted, &read))
+                    && shown(&read.got.message)["tool_calls"] != shown(&case.expected)["tool_calls"];
+                (read.turn.clone(), shown(&read.got.message).to_string(), why(&case.expected, &read))
             }
             Err(error) => (turn.text.clone(), String::new(), error.to_string()),
         };
-        let wanted = shown(&case.wanted).to_string();
+        let expected = shown(&case.expected).to_string();
         self.failures.push(Failure {
             probe: exam.probes()[probe].name,
             thinking,
             turn,
-            wanted,
+            expected,
             got,
             why,
             loses_calls,
@@ -202,15 +202,15 @@ pub(crate) fn prove(taught: &Taught, reader: Reader) -> Proof {
 }
 
 /// What is wrong with what was read.
-fn why(wanted: &Message, read: &Read) -> String {
+fn why(expected: &Message, read: &Read) -> String {
     let got = &read.got.message;
-    let (wanted_calls, got_calls) = (wanted.tool_calls.len(), got.tool_calls.len());
-    let (a, b) = (shown(wanted), shown(got));
+    let (expected_calls, got_calls) = (expected.tool_calls.len(), got.tool_calls.len());
+    let (a, b) = (shown(expected), shown(got));
     let mut wrong = Vec::new();
-    if wanted_calls != got_calls {
-        wrong.push(format!("{got_calls} of {wanted_calls} calls"));
-    } else if let Some(call) = (0..wanted_calls).find(|&call| a["tool_calls"][call] != b["tool_calls"][call]) {
-        let part = if wanted.tool_calls[call].name == got.tool_calls[call].name { "arguments" } else { "name" };
+    if expected_calls != got_calls {
+        wrong.push(format!("{got_calls} of {expected_calls} calls"));
+    } else if let Some(call) = (0..expected_calls).find(|&call| a["tool_calls"][call] != b["tool_calls"][call]) {
+        let part = if expected.tool_calls[call].name == got.tool_calls[call].name { "arguments" } else { "name" };
         wrong.push(format!("the {part} of call {}", call + 1));
     }
     for (part, name) in [("content", "the content"), ("reasoning_content", "the reasoning")] {

@@ -60,7 +60,7 @@ impl Reading {
         for &end in &turn.ends {
             let text = &turn.text[..end];
             let got = parser.read(text.as_bytes(), false, false)?;
-            let verdict = if same(&got.message, &case.wanted) { Verdict::Same } else { Verdict::Other };
+            let verdict = if same(&got.message, &case.expected) { Verdict::Same } else { Verdict::Other };
             let read = Read { turn: text.to_owned(), got, verdict };
             if read.is_clean() {
                 return Ok(read);
@@ -96,15 +96,15 @@ impl Reading {
 /// Whether the template writes both messages alike, and what came may be meant: it differs in values only, which are what the
 /// tools ask for, in characters of texts, or in which of the texts is the reasoning.
 fn alike(exam: &Exam, asked: &Asked, case: &Case, got: &Ended) -> bool {
-    let (wanted, message) = (&case.wanted, &got.message);
+    let (expected, message) = (&case.expected, &got.message);
     let names = |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
     let texts = |message: &Message| [&message.content, &message.reasoning_content].map(|text| text.trim().to_owned());
     let kinds =
         |texts: [String; 2]| texts.map(|text| (text.is_empty(), [WORD, THOUGHT_WORD].map(|word| text.contains(word))));
-    let [content, reasoning] = texts(wanted);
+    let [content, reasoning] = texts(expected);
     let moved = texts(message) == [reasoning, content];
-    names(message) == names(wanted)
-        && (moved || kinds(texts(message)) == kinds(texts(wanted)))
+    names(message) == names(expected)
+        && (moved || kinds(texts(message)) == kinds(texts(expected)))
         && got.calls().iter().all(|call| call.complete && call.known && call.valid)
         && exam.render(&asked.request, &with_ids(message, &case.whole)).is_ok_and(|again| again == case.rendered)
 }

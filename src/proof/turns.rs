@@ -43,9 +43,9 @@ pub(crate) struct Case {
     /// The message.
     pub whole: Message,
     /// The message less what the template leaves out.
-    pub wanted: Message,
+    pub expected: Message,
     /// What the template leaves out: `reasoning`, `content` or `calls`.
-    pub unsaid: Option<&'static str>,
+    pub omitted: Option<&'static str>,
     /// What it leaves out cannot be missing: without it, this is another message, or none.
     pub mute: bool,
     /// The conversation.
@@ -111,25 +111,25 @@ impl<'t> Exam<'t> {
         }
         let begin = rendered.starts_with(&asked.prompts.prompt.prompt).then_some(asked.prompts.prompt.prompt.len());
         // What a template leaves out cannot come back.
-        let mut wanted = whole.clone();
-        let mut unsaid = None;
+        let mut expected = whole.clone();
+        let mut omitted = None;
         let prompt = &asked.prompts.prompt.prompt;
         let turn = &rendered[begin.unwrap_or_else(|| shared_markup(prompt, &rendered))..];
         for (part, text, word) in
-            [("reasoning", &mut wanted.reasoning_content, THOUGHT_WORD), ("content", &mut wanted.content, WORD)]
+            [("reasoning", &mut expected.reasoning_content, THOUGHT_WORD), ("content", &mut expected.content, WORD)]
         {
             if !text.is_empty() && !turn.contains(word) {
-                unsaid = Some(part);
+                omitted = Some(part);
                 text.clear();
             }
         }
-        let calls = wanted.tool_calls.iter().all(|call| turn.contains(&call.name));
+        let calls = expected.tool_calls.iter().all(|call| turn.contains(&call.name));
         if !calls {
-            unsaid = Some("calls");
+            omitted = Some("calls");
         }
-        let empty = [&wanted.content, &wanted.reasoning_content].map(String::is_empty) == [true; 2];
-        let mute = !calls || empty && wanted.tool_calls.is_empty();
-        Ok(Case { whole, wanted, unsaid, mute, rendered, begin })
+        let empty = [&expected.content, &expected.reasoning_content].map(String::is_empty) == [true; 2];
+        let mute = !calls || empty && expected.tool_calls.is_empty();
+        Ok(Case { whole, expected, omitted, mute, rendered, begin })
     }
 
     /// What the model writes in that way to think; `None` where the turn does not begin where the prompt ends.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::marking::{Kind, Known, Marking, Way, With, is_container, stand_in};
-use super::{border_before, border_behind};
+use crate::find::{char_border_before, char_border_behind};
 use crate::limits::{SEGMENT_RENDERS, SEGMENT_WORDS};
 use crate::message::Request;
 use crate::template::{Edge, Label, Labels};
@@ -175,8 +175,8 @@ impl Search<'_> {
         let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
         let rest = old.len().min(new.len()) - same;
         let behind = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
-        let start = border_before(self.prompt, same);
-        let end = border_behind(self.prompt, old.len() - behind);
+        let start = char_border_before(self.prompt, same);
+        let end = char_border_behind(self.prompt, old.len() - behind);
         (old != new).then_some(start..end.max(start))
     }
 }
@@ -213,6 +213,6 @@ fn restored(text: &str, labels: Vec<Label>, ways: &[Way], values: &[Known]) -> (
         all.push(Label { edge: Edge::Close, value, at: end });
     }
     // Stable: an end comes before the beginning at the same place only if it did.
-    all.sort_by_key(|label| label.at);
+    all.sort_by_cached_key(|label| label.at);
     (restored, all)
 }

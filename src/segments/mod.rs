@@ -154,13 +154,3 @@ fn until(request: &Request, message: usize) -> Request {
     }
     before
 }
-
-/// The last place up to `at` where no character is cut.
-fn border_before(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// The first place from `at` on where no character is cut.
-fn border_behind(text: &str, at: usize) -> usize {
-    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
-}

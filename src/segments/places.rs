@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::choice::Found;
 use super::marking::{Kind, Known};
 use super::words::{is_keyword, is_type};
-use super::{Origin, Segment, border_before, border_behind};
+use super::{Origin, Segment};
+use crate::find::{char_border_before, char_border_behind};
 use crate::template::{Edge, Label};
 
 /// What stands between the values of JSON and of Python's lists and dicts.
@@ -17,12 +18,12 @@ pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<u
     let blocks = blocks(&found.labels, prompt.len());
     let mut known = values(prompt, &found);
     known.extend(spelt_out(prompt, &found));
-    known.sort_by_key(|segment| segment.bytes.start);
+    known.sort_by_cached_key(|segment| segment.bytes.start);
     widen_space(prompt, &found, &mut known);
     known = with_punctuation(prompt, known);
     let unknown = unknown(prompt, &found, &known);
     known.extend(unknown.into_iter().map(|bytes| Segment { bytes, origin: Origin::Unknown }));
-    known.sort_by_key(|segment| segment.bytes.start);
+    known.sort_by_cached_key(|segment| segment.bytes.start);
     (covering(prompt, known), blocks)
 }
 
@@ -159,8 +160,8 @@ fn alike(shown: &str, known: &Known, from_end: bool) -> usize {
     // No more of a long text than there may be of it.
     let text = known.text.trim();
     let text = match from_end {
-        false => &text[..border_before(text, shown.len())],
-        true => &text[border_behind(text, text.len().saturating_sub(shown.len()))..],
+        false => &text[..char_border_before(text, shown.len())],
+        true => &text[char_border_behind(text, text.len().saturating_sub(shown.len()))..],
     };
     let mut escaped = String::new();
     crate::json_string::push_quoted(text, &mut escaped);
@@ -345,7 +346,7 @@ fn opening(gap: &str) -> usize {
 fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> {
     let words = found.words.iter().flat_map(|word| whole_words(prompt, word));
     let mut unknown: Vec<Range<usize>> = words.chain(found.unknown.iter().cloned()).collect();
-    unknown.sort_by_key(|range| range.start);
+    unknown.sort_by_cached_key(|range| range.start);
     // What has a label is known.
     let mut left = Vec::new();
     let mut from = 0;

@@ -7,9 +7,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Origin, Segment, border_before, border_behind};
+use super::{Origin, Segment};
+use crate::find::{char_border_before, char_border_behind};
 use crate::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
 use crate::message::{REASONING, THINKING};
+use crate::template::shared;
 
 /// A part of what a model writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +128,7 @@ impl Known<'_> {
         }
         // What stands between two messages tells where the second one begins, once that is known of another.
         let mut begins: HashMap<&str, usize> = HashMap::new();
-        let mut last_asked = String::new();
+        let (mut last_asked, mut same) = (String::new(), 0);
         let turn = |message: &usize| {
             let own = shown.get(message)?.clone();
             let glue = self.glue(own.start.checked_sub(1));
@@ -134,8 +136,9 @@ impl Known<'_> {
             let begin = *begins.entry(&self.prompt[glue.clone()]).or_insert_with(|| {
                 if renders < SEGMENT_RENDERS {
                     last_asked = asked(*message).unwrap_or_default();
+                    same = shared(&last_asked, self.prompt);
                 }
-                self.begin(&last_asked, &glue) - glue.start
+                self.begin(&last_asked, same, &glue) - glue.start
             });
             Some(self.turn(*message, own, glue.start + begin))
         };
@@ -151,15 +154,13 @@ impl Known<'_> {
         }
     }
 
-    /// Where the turn begins in the glue in front of it.
-    fn begin(&self, asked: &str, glue: &Range<usize>) -> usize {
-        let same = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-        let common = same(asked, self.prompt);
-        if common >= glue.start {
-            return border_before(self.prompt, common.min(glue.end));
+    /// Where the turn begins in the glue in front of it. `same`: how many bytes the prompt shares with the one that asked.
+    fn begin(&self, asked: &str, same: usize, glue: &Range<usize>) -> usize {
+        if same >= glue.start {
+            return char_border_before(self.prompt, same.min(glue.end));
         }
         // The template has changed what is before: what the prompt that asked for the turn ends with, as far as it stands here.
-        let from = border_behind(self.prompt, glue.start.max(glue.end.saturating_sub(SEGMENT_GLUE)));
+        let from = char_border_behind(self.prompt, glue.start.max(glue.end.saturating_sub(SEGMENT_GLUE)));
         let text = &self.prompt[from..glue.end];
         let tails = asked.char_indices().rev().take(OPENING).map(|(at, _)| &asked[at..]);
         let found = tails

@@ -147,10 +147,9 @@ pub(super) fn prompt_of(env: &Environment, messages: Json) -> Option<String> {
     Trial::new(env, messages, json!({"add_generation_prompt": false}), None).output
 }
 
-/// Whether all `texts` come out of a conversation that ends with this message.
-pub(super) fn shows(env: &Environment, message: &Json, texts: [&str; 2]) -> bool {
-    let messages = json!([{"role": "user", "content": "User message"}, message]);
-    prompt_of(env, messages).is_some_and(|prompt| texts.iter().all(|text| prompt.contains(text)))
+/// The prompt of a conversation that ends with this message.
+pub(super) fn prompt_with(env: &Environment, message: &Json) -> Option<String> {
+    prompt_of(env, json!([{"role": "user", "content": "User message"}, message]))
 }
 
 /// A conversation in which the assistant makes `calls` calls.

@@ -274,7 +274,7 @@ impl Template {
     /// Where reasoning is looked for.
     fn reasoning_in(&self) -> prepare::ReasoningIn {
         *self.reasoning_in.get_or_init(|| {
-            prepare::ReasoningIn::of(&self.source, |message| caps::shows(&self.compiled.env, message, prepare::TRIED))
+            prepare::ReasoningIn::of(&self.source, |message| caps::prompt_with(&self.compiled.env, message))
         })
     }
 
@@ -307,7 +307,7 @@ impl Template {
     ///
     /// Errors as [`Template::render`].
     pub fn render_with_opening(&self, conversation: &Conversation) -> Result<(String, String)> {
-        let wanted = conversation.add_generation_prompt;
+        let expected = conversation.add_generation_prompt;
         let compiled = self.compiled(conversation)?;
         let (prompt, other) = match compiled.opening {
             Opening::Unused => return Ok((self.render(conversation)?, String::new())),
@@ -318,7 +318,7 @@ impl Template {
             }
             Opening::Anywhere => self.render_twice(conversation)?,
         };
-        let (without, with) = if wanted { (&other, &prompt) } else { (&prompt, &other) };
+        let (without, with) = if expected { (&other, &prompt) } else { (&prompt, &other) };
         let opening = with[shared(without, with)..].to_owned();
         Ok((prompt, opening))
     }

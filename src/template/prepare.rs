@@ -46,13 +46,19 @@ pub(super) enum ReasoningIn {
 }
 
 impl ReasoningIn {
-    /// `shows` tells whether the template shows both texts of an assistant message that is its last one.
-    pub(super) fn of(source: &str, shows: impl Fn(&Value) -> bool) -> Self {
+    /// `prompt` renders a conversation that ends with an assistant message.
+    pub(super) fn of(source: &str, prompt: impl Fn(&Value) -> Option<String>) -> Self {
         if source.contains("reasoning_content") || !source.contains("thinking") {
             return ReasoningIn::Usual;
         }
-        let part = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
+        let mut part = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
+        // Only a template that prints the parts as they are, as a list, shows what it does not know.
+        part["content"][0]["unknown"] = json!(UNKNOWN);
         let field = json!({"role": "assistant", "content": TRIED[1], "thinking": TRIED[0]});
+        let shows = |message: &Value| {
+            let shows = |prompt: String| TRIED.iter().all(|text| prompt.contains(text)) && !prompt.contains(UNKNOWN);
+            prompt(message).is_some_and(shows)
+        };
         if shows(&field) {
             ReasoningIn::Thinking
         } else if shows(&part) {
@@ -67,7 +73,10 @@ impl ReasoningIn {
 }
 
 /// The reasoning and the content of the message that shows where a template looks for reasoning.
-pub(super) const TRIED: [&str; 2] = ["REASONING_MARKER", "CONTENT_MARKER"];
+const TRIED: [&str; 2] = ["REASONING_MARKER", "CONTENT_MARKER"];
+
+/// A member of a part that no template knows.
+const UNKNOWN: &str = "UNKNOWN_MARKER";
 
 fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
     [thinking_part(thought)].into_iter().chain(said).collect()

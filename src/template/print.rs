@@ -86,7 +86,7 @@ fn write_quoted(out: &mut String, text: &str) {
 
 /// The characters in quotes, those escaped that are not `plain`.
 pub(super) fn quote(out: &mut String, chars: impl Iterator<Item = char> + Clone, plain: impl Fn(char) -> bool) {
-    let has = |wanted| chars.clone().any(|c| c == wanted);
+    let has = |expected| chars.clone().any(|c| c == expected);
     let quote = if has('\'') && !has('"') { '"' } else { '\'' };
     out.push(quote);
     for c in chars {

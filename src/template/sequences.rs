@@ -270,12 +270,12 @@ fn dictsort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     List::of(all.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
 }
 
-fn extreme(args: &[Value], wanted: Ordering) -> Result<Value, Error> {
+fn extreme(args: &[Value], expected: Ordering) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
     let best = items(&args.get(0, "value"))?
         .into_iter()
-        .reduce(|best, item| if key.of(&item).cmp(&key.of(&best)) == wanted { item } else { best });
+        .reduce(|best, item| if key.of(&item).cmp(&key.of(&best)) == expected { item } else { best });
     Ok(best.unwrap_or_default())
 }
 

@@ -95,8 +95,8 @@ pub(super) fn is_title(text: &str) -> bool {
 }
 
 /// Some character is of the wanted case, and none of the other.
-pub(super) fn cased(text: &str, wanted: fn(char) -> bool, unwanted: fn(char) -> bool) -> bool {
-    text.chars().any(wanted) && !text.chars().any(unwanted)
+pub(super) fn cased(text: &str, expected: fn(char) -> bool, unwanted: fn(char) -> bool) -> bool {
+    text.chars().any(expected) && !text.chars().any(unwanted)
 }
 
 /// Whether the text can be a name in a program.

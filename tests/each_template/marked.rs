@@ -51,14 +51,14 @@ pub fn check(written: &Written, most: usize) -> (Vec<String>, usize, usize) {
             Some((feed(params, &special, &whole, &spans), whole, fits))
         };
         // As far as it is read with other text there.
-        let Some((Ok(wanted), _, true)) = read(plain) else { continue };
-        if wanted.status != Status::Complete || !said(&wanted.message).contains(plain) {
+        let Some((Ok(expected), _, true)) = read(plain) else { continue };
+        if expected.status != Status::Complete || !said(&expected.message).contains(plain) {
             continue;
         }
         let Some((found, whole, true)) = read(quote) else { continue };
         count += 1;
         let right = |ended: &Ended| {
-            ended.status == Status::Complete && said(&ended.message) == said(&wanted.message).replace(plain, quote)
+            ended.status == Status::Complete && said(&ended.message) == said(&expected.message).replace(plain, quote)
         };
         confused += usize::from(!right(&params.parser.read(whole.as_bytes(), false, false).expect("it is not strict")));
         match found {

@@ -92,12 +92,12 @@ fn unread(written: &Written, place: &Range<usize>, new: &str) -> Result<(), Stri
 }
 
 /// Whether a call is that call: texts may have taken white space that nothing tells from their own.
-fn alike(call: &Call, wanted: &Call) -> bool {
-    call.0 == wanted.0 && alike_values(&call.1, &wanted.1)
+fn alike(call: &Call, expected: &Call) -> bool {
+    call.0 == expected.0 && alike_values(&call.1, &expected.1)
 }
 
-fn alike_values(value: &Value, wanted: &Value) -> bool {
-    match (value, wanted) {
+fn alike_values(value: &Value, expected: &Value) -> bool {
+    match (value, expected) {
         (Value::String(a), Value::String(b)) => a.trim() == b,
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike_values(a, b)),
         (Value::Object(a), Value::Object(b)) => {

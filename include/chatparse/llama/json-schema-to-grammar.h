@@ -58,38 +58,14 @@ inline std::string text_and_free(chat_grammar * grammar) {
     return text_of(grammar);
 }
 
-// A schema as the version reads it: before 0.5.0, `{}` is any object.
-inline common_json as_read(common_json schema, int depth = 0) {
+// How the version's grammars are written.
 #if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
-    constexpr int DEEPEST = 500;
-    if (!schema.is_object() || depth > DEEPEST) {
-        return schema;
-    }
-    if (schema.empty()) {
-        schema["type"] = "object";
-    }
-    const auto below = [depth](common_json & inner) { inner = as_read(std::move(inner), depth + 1); };
-    for (const char * key : { "items", "prefixItems", "anyOf", "oneOf", "allOf", "additionalProperties" }) {
-        if (schema.contains(key) && schema.at(key).is_array()) {
-            for (auto & inner : schema.at(key)) {
-                below(inner);
-            }
-        } else if (schema.contains(key)) {
-            below(schema.at(key));
-        }
-    }
-    for (const char * key : { "properties", "$defs", "definitions" }) {
-        if (schema.contains(key) && schema.at(key).is_object()) {
-            for (const auto & inner : schema.at(key).items()) {
-                below(inner.value());
-            }
-        }
-    }
+constexpr chat_grammar_style STYLE = CHAT_GRAMMAR_STYLE_LLAMA_CPP_B10587;
+constexpr char STYLE_NAME[]        = "llama.cpp-b10587";
 #else
-    (void) depth;
+constexpr chat_grammar_style STYLE = CHAT_GRAMMAR_STYLE_LLAMA_CPP;
+constexpr char STYLE_NAME[]        = "llama.cpp";
 #endif
-    return schema;
-}
 
 // llama.cpp's words for a schema that cannot be used.
 inline void check_schema(chat_status status, chat_error * const & error) {
@@ -113,11 +89,11 @@ inline std::string json_schema_to_grammar(const common_json & schema, bool force
 #else
     (void) force_gbnf;
 #endif
-    const std::string text = chatparse_llama::as_read(schema).dump();
+    const std::string text = schema.dump();
     chat_grammar * grammar = nullptr;
     chat_error * error = nullptr;
     chatparse_llama::check_schema(
-        chat_grammar_from_json_schema_with(text.data(), text.size(), CHAT_GRAMMAR_STYLE_LLAMA_CPP, &grammar, &error), error);
+        chat_grammar_from_json_schema_with(text.data(), text.size(), chatparse_llama::STYLE, &grammar, &error), error);
     return chatparse_llama::text_and_free(grammar);
 }
 
@@ -135,7 +111,7 @@ inline std::string build_grammar(const std::function<void(const common_grammar_b
     chat_error * error = nullptr;
     chatparse_llama::check(chat_grammar_builder_new(&handle, &error), error);
     const std::unique_ptr<chat_grammar_builder, void (*)(chat_grammar_builder *)> freed(handle, chat_grammar_builder_free);
-    chatparse_llama::check(chat_grammar_builder_set_style(handle, CHAT_GRAMMAR_STYLE_LLAMA_CPP, &error), error);
+    chatparse_llama::check(chat_grammar_builder_set_style(handle, chatparse_llama::STYLE, &error), error);
 
     common_grammar_builder builder;
     builder.handle = handle;
@@ -147,7 +123,7 @@ inline std::string build_grammar(const std::function<void(const common_grammar_b
         return chatparse_llama::to_string(actual);
     };
     const auto add_json = [handle](const std::string & name, const common_json & schema) {
-        const std::string text = chatparse_llama::as_read(schema).dump();
+        const std::string text = schema.dump();
         chat_str actual;
         chat_error * error = nullptr;
         chatparse_llama::check_schema(chat_grammar_builder_add_schema(handle, name.data(), name.size(), text.data(), text.size(),

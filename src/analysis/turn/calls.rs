@@ -89,7 +89,7 @@ impl Calls {
         }
         calls.forms =
             forms.into_iter().map(|(form, all)| CallForm { close: Glue::common_start(&all), ..form }).collect();
-        calls.forms.sort_by_key(|form| std::cmp::Reverse(form.pieces.len()));
+        calls.forms.sort_by_cached_key(|form| std::cmp::Reverse(form.pieces.len()));
         Some(calls)
     }
 

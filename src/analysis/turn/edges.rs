@@ -49,7 +49,7 @@ pub(super) fn learn(paths: &[Path], calls: &Calls) -> Option<(Vec<Edge>, Option<
         }
     }
     let reasoning = split_reasoning(&mut edges);
-    edges.sort_by_key(|edge| std::cmp::Reverse(edge.glue.chars().count()));
+    edges.sort_by_cached_key(|edge| std::cmp::Reverse(edge.glue.chars().count()));
     edges.dedup();
     Some((edges, reasoning))
 }

@@ -111,7 +111,10 @@ impl Glue {
 
     /// What all begin with, up to the border of a marker.
     pub fn common_start<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
-        let all: Vec<&str> = glues.into_iter().map(|glue| &*glue.0).collect();
+        Glue::start_of(&glues.into_iter().map(|glue| &*glue.0).collect::<Vec<_>>())
+    }
+
+    fn start_of(all: &[&str]) -> Glue {
         let Some((first, others)) = all.split_first() else { return Glue::default() };
         let shared = |other: &str| {
             let pairs = first.chars().zip(other.chars()).take_while(|(a, b)| a == b);

@@ -132,7 +132,7 @@ impl Finder<'_> {
                 None => return None,
             }
         }
-        keys.sort_unstable_by_key(|(at, ..)| *at);
+        keys.sort_by_cached_key(|(at, ..)| *at);
         for (nth, &(at, key, value)) in keys.iter().enumerate() {
             let behind = self.add(Token::Key, Some(index), at..at + key.len());
             let limit = keys.get(nth + 1).map_or(next.max(behind), |(at, ..)| *at);
@@ -206,7 +206,7 @@ impl Finder<'_> {
     /// The parts in order with what is between them, unless two of them overlap, a value stands there twice, or the parts of a
     /// call do not stand together.
     fn finish(mut self) -> Option<Walk> {
-        self.parts.sort_by_key(|part| part.span.start);
+        self.parts.sort_by_cached_key(|part| part.span.start);
         let mut gaps = Vec::with_capacity(self.parts.len() + 1);
         let (mut at, mut name, mut key, mut number) = (0, "", "", 0);
         let mut seen: Option<usize> = None;

@@ -181,9 +181,9 @@ fn tools(request: &Value) -> Vec<Value> {
     let tools = request["tools"].as_array().into_iter().flatten().filter_map(Value::as_object);
     let tools = tools.map(|tool| {
         let mut tool = tool.clone();
-        let wanted: &[&str] =
+        let defaults: &[&str] =
             if tool.get("type") == Some(&"function".into()) { &["parameters", "strict"] } else { &[] };
-        for name in wanted {
+        for name in defaults {
             tool.entry(*name).or_insert(Value::Null);
         }
         Value::Object(tool)

@@ -143,32 +143,32 @@ fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
             screen.paint(Paint::Faint, &format!("rewrites from byte {at}, {place}: {why}"))?;
             writeln!(screen)
         }
-        Preserved::Unsaid(part) => writeln!(screen, "no {part}"),
+        Preserved::Omitted(part) => writeln!(screen, "no {part}"),
         Preserved::Refused(error) => writeln!(screen, "refused: {error}"),
     }
 }
 
 fn outcome(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Unsaid(part) => format!("no {part}"),
+        Outcome::Omitted(part) => format!("no {part}"),
         other => other.name().replace('_', " "),
     }
 }
 
 fn fault(case: &Case, screen: &mut Screen) -> io::Result<()> {
     screen.heading(&format!("{} ({}): {}", case.probe, case.thinking.name(), outcome(&case.outcome)))?;
-    let (at, wanted, got) = match &case.outcome {
-        Outcome::NoTurn(Difference { at, wanted, got })
-        | Outcome::Spaced(Difference { at, wanted, got })
-        | Outcome::Rewritten(Difference { at, wanted, got }) => (Some(*at), wanted, got),
-        Outcome::Lost { at, wanted, got } => (*at, wanted, got),
+    let (at, expected, got) = match &case.outcome {
+        Outcome::NoTurn(Difference { at, expected, got })
+        | Outcome::Spaced(Difference { at, expected, got })
+        | Outcome::Rewritten(Difference { at, expected, got }) => (Some(*at), expected, got),
+        Outcome::Lost { at, expected, got } => (*at, expected, got),
         Outcome::Refused(error) => return named(screen, "error", Paint::Plain, error),
-        Outcome::Survives | Outcome::Unsaid(_) => return Ok(()),
+        Outcome::Survives | Outcome::Omitted(_) => return Ok(()),
     };
     if !case.turn.is_empty() {
         named(screen, "turn", Paint::Faint, &case.turn)?;
     }
-    named(screen, "wanted", Paint::Left, wanted)?;
+    named(screen, "expected", Paint::Left, expected)?;
     named(screen, "got", Paint::Right, got)?;
     match at {
         Some(at) => named(screen, "differs at", Paint::Plain, &format!("byte {at}")),

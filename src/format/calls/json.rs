@@ -38,7 +38,7 @@ pub(in crate::format) fn calls(p: &FormatBuilder, tools: &ToolsLayout, spec: &Fo
 /// key, it shows before its closing quote, so it must be known.
 pub(in crate::format) fn any(p: &FormatBuilder, tools: &ToolsLayout, spec: &FormatSpec, marked: bool) -> ExprId {
     let call = |tool: &Tool| Call { p, tools, tool, others: spec.tools() }.expr();
-    if marked && !tools.name_is_key { p.any_tool(spec, call) } else { p.known_tool(spec.tools(), call) }
+    if marked && !tools.name_is_key { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) }
 }
 
 /// One tool's call.
@@ -148,7 +148,7 @@ impl Call<'_> {
         let mut fields = vec![name_field, args_field];
         fields.extend(self.ids());
         let order = &self.tools.field_order;
-        fields.sort_by_key(|field| order.iter().position(|known| known == field).unwrap_or(order.len()));
+        fields.sort_by_cached_key(|field| order.iter().position(|known| known == field).unwrap_or(order.len()));
 
         let mut head = vec![self.open(), p.space()];
         if self.tools.openai_wrapper {

@@ -48,7 +48,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec
 pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
     let behind = p.rule("behind-call", behind_call(p, turn, spec));
     let call = |tool: &Tool| Call { p, turn, tool, behind }.expr();
-    if marked { p.any_tool(spec, call) } else { p.known_tool(spec.tools(), call) }
+    if marked { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) }
 }
 
 /// What may follow a call: another one, the end of all, the output's end.

@@ -17,7 +17,7 @@ pub(in crate::format) fn calls(p: &FormatBuilder, spec: &FormatSpec, end: &str) 
     let end = p.spaced([p.literal("]"), p.literal(end)]);
     // What every argument looks ahead to is a rule: its names would stand in the program as often as there are arguments.
     let after = p.rule("after-arguments", p.spaced([p.literal(")"), p.choice([next_call, end])]));
-    let each = p.known_tool(spec.tools(), |tool| call(p, tool, after));
+    let each = p.known_tool(spec.tools(), &|tool| call(p, tool, after));
     let mut list = each;
     if spec.parallel() {
         list = p.sequence([each, p.many(p.sequence([comma(p), each]))]);

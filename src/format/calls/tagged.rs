@@ -18,7 +18,7 @@ const SEPARATOR: &str = ", ";
 pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
     let tools = &layout.tools;
     let by_tag = tools.format == ToolFormat::TagWithTagged;
-    let each = p.any_tool(spec, |tool| {
+    let each = p.any_tool(spec, &|tool| {
         let call = Call { p, layout, tool };
         if by_tag { call.with_tagged_arguments() } else { call.with_json_arguments() }
     });
@@ -253,24 +253,24 @@ impl Call<'_> {
         let seen = p.tolerated(sight(p, layout, next));
         if !layout.function.close.is_empty() {
             let close = p.choice([p.literal(&*layout.function.close), seen]);
-            return p.sequence([self.stray(), p.space(), p.tool_close(close)]);
+            return p.sequence([self.extra_ends(), p.space(), p.tool_close(close)]);
         }
         if layout.tools.per_call_end.is_empty() {
             return p.sequence([p.tool_close(p.empty()), p.space()]);
         }
         let end = p.literal(&*layout.tools.per_call_end);
         let end = if layout.arguments.loose_whitespace { p.spaced([p.empty(), end]) } else { end };
-        p.sequence([self.stray(), p.tool_close(p.choice([p.and(end), seen]))])
+        p.sequence([self.extra_ends(), p.tool_close(p.choice([p.and(end), seen]))])
     }
 
     /// Ends of arguments that nothing has begun.
-    fn stray(&self) -> ExprId {
+    fn extra_ends(&self) -> ExprId {
         let (p, layout) = (self.p, self.layout);
-        let stray = layout.arguments.value_suffix.trim();
+        let end = layout.arguments.value_suffix.trim();
         let ends = [&layout.function.close, &layout.tools.per_call_end, &layout.tools.section_end];
-        if !is_marker(stray) || ends.iter().any(|end| end.trim().starts_with(stray)) {
+        if !is_marker(end) || ends.iter().any(|other| other.trim().starts_with(end)) {
             return p.empty();
         }
-        p.tolerated(p.many(p.literal(stray)))
+        p.tolerated(p.many(p.literal(end)))
     }
 }

@@ -81,7 +81,7 @@ fn order_results(messages: &mut [Value]) {
         let places: Vec<usize> = (0..len).filter(|&index| run[index]["role"] == "tool").collect();
         let mut results: Vec<Value> = places.iter().map(|&index| run[index].clone()).collect();
         let place = |result: &Value| result["tool_call_id"].as_str().and_then(|id| order.get(id)).copied().unwrap_or(0);
-        results.sort_by_key(place);
+        results.sort_by_cached_key(place);
         for (index, result) in places.into_iter().zip(results) {
             run[index] = result;
         }
@@ -131,7 +131,7 @@ fn output(spec: &FormatSpec, block: &[String; 2]) -> Arena {
     let p = FormatBuilder::default();
     let turn = p.turn(spec.prefill, TURN);
     let [think, thought] = THINK.map(|tag| p.literal(tag));
-    let until_thought = || p.sequence([p.reopened(THINK[0]), p.reasoning(p.until(THINK[1]))]);
+    let until_thought = || p.sequence([p.reopened(spec, THINK[0]), p.reasoning(p.until(THINK[1]))]);
     let callable = spec.response_object().is_none() && !spec.tools().is_empty();
     let extract = spec.extract_reasoning();
 
@@ -159,7 +159,7 @@ fn output(spec: &FormatSpec, block: &[String; 2]) -> Arena {
         let closed = p.sequence([thought, answer]);
         let called = p.sequence([p.and(calling), p.space(), calls(&p, spec, block), p.end()]);
         let text = p.reasoning(before_calls(&p, block, &[THINK[1]]));
-        p.sequence([p.reopened(THINK[0]), text, p.choice([closed, called, p.sequence([p.not(calling), plain])])])
+        p.sequence([p.reopened(spec, THINK[0]), text, p.choice([closed, called, p.sequence([p.not(calling), plain])])])
     } else {
         plain
     };
@@ -186,7 +186,7 @@ fn marker(p: &FormatBuilder, text: &str) -> ExprId {
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec, block: &[String; 2]) -> ExprId {
-    let each = p.choice([p.any_tool(spec, |tool| call(p, tool)), p.tolerated(other_call(p, spec))]);
+    let each = p.choice([p.any_tool(spec, &|tool| call(p, tool)), p.tolerated(other_call(p, spec))]);
     let more = if spec.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let other = other_block(block).map(|text| p.tolerated(marker(p, &text)));
     let none = p.tolerated(p.empty());

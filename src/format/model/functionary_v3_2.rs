@@ -62,7 +62,7 @@ pub fn build(spec: &FormatSpec) -> Format {
 
 /// Calls, the first without its `>>>`.
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
-    let call = p.known_tool(spec.tools(), |tool| {
+    let call = p.known_tool(spec.tools(), &|tool| {
         let name = p.tool_open(p.sequence([p.tool_name(&tool.name), p.literal("\n")]));
         p.sequence([name, p.json_args(tool), p.tool_close(p.empty())])
     });

@@ -140,13 +140,13 @@ fn output(spec: &FormatSpec) -> Arena {
         true => p.sequence([open, p.reasoning(text), close, p.markup_ends()]),
         false => p.sequence([p.and(p.literal(THOUGHT)), p.content(p.sequence([open, text, close]))]),
     };
-    let stray = CHANNEL.map(|marker| p.literal(marker));
+    let unpaired = CHANNEL.map(|marker| p.literal(marker));
     let before = |markers: &[&str]| {
         let said = p.content(p.until_any(markers.iter().copied()));
-        p.many(p.choice([thought, stray[0], stray[1], said]))
+        p.many(p.choice([thought, unpaired[0], unpaired[1], said]))
     };
     let body = if let Some(schema) = spec.response_object() {
-        p.sequence([p.many(p.choice([thought, stray[0], stray[1]])), p.response(schema)])
+        p.sequence([p.many(p.choice([thought, unpaired[0], unpaired[1]])), p.response(schema)])
     } else if spec.tools().is_empty() {
         before(&CHANNEL)
     } else {
@@ -159,7 +159,7 @@ fn output(spec: &FormatSpec) -> Arena {
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     notation(p);
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.any_tool(spec, &|tool| call(p, tool));
     let end = p.choice([p.literal(CALL[1]), p.end()]);
     let one = p.sequence([p.literal(format!("{}call:", CALL[0])), each, end, p.markup_ends()]);
     let most = if spec.parallel() { None } else { Some(1) };

@@ -58,7 +58,7 @@ fn output(spec: &FormatSpec) -> Arena {
     let mut turn = vec![p.literal(OPENING)];
     if spec.extract_reasoning() {
         let thought = p.reasoning(p.until_any([THINK_END, SECTION_START, OTHER_SECTION[0], CALL_START]));
-        turn.push(p.optional(p.sequence([p.literal(THINK_START), p.reopened(THINK_START), thought, p.optional(p.literal(THINK_END))])));
+        turn.push(p.optional(p.sequence([p.literal(THINK_START), p.reopened(spec, THINK_START), thought, p.optional(p.literal(THINK_END))])));
     }
     if spec.tools().is_empty() {
         turn.push(p.content(p.rest()));
@@ -71,7 +71,7 @@ fn output(spec: &FormatSpec) -> Arena {
 
 /// The section of the calls. The model may leave its markers out.
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
-    let each = p.choice([p.tolerated(near(p, spec)), p.any_tool(spec, |tool| call(p, tool))]);
+    let each = p.choice([p.tolerated(near(p, spec)), p.any_tool(spec, &|tool| call(p, tool))]);
     let one = p.sequence([p.literal(CALL_START), each, p.space()]);
     let many = p.repeat(one, 1, (!spec.parallel()).then_some(1));
     let [other_start, other_end] = OTHER_SECTION.map(|marker| p.tolerated(p.literal(marker)));

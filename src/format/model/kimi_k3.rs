@@ -96,7 +96,7 @@ fn output(spec: &FormatSpec) -> Arena {
 
 /// The section of the calls. A grammar that begins here must let the message end.
 fn calls(p: &FormatBuilder, spec: &FormatSpec, ending: ExprId) -> ExprId {
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.any_tool(spec, &|tool| call(p, tool));
     let all = p.some(p.sequence([each, p.space()]));
     p.trigger_rule("tool-call", p.sequence([p.literal(TOOLS_START), p.space(), all, p.markup(TOOLS_END), ending]))
 }

@@ -106,7 +106,7 @@ fn last_text(p: &FormatBuilder) -> ExprId {
 /// Calls, and text behind them. What begins like a call but is of no known tool is text.
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let tools = spec.tools();
-    let each = p.known_tool(tools, |tool| {
+    let each = p.known_tool(tools, &|tool| {
         let close = p.tool_close(p.literal(CALL_END));
         p.sequence([head(p, tool, tools), arguments(p, tool), p.space(), close, p.space()])
     });

@@ -61,7 +61,7 @@ fn output(spec: &FormatSpec) -> Arena {
     let turn = p.turn(spec.prefill, TURN);
     let reasoning = if spec.extract_reasoning() {
         let text = p.reasoning(p.until("</think>"));
-        p.optional(p.sequence([p.literal("<think>"), p.space(), p.reopened("<think>"), text, p.literal("</think>"), p.space()]))
+        p.optional(p.sequence([p.literal("<think>"), p.space(), p.reopened(spec, "<think>"), text, p.literal("</think>"), p.space()]))
     } else {
         p.empty()
     };
@@ -76,7 +76,7 @@ fn output(spec: &FormatSpec) -> Arena {
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.any_tool(spec, &|tool| call(p, tool));
     let most = if spec.parallel() { None } else { Some(1) };
     let calls = p.trigger_rule("tool-call", p.repeat(p.sequence([each, p.space()]), 1, most));
     p.calls(spec, calls)

@@ -71,7 +71,7 @@ fn output(spec: &FormatSpec) -> Arena {
     let reasoning = if spec.extract_reasoning() {
         let [open, close] = THINK.map(|tag| p.literal(tag));
         // A model that does not reason may close what it has not opened.
-        let block = p.sequence([open, p.space(), p.reopened(THINK[0]), p.reasoning(p.until(THINK[1])), close]);
+        let block = p.sequence([open, p.space(), p.reopened(spec, THINK[0]), p.reasoning(p.until(THINK[1])), close]);
         p.optional(p.choice([block, close]))
     } else {
         p.empty()
@@ -83,14 +83,16 @@ fn output(spec: &FormatSpec) -> Arena {
     } else {
         let calls = calls(&p, spec);
         let calls = p.calls(spec, calls);
-        p.sequence([p.content(p.until(tag("tool_call"))), calls])
+        // White space between the reasoning and a call is no content.
+        let gap = p.tolerated(p.optional(p.sequence([p.space(), p.and(p.literal(tag("tool_call")))])));
+        p.sequence([gap, p.content(p.until(tag("tool_call"))), calls])
     };
     p.finish(p.sequence([turn, reasoning, answer, p.end()]))
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     undescribed(p);
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.any_tool(spec, &|tool| call(p, tool));
     let more = if spec.parallel() { p.many(p.sequence([p.space(), each])) } else { p.empty() };
     let end = p.choice([p.literal(tag("/tool_call")), p.end()]);
     let end = p.sequence([end, p.markup_ends()]);

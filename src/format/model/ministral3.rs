@@ -58,7 +58,7 @@ pub fn build(spec: &FormatSpec) -> Format {
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
-    let call = p.any_tool(spec, |tool| {
+    let call = p.any_tool(spec, &|tool| {
         let name = p.tool_open(p.sequence([p.tool_name(&tool.name), p.literal(ARGUMENTS)]));
         p.sequence([name, p.json_args(tool), p.tool_close(p.empty())])
     });

@@ -100,7 +100,7 @@ fn output(spec: &FormatSpec) -> Arena {
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec, start: ExprId) -> ExprId {
-    let call = p.any_tool(spec, |tool| call(p, tool));
+    let call = p.any_tool(spec, &|tool| call(p, tool));
     let next = p.sequence([p.literal(NEXT), start, call]);
     p.trigger_rule("tool-call", if spec.parallel() { p.sequence([call, p.many(next)]) } else { call })
 }

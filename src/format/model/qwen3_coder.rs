@@ -102,7 +102,7 @@ fn output(spec: &FormatSpec, reasons: bool) -> Arena {
     let reasoning = if reasons && spec.extract_reasoning() {
         let text = p.reasoning(p.until_any([THINK[1], CALL[0]]));
         let end = p.choice([p.literal(THINK[1]), p.tolerated(p.and(p.literal(CALL[0])))]);
-        p.optional(p.sequence([p.literal(THINK[0]), p.space(), p.reopened(THINK[0]), text, end]))
+        p.optional(p.sequence([p.literal(THINK[0]), p.space(), p.reopened(spec, THINK[0]), text, end]))
     } else {
         p.empty()
     };
@@ -117,7 +117,7 @@ fn output(spec: &FormatSpec, reasons: bool) -> Arena {
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec, reasons: bool) -> ExprId {
-    let each = p.any_tool(spec, |tool| call(p, tool));
+    let each = p.any_tool(spec, &|tool| call(p, tool));
     let start = p.sequence([p.literal(CALL[0]), p.space()]);
     let end = p.choice([p.literal(CALL[1]), p.end()]);
     let body = p.sequence([each, p.space(), end, p.markup_ends(), p.space()]);

@@ -93,8 +93,8 @@ impl<'a> Lowering<'_, 'a> {
         (min, max): (u64, Option<u64>),
         name: &str,
     ) -> Result<Option<Option<Rule>>> {
-        let mut wanted = all.values("contains");
-        let (Some((part, schema)), None) = (wanted.next(), wanted.next()) else { return Ok(None) };
+        let mut contains = all.values("contains");
+        let (Some((part, schema)), None) = (contains.next(), contains.next()) else { return Ok(None) };
         let least = part.schema.get("minContains").and_then(Value::as_u64).unwrap_or(1);
         if least == 0 || least > 16 || max.is_some() || min > least || part.schema.get("maxContains").is_some() {
             return Ok(None);

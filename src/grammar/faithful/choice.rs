@@ -106,7 +106,7 @@ fn both(one: Listed, other: Listed) -> Listed {
     }
 }
 
-/// By what values of one branch can be told from those of others.
+/// By what values of one branch can be excluded_by_members from those of others.
 #[derive(Default)]
 struct Marks<'a> {
     types: u8,
@@ -123,7 +123,7 @@ impl Marks<'_> {
             (Some(one), Some(other)) => one.is_disjoint(other),
             _ => false,
         };
-        let told = |one: &Marks, other: &Marks| {
+        let excluded_by_members = |one: &Marks, other: &Marks| {
             one.required.iter().any(|name| match (one.properties.get(name), other.properties.get(name)) {
                 (Some(mine), Some(theirs)) => other.required.contains(name) && apart(mine, theirs),
                 (_, None) => other.closed,
@@ -133,6 +133,6 @@ impl Marks<'_> {
         let only_objects = self.types & other.types & !types::OBJECT == 0;
         self.types & other.types == 0
             || apart(&self.values, &other.values)
-            || only_objects && (told(self, other) || told(other, self))
+            || only_objects && (excluded_by_members(self, other) || excluded_by_members(other, self))
     }
 }

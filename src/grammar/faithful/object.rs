@@ -335,11 +335,11 @@ impl<'a> Lowering<'_, 'a> {
         let behind_any = others.clone().map(|other| Rule::sequence([comma(), other]).group().repeat(0, None));
         let between = if declared.len() <= BETWEEN { behind_any.clone() } else { None };
         let more = |one: &Declared| {
-            let next = Rule::joined(between.iter().cloned().chain([comma(), one.pair.clone()]));
+            let next = Rule::joined(between.iter().cloned().chain([comma(), one.pair.clone()]).collect::<Vec<_>>());
             if one.required { next } else { next.group().optional() }
         };
         let tail = declared[last_head + 1..].iter().map(more).chain(behind_any);
-        let mut behind = Rule::joined(tail);
+        let mut behind = Rule::joined(tail.collect::<Vec<_>>());
         let mut heads = Vec::new();
         for (index, one) in declared[..=last_head].iter().enumerate().rev() {
             // What stands behind this one, whatever stood before.
@@ -351,7 +351,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         heads.reverse();
         let heads = if heads.len() == 1 { heads.swap_remove(0) } else { Rule::Choice(heads).group() };
-        let mut head = Rule::joined(before.into_iter().chain([heads]));
+        let mut head = Rule::joined(before.into_iter().chain([heads]).collect::<Vec<_>>());
         if first.is_none()
             && let Some(others) = others
         {

@@ -143,12 +143,8 @@ impl<'a> Places<'a> {
         let (root, base) = match base {
             "" => (*own, own_base.clone()),
             base => {
-                let wanted = joined(own_base, base);
-                if wanted == self.resources[0].1 {
-                    (self.root, wanted)
-                } else {
-                    self.identifiers().get(&wanted).cloned()?
-                }
+                let base = joined(own_base, base);
+                if base == self.resources[0].1 { (self.root, base) } else { self.identifiers().get(&base).cloned()? }
             }
         };
         let schema = match fragment {

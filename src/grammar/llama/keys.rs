@@ -45,6 +45,6 @@ impl Node {
             Rule::sequence([Rule::one_of(false, [*c]), rest])
         });
         let other = Rule::one_of(true, ['"'].into_iter().chain(self.children.keys().copied()));
-        Rule::choice(branches.chain([Rule::sequence([other, chars.clone().repeat(0, None)])]))
+        Rule::Choice(branches.chain([Rule::sequence([other, chars.clone().repeat(0, None)])]).collect())
     }
 }

@@ -333,7 +333,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             branches.push(Rule::Sequence(branch));
             if i > 0 {
                 let once = if *repeats { again(pair).repeat(0, None) } else { again(pair).optional() };
-                tail = Some(Rule::sequence([once].into_iter().chain(rest)));
+                tail = Some(Rule::Sequence([once].into_iter().chain(rest).collect()));
             }
         }
         branches.reverse();

@@ -18,10 +18,23 @@ use super::builder::{Builder, Fidelity, clean};
 use crate::error::Result;
 use crate::limits;
 
+/// What the schema `{}` allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Empty {
+    AnyValue,
+    AnyObject,
+}
+
 /// Adds the rules of `schema` and returns the one to refer to (`name` `""`: the top), and what is to be reported. References
 /// lead into `root`.
-pub(super) fn add(builder: &mut Builder, name: &str, schema: &Value, root: &Value) -> Result<(SmolStr, Vec<Fidelity>)> {
-    let (graph, first) = resolve::resolve(schema, root)?;
+pub(super) fn add(
+    builder: &mut Builder,
+    name: &str,
+    schema: &Value,
+    root: &Value,
+    empty: Empty,
+) -> Result<(SmolStr, Vec<Fidelity>)> {
+    let (graph, first) = resolve::resolve(schema, root, empty)?;
     let document = if graph.targets.is_empty() { 0 } else { document(builder, root) };
     let mut lowering = Lowering::new(builder, &graph, name, document);
     // The names of all rules below begin with it: it is cleaned once for them.

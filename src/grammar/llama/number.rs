@@ -36,7 +36,7 @@ enum Place {
 struct Range(Vec<Rule>);
 
 impl Range {
-    fn push(&mut self, parts: impl IntoIterator<Item = Rule>) {
+    fn push(&mut self, parts: impl Into<Vec<Rule>>) {
         self.0.push(Rule::sequence(parts));
     }
 
@@ -122,7 +122,7 @@ fn same_length(low: &[u8], high: &[u8]) -> Rule {
         ([a, low_rest @ ..], [b, high_rest @ ..]) => Some(from_here(*a, low_rest, *b, high_rest)),
         _ => None,
     };
-    Rule::sequence(prefix.into_iter().chain(rest))
+    Rule::Sequence(prefix.into_iter().chain(rest).collect())
 }
 
 /// The same where the first digits differ.

@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 use super::graph::{Count, Graph, Node, NodeId, Place, Property, Text};
-use super::keywords;
+use super::{Empty, keywords};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grammar::pointer;
 use crate::grammar::schema::{Format, all_of, refused, says_object, says_string};
@@ -16,8 +16,9 @@ use crate::limits;
 type Fields = Map<String, Value>;
 
 /// The graph of `schema`, and its first node. References lead into `root`.
-pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value) -> Result<(Graph<'a>, NodeId)> {
-    let mut resolver = Resolver { root, graph: Graph::default(), queue: VecDeque::new(), queued: HashSet::new() };
+pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value, empty: Empty) -> Result<(Graph<'a>, NodeId)> {
+    let mut resolver =
+        Resolver { root, empty, graph: Graph::default(), queue: VecDeque::new(), queued: HashSet::new() };
     let first = resolver.node(schema, Place::Root, 0)?;
     // References wait until what refers to them is done, so that a long chain of them needs no stack.
     while let Some((pointer, from)) = resolver.queue.pop_front() {
@@ -31,6 +32,7 @@ pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value) -> Result<(Graph<'
 
 struct Resolver<'a> {
     root: &'a Value,
+    empty: Empty,
     graph: Graph<'a>,
     /// References whose targets are not in the graph yet, and a node to blame.
     queue: VecDeque<(&'a str, NodeId)>,
@@ -115,6 +117,7 @@ impl<'a> Resolver<'a> {
             return Ok(Node::AllOf(self.branches(branches, "allOf", id, depth)?));
         }
         match name {
+            "" if fields.is_empty() && self.empty == Empty::AnyObject => self.object(fields, id, depth),
             "" if says_object(fields) => self.object(fields, id, depth),
             "" if fields.contains_key("items") || fields.contains_key("prefixItems") => self.array(fields, id, depth),
             "" if says_string(fields) => self.string(fields, id),

@@ -186,9 +186,9 @@ fn leads(node: &Node, circle: &Parts) -> bool {
 
 /// Makes a loop of the rule that most others of the circle lead to.
 fn open(tree: &mut Tree, parts: Parts) {
-    let mut wanted: HashMap<usize, usize> = HashMap::new();
-    parts.values().flat_map(|ends| &ends.onward).for_each(|(_, to)| *wanted.entry(*to).or_default() += 1);
-    let Some(hub) = parts.keys().copied().max_by_key(|rule| (wanted.get(rule), std::cmp::Reverse(*rule))) else {
+    let mut references: HashMap<usize, usize> = HashMap::new();
+    parts.values().flat_map(|ends| &ends.onward).for_each(|(_, to)| *references.entry(*to).or_default() += 1);
+    let Some(hub) = parts.keys().copied().max_by_key(|rule| (references.get(rule), std::cmp::Reverse(*rule))) else {
         return;
     };
     let mut others: Vec<usize> = parts.keys().copied().filter(|&rule| rule != hub).collect();

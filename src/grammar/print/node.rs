@@ -49,6 +49,10 @@ impl Node {
     }
 
     pub fn sequence(parts: impl IntoIterator<Item = Node>) -> Node {
+        Node::flat_sequence(&mut parts.into_iter())
+    }
+
+    fn flat_sequence(parts: &mut dyn Iterator<Item = Node>) -> Node {
         let mut flat: Vec<Node> = Vec::new();
         for part in parts {
             let inner = match part {
@@ -67,6 +71,10 @@ impl Node {
     }
 
     pub fn choice(branches: impl IntoIterator<Item = Node>) -> Node {
+        Node::flat_choice(&mut branches.into_iter())
+    }
+
+    fn flat_choice(branches: &mut dyn Iterator<Item = Node>) -> Node {
         let mut flat: Vec<Node> = Vec::new();
         for branch in branches {
             match branch {

@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Result<Tree> {
         tree.root = if name == "root" { rule } else { tree.root };
     }
     let mut rules: Vec<_> = reader.rules.into_iter().collect();
-    rules.sort_unstable_by_key(|(_, (number, _))| *number);
+    rules.sort_by_cached_key(|(_, (number, _))| *number);
     for (name, (_, body)) in rules {
         tree.add(SmolStr::new(name), body);
     }

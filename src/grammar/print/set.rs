@@ -39,16 +39,19 @@ impl Set {
     pub fn of(ranges: impl IntoIterator<Item = (u32, u32)>) -> Set {
         let (low, high) = SURROGATES;
         let halves = |(from, to): (u32, u32)| [(from, to.min(low - 1)), (from.max(high + 1), to.min(LAST))];
-        let mut ranges: Vec<(u32, u32)> = ranges.into_iter().flat_map(halves).filter(|(from, to)| from <= to).collect();
+        Set::merged(ranges.into_iter().flat_map(halves).filter(|(from, to)| from <= to).collect())
+    }
+
+    fn merged(mut ranges: Vec<(u32, u32)>) -> Set {
         ranges.sort_unstable();
-        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
-        for (from, to) in ranges {
-            match merged.last_mut() {
-                Some(last) if from <= last.1.saturating_add(1) => last.1 = last.1.max(to),
-                _ => merged.push((from, to)),
+        ranges.dedup_by(|next, last| {
+            let goes_on = next.0 <= last.1.saturating_add(1);
+            if goes_on {
+                last.1 = last.1.max(next.1);
             }
-        }
-        Set { ranges: merged }
+            goes_on
+        });
+        Set { ranges }
     }
 
     /// All other characters.

@@ -9,10 +9,10 @@ use super::pattern::{Expr, Pattern};
 /// The automaton of all texts that the pattern is found in; `None` where it would be too large.
 pub(in crate::grammar) fn automaton(pattern: &Pattern, most: usize) -> Option<Dfa> {
     let mut all = found_in(&pattern.expr, most)?;
-    for (expr, wanted) in &pattern.ahead {
+    for (expr, matches) in &pattern.ahead {
         let anchored = Expr::Sequence(vec![Expr::Start, expr.clone()]);
         let ahead = found_in(&anchored, most)?;
-        all = all.and(&if *wanted { ahead } else { ahead.complement() }, most)?;
+        all = all.and(&if *matches { ahead } else { ahead.complement() }, most)?;
     }
     Some(all)
 }

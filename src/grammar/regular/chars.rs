@@ -22,16 +22,19 @@ impl Chars {
 
     /// Ranges of code points in any order.
     pub fn of_codes(ranges: impl IntoIterator<Item = (u32, u32)>) -> Chars {
-        let mut ranges: Vec<(u32, u32)> = ranges.into_iter().collect();
+        Chars::merged(ranges.into_iter().collect())
+    }
+
+    fn merged(mut ranges: Vec<(u32, u32)>) -> Chars {
         ranges.sort_unstable();
-        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
-        for (low, high) in ranges {
-            match merged.last_mut() {
-                Some(last) if low <= last.1.saturating_add(1) => last.1 = last.1.max(high),
-                _ => merged.push((low, high)),
+        ranges.dedup_by(|next, last| {
+            let goes_on = next.0 <= last.1.saturating_add(1);
+            if goes_on {
+                last.1 = last.1.max(next.1);
             }
-        }
-        Chars(merged)
+            goes_on
+        });
+        Chars(ranges)
     }
 
     pub fn ranges(&self) -> &[(u32, u32)] {

@@ -191,8 +191,8 @@ impl Parser<'_> {
         }
         match look {
             None => Ok(Some(body)),
-            Some(wanted) if leads => {
-                self.ahead.push((body, wanted));
+            Some(matches) if leads => {
+                self.ahead.push((body, matches));
                 self.at_start = true;
                 Ok(None)
             }

@@ -80,7 +80,7 @@ fn other_code(builder: &mut Builder) -> SmolStr {
     let lower = Rule::sequence([Rule::class("[dD]"), Rule::class("[0-7]"), hex(2)]);
     let first_half = [Rule::class("[dD]"), Rule::class("[89abAB]"), hex(2)];
     let second_half = [Rule::literal("\\u"), Rule::class("[dD]"), Rule::class("[c-fC-F]"), hex(2)];
-    let both = Rule::sequence(first_half.into_iter().chain(second_half));
+    let both = Rule::Sequence(first_half.into_iter().chain(second_half).collect());
     let middle = Rule::sequence([Rule::literal("0"), Rule::class("[1-9a-fA-F]"), hex(2)]);
     let small = Rule::sequence([Rule::literal("00"), Rule::class("[89a-fA-F]"), last]);
     builder.add(&SmolStr::new_static("code-beyond-ascii"), Rule::choice([large, lower, both, middle, small]))
@@ -88,7 +88,7 @@ fn other_code(builder: &mut Builder) -> SmolStr {
 
 fn spelled_out(chars: &Chars) -> Rule {
     let codes = chars.ranges().iter().flat_map(|&(low, high)| low..=high);
-    Rule::choice(codes.map(|code| Rule::literal(format_smolstr!("\\u{code:04x}")))).group()
+    Rule::Choice(codes.map(|code| Rule::literal(format_smolstr!("\\u{code:04x}"))).collect()).group()
 }
 
 fn class(chars: &Chars) -> Rule {

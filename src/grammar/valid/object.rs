@@ -93,20 +93,20 @@ impl<'a> Checker<'a> {
         task: Task<'a, 'v>,
     ) {
         for keyword in ["dependencies", "dependentRequired", "dependentSchemas"] {
-            for (name, wanted) in keywords.map(keyword) {
+            for (name, expected) in keywords.map(keyword) {
                 if !self.spend(1) || run.is_over() {
                     return run.open();
                 }
                 if !members.contains_key(name) {
                     continue;
                 }
-                let others = match wanted {
+                let others = match expected {
                     Value::Object(_) | Value::Bool(_) if keyword != "dependentRequired" => {
-                        run.also(wanted, task);
+                        run.also(expected, task);
                         continue;
                     }
                     Value::Array(others) if keyword != "dependentSchemas" => &others[..],
-                    Value::String(_) if keywords.draft == Draft::Three => std::slice::from_ref(wanted),
+                    Value::String(_) if keywords.draft == Draft::Three => std::slice::from_ref(expected),
                     _ => continue,
                 };
                 for other in others.iter().filter_map(Value::as_str) {

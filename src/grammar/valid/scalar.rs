@@ -29,16 +29,16 @@ pub(super) fn kind(run: &mut Run, keywords: Keywords, task: Task) {
         None => &[],
     };
     let known = |name: &str| TYPES.iter().find(|(known, _)| *known == name);
-    let wanted: Vec<_> = names.iter().map(|name| known(name.as_str()?)).collect();
-    if wanted.is_empty() {
+    let expected: Vec<_> = names.iter().map(|name| known(name.as_str()?)).collect();
+    if expected.is_empty() {
         return;
     }
-    let verdict = wanted.iter().map(|kind| kind.map_or(Open, |(name, _)| is_of(task.value, name, keywords.draft)));
+    let verdict = expected.iter().map(|kind| kind.map_or(Open, |(name, _)| is_of(task.value, name, keywords.draft)));
     run.holds(verdict.max().unwrap_or(Open), task.place, || {
-        let wanted: Vec<&str> = wanted.iter().flatten().map(|(_, words)| *words).collect();
+        let expected: Vec<&str> = expected.iter().flatten().map(|(_, words)| *words).collect();
         let found = known(name_of(task.value)).map_or("", |(_, words)| words);
-        let found = if wanted == ["a whole number"] && task.value.is_number() { "a fraction" } else { found };
-        format!("must be {}, not {found}", wanted.join(" or "))
+        let found = if expected == ["a whole number"] && task.value.is_number() { "a fraction" } else { found };
+        format!("must be {}, not {found}", expected.join(" or "))
     });
 }
 

@@ -200,8 +200,8 @@ fn roll_back(
             shown.withdraw(stream.rollback(accepted).map_err(|error| error.to_string())?)?;
             fed = accepted;
             if accepted > 0 && shown != states[accepted - 1] {
-                let wanted = &states[accepted - 1];
-                return Err(format!("back at {accepted} from {checkpoint}: {shown:?}\n  never there: {wanted:?}"));
+                let expected = &states[accepted - 1];
+                return Err(format!("back at {accepted} from {checkpoint}: {shown:?}\n  never there: {expected:?}"));
             }
         }
     }

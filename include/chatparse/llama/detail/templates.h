@@ -55,12 +55,13 @@ inline int64_t wall_clock(std::chrono::system_clock::time_point now) {
 }
 
 // The request as chat_params_from_template reads it.
-inline std::string request_json(const common_chat_templates_inputs & inputs) {
+inline std::string request_json(const common_chat_templates_inputs & inputs, const jinja::caps & caps) {
+    const bool  joins = caps.supports_string_content && !caps.supports_typed_content;
     common_json request;
     common_json messages = common_json::array();
     for (const auto & message : inputs.messages) {
-        common_json entry = message.to_json_oaicompat();
-        if (!message.content_parts.empty()) {
+        common_json entry = message.to_json_oaicompat(joins);
+        if (!message.content_parts.empty() && (!joins || message.contains_media())) {
             // Also where there is media: the library joins parts, after it has prepared them.
             entry["content"] = parts_json(message.content_parts);
         }
@@ -80,7 +81,8 @@ inline std::string request_json(const common_chat_templates_inputs & inputs) {
     request["force_pure_content"]    = inputs.force_pure_content;
     request["now"]                   = wall_clock(inputs.now);
     request["grammar"]               = inputs.grammar;
-    request["grammar_style"]         = "llama.cpp";
+    request["grammar_style"]         = STYLE_NAME;
+    request["opening_again"]         = "reasoning";
     if (!inputs.json_schema.empty()) {
         request["json_schema"] = common_json::parse(inputs.json_schema);
     }
@@ -192,7 +194,7 @@ inline std::vector<std::string> texts(const chat_params * params,
 
 inline common_chat_params apply_jinja(const common_chat_templates & tmpls, const common_chat_templates_inputs & inputs) {
     const auto & chat   = !inputs.tools.empty() && tmpls.template_tool_use ? *tmpls.template_tool_use : *tmpls.template_default;
-    const auto   handle = params_of(chat, request_json(inputs));
+    const auto   handle = params_of(chat, request_json(inputs, chat.caps));
     const auto * params = handle.get();
 
     common_chat_params result;

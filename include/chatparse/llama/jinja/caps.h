@@ -62,6 +62,10 @@ inline caps caps_get(const program & prog) {
     read("supports_string_content", found.supports_string_content);
     read("supports_typed_content", found.supports_typed_content);
     read("supports_object_arguments", found.supports_object_arguments);
+#if CHATPARSE_LLAMA < CHATPARSE_LLAMA_0_5_0
+    // A template that takes a text is not asked for lists.
+    found.supports_typed_content = found.supports_typed_content && !found.supports_string_content;
+#endif
     return found;
 }
 
