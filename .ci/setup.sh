@@ -60,6 +60,7 @@ have go || packages+=(golang-go)
 have clang || packages+=(clang)
 have python3 || packages+=(python3)
 python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
+python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || packages+=(python3-dev)
 header() { echo "#include <$1>" | c++ -E -x c++ - >/dev/null 2>&1; }
 header httplib.h || packages+=(libcpp-httplib-dev)
 header nlohmann/json.hpp || packages+=(nlohmann-json3-dev)

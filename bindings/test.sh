@@ -28,6 +28,14 @@ case $language in
     go build -o "$work/example" ./example
     prints_the_same "$work/example"
     go test ./...
+    # As a module of somebody else's has it.
+    path=$(go list -m)
+    rm -rf "$work/user"
+    mkdir "$work/user"
+    cp example/main.go "$work/user"
+    printf 'module user\n\ngo 1.19\n\nrequire %s v0.0.0\nreplace %s => %s\n' "$path" "$path" "$PWD" >"$work/user/go.mod"
+    (cd "$work/user" && go build -o "$work/used" .)
+    prints_the_same "$work/used"
     ;;
   zig)
     if command -v zig >/dev/null; then zig=(zig); else zig=(python3 -m ziglang); fi
@@ -36,12 +44,49 @@ case $language in
     "${zig[@]}" build install test --prefix "$work/out" -Dprefix="$prefix"
     # It prints to the standard error output.
     prints_the_same "$work/out/bin/example"
+    # As a package that was fetched, of somebody else's program.
+    hash=$("${zig[@]}" fetch .)
+    rm -rf "$work/user"
+    mkdir "$work/user"
+    cp example.zig "$work/user/main.zig"
+    cat >"$work/user/build.zig.zon" <<END
+.{
+    .name = .user,
+    .version = "0.0.0",
+    .fingerprint = 0x8d93d6497c2f1f3b,
+    .dependencies = .{ .chatparse = .{ .url = "file:///nowhere.tar", .hash = "$hash" } },
+    .paths = .{""},
+}
+END
+    cat >"$work/user/build.zig" <<END
+const std = @import("std");
+
+pub fn build(b: *std.Build) void {
+    const target = b.standardTargetOptions(.{});
+    const chatparse = b.dependency("chatparse", .{ .target = target, .prefix = @as([]const u8, "$prefix") });
+    const program = b.addExecutable(.{ .name = "user", .root_module = b.createModule(.{
+        .root_source_file = b.path("main.zig"),
+        .target = target,
+        .imports = &.{.{ .name = "chatparse", .module = chatparse.module("chatparse") }},
+    }) });
+    b.installArtifact(program);
+}
+END
+    (cd "$work/user" && "${zig[@]}" build --prefix "$work/used")
+    prints_the_same "$work/used/bin/user"
     ;;
   swift)
     command -v clang >/dev/null || skip "no clang"
     echo '#pragma clang module import CChatparse
       const char *version(void) { return chat_version(); }' |
-      clang -x c -fmodules -fmodules-cache-path="$work/cache" -fmodule-map-file=CChatparse/module.modulemap \
+      clang -x c -fmodules -fmodules-cache-path="$work/cache" -fmodule-map-file=Sources/CChatparse/module.modulemap \
         -I"$prefix/include" -Werror -fsyntax-only -
+    if ! command -v swift >/dev/null; then
+      echo "no swift: the module map was checked, the package was not compiled"
+      exit 0
+    fi
+    swift build --scratch-path "$work/build"
+    prints_the_same "$work/build/debug/Example"
+    swift test --scratch-path "$work/build"
     ;;
 esac

@@ -223,6 +223,34 @@ func (p *Params) Parse(output string, flags Flags) (*Message, error) {
 	return message(handle, status, failed)
 }
 
+// Next goes on behind an output with new messages, the JSON text of an array, so that nothing that was sent is written anew: Append of
+// the new params is what to send behind the first Kept bytes.
+func (p *Params) Next(output, messages string) (*Params, error) {
+	defer runtime.KeepAlive(p)
+	next := &Params{}
+	var failed *C.chat_error
+	status := C.chat_params_continue(p.handle, chars(output), length(output), chars(messages), length(messages), 0, &next.handle, &failed)
+	return owned(next, status, failed)
+}
+
+// Kept is how many bytes of what was sent before Next, prompt and output, stand in the prompt.
+func (p *Params) Kept() int {
+	defer runtime.KeepAlive(p)
+	return int(C.chat_params_kept(p.handle))
+}
+
+// Append is what to send behind these.
+func (p *Params) Append() string {
+	defer runtime.KeepAlive(p)
+	return text(C.chat_params_append(p.handle))
+}
+
+// Rewrite says why the template writes anew what was sent behind byte Kept; empty where it does not.
+func (p *Params) Rewrite() string {
+	defer runtime.KeepAlive(p)
+	return text(C.chat_params_rewrite(p.handle).words)
+}
+
 // Parser is what the output is parsed with, by itself.
 func (p *Params) Parser() (*Parser, error) {
 	defer runtime.KeepAlive(p)

@@ -188,6 +188,22 @@ func TestParserAsText(t *testing.T) {
 	}
 }
 
+func TestNextTurn(t *testing.T) {
+	_, params := prepare(t)
+	next, err := params.Next(answer, `[{"role": "tool", "content": "Rain."}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := params.Prompt() + answer
+	if next.Rewrite() != "" || next.Kept() != len(sent) || next.Prompt() != sent+next.Append() || !strings.Contains(next.Append(), "Rain.") {
+		t.Errorf("%q behind %d bytes, %q", next.Append(), next.Kept(), next.Rewrite())
+	}
+	var failed *Error
+	if _, err := params.Next(answer, "{}"); !errors.As(err, &failed) || failed.Status != StatusInvalidArgument {
+		t.Error(err)
+	}
+}
+
 func TestCutOff(t *testing.T) {
 	_, params := prepare(t)
 	message, _, err := read(params, answer[:len(answer)-20], Cut)

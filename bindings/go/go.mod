@@ -1,3 +1,3 @@
-module chatparse
+module github.com/chatparse/chatparse/bindings/go
 
 go 1.19

@@ -168,6 +168,29 @@ pub const Params = struct {
         return .{ .handle = out.? };
     }
 
+    /// Goes on behind an output with new messages, the JSON text of an array, so that nothing that was sent is written anew: `append` of
+    /// the new params is what to send behind the first `kept` bytes.
+    pub fn next(self: Params, output: []const u8, messages: []const u8, fail: ?*Diagnostic) Error!Params {
+        var out: ?*c.chat_params = null;
+        try check(c.chat_params_continue(self.handle, output.ptr, output.len, messages.ptr, messages.len, 0, &out, place(fail)));
+        return .{ .handle = out.? };
+    }
+
+    /// How many bytes of what was sent before `next`, prompt and output, stand in the prompt.
+    pub fn kept(self: Params) usize {
+        return c.chat_params_kept(self.handle);
+    }
+
+    /// What to send behind these.
+    pub fn append(self: Params) []const u8 {
+        return slice(c.chat_params_append(self.handle));
+    }
+
+    /// Why the template writes anew what was sent behind byte `kept`; empty where it does not.
+    pub fn rewrite(self: Params) []const u8 {
+        return slice(c.chat_params_rewrite(self.handle).words);
+    }
+
     /// What the output is parsed with, by itself.
     pub fn parser(self: Params) Error!Parser {
         var out: ?*c.chat_parser = null;
@@ -464,4 +487,18 @@ test "a draft is taken back" {
     defer message.deinit();
     try std.testing.expectEqualStrings("Let me look up." ++ call, message.content());
     try std.testing.expectEqual(Outcome.recovered, message.outcome());
+}
+
+test "the next turn goes on behind what was sent" {
+    const template = try Template.builtin("chatml", null);
+    defer template.deinit();
+    const params = try template.params("{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}", null);
+    defer params.deinit();
+    const following = try params.next("Hello", "[{\"role\": \"user\", \"content\": \"Bye\"}]", null);
+    defer following.deinit();
+    try std.testing.expectEqual(params.prompt().len + "Hello".len, following.kept());
+    try std.testing.expectEqualStrings("", following.rewrite());
+    try std.testing.expect(std.mem.endsWith(u8, following.prompt(), following.append()));
+    try std.testing.expect(std.mem.find(u8, following.append(), "Bye") != null);
+    try std.testing.expectError(error.InvalidArgument, params.next("Hello", "{}", null));
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"chatparse"
+	chatparse "github.com/chatparse/chatparse/bindings/go"
 )
 
 // A template as a model vendor ships it. How this model writes a tool call is learnt from the text.

@@ -21,6 +21,8 @@ def test_the_quick_start_of_the_readme(capsys):
     readme = Path(__file__).resolve().parents[1] / "README.md"
     code = re.search(r"```python\n(.+?)```", readme.read_text(encoding="utf-8"), re.DOTALL)[1]
     assert len(code.splitlines()) <= 10
+    project = readme.parents[2] / "README.md"
+    assert code in project.read_text(encoding="utf-8"), "the project's README has another one"
     exec(compile(code, str(readme), "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert printed[-1] == str({"role": "assistant", "content": "Hello, you!"})

@@ -1,5 +1,5 @@
-// chatparse for Swift, a small overlay over the module CChatparse. UNTESTED: only the module map is checked, no Swift compiler has
-// seen this file.
+// chatparse for Swift, a small overlay over the module CChatparse. Objects free what they hold, in any order: none needs another. Templates,
+// params and parsers may be in use by any number of threads, a stream by one at a time.
 import CChatparse
 
 /// A call that failed: the number of `chat_status`, and what is wrong and where.
@@ -23,6 +23,11 @@ public final class Template {
     try check { chat_template_new(source, source.utf8.count, bos, bos.utf8.count, eos, eos.utf8.count, &handle, &$0) }
   }
 
+  private init(builtin name: String) throws { try check { chat_template_builtin(name, name.utf8.count, &handle, &$0) } }
+
+  /// A template that the library brings along, such as `chatml`.
+  public static func builtin(_ name: String) throws -> Template { try Template(builtin: name) }
+
   deinit { chat_template_free(handle) }
 
   /// How many messages that the template writes are read back, and of how many.
@@ -42,9 +47,29 @@ public final class Params {
     try check { chat_params_from_template(template.handle, request, request.utf8.count, &handle, &$0) }
   }
 
+  private init(_ before: Params, output: String, messages: String) throws {
+    try check {
+      chat_params_continue(before.handle, output, output.utf8.count, messages, messages.utf8.count, 0, &handle, &$0)
+    }
+  }
+
   deinit { chat_params_free(handle) }
 
+  /// What the model is given.
   public var prompt: String { text(chat_params_prompt(handle)) }
+
+  /// Goes on behind an output with new messages, the JSON text of an array, so that nothing that was sent is written anew: `append` of the
+  /// new params is what to send behind the first `kept` bytes.
+  public func next(output: String, messages: String) throws -> Params { try Params(self, output: output, messages: messages) }
+
+  /// How many bytes of what was sent before `next`, prompt and output, stand in the prompt.
+  public var kept: Int { chat_params_kept(handle) }
+
+  /// What to send behind these.
+  public var append: String { text(chat_params_append(handle)) }
+
+  /// Why the template writes anew what was sent behind byte `kept`; empty where it does not.
+  public var rewrite: String { text(chat_params_rewrite(handle).words) }
 }
 
 /// What an output is parsed with, by itself: as a text it can be kept, or sent to another process.
@@ -76,6 +101,16 @@ public final class Stream {
 
   public func feed(_ piece: String) throws -> [Delta] {
     try check { chat_stream_feed(handle, piece, piece.utf8.count, &$0) }
+    return try deltas()
+  }
+
+  /// A piece that is cut anywhere, also inside a character.
+  public func feed(_ piece: [UInt8]) throws -> [Delta] {
+    try check { error in
+      piece.withUnsafeBytes { bytes in
+        chat_stream_feed(handle, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count, &error)
+      }
+    }
     return try deltas()
   }
 
