@@ -237,13 +237,17 @@ export class Wasm {
    * Puts a text or bytes behind what was passed already, and returns how many bytes it takes.
    * @param {string | Uint8Array} data
    * @param {number} used where it goes, counted from `base`
+   * @returns {number}
    */
   put(data, used) {
     if (typeof data !== "string") {
+      if (data?.BYTES_PER_ELEMENT !== 1) throw new ChatError("argument", "a text or a Uint8Array is wanted where something else is passed");
       this.reserve(used + data.length);
       this.bytes.set(data, this.base + used);
       return data.length;
     }
+    // Memory never shrinks, so a long text does not get the room that it might need.
+    if (data.length > PAGE) return this.put(encoder.encode(data), used);
     this.reserve(used + data.length * 3);
     const start = this.base + used;
     const { bytes } = this;
@@ -306,7 +310,7 @@ export class Wasm {
       if (arg === OUT) {
         moved.push(flat.length);
         flat.push(OUT_AT);
-      } else if (typeof arg === "string" || arg instanceof Uint8Array) {
+      } else if (typeof arg === "string" || typeof arg === "object") {
         const length = this.put(arg, used);
         moved.push(flat.length);
         flat.push(used, length);

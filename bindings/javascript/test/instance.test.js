@@ -21,6 +21,8 @@ test("errors say what and where", needsModule, () => {
     [() => chat.template(/** @type {any} */ (7)), "argument", /a text is wanted/],
     [() => chat.builtin("chatml").params(REQUEST).parse("").spans("content", /** @type {any} */ (1n)), "argument", /BigInt/],
     [() => chat.builtin("chatml").params(REQUEST).stream().rollback(/** @type {any} */ (undefined)), "argument", /rollback/],
+    [() => chat.builtin("chatml").params(REQUEST).stream().feed(/** @type {any} */ (7)), "argument", /a text or a Uint8Array/],
+    [() => chat.builtin("chatml").params(REQUEST).parse(/** @type {any} */ (null)), "argument", /a text or a Uint8Array/],
     [() => chat.grammar({}, /** @type {any} */ ({ style: "none" })), "argument", /style/],
   ];
   for (const [call, kind, message] of /** @type {[() => unknown, string, RegExp][]} */ (cases)) {

@@ -116,6 +116,7 @@ export declare class Wasm {
      * Puts a text or bytes behind what was passed already, and returns how many bytes it takes.
      * @param {string | Uint8Array} data
      * @param {number} used where it goes, counted from `base`
+     * @returns {number}
      */
     put(data: string | Uint8Array, used: number): number;
     /**
