@@ -8,10 +8,9 @@ if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
   echo "SKIP: no node, or no npm"
   exit 77
 fi
-node build.mjs
-
-# TypeScript, and what drives Chromium; the tests say what they lack.
+# TypeScript, what makes modules smaller, and what drives Chromium; the tests say what they lack.
 npm install --no-package-lock --no-audit --no-fund --silent || echo "npm cannot install: types are not checked, the page is not tried"
+node build.mjs
 if [ -x node_modules/.bin/tsc ]; then
   committed=$(mktemp -d)
   trap 'rm -rf "$committed"' EXIT
