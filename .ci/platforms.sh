@@ -22,22 +22,8 @@ mkdir -p "$work"
 
 python3 .ci/cases.py "${EVERY:-6}" >"$work/cases.jsonl"
 
-# Sets `rustc`, and `std` to the crates of the standard library that cargo is to build where the compiler has only their source.
-find_compiler() {
-  local candidate
-  std=''
-  for candidate in "$(command -v rustc)" /usr/bin/rustc; do
-    rustc=$candidate
-    compgen -G "$("$rustc" --print target-libdir --target "$1" 2>/dev/null)/libstd-*.rlib" >/dev/null && return
-  done
-  for candidate in "$(command -v rustc)" /usr/bin/rustc; do
-    rustc=$candidate
-    std=std,panic_unwind
-    [[ $1 != wasm32-* ]] || std=std,panic_abort # there is no unwinding
-    [ ! -e "$("$rustc" --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library/std" ] || return 0
-  done
-  return 1
-}
+# shellcheck source=.ci/compiler.sh
+. .ci/compiler.sh
 
 # Runs a command with what cargo needs to know. Nothing is optimised: that would take most of the time.
 with_compiler() {
@@ -153,7 +139,7 @@ prepare() {
       cc=$(command -v "$cc")
       ;;
     wasm32-*)
-      cc=$(ls /usr/bin/wasm-ld-* 2>/dev/null | sort -V | tail -n 1)
+      cc=$(wasm_linker)
       way=run_wasi
       [ "$target" = wasm32-wasip1 ] || way=run_wasm
       needs node && [[ $target != wasm32-wasip1 || -z $std || -e $wasi/libc.a ]] && return

@@ -66,20 +66,21 @@ header httplib.h || packages+=(libcpp-httplib-dev)
 header nlohmann/json.hpp || packages+=(nlohmann-json3-dev)
 zig_version() { zig version || python3 -m ziglang version; }
 if ! zig_version >/dev/null 2>&1 && ! python3 -m pip --version >/dev/null 2>&1; then packages+=(python3-pip); fi
+have npm || packages+=(nodejs npm)
+[ -e /usr/bin/chromium ] || packages+=(chromium)
+have wasm-ld-22 || packages+=(lld-22)
+# A compiler with the source of its standard library, beside the one of rustup.
+[ -e /usr/lib/rustlib/src/rust/library/std ] || packages+=(rustc-web cargo-web rust-web-src)
 if [ "${1:-}" = platforms ]; then
-  have node || packages+=(nodejs)
   have qemu-s390x || packages+=(qemu-user)
   have wine || packages+=(wine wine64)
   have x86_64-w64-mingw32-gcc || packages+=(gcc-mingw-w64-x86-64-win32)
-  have wasm-ld-22 || packages+=(lld-22)
   [ -e /usr/lib/wasm32-wasi/libc.a ] || packages+=(wasi-libc)
   for pair in aarch64:arm64 arm:armhf s390x:s390x; do
     name=${pair%:*}-linux-gnu
     [ "$name" != arm-linux-gnu ] || name=arm-linux-gnueabihf
     have "$name-gcc" || packages+=("gcc-$name" "libc6-dev-${pair#*:}-cross")
   done
-  # A compiler with the source of its standard library, beside the one of rustup.
-  [ -e /usr/lib/rustlib/src/rust/library/std ] || packages+=(rustc-web cargo-web rust-web-src)
 fi
 # In a shell of its own, as it may give up.
 [ ${#packages[@]} -eq 0 ] || (install_packages "${packages[@]}") || skipped

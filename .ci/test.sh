@@ -28,5 +28,7 @@ run install_stage
 run cmake -S c-tests -B target/c-tests -DCMAKE_PREFIX_PATH="$stage"
 run cmake --build target/c-tests --parallel 2
 run ctest --test-dir target/c-tests --output-on-failure
+# 77: no node, or no compiler for WebAssembly.
+run .ci/javascript.sh || [ $? -eq 77 ]
 
-printf '\nAll checks passed in %d seconds: format, lints, Rust tests, C header, C library installed and tested.\n' $((SECONDS - started))
+printf '\nAll checks passed in %d seconds: format, lints, Rust tests, C header, C library installed and tested, JavaScript.\n' $((SECONDS - started))

@@ -28,6 +28,7 @@ static void handles(void) {
   BAD(chat_template_proof(NULL, &count, &count, &error));
   BAD(chat_template_proof_json(NULL, &text, &error));
   BAD(chat_template_layout_json(NULL, &text, &error));
+  BAD(chat_template_turn_json(NULL, &text, &error));
   BAD(chat_template_lint_json(NULL, &text, &error));
   BAD(chat_params_from_template(NULL, TEXT("{}"), &params, &error));
   BAD(chat_params_from_template_with(NULL, TEXT("{}"), TEXT("{}"), &params, &error));
@@ -222,6 +223,7 @@ static void outputs_and_texts(void) {
   CHECK(count == 7);
   BAD(chat_template_proof_json(template, NULL, &error));
   BAD(chat_template_layout_json(template, NULL, &error));
+  BAD(chat_template_turn_json(template, NULL, &error));
   BAD(chat_template_lint_json(template, NULL, &error));
   BAD(chat_params_from_template(template, TEXT("{\"messages\": []}"), NULL, &error));
   BAD(chat_params_from_template(template, NULL, 2, &params, &error));

@@ -124,6 +124,10 @@ static void learnt(void) {
   CHECK(contains(json, "\"format\":\"json_native\"") && contains(json, "<tool_call>"));
   OK(chat_template_layout_json(template, &again, &error));
   CHECK(json.data == again.data);
+  OK(chat_template_turn_json(template, &json, &error));
+  CHECK(contains(json, "\"call\":[\""));
+  OK(chat_template_turn_json(template, &again, &error));
+  CHECK(json.data == again.data);
   OK(chat_template_lint_json(template, &json, &error));
   CHECK(contains(json, "\"faults\":0") && contains(json, "\"outcome\":\"survives\"") && contains(json, "\"preserved\":\"yes\""));
   OK(chat_template_lint_json(template, &again, &error));

@@ -388,6 +388,15 @@ CHAT_MUST_USE chat_status chat_template_proof_json(const chat_template *template
 CHAT_MUST_USE chat_status chat_template_layout_json(const chat_template *template_, chat_str *out, chat_error **error);
 
 /**
+ * Writes what the library learnt of an assistant's turn, as a JSON object for people: a list of texts for each part of the
+ * turn, such as `reasoning`, `call` or `argument: string`, and for what stands between two of them, such as
+ * `content → call`; `null` if it learnt no turn. Outputs are read with it if `chat_template_reader` is `turn`.
+ *
+ * The first call renders some conversations, unless a request did before; later ones return the same.
+ */
+CHAT_MUST_USE chat_status chat_template_turn_json(const chat_template *template_, chat_str *out, chat_error **error);
+
+/**
  * Writes the result of a check for authors of templates, as a JSON object: whether the messages that the template renders are read back and
  * rendered again to the same bytes, and whether prompts only grow as a conversation does.
  *

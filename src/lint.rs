@@ -175,7 +175,8 @@ fn untraced(template: &ChatTemplate) -> Vec<String> {
         {"name": "look_up", "arguments": {"place": "Porto Alegre", "days": 3, "tags": ["grey", true]}}});
     let tool = json!({"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters":
         {"type": "object", "properties": {"place": {"type": "string", "description": "Where"}}, "required": ["place"]}}});
-    let body = json!({"tools": [tool], "messages": [
+    // The time is said, as in a proof: the report is the same on every day, and where there is no clock.
+    let body = json!({"tools": [tool], "now": 0, "messages": [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "How is the weather?"},
         {"role": "assistant", "content": "", "reasoning_content": "A tool knows.", "tool_calls": [call]},

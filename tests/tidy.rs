@@ -171,6 +171,8 @@ fn versions_agree() {
         "src/ffi/version.rs (then .ci/header.sh --write) and Cargo.toml"
     );
     assert_eq!(cmake, Some(package), "cmake/chatparse-config-version.cmake and Cargo.toml");
+    let npm = read("bindings/javascript/package.json");
+    assert!(npm.contains(&format!("\"version\": \"{package}\"")), "bindings/javascript/package.json and Cargo.toml");
     let zig = read("bindings/zig/build.zig.zon");
     assert!(zig.contains(&format!(".version = \"{package}\",")), "bindings/zig/build.zig.zon and Cargo.toml");
     assert!(read("CHANGELOG.md").contains(&format!("## {package}")), "CHANGELOG.md has no section for {package}");

@@ -22,13 +22,14 @@ pub struct chat_template {
     caps: OnceLock<String>,
     proof: OnceLock<String>,
     layout: OnceLock<String>,
+    turn: OnceLock<String>,
     lint: OnceLock<String>,
 }
 
 impl chat_template {
     fn new(template: ChatTemplate) -> Self {
         let none = OnceLock::new;
-        chat_template { template, caps: none(), proof: none(), layout: none(), lint: none() }
+        chat_template { template, caps: none(), proof: none(), layout: none(), turn: none(), lint: none() }
     }
 }
 
@@ -230,6 +231,28 @@ pub extern "C" fn chat_template_layout_json(
         let (template, out) = (required(template, "template")?, required(out, "out")?);
         let layout = template.layout.get_or_init(|| template.template.analysis().layout.to_json().to_string());
         out.write(view(Some(layout)));
+        Ok(())
+    })
+}
+
+/// Writes what the library learnt of an assistant's turn, as a JSON object for people: a list of texts for each part of the
+/// turn, such as `reasoning`, `call` or `argument: string`, and for what stands between two of them, such as
+/// `content → call`; `null` if it learnt no turn. Outputs are read with it if `chat_template_reader` is `turn`.
+///
+/// The first call renders some conversations, unless a request did before; later ones return the same.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_template_turn_json(
+    template: Option<&chat_template>,
+    out: Option<&mut MaybeUninit<chat_str>>,
+    error: Option<&mut MaybeUninit<*mut chat_error>>,
+) -> chat_status {
+    guard(error, || {
+        let (template, out) = (required(template, "template")?, required(out, "out")?);
+        let turn = template.turn.get_or_init(|| {
+            let learnt = template.template.turn(true).or(template.template.turn(false));
+            learnt.map_or_else(|| "null".to_owned(), |turn| turn.to_json().to_string())
+        });
+        out.write(view(Some(turn)));
         Ok(())
     })
 }

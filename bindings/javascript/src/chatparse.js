@@ -1,0 +1,102 @@
+import { Grammar, GrammarBuilder, schemaText } from "./grammar.js";
+import { GRAMMAR_STYLES, VERDICTS } from "./names.js";
+import { Parser } from "./parser.js";
+import { Template } from "./template.js";
+import { OUT, Wasm } from "./wasm.js";
+
+/** @import { Schema } from "./grammar.js" */
+/** @import { GrammarStyle, Verdict } from "./names.js" */
+
+export { ChatError } from "./error.js";
+export { Grammar, GrammarBuilder } from "./grammar.js";
+export { Message } from "./message.js";
+export { Params } from "./params.js";
+export { Parser } from "./parser.js";
+export { Segments } from "./segments.js";
+export { Stream } from "./stream.js";
+export { Template } from "./template.js";
+
+/**
+ * How a template is to be taken. `bos`, `eos`: the texts of the model's special tokens that templates may refer to. `name`: which of
+ * several named templates of a `tokenizer_config.json`. `learn_only`: only what the template shows by itself counts. `prove`, by
+ * default true: where there are several ways to read it, what it renders decides.
+ * @typedef {{ bos?: string, eos?: string, name?: string, learn_only?: boolean, prove?: boolean }} TemplateOptions
+ */
+
+/**
+ * An instance of the library, with a memory of its own: what was made by one is of no use to another. A defect of the library stops
+ * its instance for good: that call and all later ones throw a `ChatError` of the kind `internal`. Load another then.
+ */
+export class Chatparse {
+  #wasm;
+
+  /** @param {WebAssembly.Instance} instance of `chatparse.wasm`; it has no imports. `load` makes one */
+  constructor(instance) {
+    this.#wasm = new Wasm(instance);
+  }
+
+  /** The version of the library. */
+  get version() {
+    const at = this.#wasm.invoke("chat_version", []);
+    return this.#wasm.decode(at, this.#wasm.bytes.indexOf(0, at) - at);
+  }
+
+  /** The names of the templates that the library brings along, for models that have none. */
+  get builtins() {
+    const wasm = this.#wasm;
+    const length = wasm.invoke("chat_template_builtin_count", []);
+    return Array.from({ length }, (_, index) => wasm.text("chat_template_builtin_name", index));
+  }
+
+  /**
+   * A template that the library brings along.
+   * @param {string} name
+   */
+  builtin(name) {
+    return new Template(this.#wasm, this.#wasm.work("chat_template_builtin", name, OUT));
+  }
+
+  /**
+   * Compiles a template, once for each model.
+   * @param {string} source Jinja, as vendors ship it, or the text of a `tokenizer_config.json` or `chat_template.json`
+   * @param {TemplateOptions} [options]
+   */
+  template(source, options = {}) {
+    const pointer = this.#wasm.work("chat_template_with_options", source, JSON.stringify(options), OUT);
+    return new Template(this.#wasm, pointer);
+  }
+
+  /**
+   * The parser that `Parser.text` of the same version wrote.
+   * @param {string} text
+   */
+  parser(text) {
+    return new Parser(this.#wasm, this.#wasm.work("chat_parser_from_text", text, OUT));
+  }
+
+  /**
+   * The grammar of the JSON values that a schema allows.
+   * @param {Schema} schema
+   * @param {{ style?: GrammarStyle }} [options]
+   */
+  grammar(schema, { style = "faithful" } = {}) {
+    const text = schemaText(schema);
+    const pointer = this.#wasm.work("chat_grammar_from_json_schema_with", text, GRAMMAR_STYLES[style], OUT);
+    return new Grammar(this.#wasm, pointer);
+  }
+
+  /** @param {{ style?: GrammarStyle }} [options] how schemas become rules */
+  grammarBuilder({ style = "faithful" } = {}) {
+    return new GrammarBuilder(this.#wasm, style);
+  }
+
+  /**
+   * What a grammar in GBNF says of a text.
+   * @param {string} grammar
+   * @param {string} text
+   * @returns {Verdict}
+   */
+  check(grammar, text) {
+    return VERDICTS[this.#wasm.work("chat_grammar_check", grammar, text, OUT)] ?? "unknown";
+  }
+}

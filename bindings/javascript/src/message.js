@@ -1,0 +1,106 @@
+import { Handle } from "./handle.js";
+import { CALL_ORIGINS, FIELDS, PART_KINDS, STATUSES } from "./names.js";
+import { OUT } from "./wasm.js";
+
+/** @import { Wasm } from "./wasm.js" */
+/** @import { CallOrigin, Field, PartKind, Status } from "./names.js" */
+
+/**
+ * A call that a message makes. `arguments` is JSON text, or a prefix of it where the output was cut off. `complete`: its end was there.
+ * `known`: the request offers the tool. `valid`: it is complete, and its arguments are an object that does not certainly violate
+ * the tool's schema. A call that is all three may be run; look at `origin` first.
+ * @typedef {{ id: string, name: string, arguments: string, complete: boolean, known: boolean, valid: boolean, origin: CallOrigin
+ * }} ToolCall
+ */
+
+/**
+ * What is unusual about an output. `span` has bytes of the output: the first, and behind the last.
+ * @typedef {{ kind: string, call: number | null, span: [number, number], message: string }} Diagnostic
+ */
+
+/**
+ * How well an output fitted its format. `left_at` is the byte where it left it.
+ * @typedef {{ status: Status, left_at: number | null, diagnostics: Diagnostic[],
+ *   calls: { complete: boolean, known: boolean, valid: boolean, origin: CallOrigin }[] }} Report
+ */
+
+/** @typedef {{ begin: number, end: number }} Span bytes of an output: the first, and behind the last */
+
+/**
+ * A stretch of the output that became one kind of thing. `text` is empty for a call, `call` is its number, or 0.
+ * @typedef {{ kind: PartKind, call: number, text: string, begin: number, end: number }} Part
+ */
+
+/**
+ * A message as OpenAI's chat completions have it.
+ * @typedef {{ role: string, content: string | null, reasoning_content?: string,
+ *   tool_calls?: { id?: string, type: string, function: { name: string, arguments: string } }[] }} OpenAIMessage
+ */
+
+/** What a model said: reasoning, content and tool calls. */
+export class Message extends Handle {
+  /** @internal @param {Wasm} wasm @param {number} pointer */
+  constructor(wasm, pointer) {
+    super(wasm, pointer, "chat_message_free");
+  }
+
+  /** How the output related to the format. */
+  get status() {
+    return STATUSES[this.wasm.invoke("chat_message_outcome", [this.pointer])] ?? "unknown";
+  }
+
+  get content() {
+    return this.wasm.text("chat_message_content", this.pointer);
+  }
+
+  /** Empty where the request did not ask for it to be told from the content. */
+  get reasoning() {
+    return this.wasm.text("chat_message_reasoning", this.pointer);
+  }
+
+  /** @returns {ToolCall[]} */
+  get toolCalls() {
+    const { wasm, pointer } = this;
+    return Array.from({ length: wasm.invoke("chat_message_tool_call_count", [pointer]) }, (_, i) => ({
+      id: wasm.text("chat_message_tool_call_id", pointer, i),
+      name: wasm.text("chat_message_tool_call_name", pointer, i),
+      arguments: wasm.text("chat_message_tool_call_arguments", pointer, i),
+      complete: wasm.invoke("chat_message_tool_call_complete", [pointer, i]) !== 0,
+      known: wasm.invoke("chat_message_tool_call_known", [pointer, i]) !== 0,
+      valid: wasm.invoke("chat_message_tool_call_valid", [pointer, i]) !== 0,
+      origin: CALL_ORIGINS[wasm.invoke("chat_message_tool_call_origin", [pointer, i])] ?? "unknown",
+    }));
+  }
+
+  /** How well the output fitted, call by call, and what was unusual. @returns {Report} */
+  get report() {
+    return JSON.parse(this.wasm.workText("chat_message_report_json", this.pointer, OUT));
+  }
+
+  /** What the output became, in its order: a model may think, call, and think again. @returns {Part[]} */
+  get parts() {
+    const { wasm, pointer } = this;
+    return Array.from({ length: wasm.invoke("chat_message_part_count", [pointer]) }, (_, i) => {
+      const at = wasm.fill("chat_message_part", pointer, i);
+      const [kind, call] = [wasm.word(at), wasm.word(at + 4)];
+      return { kind: PART_KINDS[kind] ?? "unknown", call, text: wasm.view(at + 8), ...wasm.span(at + 16) };
+    });
+  }
+
+  /**
+   * The bytes of the output that a field came from, without markup, in the order of its text.
+   * @param {Field} field
+   * @param {number} [call] of which call, from 0
+   * @returns {Span[]}
+   */
+  spans(field, call = 0) {
+    const { wasm, pointer } = this;
+    const length = wasm.invoke("chat_message_span_count", [pointer, FIELDS[field], call]);
+    return Array.from({ length }, (_, i) => wasm.span(wasm.fill("chat_message_span", pointer, FIELDS[field], call, i)));
+  }
+
+  /** The message as OpenAI's chat completions have it. @returns {OpenAIMessage} */
+  toJSON() {
+    return JSON.parse(this.wasm.workText("chat_message_json", this.pointer, OUT));
+  }
+}

@@ -1,0 +1,178 @@
+import { Grammar } from "./grammar.js";
+import { Handle } from "./handle.js";
+import { Message } from "./message.js";
+import { DIALECTS, REWRITE_REASONS } from "./names.js";
+import { Parser } from "./parser.js";
+import { Stream, flags } from "./stream.js";
+import { OUT } from "./wasm.js";
+
+/** @import { Wasm } from "./wasm.js" */
+/** @import { End, StreamOptions } from "./stream.js" */
+/** @import { Dialect, RewriteReason } from "./names.js" */
+
+/**
+ * What makes a lazy grammar start: a text, or a regular expression that is searched for in the output.
+ * @typedef {{ kind: "word" | "pattern", value: string }} Trigger
+ */
+
+/**
+ * A piece of media that the prompt wants: `text` stands for it there, in the template's own words or as the option `media_marker`;
+ * `source` is the part of the request, number `part` of message `message`.
+ * @typedef {{ kind: string, text: string, source: unknown, message: number, part: number, native: boolean }} Media
+ */
+
+/**
+ * Why a template writes anew what was sent, and at which message of the conversation; null: in the template's own words.
+ * @typedef {{ reason: RewriteReason, words: string, message: number | null }} Rewrite
+ */
+
+const NO_MESSAGE = 0xffffffff;
+
+/** What one request needs: its prompt, what a sampler and a tokeniser must know, and the parser of the output. */
+export class Params extends Handle {
+  /** @internal @param {Wasm} wasm @param {number} pointer */
+  constructor(wasm, pointer) {
+    super(wasm, pointer, "chat_params_free");
+  }
+
+  /** What the model is given. */
+  get prompt() {
+    return this.wasm.text("chat_params_prompt", this.pointer);
+  }
+
+  /** The end of the prompt that is already the assistant's turn. Streams know it: do not feed it to them. */
+  get generationPrompt() {
+    return this.wasm.text("chat_params_generation_prompt", this.pointer);
+  }
+
+  /** The name of the way the output is parsed in, for logs. */
+  get format() {
+    return this.wasm.text("chat_params_format", this.pointer);
+  }
+
+  /** Texts that end the output besides the end-of-turn token. */
+  get additionalStops() {
+    return this.wasm.texts("chat_params_additional_stop_count", "chat_params_additional_stop", this.pointer);
+  }
+
+  /** Texts that the tokeniser must keep whole and the detokeniser must print. */
+  get preservedTokens() {
+    return this.wasm.texts("chat_params_preserved_token_count", "chat_params_preserved_token", this.pointer);
+  }
+
+  /** Whether the template knows reasoning. */
+  get supportsThinking() {
+    return this.wasm.invoke("chat_params_supports_thinking", [this.pointer]) !== 0;
+  }
+
+  /** What opens reasoning; empty where nothing does. */
+  get thinkingStartTag() {
+    return this.wasm.text("chat_params_thinking_start_tag", this.pointer);
+  }
+
+  /** What closes it: any of these does. */
+  get thinkingEndTags() {
+    return this.wasm.texts("chat_params_thinking_end_tag_count", "chat_params_thinking_end_tag", this.pointer);
+  }
+
+  /** @returns {Media[]} */
+  get media() {
+    const { wasm, pointer } = this;
+    return Array.from({ length: wasm.invoke("chat_params_media_count", [pointer]) }, (_, i) => {
+      const at = wasm.fill("chat_params_media", pointer, i);
+      const [kind, text, source] = [at, at + 8, at + 16].map((place) => wasm.view(place));
+      const [message, part] = [wasm.word(at + 24), wasm.word(at + 28)];
+      return { kind, text, source: JSON.parse(source), message, part, native: wasm.bytes[at + 32] !== 0 };
+    });
+  }
+
+  /**
+   * The grammar that the sampler should hold the output to; its text is empty where nothing constrains the output. Without a dialect,
+   * `grammarLazy` says from where on it holds; in a dialect it holds from the output's first byte on.
+   * @param {Dialect} [dialect]
+   */
+  grammar(dialect) {
+    const { wasm, pointer } = this;
+    const handle =
+      dialect === undefined
+        ? wasm.work("chat_params_grammar", pointer, OUT)
+        : wasm.work("chat_params_grammar_as", pointer, DIALECTS[dialect], OUT);
+    return new Grammar(wasm, handle);
+  }
+
+  /** Whether the grammar waits for a trigger. If not, let the sampler accept `generationPrompt` first. */
+  get grammarLazy() {
+    return this.wasm.invoke("chat_params_grammar_lazy", [this.pointer]) !== 0;
+  }
+
+  /** @returns {Trigger[]} */
+  get grammarTriggers() {
+    const { wasm, pointer } = this;
+    return Array.from({ length: wasm.invoke("chat_params_grammar_trigger_count", [pointer]) }, (_, i) => {
+      const at = wasm.fill("chat_params_grammar_trigger", pointer, i);
+      return { kind: wasm.word(at) === 1 ? "word" : "pattern", value: wasm.view(at + 4) };
+    });
+  }
+
+  /**
+   * A stream at the start of an output.
+   * @param {StreamOptions} [options]
+   */
+  stream(options) {
+    return new Stream(this.wasm, this.wasm.work("chat_stream_new", this.pointer, OUT), options);
+  }
+
+  /**
+   * The message of an output that is there as a whole.
+   * @param {string | Uint8Array} output
+   * @param {End} [end]
+   */
+  parse(output, end = {}) {
+    return new Message(this.wasm, this.wasm.work("chat_parse_partial", this.pointer, output, flags(end), OUT));
+  }
+
+  /** The parser by itself, to be kept as a text. */
+  parser() {
+    return new Parser(this.wasm, this.wasm.work("chat_params_parser", this.pointer, OUT));
+  }
+
+  /**
+   * Goes on behind an output, so that nothing that was sent is written anew where the template allows it: send `append` of the new
+   * params behind the first `kept` bytes of what was sent.
+   * @param {string | Uint8Array} output what the model wrote
+   * @param {object[]} messages what follows: results of tools, or what the user says
+   * @param {{ learnt?: boolean }} [options] `learnt`: where the template was found to allow it, the whole conversation is not
+   *   rendered again
+   */
+  next(output, messages, { learnt = false } = {}) {
+    const text = JSON.stringify(messages);
+    const flag = learnt ? 1 : 0;
+    return new Params(this.wasm, this.wasm.work("chat_params_continue", this.pointer, output, text, flag, OUT));
+  }
+
+  /** How many bytes stand of what was sent before `next`, prompt and output. */
+  get kept() {
+    return this.wasm.invoke("chat_params_kept", [this.pointer]);
+  }
+
+  /** What to send behind these. */
+  get append() {
+    return this.wasm.text("chat_params_append", this.pointer);
+  }
+
+  /** Why not all that was sent before `next` stands; null where it does. @returns {Rewrite | null} */
+  get rewrite() {
+    const { wasm } = this;
+    const at = wasm.struct("chat_params_rewrite", this.pointer);
+    const reason = wasm.word(at);
+    if (reason === 0) return null;
+    const message = wasm.word(at + 12);
+    const words = wasm.view(at + 4);
+    return { reason: REWRITE_REASONS[reason] ?? "unknown", words, message: message === NO_MESSAGE ? null : message };
+  }
+
+  /** All of the params as one object, with the names of the C library's `chat_params_json`. @returns {Record<string, unknown>} */
+  toJSON() {
+    return JSON.parse(this.wasm.workText("chat_params_json", this.pointer, OUT));
+  }
+}

@@ -1,0 +1,227 @@
+import { ChatError } from "./error.js";
+import { Handle } from "./handle.js";
+import { Message } from "./message.js";
+import { DELTA_KINDS, STATUSES } from "./names.js";
+import { ARGUMENTS_AT, ERROR_AT, OUT, STRUCT_AT } from "./wasm.js";
+
+/** @import { Wasm } from "./wasm.js" */
+/** @import { DeltaKind } from "./names.js" */
+/** @import { Span } from "./message.js" */
+
+/**
+ * What a piece of output adds to the message; after a rollback, what is to be taken from its end. `call` is the number of the tool call,
+ * or 0. `begin` and `end` are the bytes of the output that the text comes from; they are equal where it stands for markup.
+ * @typedef {{ kind: DeltaKind, call: number, text: string, begin: number, end: number }} Delta
+ */
+
+/**
+ * How an output ended. `partial`: a limit or the caller cut it off. `strict`: one that does not fit its format is an error.
+ * @typedef {{ partial?: boolean, strict?: boolean }} End
+ */
+
+/**
+ * What a stream is to know from its start. `specialTokens`: the texts of the model's special tokens, for `feedMarked`.
+ * @typedef {{ specialTokens?: string[] }} StreamOptions
+ */
+
+/** @param {End} end */
+export const flags = ({ partial = false, strict = false }) => (partial ? 1 : 0) | (strict ? 2 : 0);
+
+/**
+ * A parse in progress: output in, deltas out. It reads each byte once, takes nothing back that it has shown unless it is asked to
+ * (`rollback`), and gives the same message however the output is cut.
+ */
+export class Stream extends Handle {
+  /** The first half of a character that the last piece ended inside of. */
+  #half = "";
+
+  /** @internal @param {Wasm} wasm @param {number} pointer @param {StreamOptions} [options] */
+  constructor(wasm, pointer, { specialTokens } = {}) {
+    super(wasm, pointer, "chat_stream_free");
+    if (specialTokens) this.#setSpecialTokens(specialTokens);
+  }
+
+  /**
+   * Appends output, which may be cut anywhere. Costs as much as the new bytes.
+   * @param {string | Uint8Array} piece
+   * @returns {Delta[]}
+   */
+  feed(piece) {
+    const { wasm, pointer } = this;
+    const length = wasm.put(this.#whole(piece), ARGUMENTS_AT);
+    const { base, functions } = wasm;
+    if (wasm.trapped) wasm.refuse();
+    let status;
+    // Called by hand, as this is what is called most.
+    try {
+      status = functions.chat_stream_feed(pointer, base + ARGUMENTS_AT, length, base + ERROR_AT);
+    } catch (trap) {
+      return wasm.stop("chat_stream_feed", trap);
+    }
+    wasm.look();
+    if (status !== 0) wasm.check(status);
+    return this.#deltas();
+  }
+
+  /**
+   * As `feed`, where it is known which bytes came from special tokens: a marker that is one counts only there, so a model may quote
+   * it. The stream must have been made with `specialTokens`. A text must not be cut inside a character.
+   * @param {string | Uint8Array} piece
+   * @param {Span[]} spans bytes of the piece in UTF-8, in order and apart
+   * @returns {Delta[]}
+   */
+  feedMarked(piece, spans) {
+    const { wasm, pointer } = this;
+    if (this.#half) throw new ChatError("argument", "feedMarked: the piece before ended inside a character");
+    const at = ARGUMENTS_AT + 8 * spans.length;
+    const length = wasm.put(piece, at);
+    const list = wasm.base + ARGUMENTS_AT;
+    spans.forEach(({ begin, end }, i) => wasm.setWords(list + 8 * i, begin, end));
+    const args = [pointer, wasm.base + at, length, list, spans.length, wasm.base + ERROR_AT];
+    wasm.check(wasm.invoke("chat_stream_feed_marked", args));
+    return this.#deltas();
+  }
+
+  /**
+   * Ends the output. The deltas are what was held back because it could have become a marker.
+   * @param {End} [end]
+   * @returns {Delta[]}
+   */
+  finish(end = {}) {
+    const first = this.#half ? this.feed(new Uint8Array(0)) : [];
+    this.wasm.work("chat_stream_finish", this.pointer, flags(end));
+    return [...first, ...this.#deltas()];
+  }
+
+  /**
+   * Feeds pieces as they come, ends the output, and yields all deltas.
+   * @param {Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>} pieces
+   * @param {End} [end]
+   * @returns {AsyncGenerator<Delta, void, void>}
+   */
+  async *read(pieces, end = {}) {
+    for await (const piece of pieces) yield* this.feed(piece);
+    yield* this.finish(end);
+  }
+
+  /**
+   * The deltas of the last `feed` or `finish` as the `delta` object of an OpenAI chunk; empty where they add nothing.
+   * @returns {Record<string, unknown>}
+   */
+  chunk() {
+    return JSON.parse(this.wasm.workText("chat_stream_chunk_json", this.pointer, OUT));
+  }
+
+  /** How the output related to the format; `partial` until it is finished. */
+  get status() {
+    return STATUSES[this.wasm.invoke("chat_stream_outcome", [this.pointer])] ?? "unknown";
+  }
+
+  /** The message so far, or, after `finish`, the message. The stream does not change it. */
+  message() {
+    return new Message(this.wasm, this.wasm.work("chat_stream_message", this.pointer, OUT));
+  }
+
+  /** A second stream in the same state; the two then go their own ways. */
+  clone() {
+    const stream = new Stream(this.wasm, this.wasm.work("chat_stream_clone", this.pointer, OUT));
+    stream.#half = this.#half;
+    return stream;
+  }
+
+  /** From now on `rollback` goes back to this byte of the output or to any later one. There is one checkpoint at a time. */
+  checkpoint() {
+    this.wasm.work("chat_stream_checkpoint", this.pointer);
+  }
+
+  /**
+   * Takes back all output behind its first bytes, as if it had not been fed. The deltas say what is withdrawn.
+   * @param {number} length bytes of UTF-8, counted over all that was fed
+   * @returns {Delta[]}
+   */
+  rollback(length) {
+    if (!Number.isSafeInteger(length)) throw new ChatError("argument", `rollback: ${length} is no number of bytes`);
+    this.wasm.work("chat_stream_rollback", this.pointer, length);
+    this.#half = "";
+    return this.#deltas();
+  }
+
+  /** Back to the start of the output, for another one. */
+  reset() {
+    this.wasm.work("chat_stream_reset", this.pointer);
+    this.#half = "";
+  }
+
+  /**
+   * Sets how much work the parse may take: `base`, and `perByte` for each byte of output. Behind that, output is content.
+   * @param {number} base instructions of the parser, by default 1,000,000
+   * @param {number} perByte by default 200, and more for many tools
+   */
+  setBudget(base, perByte) {
+    this.wasm.work("chat_stream_set_budget", this.pointer, BigInt(base), BigInt(perByte));
+  }
+
+  /** The work that the parse has taken so far. */
+  get work() {
+    return Number(this.wasm.invoke("chat_stream_work", [this.pointer]));
+  }
+
+  /** @param {string | Uint8Array} piece */
+  #whole(piece) {
+    if (typeof piece !== "string") {
+      if (!this.#half) return piece;
+      // Bytes do not go on with a character of a text: its first half stands alone.
+      const half = new TextEncoder().encode(this.#half);
+      this.#half = "";
+      const bytes = new Uint8Array(half.length + piece.length);
+      bytes.set(half);
+      bytes.set(piece, half.length);
+      return bytes;
+    }
+    const text = this.#half === "" ? piece : this.#half + piece;
+    const last = text.charCodeAt(text.length - 1);
+    const cut = last >= 0xd800 && last < 0xdc00;
+    this.#half = cut ? text.slice(-1) : "";
+    return cut ? text.slice(0, -1) : text;
+  }
+
+  /** @param {string[]} tokens */
+  #setSpecialTokens(tokens) {
+    const { wasm, pointer } = this;
+    let at = ARGUMENTS_AT + 8 * tokens.length;
+    const places = tokens.map((token) => {
+      const length = wasm.put(token, at);
+      at += length;
+      return [at - length, length];
+    });
+    const list = wasm.base + ARGUMENTS_AT;
+    places.forEach(([begin, length], i) => wasm.setWords(list + 8 * i, wasm.base + begin, length));
+    const args = [pointer, list, tokens.length, wasm.base + ERROR_AT];
+    wasm.check(wasm.invoke("chat_stream_set_special_tokens", args));
+  }
+
+  #deltas() {
+    const { wasm, pointer } = this;
+    const { functions, words } = wasm;
+    const at = wasm.base + STRUCT_AT;
+    /** @type {Delta[]} */
+    const deltas = [];
+    // Called by hand, too. These two look at what is there, so they neither fail nor need memory.
+    try {
+      const count = functions.chat_stream_delta_count(pointer);
+      for (let i = 0; i < count; i++) {
+        functions.chat_stream_delta(pointer, i, at, 0);
+        deltas.push({
+          kind: DELTA_KINDS[words.getUint32(at, true)] ?? "unknown",
+          call: words.getUint32(at + 4, true),
+          text: wasm.decode(words.getUint32(at + 8, true), words.getUint32(at + 12, true)),
+          begin: words.getUint32(at + 16, true),
+          end: words.getUint32(at + 20, true),
+        });
+      }
+    } catch (trap) {
+      wasm.stop("chat_stream_delta", trap);
+    }
+    return deltas;
+  }
+}

@@ -1,0 +1,121 @@
+import { Handle } from "./handle.js";
+import { Params } from "./params.js";
+import { Segments } from "./segments.js";
+import { OUT } from "./wasm.js";
+
+/** @import { Wasm } from "./wasm.js" */
+
+/**
+ * An OpenAI chat-completions body, or its JSON text, which keeps numbers as they are written (1.0 stays 1.0).
+ * @typedef {string | { messages?: unknown, [field: string]: unknown }} ChatRequest
+ */
+
+/**
+ * The host's options; each counts before the body's field of that name. All of them are described at `chat_params_from_template` in
+ * `chatparse.h`. `now` is in Unix seconds; the clock of the platform, unless it is said.
+ * @typedef {{ reasoning_format?: "none" | "auto" | "deepseek" | "deepseek-legacy", enable_thinking?: boolean,
+ *   add_generation_prompt?: boolean, continue_final_message?: boolean | "content" | "reasoning_content",
+ *   chat_template_kwargs?: object, plain?: boolean, json_schema?: object, grammar?: string,
+ *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
+ *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",
+ *   unknown_tools?: "call" | "content", calls_in_reasoning?: "off" | "at_end" | "always",
+ *   bare_calls?: "off" | "whole" | "anywhere" }} RequestOptions
+ */
+
+/**
+ * Whether what a template writes is read back: of `cases` messages, `read_back` come back; `failures` says what is wrong with others.
+ * @typedef {{ reader: string, cases: number, read_back: number, with_calls: number, recovered: number, alike: number,
+ *   failures: { probe: string, thinking: string, turn: string, expected: string, got: string, why: string }[],
+ *   [count: string]: unknown }} Proof
+ */
+
+/** A compiled chat template: it renders prompts, and what it shows of the model's format is learnt from it once. */
+export class Template extends Handle {
+  /** @internal @param {Wasm} wasm @param {number} pointer */
+  constructor(wasm, pointer) {
+    super(wasm, pointer, "chat_template_free");
+  }
+
+  /** The text as it is used: line feeds only, none at its end, known faults mended. */
+  get source() {
+    return this.wasm.text("chat_template_source", this.pointer);
+  }
+
+  /** What the template accepts, e.g. `supports_tools`. @returns {Record<string, boolean>} */
+  get caps() {
+    return this.#json("chat_template_caps_json");
+  }
+
+  /** What reads the model's output: `layout` or `turn`, what was learnt, or the name of a known family of templates. */
+  get reader() {
+    return this.wasm.workText("chat_template_reader", this.pointer, OUT);
+  }
+
+  /** What was learnt by comparing renders: what opens and closes each part, how calls are written. @returns {Record<string, any>} */
+  get layout() {
+    return this.#json("chat_template_layout_json");
+  }
+
+  /**
+   * What was learnt of the way in which the template writes an answer: texts for each thing; null where nothing was. This is what
+   * counts where `reader` is `turn`.
+   * @returns {Record<string, string[]> | null}
+   */
+  get turn() {
+    return this.#json("chat_template_turn_json");
+  }
+
+  /** How well what the template writes is read back. The first question renders and parses some sixty messages. @returns {Proof} */
+  get proof() {
+    return this.#json("chat_template_proof_json");
+  }
+
+  /** For authors of templates: what is not read back, or is rendered otherwise the second time. @returns {Record<string, any>} */
+  get lint() {
+    return this.#json("chat_template_lint_json");
+  }
+
+  /**
+   * The prompt of a request, and what parses its output.
+   * @param {ChatRequest} request
+   * @param {RequestOptions} [options]
+   */
+  params(request, options = {}) {
+    return new Params(this.wasm, this.#asked("chat_params_from_template_with", request, options));
+  }
+
+  /**
+   * The prompt of a request, with the origin of each byte.
+   * @param {ChatRequest} request
+   * @param {RequestOptions} [options]
+   */
+  segments(request, options = {}) {
+    return new Segments(this.wasm, this.#asked("chat_segments_from_template", request, options));
+  }
+
+  /** @param {string} name @param {ChatRequest} request @param {RequestOptions} options */
+  #asked(name, request, options) {
+    const text = typeof request === "string" ? request : JSON.stringify(request);
+    const host = options.now !== undefined || saysNow(request) ? options : { ...options, now: Math.floor(Date.now() / 1000) };
+    return this.wasm.work(name, this.pointer, text, JSON.stringify(host), OUT);
+  }
+
+  /** @param {string} name */
+  #json(name) {
+    return JSON.parse(this.wasm.workText(name, this.pointer, OUT));
+  }
+}
+
+/**
+ * Whether a request says the time. WebAssembly has no clock of its own, so one that does not is told it.
+ * @param {ChatRequest} request
+ */
+function saysNow(request) {
+  if (typeof request !== "string") return (request.now ?? null) !== null;
+  if (!request.includes('"now"')) return false;
+  try {
+    return (JSON.parse(request)?.now ?? null) !== null;
+  } catch {
+    return false; // The library says what is wrong with the text.
+  }
+}

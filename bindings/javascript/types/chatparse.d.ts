@@ -1,0 +1,76 @@
+import { Grammar, GrammarBuilder } from "./grammar.js";
+import { Parser } from "./parser.js";
+import { Template } from "./template.js";
+import type { Schema } from "./grammar.js";
+import type { GrammarStyle, Verdict } from "./names.js";
+/** @import { Schema } from "./grammar.js" */
+/** @import { GrammarStyle, Verdict } from "./names.js" */
+export { ChatError } from "./error.js";
+export { Grammar, GrammarBuilder } from "./grammar.js";
+export { Message } from "./message.js";
+export { Params } from "./params.js";
+export { Parser } from "./parser.js";
+export { Segments } from "./segments.js";
+export { Stream } from "./stream.js";
+export { Template } from "./template.js";
+export type TemplateOptions = {
+    bos?: string;
+    eos?: string;
+    name?: string;
+    learn_only?: boolean;
+    prove?: boolean;
+};
+/**
+ * How a template is to be taken. `bos`, `eos`: the texts of the model's special tokens that templates may refer to. `name`: which of
+ * several named templates of a `tokenizer_config.json`. `learn_only`: only what the template shows by itself counts. `prove`, by
+ * default true: where there are several ways to read it, what it renders decides.
+ * @typedef {{ bos?: string, eos?: string, name?: string, learn_only?: boolean, prove?: boolean }} TemplateOptions
+ */
+/**
+ * An instance of the library, with a memory of its own: what was made by one is of no use to another. A defect of the library stops
+ * its instance for good: that call and all later ones throw a `ChatError` of the kind `internal`. Load another then.
+ */
+export declare class Chatparse {
+    #private;
+    /** @param {WebAssembly.Instance} instance of `chatparse.wasm`; it has no imports. `load` makes one */
+    constructor(instance: WebAssembly.Instance);
+    /** The version of the library. */
+    get version(): string;
+    /** The names of the templates that the library brings along, for models that have none. */
+    get builtins(): string[];
+    /**
+     * A template that the library brings along.
+     * @param {string} name
+     */
+    builtin(name: string): Template;
+    /**
+     * Compiles a template, once for each model.
+     * @param {string} source Jinja, as vendors ship it, or the text of a `tokenizer_config.json` or `chat_template.json`
+     * @param {TemplateOptions} [options]
+     */
+    template(source: string, options?: TemplateOptions): Template;
+    /**
+     * The parser that `Parser.text` of the same version wrote.
+     * @param {string} text
+     */
+    parser(text: string): Parser;
+    /**
+     * The grammar of the JSON values that a schema allows.
+     * @param {Schema} schema
+     * @param {{ style?: GrammarStyle }} [options]
+     */
+    grammar(schema: Schema, { style }?: {
+        style?: GrammarStyle;
+    }): Grammar;
+    /** @param {{ style?: GrammarStyle }} [options] how schemas become rules */
+    grammarBuilder({ style }?: {
+        style?: GrammarStyle;
+    }): GrammarBuilder;
+    /**
+     * What a grammar in GBNF says of a text.
+     * @param {string} grammar
+     * @param {string} text
+     * @returns {Verdict}
+     */
+    check(grammar: string, text: string): Verdict;
+}

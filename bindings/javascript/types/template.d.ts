@@ -1,0 +1,99 @@
+import { Handle } from "./handle.js";
+import { Params } from "./params.js";
+import { Segments } from "./segments.js";
+export type ChatRequest = string | {
+    messages?: unknown;
+    [field: string]: unknown;
+};
+export type RequestOptions = {
+    reasoning_format?: "none" | "auto" | "deepseek" | "deepseek-legacy";
+    enable_thinking?: boolean;
+    add_generation_prompt?: boolean;
+    continue_final_message?: boolean | "content" | "reasoning_content";
+    chat_template_kwargs?: object;
+    plain?: boolean;
+    json_schema?: object;
+    grammar?: string;
+    grammar_style?: "faithful" | "llama.cpp";
+    force_pure_content?: boolean;
+    now?: number;
+    media_marker?: string;
+    malformed_arguments?: "keep" | "empty" | "error";
+    dialects?: "off" | "recover" | "always";
+    unknown_tools?: "call" | "content";
+    calls_in_reasoning?: "off" | "at_end" | "always";
+    bare_calls?: "off" | "whole" | "anywhere";
+};
+export type Proof = {
+    reader: string;
+    cases: number;
+    read_back: number;
+    with_calls: number;
+    recovered: number;
+    alike: number;
+    failures: {
+        probe: string;
+        thinking: string;
+        turn: string;
+        expected: string;
+        got: string;
+        why: string;
+    }[];
+    [count: string]: unknown;
+};
+/** @import { Wasm } from "./wasm.js" */
+/**
+ * An OpenAI chat-completions body, or its JSON text, which keeps numbers as they are written (1.0 stays 1.0).
+ * @typedef {string | { messages?: unknown, [field: string]: unknown }} ChatRequest
+ */
+/**
+ * The host's options; each counts before the body's field of that name. All of them are described at `chat_params_from_template` in
+ * `chatparse.h`. `now` is in Unix seconds; the clock of the platform, unless it is said.
+ * @typedef {{ reasoning_format?: "none" | "auto" | "deepseek" | "deepseek-legacy", enable_thinking?: boolean,
+ *   add_generation_prompt?: boolean, continue_final_message?: boolean | "content" | "reasoning_content",
+ *   chat_template_kwargs?: object, plain?: boolean, json_schema?: object, grammar?: string,
+ *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
+ *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",
+ *   unknown_tools?: "call" | "content", calls_in_reasoning?: "off" | "at_end" | "always",
+ *   bare_calls?: "off" | "whole" | "anywhere" }} RequestOptions
+ */
+/**
+ * Whether what a template writes is read back: of `cases` messages, `read_back` come back; `failures` says what is wrong with others.
+ * @typedef {{ reader: string, cases: number, read_back: number, with_calls: number, recovered: number, alike: number,
+ *   failures: { probe: string, thinking: string, turn: string, expected: string, got: string, why: string }[],
+ *   [count: string]: unknown }} Proof
+ */
+/** A compiled chat template: it renders prompts, and what it shows of the model's format is learnt from it once. */
+export declare class Template extends Handle {
+    #private;
+    /** The text as it is used: line feeds only, none at its end, known faults mended. */
+    get source(): string;
+    /** What the template accepts, e.g. `supports_tools`. @returns {Record<string, boolean>} */
+    get caps(): Record<string, boolean>;
+    /** What reads the model's output: `layout` or `turn`, what was learnt, or the name of a known family of templates. */
+    get reader(): string;
+    /** What was learnt by comparing renders: what opens and closes each part, how calls are written. @returns {Record<string, any>} */
+    get layout(): Record<string, any>;
+    /**
+     * What was learnt of the way in which the template writes an answer: texts for each thing; null where nothing was. This is what
+     * counts where `reader` is `turn`.
+     * @returns {Record<string, string[]> | null}
+     */
+    get turn(): Record<string, string[]> | null;
+    /** How well what the template writes is read back. The first question renders and parses some sixty messages. @returns {Proof} */
+    get proof(): Proof;
+    /** For authors of templates: what is not read back, or is rendered otherwise the second time. @returns {Record<string, any>} */
+    get lint(): Record<string, any>;
+    /**
+     * The prompt of a request, and what parses its output.
+     * @param {ChatRequest} request
+     * @param {RequestOptions} [options]
+     */
+    params(request: ChatRequest, options?: RequestOptions): Params;
+    /**
+     * The prompt of a request, with the origin of each byte.
+     * @param {ChatRequest} request
+     * @param {RequestOptions} [options]
+     */
+    segments(request: ChatRequest, options?: RequestOptions): Segments;
+}

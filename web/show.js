@@ -1,0 +1,134 @@
+// How things look. All texts are put as texts: a template or an output is nobody's markup.
+
+/** @import { Diagnostic, Part, ToolCall } from "../bindings/javascript/src/message.js" */
+/** @import { Delta } from "../bindings/javascript/src/stream.js" */
+/** @import { Segment } from "../bindings/javascript/src/segments.js" */
+/** @import { Proof, Template } from "../bindings/javascript/src/template.js" */
+
+/**
+ * The element of the page with this id.
+ * @template {HTMLElement} T
+ * @param {string} id
+ * @param {new () => T} type
+ */
+export function find(id, type) {
+  const found = document.getElementById(id);
+  if (!(found instanceof type)) throw new Error(`the page has no ${id}`);
+  return found;
+}
+
+/**
+ * @param {string} name
+ * @param {string} className
+ * @param {(string | Node)[]} children
+ */
+export function element(name, className, ...children) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  made.append(...children);
+  return made;
+}
+
+/**
+ * @param {string} place
+ * @param {string} message empty: all is well
+ */
+export function showError(place, message) {
+  const field = find(place, HTMLElement);
+  if (field.textContent !== message) field.textContent = message;
+  field.hidden = message === "";
+}
+
+/** Line breaks and tabs as they are escaped. @param {string} text */
+const escaped = (text) => text.replace(/\n/g, "\\n").replace(/\t/g, "\\t");
+
+/** @param {unknown} value */
+function shown(value) {
+  if (Array.isArray(value)) return value.map((item) => escaped(typeof item === "string" ? item : JSON.stringify(item))).join("   ");
+  return typeof value === "string" ? escaped(value) : JSON.stringify(value);
+}
+
+/** How the template writes: what was learnt of the turn, or of the layout, without what is empty. @param {Template} template */
+export function rows(template) {
+  const { reader } = template;
+  /** @type {[string, unknown][]} */
+  let fields = Object.entries((reader === "turn" && template.turn) || {});
+  if (fields.length === 0) {
+    fields = Object.entries(template.layout).flatMap(([group, value]) =>
+      value !== null && typeof value === "object" && !Array.isArray(value)
+        ? Object.entries(value).map(([name, inner]) => /** @type {[string, unknown]} */ ([`${group}: ${name.replaceAll("_", " ")}`, inner]))
+        : [[group.replaceAll("_", " "), value]],
+    );
+  }
+  const said = fields.filter(([, value]) => ![undefined, null, "", false, "none"].includes(/** @type {any} */ (value)) && String(value) !== "");
+  const lines = said.map(([name, value]) => {
+    const head = element("th", "", name);
+    head.setAttribute("scope", "row");
+    return element("tr", "", head, element("td", "", shown(value)));
+  });
+  find("layout", HTMLTableElement).tBodies[0].replaceChildren(...lines);
+}
+
+/** @param {Template} template @param {Proof} [proof] */
+export function facts(template, proof) {
+  const { reader } = template;
+  const learnt = reader === "layout" || reader === "turn";
+  const accepts = Object.entries(template.caps).filter(([, yes]) => yes).map(([name]) => name.replace("supports_", "").replaceAll("_", " "));
+  const pairs = [
+    ["read by", learnt ? `what was learnt (${reader})` : `a known family (${reader}); what would be learnt is below`],
+    ["read back", proof ? `${proof.read_back} of ${proof.cases} messages` : "…"],
+    ["accepts", accepts.join(", ") || "nothing but text"],
+  ];
+  find("facts", HTMLElement).replaceChildren(...pairs.flatMap(([name, text]) => [element("dt", "", name), element("dd", "", text)]));
+}
+
+/** @param {Proof} proof */
+export function failureList({ failures }) {
+  const list = find("failures", HTMLDetailsElement);
+  list.hidden = failures.length === 0;
+  const [summary, items] = list.children;
+  summary.textContent = `${failures.length} that do not come back`;
+  items.replaceChildren(
+    ...failures.map(({ probe, thinking, turn, why }) =>
+      element("li", "", `${probe}, thinking ${thinking}: ${why} `, element("code", "", escaped(turn))),
+    ),
+  );
+}
+
+/** So many parts of a prompt get colours, as each is an element. */
+const MOST_SEGMENTS = 5000;
+
+/** @param {Segment[]} segments */
+export function promptText(segments) {
+  const parts = segments.slice(0, MOST_SEGMENTS).map(({ text, origin, index, path }) => {
+    const part = element("span", origin, text);
+    part.title = origin === "message" || origin === "tool" ? `${origin} ${index} ${path}` : `${origin} ${path}`;
+    return part;
+  });
+  const rest = segments.slice(MOST_SEGMENTS).map(({ text }) => text).join("");
+  find("prompt", HTMLElement).replaceChildren(...parts, rest);
+}
+
+/** @param {Delta} delta @param {string} className */
+export function deltaRow({ kind, call, text }, className) {
+  const name = kind.startsWith("tool") ? `${kind.replace("_", " ")} ${call}` : kind;
+  return element("li", className, element("span", "kind", name), element("span", "text", escaped(text)));
+}
+
+/**
+ * A message in the order in which it was written.
+ * @param {Part[]} parts
+ * @param {ToolCall[]} toolCalls
+ * @param {Diagnostic[]} diagnostics
+ */
+export function messageParts(parts, toolCalls, diagnostics) {
+  const shownParts = parts.map(({ kind, call, text }) => {
+    if (kind !== "call") return element("div", `part ${kind}`, element("h3", "", kind), element("pre", "", text));
+    const { name, id, arguments: given, complete, known, valid, origin } = toolCalls[call];
+    const remarks = [!complete && "not complete", !known && "no tool of this name", complete && !valid && "not valid", origin !== "format" && origin];
+    const title = [`call ${call}: ${name}`, id && `id ${id}`, ...remarks].filter(Boolean).join(", ");
+    return element("div", "part call", element("h3", "", title), element("pre", "", given));
+  });
+  const told = diagnostics.map(({ kind, message }) => element("p", "error", `${kind.replaceAll("_", " ")}: ${message}`));
+  find("message", HTMLElement).replaceChildren(...shownParts, ...told);
+}
