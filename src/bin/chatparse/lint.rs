@@ -162,7 +162,7 @@ fn fault(case: &Case, screen: &mut Screen) -> io::Result<()> {
         | Outcome::Spaced(Difference { at, expected, got })
         | Outcome::Rewritten(Difference { at, expected, got }) => (Some(*at), expected, got),
         Outcome::Lost { at, expected, got } => (*at, expected, got),
-        Outcome::Refused(error) => return named(screen, "error", Paint::Plain, error),
+        Outcome::Refused(error) => return named(screen, "error", Paint::Plain, error.message()),
         Outcome::Survives | Outcome::Omitted(_) => return Ok(()),
     };
     if !case.turn.is_empty() {
