@@ -2,6 +2,7 @@
 //! Model output never makes an error; it makes a message and a status.
 
 use std::fmt;
+use std::ops::Range;
 
 /// The class of an error. Hosts map it to a response code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +41,39 @@ impl ErrorKind {
 pub struct Error {
     kind: ErrorKind,
     message: Box<str>,
+    place: Option<Box<(Place, Range<usize>)>>,
+}
+
+/// Where in a template an error is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The line of its source, from 1 on. Of a template in a `tokenizer_config.json` or the like, the source is the template's text.
+    pub line: usize,
+    /// The character of the line, from 1 on, where it is known.
+    pub column: Option<usize>,
+    /// The source from there on, or the line where the column is not known; its beginning where that is long.
+    pub excerpt: String,
+}
+
+impl fmt::Display for Place {
+    /// E.g. `line 3, column 5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}", self.line)?;
+        self.column.map_or(Ok(()), |column| write!(f, ", column {column}"))
+    }
 }
 
 impl Error {
     /// An error of `kind` that says `message`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error { kind, message: message.into().into_boxed_str() }
+        Error { kind, message: message.into().into_boxed_str(), place: None }
+    }
+
+    /// An error at a place of a template: the message names it in front of the `reason`, and has `more` behind it.
+    pub(crate) fn in_template(kind: ErrorKind, place: Place, reason: &str, more: &str) -> Self {
+        let before = format!("template {place}: ");
+        let span = before.len()..before.len() + reason.len();
+        Error { place: Some(Box::new((place, span))), ..Error::new(kind, before + reason + more) }
     }
 
     /// [`ErrorKind::InvalidArgument`] in short.
@@ -61,6 +89,16 @@ impl Error {
     /// What is wrong and where, for people.
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The place in the template, where it is known.
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_ref().map(|place| &place.0)
+    }
+
+    /// The message without the place, for those who show it in their own way.
+    pub fn reason(&self) -> &str {
+        self.place.as_ref().map_or(&self.message, |place| &self.message[place.1.clone()])
     }
 }
 

@@ -40,7 +40,7 @@ pub mod stream;
 pub mod template;
 
 pub use chat::{ChatTemplate, Params, TemplateOptions};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Place, Result};
 pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, ToolCall};
 pub use next::{Next, Session};
 pub use parser::Parser;

@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use crate::chat::ChatTemplate;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::message::{Message, Request};
 use crate::next::{Kind, Preserving};
 use crate::proof::{Exam, Reading, Verdict, shown, with_ids};
@@ -71,7 +71,7 @@ pub enum Outcome {
     /// The message comes back, but renders to other bytes.
     Rewritten(Difference),
     /// The template refuses the conversation, with this error.
-    Refused(String),
+    Refused(Error),
 }
 
 /// Two texts that differ.
@@ -118,7 +118,7 @@ impl Case {
         match &self.outcome {
             Outcome::Survives => {}
             Outcome::Omitted(part) => json["part"] = (*part).into(),
-            Outcome::Refused(error) => json["error"] = error.as_str().into(),
+            Outcome::Refused(error) => json["error"] = error.message().into(),
             Outcome::NoTurn(Difference { at, expected, got })
             | Outcome::Spaced(Difference { at, expected, got })
             | Outcome::Rewritten(Difference { at, expected, got }) => {
@@ -157,7 +157,7 @@ pub fn lint(template: &ChatTemplate) -> Report {
         for thinking in Thinking::ALL {
             let mut turn = String::new();
             let outcome = outcome(&mut exam, &mut reading, probe, thinking, &mut turn);
-            let outcome = outcome.unwrap_or_else(|error| Outcome::Refused(error.to_string()));
+            let outcome = outcome.unwrap_or_else(Outcome::Refused);
             cases.push(Case { probe: exam.probes()[probe].name, thinking, turn, outcome });
         }
     }

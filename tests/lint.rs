@@ -88,7 +88,8 @@ fn a_template_that_raises_is_told() {
     let said = "{%- if 'Cake' in (m.tool_calls | string) -%}{{- raise_exception('no cake') -}}{%- endif -%}".to_owned();
     let template = template(&(said + &CALLS.replace("ARGUMENTS", "c.function.arguments | tojson")), "<|assistant|>");
     let Outcome::Refused(error) = outcome(&template, "parallel calls") else { panic!() };
-    assert!(error.contains("no cake"), "{error}");
+    assert!(error.message().contains("no cake"), "{error}");
+    assert_eq!(error.place().map(|place| place.line), Some(1));
 }
 
 #[test]

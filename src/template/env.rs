@@ -15,11 +15,11 @@ use super::context::Variables;
 use super::functions::{FUNCTIONS, RAISED};
 use super::labels::Labels;
 use super::scalar::{LABELS, labels, without_labels};
-use super::source::{Rewritten, line_and_column};
+use super::source::{Rewritten, excerpt, line_and_column};
 use super::tests::TESTS;
 use super::value::as_text;
 use super::{filters, macros, methods, namespace, opening, ops, print, sequences};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Place, Result};
 use crate::limits::{PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL};
 
 /// Filters that only the source pass writes.
@@ -253,19 +253,10 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
     let Some(number) = error.line() else { return Error::new(kind, format!("template: {what}")) };
     let tag = origin.tag(error).map(|tag| (tag, line_and_column(&origin.source, tag)));
     let (column, text) = match tag.filter(|(_, (line, _))| *line == number) {
-        Some((tag, (_, column))) => (format!(", column {column}"), origin.source[tag..].lines().next()),
-        None => (String::new(), origin.source.lines().nth(number.saturating_sub(1))),
+        Some((tag, (_, column))) => (Some(column), &origin.source[tag..]),
+        None => (None, origin.source.lines().nth(number.saturating_sub(1)).unwrap_or_default()),
     };
-    let text = text.unwrap_or_default().trim();
-    let place = if raised.is_some() || text.is_empty() { String::new() } else { format!(" in `{}`", excerpt(text)) };
-    Error::new(kind, format!("template line {number}{column}: {what}{place}"))
-}
-
-/// The start of a line, where it is long.
-fn excerpt(line: &str) -> String {
-    const CHARS: usize = 80;
-    match line.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
-    }
+    let excerpt = excerpt(text);
+    let more = if raised.is_some() || excerpt.is_empty() { String::new() } else { format!(" in `{excerpt}`") };
+    Error::in_template(kind, Place { line: number, column, excerpt }, &what, &more)
 }

@@ -7,7 +7,7 @@ use super::expr::{Rewriter, Stop};
 use super::macros::{self, Around, Extras};
 use super::opening::{self, Found, Opening};
 use super::token::{Token, find_tag};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Place, Result};
 use crate::limits::OPEN_ELIFS;
 
 /// The source with line feeds only, and without the last one.
@@ -75,6 +75,16 @@ pub(super) fn line_and_column(source: &str, at: usize) -> (usize, usize) {
     let before = &source[..at];
     let line = before.rfind('\n').map_or(0, |end| end + 1);
     (before.matches('\n').count() + 1, before[line..].chars().count() + 1)
+}
+
+/// The first line of a text, or its start where it is long.
+pub(super) fn excerpt(text: &str) -> String {
+    const CHARS: usize = 80;
+    let line = text.lines().next().unwrap_or_default().trim();
+    match line.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 pub(super) fn rewrite(source: &str) -> Result<Rewritten> {
@@ -188,7 +198,8 @@ impl<'s> Pass<'s> {
 
     fn failure(&self, at: usize, kind: ErrorKind, what: &str) -> Error {
         let (line, column) = line_and_column(self.source, at);
-        Error::new(kind, format!("template line {line}, column {column}: {what}"))
+        let place = Place { line, column: Some(column), excerpt: excerpt(&self.source[at..]) };
+        Error::in_template(kind, place, what, "")
     }
 
     fn raw(&mut self, from: usize) -> usize {

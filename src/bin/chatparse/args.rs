@@ -1,18 +1,80 @@
-//! Arguments: positional words and `--options`, in any order; `--` ends the options.
+//! Commands as tables, and what they are given by them: positional words and `--options`, in any order; `--` ends the options.
+//!
+//! Help, manual page and completions are made of the same tables.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 
-/// What a command takes.
-pub struct Syntax {
-    /// Names of the positional words that must be there.
-    pub required: &'static [&'static str],
-    /// Names of those that may follow.
-    pub optional: &'static [&'static str],
-    /// Options that are there or not, e.g. `--json`.
-    pub flags: &'static [&'static str],
-    /// Options with a value, e.g. `--bos TEXT`.
-    pub values: &'static [&'static str],
+use crate::failure::Outcome;
+use crate::nearest::{listed, nearest};
+use crate::screen::Screen;
+
+/// One command of the program.
+pub struct Command {
+    pub name: &'static str,
+    /// What it does, on one line of the general help.
+    pub about: &'static str,
+    /// Where one line of usage does not say it: all of them, after the command's name.
+    pub usage: &'static [&'static str],
+    /// Paragraphs; one that begins with two spaces is a table of names and what each is, with two spaces between them.
+    pub text: &'static str,
+    pub words: &'static [Word],
+    pub options: &'static [&'static [Opt]],
+    pub exit: &'static str,
+    /// Whole command lines.
+    pub examples: &'static [&'static str],
+    pub run: fn(&Args, &mut Screen) -> Outcome,
+}
+
+/// A positional word.
+pub struct Word {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub count: Count,
+    pub kind: Kind,
+}
+
+/// How often a word comes. Only the last may come more than once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    Once,
+    Maybe,
+    Many,
+}
+
+/// What a word or a value can be.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    Text,
+    File,
+    /// A file, or one of these.
+    FileOr(fn() -> Vec<&'static str>),
+    /// One of these; values are checked by whoever reads them.
+    Names(fn() -> Vec<&'static str>),
+}
+
+/// An option: a flag, or with a value.
+pub struct Opt {
+    pub name: &'static str,
+    pub value: Option<(&'static str, Kind)>,
+    pub about: &'static str,
+}
+
+/// Options that every command has.
+pub const COMMON: &[Opt] = &[
+    Opt {
+        name: "--color",
+        value: Some(("WHEN", Kind::Names(|| vec!["auto", "always", "never"]))),
+        about: "auto (the default): colours on a terminal, unless NO_COLOR is set or TERM is dumb; always; never",
+    },
+    Opt { name: "--help", value: None, about: "this text; also -h" },
+];
+
+impl Command {
+    /// All options, those of every command last.
+    pub fn options(&self) -> impl Iterator<Item = &'static Opt> {
+        self.options.iter().copied().flatten().chain(COMMON)
+    }
 }
 
 /// What a command was given.
@@ -24,8 +86,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// Sorts `words` by `syntax`. The error says which word does not fit.
-    pub fn read(words: &[OsString], syntax: &Syntax) -> Result<Args, String> {
+    /// Sorts `words` by what `command` takes. The error says which word does not fit, and what was meant, perhaps.
+    pub fn read(words: &[OsString], command: &Command) -> Result<Args, String> {
         let mut args = Args::default();
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -33,18 +95,19 @@ impl Args {
             if word == "--" {
                 args.words.extend(words.by_ref().cloned());
             } else if bytes.starts_with(b"-") && bytes != b"-" {
-                args.option(word, &mut words, syntax)?;
+                args.option(word, &mut words, command)?;
             } else {
                 args.words.push(word.clone());
             }
         }
-        let most = syntax.required.len() + syntax.optional.len();
-        if let Some(missing) = syntax.required.get(args.words.len()) {
-            return Err(format!("{missing} is missing"));
+        let given = args.words.len();
+        if let Some(missing) = command.words.get(given).filter(|word| word.count != Count::Maybe) {
+            return Err(format!("{} is missing", missing.name));
         }
-        match args.words.get(most) {
-            Some(extra) => Err(format!("unexpected argument {:?}", extra.to_string_lossy())),
-            None => Ok(args),
+        let many = command.words.last().is_some_and(|word| word.count == Count::Many);
+        match args.words.get(command.words.len()) {
+            Some(extra) if !many => Err(format!("unexpected argument {:?}", extra.to_string_lossy())),
+            _ => Ok(args),
         }
     }
 
@@ -52,31 +115,33 @@ impl Args {
         &mut self,
         word: &OsStr,
         rest: &mut impl Iterator<Item = &'a OsString>,
-        syntax: &Syntax,
+        command: &Command,
     ) -> Result<(), String> {
         let text = word.to_string_lossy();
         let (name, attached) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (&*text, None),
         };
-        if let Some(flag) = syntax.flags.iter().find(|flag| **flag == name) {
-            if attached.is_some() {
-                return Err(format!("{name} takes no value"));
-            }
-            self.flags.push(flag);
-            return Ok(());
-        }
-        let Some(known) = syntax.values.iter().find(|known| **known == name) else {
-            return Err(format!("there is no option {name}"));
+        let Some(known) = command.options().find(|known| known.name == name) else {
+            let near = nearest(name, command.options().map(|known| known.name));
+            return Err(format!("there is no option {name}{}", listed(&near)));
         };
-        let value = match attached {
-            Some(value) => value.to_owned(),
-            None => {
-                let next = rest.next().ok_or_else(|| format!("{name} needs a value"))?;
+        if self.flag(known.name) || self.values.contains_key(known.name) {
+            return Err(format!("{name} is given twice"));
+        }
+        let value = match (known.value, attached) {
+            (None, Some(_)) => return Err(format!("{name} takes no value")),
+            (None, None) => {
+                self.flags.push(known.name);
+                return Ok(());
+            }
+            (Some(_), Some(value)) => value.to_owned(),
+            (Some((value, _)), None) => {
+                let next = rest.next().ok_or_else(|| format!("{name} needs a value, {value}"))?;
                 next.to_str().ok_or_else(|| format!("{name}: the value is not UTF-8"))?.to_owned()
             }
         };
-        self.values.insert(known, value);
+        self.values.insert(known.name, value);
         Ok(())
     }
 
@@ -85,12 +150,17 @@ impl Args {
         self.words.get(index).map(OsString::as_os_str)
     }
 
+    /// All of them.
+    pub fn words(&self) -> impl Iterator<Item = &OsStr> {
+        self.words.iter().map(OsString::as_os_str)
+    }
+
     /// Whether the flag is there.
     pub fn flag(&self, name: &str) -> bool {
         self.flags.contains(&name)
     }
 
-    /// The last value given for the option.
+    /// The value given for the option.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }

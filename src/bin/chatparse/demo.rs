@@ -1,14 +1,17 @@
-//! What the program shows without a command: a request, a template and an output, all the way through.
+//! What the program shows without a command: a template, what is learnt of it, and outputs, read as they come.
 
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
-use chatparse::{ChatTemplate, Delta, DeltaKind, Error, Request, Stream};
+use chatparse::{ChatTemplate, Error, Params, Reader, Request, Stream};
 
 use crate::failure::{Failure, Outcome};
+use crate::live::Live;
 use crate::screen::{Paint, Screen};
-use crate::text::{WIDTH, escaped, folded, shown};
+use crate::text::{escaped, folded, is_empty, shown, wrapped};
 
-const TEMPLATE: &str = "json-call";
+/// Written in the way of templates that models come with.
+const TEMPLATE: &str = include_str!("demo.jinja");
 
 const REQUEST: &str = r#"{
     "messages": [{"role": "user", "content": "Do I need an umbrella in Oslo?"}],
@@ -16,127 +19,138 @@ const REQUEST: &str = r#"{
         "name": "get_weather",
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     }}],
-    "reasoning_format": "auto"
+    "dialects": "always"
 }"#;
 
-const OUTPUT: &str = "<think>\nI should look at the weather there.</think>\n\nLet me see.\
-                      <tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
+const OUTPUT: &str = "<think>The tool knows.</think>Let me see.<call get_weather><arg city>Oslo</arg></call>";
 
-/// Bytes of the output that come at once.
-const PIECE: usize = 3;
+/// A call in the way of other models, and without its end.
+const SLIP: &str = "Let me see.<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}";
 
-/// What of the layout is worth a line here.
-const FIELDS: &[&str] = &[
-    "reasoning.start",
-    "reasoning.end",
-    "tools.format",
-    "tools.per_call_start",
-    "tools.name_field",
-    "tools.args_field",
-    "tools.per_call_end",
-];
+/// Bytes of the output that come at once, and how long a person waits for them: about what models take.
+const PIECE: usize = 4;
+const PAUSE: Duration = Duration::from_millis(30);
+
+/// How long the speed is measured.
+const MEASURED: Duration = Duration::from_millis(20);
+
+/// Lines of what was learnt and of the grammar: all of it is on one screen.
+const LEARNT: usize = 4;
+const RULES: usize = 4;
 
 pub fn run(screen: &mut Screen) -> Outcome {
-    let broken = |error: Error| Failure::Failed(format!("the demo does not work: {error}"));
-    let template = ChatTemplate::builtin(TEMPLATE)
-        .ok_or_else(|| Failure::Failed(format!("the demo does not work: there is no template {TEMPLATE}")))?;
+    let broken = |error: Error| Failure::Failed(format!("the tour does not work: {error}"));
+    let template = ChatTemplate::new(TEMPLATE, "", "<|end|>").map_err(broken)?;
     let request = Request::from_text(REQUEST).map_err(broken)?;
     let params = template.params(&request).map_err(broken)?;
 
-    screen.paint(Paint::Strong, &format!("1. The template {TEMPLATE} makes a prompt of a request with a tool"))?;
-    writeln!(screen, "\n")?;
-    for line in params.prompt.lines().flat_map(|line| folded(line, WIDTH - 2)) {
-        writeln!(screen, "  {line}")?;
+    title("1. A chat template, as models come with; this is where it writes calls", screen)?;
+    let calls = TEMPLATE.lines().skip_while(|line| !line.contains("for call")).take_while(|line| *line != "<|end|>");
+    for line in calls {
+        quoted(line, screen)?;
     }
-    screen.heading("2. Its renders show how the model writes")?;
     writeln!(screen)?;
-    for (name, value) in template.analysis().layout.fields() {
-        if FIELDS.contains(&name) {
-            screen.paint(Paint::Faint, &format!("  {name:22}"))?;
-            writeln!(screen, "{}", shown(&value))?;
+    title("2. What chatparse learns from what the template renders", screen)?;
+    learnt(&template, screen)?;
+    writeln!(screen)?;
+    title("3. So it reads what the model writes, while it comes", screen)?;
+    reading(&params, OUTPUT, screen)?;
+    writeln!(screen)?;
+    title("4. Here the model calls in another way, and is cut off: nothing is lost", screen)?;
+    reading(&params, SLIP, screen)?;
+    writeln!(screen)?;
+    title("5. The grammar for the sampler, so that the model cannot slip", screen)?;
+    let told = |line: &&str| ["root", "tool-"].iter().any(|name| line.starts_with(name));
+    for line in params.grammar().text.lines().filter(told).take(RULES) {
+        quoted(line, screen)?;
+    }
+    writeln!(screen)?;
+    let (pieces, time) = speed(&params);
+    let each = time.as_nanos() / pieces.max(1);
+    let build = if cfg!(debug_assertions) { ", by a debug build" } else { "" };
+    title(&format!("6. Measured just now{build}: {each} ns for each piece of {PIECE} bytes, of {pieces}"), screen)?;
+    writeln!(screen, "\nchatparse --help says what else.")?;
+    Ok(())
+}
+
+fn title(text: &str, screen: &mut Screen) -> io::Result<()> {
+    for line in wrapped(text, screen.width()) {
+        screen.paint(Paint::Strong, &line)?;
+        writeln!(screen)?;
+    }
+    Ok(())
+}
+
+/// A line that is not ours to break, behind two spaces.
+fn quoted(line: &str, screen: &mut Screen) -> io::Result<()> {
+    let line = cut(line, screen.width() - 2);
+    screen.paint(Paint::Faint, &format!("  {line}"))?;
+    writeln!(screen)
+}
+
+/// A line, or its beginning where it is longer than `width`.
+fn cut(line: &str, width: usize) -> String {
+    match line.chars().count() > width {
+        true => format!("{}…", folded(line, width - 1)[0].trim_end()),
+        false => line.trim_end().to_owned(),
+    }
+}
+
+/// The first rows of what was learnt.
+fn learnt(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
+    let mut rows: Vec<(String, String)> = match (template.reader(), template.turn(true)) {
+        (Reader::Turn, Some(turn)) => turn.rows().into_iter().map(|(name, text)| (name, escaped(&text))).collect(),
+        _ => {
+            let fields = template.analysis().layout.fields().into_iter().filter(|(_, value)| !is_empty(value));
+            fields.map(|(name, value)| (name.to_owned(), shown(&value))).collect()
         }
+    };
+    // What stands between two parts is the longest, and says the least at a glance.
+    rows.retain(|(name, _)| !name.contains('→') && name != "opening");
+    let widest = rows.iter().take(LEARNT).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, text) in rows.iter().take(LEARNT) {
+        screen.paint(Paint::Faint, &format!("  {name:widest$}  "))?;
+        writeln!(screen, "{}", cut(text, screen.width().saturating_sub(widest + 4).max(9)))?;
     }
-    screen.heading(&format!("3. So the model's output, {PIECE} bytes at a time, becomes a message"))?;
-    writeln!(screen)?;
+    Ok(())
+}
+
+/// An output, and the message that it becomes, piece by piece.
+fn reading(params: &Params, output: &str, screen: &mut Screen) -> io::Result<()> {
+    for line in folded(output, screen.width() - 2) {
+        screen.paint(Paint::Faint, &format!("  {line}"))?;
+        writeln!(screen)?;
+    }
     let mut stream = Stream::new(&params.parser);
-    let mut rows = Rows::default();
-    for piece in OUTPUT.as_bytes().chunks(PIECE) {
-        let deltas: Vec<Delta> = stream.feed(piece).collect();
-        rows.piece(&escaped(&String::from_utf8_lossy(piece)), &deltas, screen)?;
+    let mut live = Live::default();
+    for piece in output.as_bytes().chunks(PIECE) {
+        for delta in stream.feed(piece) {
+            live.delta(&delta, screen)?;
+        }
+        if screen.is_terminal() {
+            screen.flush()?;
+            std::thread::sleep(PAUSE);
+        }
     }
     let ended = stream.finish(false);
-    rows.piece("", &stream.deltas().collect::<Vec<_>>(), screen)?;
-    rows.end(screen)?;
-    screen.heading(&format!("4. The message ({})", ended.status.name()))?;
-    writeln!(screen)?;
-    for line in format!("{:#}", ended.message.to_json()).lines() {
-        writeln!(screen, "  {line}")?;
+    for delta in stream.deltas() {
+        live.delta(&delta, screen)?;
     }
-    Ok(writeln!(screen, "\n`chatparse --help` says what else there is.")?)
+    live.end(screen)?;
+    screen.paint(Paint::Faint, &format!("{:11}{}", "status", ended.status.name()))?;
+    writeln!(screen)
 }
 
-/// Pieces of output and what each adds, one row for pieces in a row that add to the same part.
-#[derive(Default)]
-struct Rows {
-    pieces: String,
-    part: &'static str,
-    added: String,
-}
-
-impl Rows {
-    /// Columns for the pieces, and for the name of a part.
-    const PIECES: usize = 33;
-    const PART: usize = 11;
-    const ADDED: usize = WIDTH - 2 - Rows::PIECES - 2 - Rows::PART;
-
-    fn piece(&mut self, piece: &str, deltas: &[Delta], screen: &mut Screen) -> io::Result<()> {
-        let parts = deltas.iter().map(|delta| (part_name(delta.kind), escaped(delta.text)));
-        let parts = if deltas.is_empty() { vec![("", String::new())] } else { parts.collect() };
-        for (index, (part, added)) in parts.into_iter().enumerate() {
-            let piece = if index == 0 { piece } else { "" };
-            let fits = |old: &str, new: &str, most: usize| old.chars().count() + 1 + new.chars().count() <= most;
-            let same =
-                part == self.part && fits(&self.pieces, piece, Rows::PIECES) && fits(&self.added, &added, Rows::ADDED);
-            if !same {
-                self.end(screen)?;
-                self.part = part;
-            }
-            join(&mut self.pieces, piece);
-            join(&mut self.added, &added);
+/// How many pieces were read in how long, on this machine.
+fn speed(params: &Params) -> (u128, Duration) {
+    let (start, mut pieces) = (Instant::now(), 0);
+    while start.elapsed() < MEASURED {
+        let mut stream = Stream::new(&params.parser);
+        for piece in OUTPUT.as_bytes().chunks(PIECE) {
+            stream.feed(piece).for_each(drop);
+            pieces += 1;
         }
-        Ok(())
+        stream.finish(false);
     }
-
-    fn end(&mut self, screen: &mut Screen) -> io::Result<()> {
-        let Rows { pieces, part, added } = std::mem::take(self);
-        if pieces.is_empty() && added.is_empty() {
-            return Ok(());
-        }
-        if part.is_empty() {
-            return writeln!(screen, "  {pieces}");
-        }
-        write!(screen, "  {pieces:width$}  ", width = Rows::PIECES)?;
-        let width = if added.is_empty() { 0 } else { Rows::PART };
-        screen.paint(Paint::Call, &format!("{part:width$}"))?;
-        writeln!(screen, "{added}")
-    }
-}
-
-/// Appends a piece to a row, set off from the one before.
-fn join(row: &mut String, piece: &str) {
-    if !row.is_empty() && !piece.is_empty() {
-        row.push('·');
-    }
-    row.push_str(piece);
-}
-
-fn part_name(kind: DeltaKind) -> &'static str {
-    match kind {
-        DeltaKind::Reasoning => "reasoning",
-        DeltaKind::Content => "content",
-        DeltaKind::ToolName => "tool name",
-        DeltaKind::ToolId => "tool id",
-        DeltaKind::ToolArguments => "arguments",
-        _ => "tool end",
-    }
+    (pieces, start.elapsed())
 }

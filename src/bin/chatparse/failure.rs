@@ -5,10 +5,12 @@ use std::io;
 /// Why a command ended early.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was asked for could not be done: exit code 1.
+    /// What was asked for could not be done: exit status 1.
     Failed(String),
-    /// It was asked for in the wrong way: exit code 2.
+    /// It was asked for in the wrong way: exit status 2.
     Usage(String),
+    /// It was done, and its result is one that the caller calls a failure: exit status 3.
+    Unwanted(String),
     /// Whoever read the output has seen enough: a success.
     Unread,
 }

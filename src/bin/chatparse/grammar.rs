@@ -6,46 +6,52 @@ use std::io::{self, Write};
 use chatparse::GrammarStyle;
 use chatparse::grammar::{self, Dialect, Recogniser};
 
-use crate::args::{Args, Syntax};
+use crate::args::{Args, Command, Count, Kind, Opt, Word};
 use crate::failure::{Failure, Outcome};
+use crate::input;
+use crate::nearest::{listed, nearest};
 use crate::screen::Screen;
 use crate::text::tamed;
-use crate::{Command, input};
 
 pub const COMMAND: Command = Command {
     name: "grammar",
-    help: "\
-chatparse grammar [--dialect NAME] [--llama] [SCHEMA]
-chatparse grammar --check GRAMMAR [TEXT]
+    about: "print the grammar of a JSON schema, or check a grammar",
+    usage: &["[--dialect NAME] [--llama] [SCHEMA]", "--check GRAMMAR [TEXT]"],
+    text: "\
+Prints the grammar of a JSON schema: GBNF, or another dialect. Where the grammar is not exactly what the schema asks for, \
+standard error says how, with a JSON pointer.
 
-Prints the grammar of a JSON schema: GBNF, or another dialect. Where the grammar is not
-exactly what the schema asks for, standard error says how, with a JSON pointer. SCHEMA is
-a file, or standard input.
-
-With --check it reads a GBNF grammar as llama.cpp does, and says what is wrong with it;
-and whether the grammar allows the text of the file TEXT, to the last byte. GRAMMAR or
-TEXT may be `-`, standard input. The exit status is 1 where either is not as it should be.
-
-options:
-  --check          check a grammar, or a text against it
-  --dialect NAME   gbnf, portable-gbnf (for XGrammar, too), lark (llguidance, XGrammar,
-                   vLLM) or structural-tag (XGrammar)
-  --llama          the rules that llama.cpp makes of the schema, to the letter
-
-examples:
-  chatparse grammar schema.json > schema.gbnf
-  chatparse grammar --dialect lark schema.json > schema.lark
-  echo '{\"type\": \"integer\", \"minimum\": 0}' | chatparse grammar
-  printf 42 | chatparse grammar --check schema.gbnf -
-",
-    syntax: Syntax {
-        required: &[],
-        optional: &["FILE", "TEXT"],
-        flags: &["--check", "--llama"],
-        values: &["--dialect"],
-    },
+With --check it reads a GBNF grammar as llama.cpp does, and says what is wrong with it; and whether the grammar allows the text \
+of the file TEXT, to the last byte.",
+    words: &[
+        Word {
+            name: "FILE",
+            about: "the schema, or with --check the grammar; `-` is standard input, and so is a missing schema",
+            count: Count::Maybe,
+            kind: Kind::File,
+        },
+        Word { name: "TEXT", about: "with --check: the text; `-` is standard input", count: Count::Maybe, kind: Kind::File },
+    ],
+    options: &[OPTIONS],
+    exit: "0 success, 1 failure, or a grammar or a text that is not as it should be, 2 wrong usage",
+    examples: &[
+        "chatparse grammar schema.json > schema.gbnf",
+        "chatparse grammar --dialect lark schema.json > schema.lark",
+        "echo '{\"type\": \"integer\", \"minimum\": 0}' | chatparse grammar",
+        "printf 42 | chatparse grammar --check schema.gbnf -",
+    ],
     run,
 };
+
+const OPTIONS: &[Opt] = &[
+    Opt { name: "--check", value: None, about: "check a grammar, or a text against it" },
+    Opt {
+        name: "--dialect",
+        value: Some(("NAME", Kind::Names(|| Dialect::ALL.map(Dialect::name).to_vec()))),
+        about: "gbnf, portable-gbnf (for XGrammar, too), lark (llguidance, XGrammar, vLLM) or structural-tag (XGrammar)",
+    },
+    Opt { name: "--llama", value: None, about: "the rules that llama.cpp makes of the schema, to the letter" },
+];
 
 fn run(args: &Args, screen: &mut Screen) -> Outcome {
     let file = args.word(0).unwrap_or(OsStr::new("-"));
@@ -68,8 +74,12 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
 fn dialect(args: &Args) -> Result<Dialect, Failure> {
     let Some(name) = args.value("--dialect") else { return Ok(Dialect::Gbnf) };
     Dialect::find(name).ok_or_else(|| {
-        let known = Dialect::ALL.map(Dialect::name).join(", ");
-        Failure::Usage(format!("there is no dialect {name:?}; there are {known}"))
+        let known = Dialect::ALL.map(Dialect::name);
+        let near = match nearest(name, known.into_iter()) {
+            near if near.is_empty() => format!("; there are {}", known.join(", ")),
+            near => listed(&near),
+        };
+        Failure::Usage(format!("there is no dialect {name:?}{near}"))
     })
 }
 
@@ -89,7 +99,7 @@ fn print(file: &OsStr, style: GrammarStyle, dialect: Dialect, screen: &mut Scree
 }
 
 fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
-    input::check_stdin(&[file, text.unwrap_or_default()])?;
+    input::check_stdin([file, text.unwrap_or_default()])?;
     let recogniser = Recogniser::new(&input::text(file)?).map_err(|error| input::failed(file, &error))?;
     let Some(text) = text else { return Ok(writeln!(screen, "the grammar can be used")?) };
     let text = input::text(text)?;

@@ -1,81 +1,172 @@
-//! Reading what commands are given: templates, requests, outputs.
+//! Reading what commands are given: templates, requests, outputs; and what is said where that cannot be done.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use chatparse::{ChatTemplate, ErrorKind, Request, TemplateOptions, builtin};
+use chatparse::{ChatTemplate, ErrorKind, Place, Request, TemplateOptions, builtin, limits};
+use serde::de::IgnoredAny;
+use serde_json::Value;
 
-use crate::args::Args;
+use crate::args::{Args, Count, Kind, Opt, Word};
 use crate::failure::{Failure, Outcome};
+use crate::nearest::{listed, nearest};
 
-/// The options with a value that [`template`] looks at.
-pub const TEMPLATE_OPTIONS: &[&str] = &["--bos", "--eos", "--name"];
-/// The flag that [`template`] looks at, for commands that read output.
-pub const LEARN_ONLY: &str = "--learn-only";
+/// The words and options that name a template.
+pub const TEMPLATE: Word = Word {
+    name: "TEMPLATE",
+    about: "a Jinja file, a tokenizer_config.json or chat_template.json with a template in it, or the name of a built-in \
+            template",
+    count: Count::Once,
+    kind: Kind::FileOr(|| builtin::names().collect()),
+};
+pub const REQUEST: Word = Word {
+    name: "REQUEST",
+    about: "the JSON body of a chat-completions request",
+    count: Count::Once,
+    kind: Kind::File,
+};
+pub const TEMPLATE_OPTIONS: &[Opt] = &[
+    Opt { name: "--bos", value: Some(("TEXT", Kind::Text)), about: "the token that begins a prompt, e.g. '<s>'" },
+    Opt { name: "--eos", value: Some(("TEXT", Kind::Text)), about: "the token that ends a turn, e.g. '</s>'" },
+    Opt {
+        name: "--name",
+        value: Some(("NAME", Kind::Text)),
+        about: "which of several templates in a tokenizer_config.json; default: default",
+    },
+];
+/// For commands that read output.
+pub const LEARN_ONLY: Opt = Opt {
+    name: "--learn-only",
+    value: None,
+    about: "only what the template shows by itself: no family of templates and no work-around is looked up",
+};
+
+/// Most bytes of a file that is no template. A prompt has a quarter of that at most, but a request may hold images.
+pub const FILE_BYTES: usize = 4 * limits::PROMPT_BYTES;
 
 /// Refuses to read standard input for two things.
-pub fn check_stdin(words: &[&OsStr]) -> Outcome {
-    if words.iter().filter(|word| is_stdin(word)).count() > 1 {
+pub fn check_stdin<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Outcome {
+    if words.into_iter().filter(|word| is_stdin(word)).count() > 1 {
         return Err(Failure::Usage("standard input can be read for one thing only; name files for the others".into()));
     }
     Ok(())
 }
 
-fn is_stdin(word: &OsStr) -> bool {
+pub fn is_stdin(word: &OsStr) -> bool {
     word == "-"
+}
+
+/// A template's text, with the tokens that go with a built-in one.
+pub struct Source {
+    pub text: String,
+    bos: &'static str,
+    eos: &'static str,
 }
 
 /// The template that the first word names.
 pub fn template(args: &Args) -> Outcome<ChatTemplate> {
     let word = args.word(0).unwrap_or_default();
-    let known = word.to_str().and_then(builtin::find);
-    let (source, bos, eos) = match known {
-        Some(known) => (known.source.to_owned(), known.bos, known.eos),
-        None => (template_file(word)?, "", ""),
-    };
+    let source = source(word)?;
+    compile(&source, args).map_err(|error| uncompiled(word, &source, &error))
+}
+
+/// The text of the template that a word names.
+pub fn source(word: &OsStr) -> Outcome<Source> {
+    match word.to_str().and_then(builtin::find) {
+        Some(known) => Ok(Source { text: known.source.to_owned(), bos: known.bos, eos: known.eos }),
+        None => Ok(Source { text: template_file(word)?, bos: "", eos: "" }),
+    }
+}
+
+/// The template of a text, as the options want it.
+pub fn compile(source: &Source, args: &Args) -> chatparse::Result<ChatTemplate> {
     let text = |name: &str, known: &str| args.value(name).unwrap_or(known).to_owned();
     let options = TemplateOptions {
         name: text("--name", ""),
-        bos: text("--bos", bos),
-        eos: text("--eos", eos),
-        learn_only: args.flag(LEARN_ONLY),
+        bos: text("--bos", source.bos),
+        eos: text("--eos", source.eos),
+        learn_only: args.flag(LEARN_ONLY.name),
         ..TemplateOptions::default()
     };
-    ChatTemplate::with_options(&source, &options).map_err(|error| failed(word, &error))
+    ChatTemplate::with_options(&source.text, &options)
+}
+
+/// A text is no template.
+pub fn uncompiled(word: &OsStr, source: &Source, error: &chatparse::Error) -> Failure {
+    let hint = (error.kind() == ErrorKind::InvalidArgument).then(|| no_template(word, &source.text));
+    with_hint(failed(word, error), hint.flatten())
+}
+
+/// What to do with a JSON file that has no template.
+fn no_template(word: &OsStr, text: &str) -> Option<String> {
+    let fields: Value = serde_json::from_str(text).ok()?;
+    if fields.get("messages").is_some() {
+        return Some("this reads like a request; TEMPLATE comes first, then REQUEST".into());
+    }
+    if fields.get("chat_template").is_some() {
+        return None;
+    }
+    let beside = Path::new(word).with_file_name("chat_template.jinja");
+    Some(match beside.is_file() {
+        true => format!("there is a template beside it: {}", beside.display()),
+        false => "a model's template may be in a file of its own, chat_template.jinja or chat_template.json".into(),
+    })
 }
 
 fn template_file(word: &OsStr) -> Outcome<String> {
-    let names = || builtin::names().collect::<Vec<_>>().join(", ");
-    let bytes = match read(word) {
-        Err(Failure::Failed(message)) if !is_stdin(word) && !Path::new(word).exists() => {
-            return Err(Failure::Failed(format!("{message}; it is no built-in template either ({})", names())));
-        }
-        read => read?,
-    };
+    if !is_stdin(word) && !Path::new(word).exists() {
+        let given = word.to_string_lossy();
+        let near = match nearest(&given, builtin::names()) {
+            near if near.is_empty() => "; chatparse templates lists those".to_owned(),
+            near => listed(&near),
+        };
+        return Err(Failure::Failed(format!(
+            "there is no file {given:?}, and no built-in template of that name{near}"
+        )));
+    }
+    let mut bytes = Vec::new();
+    let long = read(word, limits::CONFIG_BYTES, &mut bytes)?;
+    if bytes.starts_with(b"GGUF") {
+        let message = format!("{}: a model in GGUF, not a template", name(word));
+        let hint = "its template is the metadata tokenizer.chat_template; save that as a file, e.g. with gguf-dump --json \
+                    --no-tensors and jq, or take it from the model's tokenizer_config.json";
+        return Err(with_hint(Failure::Failed(message), Some(hint.into())));
+    }
+    if long {
+        return Err(too_long(word, limits::CONFIG_BYTES));
+    }
     utf8(word, bytes)
 }
 
 /// The request that the word names.
 pub fn request(word: &OsStr) -> Outcome<Request> {
     let text = text(word)?;
-    Request::from_text(&text).map_err(|error| failed(word, &error))
+    Request::from_text(&text).map_err(|error| match serde_json::from_str::<IgnoredAny>(&text) {
+        Err(error) => no_json(word, &text, &error),
+        Ok(_) => failed(word, &error),
+    })
 }
 
 /// The same, with options beside it.
-pub fn request_with(word: &OsStr, options: &serde_json::Value) -> Outcome<Request> {
+pub fn request_with(word: &OsStr, options: &Value) -> Outcome<Request> {
     Request::from_json_with(&json(word)?, options).map_err(|error| failed(word, &error))
 }
 
 /// The JSON value that the word names.
-pub fn json(word: &OsStr) -> Outcome<serde_json::Value> {
-    serde_json::from_str(&text(word)?).map_err(|error| Failure::Failed(format!("{}: {error}", name(word))))
+pub fn json(word: &OsStr) -> Outcome<Value> {
+    let text = text(word)?;
+    serde_json::from_str(&text).map_err(|error| no_json(word, &text, &error))
 }
 
 /// The text that the word names.
 pub fn text(word: &OsStr) -> Outcome<String> {
-    utf8(word, read(word)?)
+    let mut bytes = Vec::new();
+    if read(word, FILE_BYTES, &mut bytes)? {
+        return Err(too_long(word, FILE_BYTES));
+    }
+    utf8(word, bytes)
 }
 
 /// The word's file, or standard input, to be read as it comes.
@@ -83,15 +174,37 @@ pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
     if is_stdin(word) {
         return Ok(Box::new(io::stdin().lock()));
     }
+    if Path::new(word).is_dir() {
+        return Err(directory(word));
+    }
     match File::open(word) {
         Ok(file) => Ok(Box::new(file)),
         Err(error) => Err(unreadable(word, &error)),
     }
 }
 
+fn directory(word: &OsStr) -> Failure {
+    let names = ["chat_template.jinja", "tokenizer_config.json", "chat_template.json"];
+    let inside = names.iter().map(|name| Path::new(word).join(name)).find(|path| path.is_file());
+    let failure = Failure::Failed(format!("cannot read {}: it is a directory", name(word)));
+    with_hint(failure, inside.map(|path| format!("there is a template in it: {}", path.display())))
+}
+
 /// A failure about the input that the word names.
 pub fn failed(word: &OsStr, error: &chatparse::Error) -> Failure {
-    Failure::Failed(format!("{}: {error}", name(word)))
+    Failure::Failed(placed(word, error))
+}
+
+/// The error behind the name of its input; where it is in a template, with the line.
+pub fn placed(word: &OsStr, error: &chatparse::Error) -> String {
+    let Some(place) = error.place() else { return format!("{}: {error}", name(word)) };
+    // Lines of a template in a JSON file are none of that file's.
+    let inside = if Path::new(word).extension().is_some_and(|end| end == "json") { ": chat_template" } else { "" };
+    let Place { line, column, excerpt } = place;
+    let column = column.map_or(String::new(), |column| format!(":{column}"));
+    let margin = line.to_string();
+    let shown = if excerpt.is_empty() { String::new() } else { format!("\n  {margin} | {excerpt}") };
+    format!("{}{inside}:{line}{column}: {}{shown}", name(word), error.reason())
 }
 
 /// The request that `request` names fails on the template that the first word names: what the template raises is about that one.
@@ -102,15 +215,53 @@ pub fn refused(args: &Args, request: &OsStr, error: &chatparse::Error) -> Failur
     }
 }
 
+/// A text that is to be JSON, and is not: where, what stands there, and what it may be instead.
+fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
+    if text.trim().is_empty() {
+        return Failure::Failed(format!("{}: no JSON: it is empty", name(word)));
+    }
+    let (line, column) = (error.line(), error.column());
+    let said = error.to_string();
+    let what = said.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&said);
+    let failure =
+        Failure::Failed(format!("{}:{line}:{column}: no JSON: {what}{}", name(word), marked(text, line, column)));
+    let template = text.contains("{%") || text.contains("{{");
+    with_hint(failure, template.then(|| "this reads like a template; TEMPLATE comes first, then REQUEST".into()))
+}
+
+/// A line of a text, and below it a mark at its byte `column`, from 1 on.
+fn marked(text: &str, line: usize, column: usize) -> String {
+    const AROUND: usize = 36;
+    let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let border = |at: usize| (0..=at.min(shown.len())).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
+    let (from, at) = (border(column.saturating_sub(AROUND)), border(column.saturating_sub(1)));
+    let part: String = shown[from..border(column + AROUND)].replace('\t', " ");
+    let (margin, before) = (line.to_string().len(), shown[from.min(at)..at].chars().count());
+    format!("\n  {line} | {part}\n  {:margin$} | {:before$}^", "", "")
+}
+
+fn with_hint(failure: Failure, hint: Option<String>) -> Failure {
+    match (failure, hint) {
+        (Failure::Failed(message), Some(hint)) => Failure::Failed(format!("{message}\nhint: {hint}")),
+        (failure, _) => failure,
+    }
+}
+
 /// A failure to read the input that the word names.
 pub fn unreadable(word: &OsStr, error: &io::Error) -> Failure {
     Failure::Failed(format!("cannot read {}: {error}", name(word)))
 }
 
-fn read(word: &OsStr) -> Outcome<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(word)?.read_to_end(&mut bytes).map_err(|error| unreadable(word, &error))?;
-    Ok(bytes)
+/// The input that the word names does not end in time.
+pub fn too_long(word: &OsStr, most: usize) -> Failure {
+    Failure::Failed(format!("{}: longer than {most} bytes, which is the limit", name(word)))
+}
+
+/// Reads `most` bytes at most, and says whether there are more.
+fn read(word: &OsStr, most: usize, bytes: &mut Vec<u8>) -> Outcome<bool> {
+    let more = most as u64 + 1;
+    open(word)?.take(more).read_to_end(bytes).map_err(|error| unreadable(word, &error))?;
+    Ok(bytes.len() > most)
 }
 
 fn utf8(word: &OsStr, bytes: Vec<u8>) -> Outcome<String> {
@@ -120,6 +271,7 @@ fn utf8(word: &OsStr, bytes: Vec<u8>) -> Outcome<String> {
     })
 }
 
-fn name(word: &OsStr) -> String {
+/// What an input is called.
+pub fn name(word: &OsStr) -> String {
     if is_stdin(word) { "standard input".to_owned() } else { word.to_string_lossy().into_owned() }
 }

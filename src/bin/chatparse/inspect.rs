@@ -4,48 +4,38 @@ use std::io::{self, Write};
 
 use chatparse::analysis::turn::TurnFormat;
 use chatparse::analysis::{Evidence, Layout, Source};
-use chatparse::{ChatTemplate, Reader};
+use chatparse::{ChatTemplate, Reader, Request, builtin};
 use serde_json::{Value, json};
 
-use crate::args::{Args, Syntax};
+use crate::args::{Args, Command, Opt};
 use crate::failure::{Failure, Outcome};
 use crate::screen::{Paint, Screen};
-use crate::text::{WIDTH, escaped, folded, is_empty, shown, wrapped};
-use crate::{Command, input, proof};
+use crate::text::{escaped, folded, is_empty, shown, wrapped};
+use crate::{input, proof};
 
 pub const COMMAND: Command = Command {
     name: "inspect",
-    help: "\
-chatparse inspect TEMPLATE [--json] [--learn-only]
-
-Shows what was learnt of a template: what it accepts, who reads what its model writes
-and how many of the messages that it renders come back, how it writes, and for each
-thing learnt the two renders that showed it. They have the text `before` and `after`
-in common; only the first has the text at `-`, only the second the one at `+`.
-Line breaks are shown as \\n. TEMPLATE is a Jinja file, a tokenizer_config.json with
-one, or the name of a built-in.
-
-options:
-  --json        the same as one JSON object: caps, reader, tried, proof, layout and
-                evidence
-  --learn-only  only what the template shows by itself: no family of templates and no
-                work-around is looked up
-  --bos TEXT    the token that begins a prompt
-  --eos TEXT    the token that ends a turn
-  --name NAME   which of several templates in a tokenizer_config.json; default: default
-
-exit status: 0 success, 1 the template cannot be used: it refuses all messages.
-
-examples:
-  chatparse inspect json-call
-  chatparse inspect model.jinja --json | jq .layout.tools
-",
-    syntax: Syntax {
-        required: &["TEMPLATE"],
-        optional: &[],
-        flags: &["--json", input::LEARN_ONLY],
-        values: input::TEMPLATE_OPTIONS,
-    },
+    about: "show what was learnt of a template, and from what",
+    usage: &[],
+    text: "\
+Shows what was learnt of a template: what it accepts, who reads what its model writes and how many of the messages that it \
+renders come back, how it writes, and for each thing learnt the two renders that showed it. They have the text `before` and \
+`after` in common; only the first has the text at `-`, only the second the one at `+`. Line breaks are shown as \\n. What was \
+learnt, and is not used because something else reads the template better, is shown as not used.",
+    words: &[input::TEMPLATE],
+    options: &[
+        &[
+            Opt {
+                name: "--json",
+                value: None,
+                about: "the same as one JSON object: caps, reader, tried, proof, layout, turn and evidence",
+            },
+            input::LEARN_ONLY,
+        ],
+        input::TEMPLATE_OPTIONS,
+    ],
+    exit: "0 success, 1 the template cannot be used: it does not compile, refuses all messages, or shows none; 2 wrong usage",
+    examples: &["chatparse inspect json-call", "chatparse inspect model.jinja --json | jq .layout.tools"],
     run,
 };
 
@@ -53,11 +43,22 @@ examples:
 const INDENT: usize = 4;
 
 fn run(args: &Args, screen: &mut Screen) -> Outcome {
+    let word = args.word(0).unwrap_or_default();
     let template = input::template(args)?;
     let proof = template.proof();
     if proof.refuses_all() {
-        let message = format!("the template refuses all {} messages; the first: {}", proof.refused, proof.refusal);
-        return Err(Failure::Failed(message));
+        // The proof has the error in words; a message of one's own shows the place, too.
+        let request = Request::from_json(&json!({"messages": [{"role": "user", "content": "Hi"}]}));
+        let first = match request.and_then(|request| template.prompt(&request)) {
+            Err(error) => format!("\n{}", input::placed(word, &error)),
+            Ok(_) => format!(" {}", proof.refusal),
+        };
+        let (name, refused) = (input::name(word), proof.refused);
+        return Err(Failure::Failed(format!("{name}: the template refuses all {refused} messages; the first:{first}")));
+    }
+    if proof.cases + proof.no_turn == 0 {
+        let message = format!("{}: the template shows none of the {} messages", input::name(word), proof.omitted);
+        return Err(Failure::Failed(message + "; is it a chat template?"));
     }
     if args.flag("--json") {
         return Ok(writeln!(screen, "{:#}", to_json(&template))?);
@@ -65,6 +66,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     screen.paint(Paint::Strong, "what it accepts")?;
     writeln!(screen)?;
     caps(&template, screen)?;
+    tokens(&template, args, screen)?;
     screen.heading("how it is read")?;
     proof::show(&template, screen)?;
     if let (Reader::Turn, Some(turn)) = (template.reader(), template.turn(true).or(template.turn(false))) {
@@ -80,7 +82,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     screen.heading(if used { "how it writes" } else { "how it would be read by what was learnt (not used)" })?;
     layout(&template.analysis().layout, screen)?;
     if !template.analysis().evidence.is_empty() {
-        screen.heading("what showed it")?;
+        screen.heading(if used { "what showed it" } else { "what showed that (not used)" })?;
     }
     for group in template.analysis().evidence.chunk_by(|a, b| (a.pass, &a.source) == (b.pass, &b.source)) {
         evidence(group, screen)?;
@@ -116,8 +118,23 @@ fn caps(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
+/// Names the special tokens that the template writes and that nobody gave: without them its prompts are not what they should be.
+fn tokens(template: &ChatTemplate, args: &Args, screen: &mut Screen) -> io::Result<()> {
+    let word = args.word(0).unwrap_or_default();
+    // Built-in templates and files of JSON bring theirs.
+    if word.to_str().is_some_and(|word| word.ends_with(".json") || builtin::find(word).is_some()) {
+        return Ok(());
+    }
+    for (variable, option) in [("bos_token", "--bos"), ("eos_token", "--eos")] {
+        if template.source().contains(variable) && args.value(option).is_none() {
+            writeln!(screen, "  {variable} is used, and empty: give it with {option}")?;
+        }
+    }
+    Ok(())
+}
+
 /// The fields that say something, aligned.
-pub fn layout(layout: &Layout, screen: &mut Screen) -> io::Result<()> {
+fn layout(layout: &Layout, screen: &mut Screen) -> io::Result<()> {
     let fields: Vec<_> = layout.fields().into_iter().filter(|(_, value)| !is_empty(value)).collect();
     let widest = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in fields {
@@ -130,7 +147,7 @@ pub fn layout(layout: &Layout, screen: &mut Screen) -> io::Result<()> {
 fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: Paint, text: &str) -> io::Result<()> {
     let margin = indent + widest + 2;
     let (paint, text) = if text.is_empty() { (Paint::Faint, "(nothing)") } else { (paint, text) };
-    for (index, piece) in folded(text, WIDTH - margin).into_iter().enumerate() {
+    for (index, piece) in folded(text, screen.width().saturating_sub(margin)).into_iter().enumerate() {
         write!(screen, "{:indent$}", "")?;
         screen.paint(Paint::Faint, &format!("{:widest$}  ", if index == 0 { name } else { "" }))?;
         screen.paint(paint, piece)?;
@@ -156,8 +173,8 @@ fn evidence(group: &[Evidence], screen: &mut Screen) -> io::Result<()> {
         Source::Comparison { before, left, right, after, .. } => {
             let sides = [
                 ("before", Paint::Faint, before),
-                ("-", Paint::Left, left),
-                ("+", Paint::Right, right),
+                ("-", Paint::Red, left),
+                ("+", Paint::Green, right),
                 ("after", Paint::Faint, after),
             ];
             for (name, paint, text) in sides {
@@ -165,7 +182,7 @@ fn evidence(group: &[Evidence], screen: &mut Screen) -> io::Result<()> {
             }
         }
         Source::Workaround { reason, .. } => {
-            for line in wrapped(reason, WIDTH - INDENT) {
+            for line in wrapped(reason, screen.width() - INDENT) {
                 writeln!(screen, "{:INDENT$}{line}", "")?;
             }
         }

@@ -1,185 +1,227 @@
-//! `lint`: whether what a template writes is read back.
+//! `lint`: whether what templates write is read back.
 
 use std::io::{self, Write};
 
-use chatparse::lint::{self, Case, Difference, Outcome, Report};
+use chatparse::lint::{Difference, Outcome, Report};
 use chatparse::next::{Preserved, Preserving};
+use serde_json::json;
 
-use crate::args::{Args, Syntax};
+use crate::args::{Args, Command, Count, Opt, Word};
+use crate::causes::{Cause, causes};
 use crate::failure::{Failure, Outcome as Done};
+use crate::linted::{Linted, Unusable};
 use crate::screen::{Paint, Screen};
-use crate::text::{WIDTH, escaped, folded};
-use crate::{Command, input};
+use crate::text::{escaped, folded, tamed, wrapped};
+use crate::{input, sarif};
 
 pub const COMMAND: Command = Command {
     name: "lint",
-    help: "\
-chatparse lint TEMPLATE [--json] [--learn-only]
+    about: "check that what templates write is read back",
+    usage: &[],
+    text: "\
+Renders messages of many kinds as the model would write them, parses them, and renders what was parsed again: with thinking \
+(off), with thinking on but nothing thought (silent), and with reasoning (on). What fails in the same way is shown once, with the \
+messages that it is about and the first of them.
 
-Renders messages of many kinds as the model would write them, parses them, and renders
-what was parsed again: with thinking (off), with thinking on but nothing thought
-(silent), and with reasoning (on). TEMPLATE is a Jinja file, a tokenizer_config.json
-with one, or the name of a built-in.
-
-  survives    the message comes back, and renders to the same bytes
-  no content, no reasoning, no calls
-              the template leaves this part out (a note, no fault)
-  no turn     the message does not begin where the prompt ends; a fault where that is
-              so however the model thinks
-  lost        another message comes back
-  spaced      it comes back with white space around a text, which renders to other
-              bytes; without it, to the same ones (a note: trim before you render)
-  rewritten   the message comes back, but renders to other bytes
-  refused     the template raises an error
+  lost        another message comes back: a fault
+  rewritten   the message comes back, but renders to other bytes: a fault
+  refused     the template raises an error: a fault
+  no turn     the message does not begin where the prompt ends: a fault where that is so however the model thinks
+  spaced      it comes back with white space around a text, which renders to other bytes; without it, to the same: a note
+  omitted     the template leaves out a part of the message: a note
 
 Places are bytes of the rendered conversation, counted from its start.
 
-Then, for a step of a tool loop and for the next thing that the user says, without
-reasoning in the conversation (off) and with it (on), whether each prompt begins with
-all that was sent before, so that a server that keeps what its model has read need
-not read it again: appends, or rewrites, from where, and why. Last, whether it is known
-of every byte of a prompt whose text it is, so that no text of a user becomes a special
-token (see chatparse render --segments). Both are notes, no faults.
+Then, for a step of a tool loop and for the next thing that the user says, without reasoning in the conversation (off) and with \
+it (on), whether each prompt begins with all that was sent before, so that a server that keeps what its model has read need not \
+read it again: appends, or rewrites, from where, and why. Last, whether it is known of every byte of a prompt whose text it is, so \
+that no text of a user becomes a special token (see chatparse render --segments). Both are notes, no faults.
 
-options:
-  --json        the report as one JSON object, with every turn
-  --learn-only  only what the template shows by itself: no family of templates and no
-                work-around is looked up
-  --bos TEXT    the token that begins a prompt
-  --eos TEXT    the token that ends a turn
-  --name NAME   which of several templates in a tokenizer_config.json; default: default
-
-exit status: 0 no faults, 1 faults, 2 wrong usage or no template.
-
-examples:
-  chatparse lint json-call
-  chatparse lint model.jinja --json | jq '.cases[] | select(.outcome == \"lost\")'
-",
-    syntax: Syntax {
-        required: &["TEMPLATE"],
-        optional: &[],
-        flags: &["--json", input::LEARN_ONLY],
-        values: input::TEMPLATE_OPTIONS,
-    },
+Each template gets a verdict, passed or failed.",
+    words: &[Word { count: Count::Many, ..input::TEMPLATE }],
+    options: &[OPTIONS, &[input::LEARN_ONLY], input::TEMPLATE_OPTIONS],
+    exit: "0 no faults, 1 faults, 2 wrong usage, or a template that cannot be read",
+    examples: &[
+        "chatparse lint json-call",
+        "chatparse lint templates/*.jinja",
+        "chatparse lint model.jinja --json | jq '.cases[] | select(.outcome == \"lost\")'",
+        "chatparse lint templates/*.jinja --sarif > chatparse.sarif",
+    ],
     run,
 };
 
-/// Width of the margin in front of what is wanted and what came.
-const MARGIN: usize = 14;
+const OPTIONS: &[Opt] = &[
+    Opt {
+        name: "--json",
+        value: None,
+        about: "the report on each template as one JSON object, with every turn; one object after the other",
+    },
+    Opt { name: "--sarif", value: None, about: "what was found in SARIF 2.1.0, for code hosts and editors" },
+];
 
 fn run(args: &Args, screen: &mut Screen) -> Done {
-    // A template that cannot be read is no fault in how it writes.
-    let template = input::template(args).map_err(|failure| match failure {
-        Failure::Failed(message) => Failure::Usage(message),
-        other => other,
-    })?;
-    let report = lint::lint(&template);
-    if args.flag("--json") {
-        writeln!(screen, "{:#}", report.to_json())?;
-    } else {
-        show(&report, screen)?;
+    input::check_stdin(args.words())?;
+    let (as_json, as_sarif) = (args.flag("--json"), args.flag("--sarif"));
+    if as_json && as_sarif {
+        return Err(Failure::Usage("--json and --sarif exclude each other".into()));
     }
-    match report.faults().count() {
-        0 => Ok(()),
-        faults => Err(Failure::Failed(format!("{faults} of {} messages do not survive", report.cases.len()))),
-    }
-}
-
-/// A line for each message, with the ways to think in which it does not just survive; then the faults.
-fn show(report: &Report, screen: &mut Screen) -> io::Result<()> {
-    let mut faults: Vec<&Case> = report.faults().collect();
-    let widest = report.cases.iter().map(|case| case.probe.len()).max().unwrap_or(0) + 2;
-    for cases in report.cases.chunk_by(|a, b| a.probe == b.probe) {
-        write!(screen, "{:widest$}", cases[0].probe)?;
-        for (index, case) in cases.iter().enumerate() {
-            let alike = |other: &&Case| outcome(&other.outcome) == outcome(&case.outcome);
-            if cases[..index].iter().any(|other| alike(&other)) {
-                continue;
+    let mut all = Vec::new();
+    for (index, word) in args.words().enumerate() {
+        let linted = Linted::of(word, args)?;
+        if as_json {
+            writeln!(screen, "{:#}", to_json(&linted))?;
+        } else if !as_sarif {
+            if index > 0 {
+                writeln!(screen)?;
             }
-            let comma = if index == 0 { "" } else { ", " };
-            let names: Vec<&str> = cases.iter().filter(alike).map(|case| case.thinking.name()).collect();
-            let all = case.outcome == Outcome::Survives || names.len() == cases.len();
-            let names = if all { String::new() } else { format!(" ({})", names.join(", ")) };
-            let paint = match case.outcome {
-                Outcome::Survives => Paint::Plain,
-                _ if faults.contains(&case) => Paint::Left,
-                _ => Paint::Faint,
-            };
-            screen.paint(paint, &format!("{comma}{}{names}", outcome(&case.outcome)))?;
+            show(&linted, screen)?;
         }
-        writeln!(screen)?;
+        screen.flush()?;
+        all.push(linted);
     }
+    if as_sarif {
+        writeln!(screen, "{:#}", sarif::log(&all))?;
+    }
+    let unusable: Vec<&Unusable> = all.iter().filter_map(|linted| linted.found.as_ref().err()).collect();
+    let faults: Vec<String> = all.iter().filter_map(Linted::fault).collect();
+    if all.len() > 1 && !as_json && !as_sarif {
+        let passed = all.len() - unusable.len() - faults.len();
+        write!(screen, "\n{} templates: {passed} passed, {} failed", all.len(), faults.len())?;
+        match unusable.len() {
+            0 => writeln!(screen)?,
+            count => writeln!(screen, ", {count} cannot be read")?,
+        }
+    }
+    match (&unusable[..], &faults[..]) {
+        ([], []) => Ok(()),
+        // A template that cannot be read is no fault in how it writes.
+        ([one], _) if all.len() == 1 => Err(Failure::Usage(one.message.clone())),
+        ([], [one]) if all.len() == 1 => Err(Failure::Failed(format!("{}: {one}", all[0].name))),
+        ([], faults) => Err(Failure::Failed(format!("{} of {} templates fail", faults.len(), all.len()))),
+        (unusable, _) => Err(Failure::Usage(format!("{} of {} templates cannot be read", unusable.len(), all.len()))),
+    }
+}
+
+fn to_json(linted: &Linted) -> serde_json::Value {
+    let mut json = match &linted.found {
+        Ok(report) => report.to_json(),
+        Err(unusable) => json!({"error": unusable.message}),
+    };
+    json["template"] = linted.name.as_str().into();
+    json
+}
+
+/// Width of the margin that names what is beside it.
+const MARGIN: usize = 16;
+
+/// The causes, the notes and the verdict on one template.
+fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
+    screen.paint(Paint::Strong, &linted.name)?;
     writeln!(screen)?;
-    for next in &report.next {
-        preserving(next, screen)?;
-    }
-    write!(screen, "{:<18}", "whose text")?;
-    match report.untraced.len() {
-        0 => writeln!(screen, "is known of every byte")?,
-        count => {
-            screen.paint(Paint::Faint, &format!("cannot be told in {count} places; the first:"))?;
-            writeln!(screen)?;
-            named(screen, "", Paint::Faint, &report.untraced[0])?;
+    let report = match &linted.found {
+        Ok(report) => report,
+        Err(unusable) => return verdict(&format!("cannot be read: {}", unusable.message), false, screen),
+    };
+    if !linted.shows_nothing() {
+        for found in causes(report) {
+            cause(&found, report, screen)?;
+        }
+        for next in &report.next {
+            preserving(next, screen)?;
+        }
+        match report.untraced.len() {
+            0 => row("whose text", "known of every byte of a prompt", Paint::Plain, screen)?,
+            count => {
+                row("whose text", &format!("cannot be told in {count} places; the first:"), Paint::Faint, screen)?;
+                named("", Paint::Faint, &report.untraced[0], screen)?;
+            }
         }
     }
-    // The same fault however the model thinks is worth one look.
-    faults.dedup_by(|a, b| a.probe == b.probe && a.outcome.name() == b.outcome.name());
-    for case in faults {
-        fault(case, screen)?;
-    }
-    Ok(())
-}
-
-fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
-    write!(screen, "{:<18}", format!("{} ({})", next.kind.name(), next.thinking.name()))?;
-    match &next.preserved {
-        Preserved::Yes => writeln!(screen, "appends"),
-        Preserved::No(rewrite) => {
-            let place = match rewrite.message {
-                Some(message) => format!("in message {message}"),
-                None => "in front of all messages".to_owned(),
-            };
-            let (at, why) = (rewrite.at, rewrite.reason.words());
-            screen.paint(Paint::Faint, &format!("rewrites from byte {at}, {place}: {why}"))?;
-            writeln!(screen)
+    match linted.fault() {
+        Some(fault) => verdict(&format!("failed: {fault}"), false, screen),
+        None => {
+            let back = report.cases.iter().filter(|case| case.outcome == Outcome::Survives).count();
+            let text = format!("passed: no faults in {} messages; {back} come back, byte by byte", report.cases.len());
+            verdict(&text, true, screen)
         }
-        Preserved::Omitted(part) => writeln!(screen, "no {part}"),
-        Preserved::Refused(error) => writeln!(screen, "refused: {error}"),
     }
 }
 
-fn outcome(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Omitted(part) => format!("no {part}"),
-        other => other.name().replace('_', " "),
-    }
+fn verdict(text: &str, passed: bool, screen: &mut Screen) -> io::Result<()> {
+    screen.paint(if passed { Paint::Green } else { Paint::Red }, text)?;
+    writeln!(screen)
 }
 
-fn fault(case: &Case, screen: &mut Screen) -> io::Result<()> {
-    screen.heading(&format!("{} ({}): {}", case.probe, case.thinking.name(), outcome(&case.outcome)))?;
+/// A cause with its messages; of a fault also the first message in full.
+fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> {
+    let (kind, paint) = if cause.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
+    let text = format!("{}: {} ({} of {})", cause.name, cause.meaning, cause.cases.len(), report.cases.len());
+    row(kind, &text, paint, screen)?;
+    let paint = if cause.is_fault { Paint::Plain } else { Paint::Faint };
+    row("  messages", &cause.messages(report), paint, screen)?;
+    if !cause.is_fault {
+        return Ok(());
+    }
+    let case = cause.cases[0];
     let (at, expected, got) = match &case.outcome {
         Outcome::NoTurn(Difference { at, expected, got })
         | Outcome::Spaced(Difference { at, expected, got })
         | Outcome::Rewritten(Difference { at, expected, got }) => (Some(*at), expected, got),
         Outcome::Lost { at, expected, got } => (*at, expected, got),
-        Outcome::Refused(error) => return named(screen, "error", Paint::Plain, error),
+        Outcome::Refused(error) => {
+            let line = error.place().map_or(String::new(), |place| format!("template {place}: "));
+            row("  error", &format!("{line}{}", error.reason()), Paint::Red, screen)?;
+            return error.place().map_or(Ok(()), |place| named("  there", Paint::Plain, &place.excerpt, screen));
+        }
         Outcome::Survives | Outcome::Omitted(_) => return Ok(()),
     };
+    row("  the first", &format!("{} ({})", case.probe, case.thinking.name()), Paint::Plain, screen)?;
     if !case.turn.is_empty() {
-        named(screen, "turn", Paint::Faint, &case.turn)?;
+        named("  turn", Paint::Faint, &case.turn, screen)?;
     }
-    named(screen, "expected", Paint::Left, expected)?;
-    named(screen, "got", Paint::Right, got)?;
+    named("  expected", Paint::Green, expected, screen)?;
+    named("  got", Paint::Red, got, screen)?;
     match at {
-        Some(at) => named(screen, "differs at", Paint::Plain, &format!("byte {at}")),
-        None => named(screen, "differs at", Paint::Plain, "no byte: the template writes both alike"),
+        Some(at) => row("  differs at", &format!("byte {at}"), Paint::Plain, screen),
+        None => row("  differs at", "no byte: the template writes both alike", Paint::Plain, screen),
     }
 }
 
-fn named(screen: &mut Screen, name: &str, paint: Paint, text: &str) -> io::Result<()> {
-    for (index, piece) in folded(&escaped(text), WIDTH - MARGIN).into_iter().enumerate() {
-        screen.paint(Paint::Faint, &format!("  {:1$}", if index == 0 { name } else { "" }, MARGIN - 2))?;
-        screen.paint(paint, piece)?;
+fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
+    let when = format!("{}, thinking {}", next.kind.name(), next.thinking.name());
+    let (text, paint) = match &next.preserved {
+        Preserved::Yes => ("appends: the next prompt begins with all that was sent".to_owned(), Paint::Plain),
+        Preserved::No(rewrite) => {
+            let place = match rewrite.message {
+                Some(message) => format!("in message {message}"),
+                None => "in front of all messages".to_owned(),
+            };
+            (format!("rewrites from byte {}, {place}: {}", rewrite.at, rewrite.reason.words()), Paint::Faint)
+        }
+        Preserved::Omitted(part) => (format!("not asked: the template has no {part}"), Paint::Faint),
+        Preserved::Refused(error) => (format!("refused: {error}"), Paint::Faint),
+    };
+    row("next prompt", &format!("{when}: {text}"), paint, screen)
+}
+
+/// A name, and a text beside it, wrapped.
+fn row(name: &str, text: &str, paint: Paint, screen: &mut Screen) -> io::Result<()> {
+    let lines = wrapped(&tamed(text), screen.width() - MARGIN);
+    beside(name, &lines.iter().map(String::as_str).collect::<Vec<_>>(), paint, screen)
+}
+
+/// A name, and a text of which every character counts.
+fn named(name: &str, paint: Paint, text: &str, screen: &mut Screen) -> io::Result<()> {
+    beside(name, &folded(&escaped(text), screen.width() - MARGIN), paint, screen)
+}
+
+fn beside(name: &str, lines: &[&str], paint: Paint, screen: &mut Screen) -> io::Result<()> {
+    for (index, line) in lines.iter().enumerate() {
+        let name = if index == 0 { name } else { "" };
+        let name_paint = if matches!(name, "fault" | "note") { paint } else { Paint::Faint };
+        let width = if line.is_empty() { 0 } else { MARGIN - 2 };
+        screen.paint(name_paint, &format!("  {name:width$}"))?;
+        screen.paint(paint, line)?;
         writeln!(screen)?;
     }
     Ok(())

@@ -1,41 +1,42 @@
 //! The command line: glue over the library's public API.
 //!
 //! A command is one module with one [`Command`]: its help, what arguments it takes and what it does. All of them write
-//! to a [`Screen`] and end in an [`Outcome`]; the rest (exit codes, error messages, a reader that went away) is here.
+//! to a [`Screen`] and end in an [`Outcome`]; the rest (exit statuses, error messages, a reader that went away) is here.
 
 mod args;
+mod causes;
+mod completions;
 mod demo;
 mod failure;
 mod grammar;
+mod help;
 mod input;
 mod inspect;
 mod lint;
+mod linted;
 mod live;
+mod man;
+mod nearest;
 mod parse;
 mod proof;
 mod render;
 mod replay;
+mod sarif;
 mod screen;
 mod templates;
 mod text;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
-use args::{Args, Syntax};
+use args::{Args, Command, Count, Kind, Word};
 use failure::{Failure, Outcome};
+use nearest::{listed, nearest};
 use screen::Screen;
 
-/// One command of the program.
-struct Command {
-    name: &'static str,
-    /// What `chatparse NAME --help` prints.
-    help: &'static str,
-    syntax: Syntax,
-    run: fn(&Args, &mut Screen) -> Outcome,
-}
-
+/// All commands, in the order in which the help has them.
 const COMMANDS: &[&Command] = &[
     &render::COMMAND,
     &inspect::COMMAND,
@@ -44,40 +45,29 @@ const COMMANDS: &[&Command] = &[
     &grammar::COMMAND,
     &replay::COMMAND,
     &templates::COMMAND,
+    &completions::COMMAND,
+    &man::COMMAND,
+    &HELP,
 ];
 
-const HELP: &str = "\
-chatparse learns how a language model writes from its chat template,
-renders prompts with it, and reads what the model writes.
+const HELP: Command = Command {
+    name: "help",
+    about: "say what a command does and takes",
+    usage: &[],
+    text: "Prints the help of a command, as COMMAND --help does, or the general help.",
+    words: &[Word { name: "COMMAND", about: "the command", count: Count::Maybe, kind: Kind::Names(command_names) }],
+    options: &[],
+    exit: "0 success, 2 there is no such command",
+    examples: &["chatparse help parse"],
+    run: |args, screen| match args.word(0) {
+        Some(word) => Ok(help::of(command(word)?, screen)?),
+        None => Ok(help::general(COMMANDS, screen)?),
+    },
+};
 
-usage: chatparse COMMAND ...
-
-  render TEMPLATE [REQUEST]           print the prompt of a request
-  inspect TEMPLATE                    show what was learnt of a template, and from what
-  lint TEMPLATE                       check that what a template writes is read back
-  parse TEMPLATE REQUEST [OUTPUT]     read a model's output as a message, while it comes
-  grammar [SCHEMA]                    print the grammar of a JSON schema
-  replay                              answer scenarios, one JSON line each
-  templates                           list the built-in templates
-
-Without a command it shows all of this once on an example.
-TEMPLATE is a Jinja file, a tokenizer_config.json with one, or the name of a built-in
-template, REQUEST the JSON body of a chat-completions request; `-` stands for standard
-input.
-
-options:
-  --help        this text, or with a command what it does and takes
-  --version     the version
-
-exit status: 0 success, 1 failure, 2 wrong usage. Colours appear on a terminal
-only, and not where NO_COLOR is set.
-
-examples:
-  chatparse
-  chatparse inspect json-call
-  chatparse parse json-call request.json output.txt
-  chatparse parse --help
-";
+fn command_names() -> Vec<&'static str> {
+    COMMANDS.iter().map(|command| command.name).collect()
+}
 
 fn main() -> ExitCode {
     let mut screen = Screen::stdout();
@@ -88,32 +78,68 @@ fn main() -> ExitCode {
         Ok(()) | Err(Failure::Unread) => ExitCode::SUCCESS,
         Err(Failure::Failed(message)) => complain(&message, 1),
         Err(Failure::Usage(message)) => complain(&message, 2),
+        Err(Failure::Unwanted(message)) => complain(&message, 3),
     }
 }
 
-/// Says what went wrong. Nobody may be listening; the exit code tells it all the same.
+/// Says what went wrong. Nobody may be listening; the exit status tells it all the same.
 fn complain(message: &str, code: u8) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "chatparse: {}", text::tamed(message));
     ExitCode::from(code)
 }
 
 fn run(words: Vec<OsString>, screen: &mut Screen) -> Outcome {
-    let Some((first, rest)) = words.split_first() else { return demo::run(screen) };
+    // What stands in front of a command holds for any.
+    let leading = words.iter().take_while(|word| word.as_encoded_bytes().starts_with(b"--color")).count();
+    let leading =
+        if words.get(leading.wrapping_sub(1)).is_some_and(|word| word == "--color") { leading + 1 } else { leading };
+    let (global, rest) = words.split_at(leading.min(words.len()));
+    let Some((first, rest)) = rest.split_first() else {
+        colour(&read(global, &HELP)?, screen)?;
+        return demo::run(screen);
+    };
     match first.to_str() {
-        Some("--help" | "-h" | "help") => return Ok(screen.write_all(HELP.as_bytes())?),
+        Some("--help" | "-h") => return Ok(help::general(COMMANDS, screen)?),
         Some("--version" | "-V") => return Ok(writeln!(screen, "chatparse {}", env!("CARGO_PKG_VERSION"))?),
         _ => {}
     }
-    let Some(command) = COMMANDS.iter().find(|command| first == command.name) else {
-        let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
-        let shown = first.to_string_lossy();
-        let message = format!("there is no command {shown:?}; the commands are {}", names.join(", "));
-        return Err(Failure::Usage(format!("{message} (see chatparse --help)")));
-    };
+    let command = command(first)?;
     if rest.iter().take_while(|word| *word != "--").any(|word| word == "--help" || word == "-h") {
-        return Ok(screen.write_all(command.help.as_bytes())?);
+        return Ok(help::of(command, screen)?);
     }
-    let args = Args::read(rest, &command.syntax)
-        .map_err(|message| Failure::Usage(format!("{message} (see chatparse {} --help)", command.name)))?;
+    let args = read(&[global, rest].concat(), command)?;
+    colour(&args, screen)?;
     (command.run)(&args, screen)
+}
+
+fn read(words: &[OsString], command: &Command) -> Outcome<Args> {
+    Args::read(words, command)
+        .map_err(|message| Failure::Usage(format!("{message} (see chatparse {} --help)", command.name)))
+}
+
+fn colour(args: &Args, screen: &mut Screen) -> Outcome {
+    match args.value("--color") {
+        Some(when) if !screen.colour(when) => {
+            Err(Failure::Usage(format!("--color must be auto, always or never, not {when:?}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The command of that name. The error says what was meant, perhaps.
+fn command(name: &OsStr) -> Outcome<&'static Command> {
+    if let Some(command) = COMMANDS.iter().find(|command| name == command.name) {
+        return Ok(command);
+    }
+    let shown = name.to_string_lossy();
+    let message = if shown.starts_with('-') {
+        let near = nearest(&shown, ["--help", "--version", "--color"].into_iter());
+        format!("there is no option {shown}{}", listed(&near))
+    } else {
+        let near = nearest(&shown, command_names().into_iter());
+        let file = near.is_empty() && Path::new(name).exists();
+        let hint = if file { format!("; did you mean chatparse inspect {shown}?") } else { listed(&near) };
+        format!("there is no command {shown:?}{hint}")
+    };
+    Err(Failure::Usage(format!("{message} (see chatparse --help)")))
 }

@@ -7,74 +7,103 @@ use chatparse::stream::Ended;
 use chatparse::{Delta, Status, Stream};
 use serde_json::json;
 
-use crate::args::{Args, Syntax};
+use crate::args::{Args, Command, Count, Kind, Opt, Word};
 use crate::failure::{Failure, Outcome};
+use crate::input;
 use crate::live::Live;
+use crate::nearest::{listed, nearest};
 use crate::screen::{Paint, Screen};
-use crate::{Command, input};
 
 pub const COMMAND: Command = Command {
     name: "parse",
-    help: "\
-chatparse parse TEMPLATE REQUEST [OUTPUT]
+    about: "read a model's output as a message, while it comes",
+    usage: &[],
+    text: "\
+Reads what a model wrote after the prompt of this request and shows reasoning, content and tool calls as they come. Reasoning is \
+told from content unless the request has {\"reasoning_format\": \"none\"}.
 
-Reads what a model wrote after the prompt of this request and shows reasoning, content
-and tool calls as they come. TEMPLATE is a Jinja file, a tokenizer_config.json with one,
-or the name of a built-in template, REQUEST the JSON body of a chat-completions request,
-OUTPUT a file; standard input where it is `-` or missing. Reasoning is told from content
-unless the request has {\"reasoning_format\": \"none\"}.
+At the end it shows the status:
 
-options:
-  --json        print the message as OpenAI JSON, and its status, when all is read
-  --events      print a JSON line for each piece: its kind (reasoning, content,
-                tool_name, tool_id, tool_arguments, tool_end), the number of its call,
-                its text and its span in the output in bytes; at the end the status:
-                complete, partial or recovered
-  --partial     the output was cut off, it did not end by itself
-  --strict      fail where the output does not fit the template's format; otherwise
-                what does not fit is content
-  --learn-only  only what the template shows by itself: no family of templates and no
-                work-around is looked up
-  --bos TEXT    the token that begins a prompt
-  --eos TEXT    the token that ends a turn
-  --name NAME   which of several templates in a tokenizer_config.json; default: default
+  complete    all of the output fits the template's format
+  partial     the output was cut off, or ends where the format does not
+  recovered   a part of the output does not fit: it is content, or a call where it reads like one
 
-examples:
-  chatparse parse json-call request.json output.txt
-  llm-server | chatparse parse model.jinja request.json
-  chatparse parse model.jinja request.json output.txt --json | jq .message.tool_calls
-",
-    syntax: Syntax {
-        required: &["TEMPLATE", "REQUEST"],
-        optional: &["OUTPUT"],
-        flags: &["--json", "--events", "--partial", "--strict", input::LEARN_ONLY],
-        values: input::TEMPLATE_OPTIONS,
-    },
+and what is unusual, with the bytes of the output that it is about.",
+    words: &[
+        input::TEMPLATE,
+        input::REQUEST,
+        Word {
+            name: "OUTPUT",
+            about: "a file with the output; standard input where it is `-` or missing",
+            count: Count::Maybe,
+            kind: Kind::File,
+        },
+    ],
+    options: &[OPTIONS, &[input::LEARN_ONLY], input::TEMPLATE_OPTIONS],
+    exit: "0 success, 1 failure, 2 wrong usage, 3 the result is one that --fail-on names",
+    examples: &[
+        "chatparse parse json-call request.json output.txt",
+        "llm-server | chatparse parse model.jinja request.json",
+        "chatparse parse model.jinja request.json output.txt --fail-on partial,recovered,calls",
+        "chatparse parse model.jinja request.json output.txt --json | jq .message.tool_calls",
+    ],
     run,
 };
+
+const OPTIONS: &[Opt] = &[
+    Opt { name: "--json", value: None, about: "print the message as OpenAI JSON, and its status, when all is read" },
+    Opt {
+        name: "--events",
+        value: None,
+        about: "print a JSON line for each piece: its kind (reasoning, content, tool_name, tool_id, tool_arguments, tool_end), \
+                the number of its call, its text and its span in the output in bytes; at the end the status",
+    },
+    Opt { name: "--partial", value: None, about: "the output was cut off, it did not end by itself" },
+    Opt {
+        name: "--fail-on",
+        value: Some(("LIST", Kind::Names(|| FAIL_ON.to_vec()))),
+        about: "exit with 3 where the result is one of these, with commas between them: partial, recovered (the status), calls \
+                (a call that is not complete, of no offered tool, or has arguments that its schema does not allow)",
+    },
+    Opt {
+        name: "--strict",
+        value: None,
+        about: "fail where the output does not fit the template's format, and show no status; otherwise what does not fit is \
+                content",
+    },
+];
+
+/// What `--fail-on` may name.
+const FAIL_ON: &[&str] = &["partial", "recovered", "calls"];
 
 /// Bytes read at once at most; what has come is passed on without waiting for more.
 const CHUNK: usize = 4096;
 
 fn run(args: &Args, screen: &mut Screen) -> Outcome {
     let (request, output) = (args.word(1).unwrap_or_default(), args.word(2).unwrap_or("-".as_ref()));
-    input::check_stdin(&[args.word(0).unwrap_or_default(), request, output])?;
+    input::check_stdin([args.word(0).unwrap_or_default(), request, output])?;
     let mut view = match (args.flag("--json"), args.flag("--events")) {
         (true, true) => return Err(Failure::Usage("--json and --events exclude each other".into())),
         (true, false) => View::Message,
         (false, true) => View::Events,
         (false, false) => View::Live(Live::default()),
     };
+    let fail_on = fail_on(args)?;
     let template = input::template(args)?;
     let body = input::request(request)?;
     let params = template.params(&body).map_err(|error| input::refused(args, request, &error))?;
     let mut stream = Stream::new(&params.parser);
     let mut source = input::open(output)?;
     let mut chunk = [0; CHUNK];
+    let mut length = 0;
     loop {
         match source.read(&mut chunk) {
             Ok(0) => break,
             Ok(size) => {
+                length += size;
+                if length > input::FILE_BYTES {
+                    return Err(input::too_long(output, input::FILE_BYTES));
+                }
                 for delta in stream.feed(&chunk[..size]) {
                     view.delta(&delta, screen)?;
                 }
@@ -90,7 +119,44 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     }
     let refused = args.flag("--strict") && ended.status == Status::Recovered;
     view.end(&ended, refused, screen)?;
-    if refused { Err(input::failed(output, &ended.mismatch())) } else { Ok(()) }
+    if refused {
+        return Err(input::failed(output, &ended.mismatch()));
+    }
+    match unwanted(&ended, &fail_on) {
+        Some(what) => Err(Failure::Unwanted(format!("{}: {what}", input::name(output)))),
+        None => Ok(()),
+    }
+}
+
+/// What `--fail-on` names.
+fn fail_on(args: &Args) -> Outcome<Vec<&'static str>> {
+    let named = args.value("--fail-on").map(|list| list.split(',').map(str::trim));
+    let known = |name: &str| {
+        FAIL_ON.iter().copied().find(|known| *known == name).ok_or_else(|| {
+            let near = match nearest(name, FAIL_ON.iter().copied()) {
+                near if near.is_empty() => format!("; there are {}", FAIL_ON.join(", ")),
+                near => listed(&near),
+            };
+            Failure::Usage(format!("--fail-on: there is no result {name:?}{near}"))
+        })
+    };
+    named.into_iter().flatten().map(known).collect()
+}
+
+/// What of the result `--fail-on` names, in words.
+fn unwanted(ended: &Ended, fail_on: &[&str]) -> Option<String> {
+    if fail_on.contains(&ended.status.name()) {
+        return Some(format!("the output is {}", ended.status.name()));
+    }
+    let bad = ended.calls().iter().position(|call| !(call.complete && call.known && call.valid));
+    let bad = bad.filter(|_| fail_on.contains(&"calls"))?;
+    let call = ended.calls()[bad];
+    let what = match (call.complete, call.known) {
+        (false, _) => "is not complete",
+        (true, false) => "is of no tool that the request offers",
+        (true, true) => "has arguments that its schema does not allow",
+    };
+    Some(format!("call {} {what}", bad + 1))
 }
 
 /// What is shown of a parse.

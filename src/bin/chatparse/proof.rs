@@ -6,7 +6,7 @@ use chatparse::proof::{Choice, Proof};
 use chatparse::{ChatTemplate, Reader};
 
 use crate::screen::{Paint, Screen};
-use crate::text::{WIDTH, wrapped};
+use crate::text::wrapped;
 
 /// Width of the margin in which a line is named.
 const MARGIN: usize = 13;
@@ -24,13 +24,18 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
         other => other.name().to_owned(),
     };
     line(screen, "reader", Paint::Plain, &reader)?;
-    let paint = if proof.is_whole() { Paint::Plain } else { Paint::Left };
+    let paint = if proof.is_whole() { Paint::Plain } else { Paint::Red };
     line(screen, "read back", paint, &format!("{} of {}", proof.read_back, proof.cases))?;
     notes(proof, screen)?;
     // Those that nobody had to ask are not worth a word.
     let asked = tried.iter().filter(|tried| tried.cases > 0);
-    let asked: Vec<String> =
-        asked.map(|tried| format!("{} {} of {}", tried.reader.name(), tried.read_back, tried.cases)).collect();
+    let used = template.reader().name();
+    let asked = asked.map(|tried| {
+        let name = tried.reader.name();
+        let unused = if name == used { "" } else { " (not used)" };
+        format!("{name} {} of {}{unused}", tried.read_back, tried.cases)
+    });
+    let asked: Vec<String> = asked.collect();
     if asked.len() > 1 {
         line(screen, "tried", Paint::Plain, &asked.join(", "))?;
     }
@@ -70,7 +75,7 @@ fn failures(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
 }
 
 fn line(screen: &mut Screen, name: &str, paint: Paint, text: &str) -> io::Result<()> {
-    for (index, part) in wrapped(text, WIDTH - MARGIN).into_iter().enumerate() {
+    for (index, part) in wrapped(text, screen.width() - MARGIN).into_iter().enumerate() {
         screen.paint(Paint::Faint, &format!("  {:1$}", if index == 0 { name } else { "" }, MARGIN - 2))?;
         screen.paint(paint, &part)?;
         writeln!(screen)?;

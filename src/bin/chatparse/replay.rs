@@ -4,7 +4,7 @@
 //! timeline: what a client sees after each step of the stream.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::ops::Range;
 
 use chatparse::format::Constraint;
@@ -16,48 +16,63 @@ use chatparse::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::Command;
-use crate::args::{Args, Syntax};
-use crate::failure::{Failure, Outcome};
+use crate::args::{Args, Command};
+use crate::failure::Outcome;
+use crate::input;
 use crate::screen::Screen;
 
 pub const COMMAND: Command = Command {
     name: "replay",
-    help: "\
-chatparse replay
+    about: "answer recorded scenarios, one JSON object a line",
+    usage: &[],
+    text: "\
+Reads scenarios from standard input, one JSON object a line, and answers each with a JSON line. A scenario says what a server \
+would do: render this request with this template, and parse these outputs. Recorded scenarios and answers show whether two \
+versions, or two programs, do the same.
 
-Reads scenarios from standard input, one JSON object a line, and answers each with a
-JSON line. A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos`
-and `request`, and may have `outputs` (texts, or objects with `text`, `partial`, `step`
-and `special`, the spans that came from special tokens), `special_tokens` (their texts:
-where they are given, what is in no such span is text), `timeline: false`,
-`strict: true`, `want_caps: true`, `learn_only: true` (no family of templates and no
-work-around is looked up), `plain: true` (the template sees the request as it is) and
-`want_segments: true` (where each byte of the prompt comes from, and in `mask` which of
-them models wrote). The answer has the `id` and `params`, and `parses` with a message,
-its status and what each step of the output added to it; or `error`. A scenario with a
-JSON `schema` instead of a template is answered with its `grammar`. With
-`dialects: true` the answer has the grammar in all `dialects`, each with `text` and
-`report`, or `error`; and `accepts` has what the grammar says of each of the `texts`, or
-of the outputs (null where a pattern says where it starts).
+A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos` and `request`, and may have
 
-example:
-  chatparse replay < scenarios.jsonl > results.jsonl
-",
-    syntax: Syntax { required: &[], optional: &[], flags: &[], values: &[] },
+  outputs         texts, or objects with `text`, `partial`, `step` and `special`, the spans that came from special tokens
+  special_tokens  their texts: where they are given, what is in no such span is text
+  timeline        false: not what each step of an output added
+  strict          true: an output that does not fit the template's format is an error
+  want_caps       true: what the template can render
+  learn_only      true: no family of templates and no work-around is looked up
+  plain           true: the template sees the request as it is
+  want_segments   true: where each byte of the prompt comes from, and in `mask` which of them models wrote
+
+The answer has the `id` and `params`, and `parses` with a message, its status and what each step of the output added to it; or \
+`error`. A scenario with a JSON `schema` instead of a template is answered with its `grammar`. With `dialects: true` the answer \
+has the grammar in all `dialects`, each with `text` and `report`, or `error`; and `accepts` has what the grammar says of each of \
+the `texts`, or of the outputs (null where a pattern says where it starts).",
+    words: &[],
+    options: &[],
+    exit: "0 all lines were answered, 1 standard input cannot be read, 2 wrong usage",
+    examples: &["chatparse replay < scenarios.jsonl > results.jsonl"],
     run,
 };
 
 fn run(_: &Args, screen: &mut Screen) -> Outcome {
     let mut templates = Templates::default();
-    for line in io::stdin().lock().lines() {
-        let line = line.map_err(|error| Failure::Failed(format!("cannot read standard input: {error}")))?;
+    let mut input = io::stdin().lock();
+    let mut line = String::new();
+    // The line and its end.
+    let most = input::FILE_BYTES as u64 + 1;
+    loop {
+        line.clear();
+        let read = input.by_ref().take(most).read_line(&mut line);
+        match read.map_err(|error| input::unreadable("-".as_ref(), &error))? {
+            0 => return Ok(()),
+            size if size > input::FILE_BYTES && !line.ends_with('\n') => {
+                return Err(input::too_long("-".as_ref(), input::FILE_BYTES));
+            }
+            _ => {}
+        }
         if !line.trim().is_empty() {
             writeln!(screen, "{}", result(&line, &mut templates))?;
             screen.flush()?;
         }
     }
-    Ok(())
 }
 
 /// Templates are compiled and analysed once for all scenarios that share them.

@@ -1,7 +1,16 @@
-//! Standard output, with colours where a person looks at it.
+//! Standard output: with colours where a person looks at it, and as wide as that person's terminal.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::process::{Command, Stdio};
+
+/// Columns where nobody says how many there are.
+const WIDTH: usize = 80;
+/// The narrowest and the widest lines that are written for people; tables need some room, and long lines are hard to read.
+const NARROWEST: usize = 40;
+const WIDEST: usize = 120;
 
 /// How a piece of text is painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,10 +20,10 @@ pub enum Paint {
     Strong,
     /// What matters less.
     Faint,
-    /// The first of two differing texts.
-    Left,
-    /// The second.
-    Right,
+    /// What is wrong, and the first of two texts.
+    Red,
+    /// What is right, and the second of two texts.
+    Green,
     /// Names of calls.
     Call,
 }
@@ -25,8 +34,8 @@ impl Paint {
             Paint::Plain => "",
             Paint::Strong => "1",
             Paint::Faint => "2",
-            Paint::Left => "31",
-            Paint::Right => "32",
+            Paint::Red => "31",
+            Paint::Green => "32",
             Paint::Call => "36",
         }
     }
@@ -35,19 +44,45 @@ impl Paint {
 /// Where commands write.
 pub struct Screen {
     out: BufWriter<StdoutLock<'static>>,
+    terminal: bool,
     coloured: bool,
+    width: OnceCell<usize>,
 }
 
 impl Screen {
     pub fn stdout() -> Self {
         let out = io::stdout().lock();
-        let coloured = out.is_terminal() && wants_colour(std::env::var_os("NO_COLOR"), std::env::var_os("TERM"));
-        Screen { coloured, out: BufWriter::new(out) }
+        let terminal = out.is_terminal();
+        let coloured = terminal && wants_colour(std::env::var_os("NO_COLOR"), std::env::var_os("TERM"));
+        Screen { terminal, coloured, out: BufWriter::new(out), width: OnceCell::new() }
+    }
+
+    /// Takes the value of `--color`. False: there is no such value.
+    pub fn colour(&mut self, when: &str) -> bool {
+        match when {
+            "auto" => {}
+            "always" => self.coloured = true,
+            "never" => self.coloured = false,
+            _ => return false,
+        }
+        true
     }
 
     /// Whether what is painted has colours.
     pub fn is_coloured(&self) -> bool {
         self.coloured
+    }
+
+    /// Whether a person looks at it.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Columns of a line: COLUMNS, or those of the terminal.
+    pub fn width(&self) -> usize {
+        let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
+        let asked = || if self.terminal { terminal_columns() } else { None };
+        *self.width.get_or_init(|| said().or_else(asked).unwrap_or(WIDTH).clamp(NARROWEST, WIDEST))
     }
 
     /// Writes `text` painted.
@@ -74,6 +109,14 @@ impl Write for Screen {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// What the terminal says of its size. The system call for it is not safe Rust; `stty` makes it.
+fn terminal_columns() -> Option<usize> {
+    let terminal = File::open("/dev/tty").ok()?;
+    let answer = Command::new("stty").arg("size").stdin(terminal).stderr(Stdio::null()).output().ok()?;
+    let columns = String::from_utf8(answer.stdout).ok()?.split_whitespace().nth(1)?.parse().ok()?;
+    Some(columns).filter(|columns| *columns > 0)
 }
 
 /// Whether a terminal gets colours: <https://no-color.org>, and what the terminal says of itself.

@@ -2,9 +2,6 @@
 
 use serde_json::Value;
 
-/// Columns of a line.
-pub const WIDTH: usize = 80;
-
 /// `text` on one line: line breaks, tabs and other control characters as escapes.
 pub fn escaped(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

@@ -1,0 +1,127 @@
+//! What `lint` found, by cause: messages that fail in the same way are one finding.
+
+use chatparse::lint::{Case, Difference, Outcome, Report};
+use serde_json::Value;
+
+/// Messages that have the same cause to be looked at.
+pub struct Cause<'a> {
+    /// A short name: `lost`, `no turn`.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: String,
+    pub is_fault: bool,
+    /// The first is the one to show.
+    pub cases: Vec<&'a Case>,
+}
+
+impl Cause<'_> {
+    /// The messages, and in which ways to think it is so, unless those are all.
+    pub fn messages(&self, report: &Report) -> String {
+        let probes = report.cases.chunk_by(|a, b| a.probe == b.probe);
+        let counts: Vec<(&str, usize)> = probes.map(|same| (same[0].probe, same.len())).collect();
+        let named: Vec<(&str, String)> = self
+            .cases
+            .chunk_by(|a, b| a.probe == b.probe)
+            .map(|same| {
+                let ways: Vec<&str> = same.iter().map(|case| case.thinking.name()).collect();
+                let all = counts.contains(&(same[0].probe, ways.len()));
+                (same[0].probe, if all { String::new() } else { format!(" ({})", ways.join(", ")) })
+            })
+            .collect();
+        let all = named.len() == counts.len();
+        let groups = named.chunk_by(|a, b| a.1 == b.1).map(|same| match all && same.len() == counts.len() {
+            true => format!("all{}", same[0].1),
+            false => format!("{}{}", same.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "), same[0].1),
+        });
+        groups.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// The causes of all that does not just survive, faults first.
+pub fn causes(report: &Report) -> Vec<Cause<'_>> {
+    let faults: Vec<&Case> = report.faults().collect();
+    let mut found: Vec<(String, Cause)> = Vec::new();
+    for case in &report.cases {
+        let Some((name, meaning, way)) = cause(&case.outcome) else { continue };
+        let is_fault = faults.iter().any(|fault| std::ptr::eq(*fault, case));
+        match found.iter_mut().find(|(other, cause)| *other == way && (cause.name, cause.is_fault) == (name, is_fault))
+        {
+            Some((_, cause)) => cause.cases.push(case),
+            None => found.push((way, Cause { name, meaning, is_fault, cases: vec![case] })),
+        }
+    }
+    let mut causes: Vec<Cause> = found.into_iter().map(|(_, cause)| cause).collect();
+    causes.sort_by_key(|cause| !cause.is_fault);
+    causes
+}
+
+/// Name and meaning of an outcome, and what tells one cause of it from another; `None` where nothing is to be said.
+fn cause(outcome: &Outcome) -> Option<(&'static str, String, String)> {
+    let (name, meaning, way) = match outcome {
+        Outcome::Survives => return None,
+        Outcome::Omitted(part) => ("omitted", format!("the template leaves out the {part}"), (*part).to_owned()),
+        Outcome::NoTurn(difference) => (
+            "no turn",
+            "the message does not begin where the prompt ends, so what the model writes is not known".to_owned(),
+            ending(&difference.expected),
+        ),
+        Outcome::Lost { expected, got, .. } => {
+            let fields = differing(expected, got).join(", ");
+            ("lost", format!("another message is read than was written; it differs in {fields}"), fields)
+        }
+        Outcome::Spaced(difference) => (
+            "spaced",
+            "a text is read with white space around it; trim texts before you render them again".to_owned(),
+            next(difference),
+        ),
+        Outcome::Rewritten(difference) => {
+            ("rewritten", "the message is read, but renders to other bytes".to_owned(), next(difference))
+        }
+        Outcome::Refused(error) => ("refused", "the template raises an error".to_owned(), error.message().to_owned()),
+    };
+    Some((name, meaning, way))
+}
+
+/// How a prompt ends: what comes before differs from message to message.
+fn ending(text: &str) -> String {
+    const CHARS: usize = 12;
+    let from = text.char_indices().rev().take(CHARS).last().map_or(0, |(at, _)| at);
+    text[from..].to_owned()
+}
+
+/// The characters that differ; what follows them is the message's own.
+fn next(Difference { expected, got, .. }: &Difference) -> String {
+    let differs =
+        expected.chars().map(Some).chain([None]).zip(got.chars().map(Some).chain([None])).find(|(a, b)| a != b);
+    format!("{differs:?}")
+}
+
+/// The fields in which two messages differ, each of them JSON.
+fn differing(expected: &str, got: &str) -> Vec<String> {
+    let fields = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let (expected, got) = (fields(expected), fields(got));
+    let names = [&expected, &got].into_iter().filter_map(Value::as_object).flat_map(|fields| fields.keys());
+    let mut names: Vec<String> = names.filter(|name| expected[*name] != got[*name]).cloned().collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_fail_alike_have_one_cause() {
+        let lost = |expected: &str, got: &str| {
+            cause(&Outcome::Lost { at: None, expected: expected.to_owned(), got: got.to_owned() }).unwrap().2
+        };
+        assert_eq!(lost(r#"{"content":"a"}"#, r#"{"content":"b"}"#), "content");
+        assert_eq!(lost(r#"{"content":"a"}"#, r#"{"tool_calls":[]}"#), "content, tool_calls");
+        let rewritten =
+            |expected: &str, got: &str| next(&Difference { at: 0, expected: expected.to_owned(), got: got.to_owned() });
+        assert_eq!(rewritten("one\n\nA", "one\nA"), rewritten("other\n\nB", "other\nA"));
+        assert_ne!(rewritten("one\n", "one"), rewritten("one ", "one"));
+        assert_eq!((&*ending("é<|assistant|>"), &*ending("é")), ("|assistant|>", "é"));
+    }
+}

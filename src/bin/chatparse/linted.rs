@@ -1,0 +1,58 @@
+//! A template that `lint` has looked at.
+
+use std::ffi::OsStr;
+
+use chatparse::Place;
+use chatparse::lint::{self, Outcome, Report};
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::input;
+
+/// What came of one template.
+pub struct Linted {
+    pub name: String,
+    pub found: Result<Report, Unusable>,
+}
+
+/// A template that cannot be read.
+pub struct Unusable {
+    pub message: String,
+    pub place: Option<Place>,
+}
+
+impl Linted {
+    pub fn of(word: &OsStr, args: &Args) -> Result<Self, Failure> {
+        let name = input::name(word);
+        let (failure, place) = match input::source(word) {
+            Ok(source) => match input::compile(&source, args) {
+                Ok(template) => return Ok(Linted { name, found: Ok(lint::lint(&template)) }),
+                Err(error) => (input::uncompiled(word, &source, &error), error.place().cloned()),
+            },
+            Err(failure) => (failure, None),
+        };
+        match failure {
+            Failure::Failed(message) => Ok(Linted { name, found: Err(Unusable { message, place }) }),
+            other => Err(other),
+        }
+    }
+
+    /// Whether the template writes the same for all messages.
+    pub fn shows_nothing(&self) -> bool {
+        self.found
+            .as_ref()
+            .is_ok_and(|report| report.cases.iter().all(|case| matches!(case.outcome, Outcome::Omitted(_))))
+    }
+
+    /// What is wrong with it, in a few words.
+    pub fn fault(&self) -> Option<String> {
+        let Ok(report) = &self.found else { return None };
+        if self.shows_nothing() {
+            return Some("the template shows none of the messages".into());
+        }
+        match report.faults().count() {
+            0 => None,
+            faults => Some(format!("{faults} of {} messages do not survive", report.cases.len())),
+        }
+    }
+}

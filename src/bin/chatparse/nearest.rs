@@ -1,0 +1,64 @@
+//! What somebody may have meant.
+
+/// Characters of a word that are compared; names are shorter.
+const MOST: usize = 40;
+
+/// Up to three of `names` that are a slip away from `word`, or that it is the beginning of; the nearest first.
+pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let word: Vec<char> = word.chars().take(MOST).flat_map(char::to_lowercase).collect();
+    let shown: String = word.iter().collect();
+    let mut found: Vec<(usize, &str)> = names
+        .filter_map(|name| {
+            let slips = distance(&word, &name.chars().collect::<Vec<_>>());
+            let begins = word.len() > 2 && name.starts_with(&shown);
+            (begins || slips <= word.len().div_ceil(3).min(3)).then_some((slips, name))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, name)| name).take(3).collect()
+}
+
+/// `; did you mean a, b or c?`, or nothing.
+pub fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => format!("; did you mean {one}?"),
+        [most @ .., last] => format!("; did you mean {} or {last}?", most.join(", ")),
+    }
+}
+
+/// How many characters must be put in, left out, replaced or swapped with their neighbour.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_and_beginnings_are_found() {
+        let names = ["inspect", "lint", "parse", "qwen3-coder"];
+        let near = |word: &str| nearest(word, names.into_iter());
+        assert_eq!(near("inspet"), ["inspect"]);
+        assert_eq!(near("praes"), ["parse"]);
+        assert_eq!(near("LNIT"), ["lint"]);
+        assert_eq!(near("qwen3"), ["qwen3-coder"]);
+        assert_eq!(near("frobnicate"), [""; 0]);
+        assert_eq!(near(""), [""; 0]);
+        assert_eq!(listed(&["a", "b", "c"]), "; did you mean a, b or c?");
+    }
+}
