@@ -164,6 +164,12 @@ fn the_clock_is_the_requests() {
 }
 
 #[test]
+fn a_template_that_asks_for_the_date_has_its_caps() {
+    let source = "{{ strftime_now('%Y') }}{% for m in messages %}{{ m.content }}{% endfor %}";
+    assert!(Template::new(source, "", "").unwrap().caps().string_content);
+}
+
+#[test]
 fn without_a_clock_only_templates_that_ask_for_the_date_fail() {
     let conversation = Conversation { now: None, ..conversation(json!([])) };
     let render = |source: &str| Template::new(source, "", "").unwrap().render(&conversation);

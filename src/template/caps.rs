@@ -3,7 +3,7 @@
 use minijinja::Environment;
 use serde_json::{Map, Value as Json, json};
 
-use super::context::{EFFORT, preserve_reasoning};
+use super::context::{EFFORT, NOW, preserve_reasoning};
 use super::from_json::traced;
 use super::trace::{Trace, Usage, Use};
 use super::{Caps, env};
@@ -23,6 +23,7 @@ impl Trial {
         variables.insert("bos_token".to_owned(), json!(""));
         variables.insert("eos_token".to_owned(), json!(""));
         variables.insert("add_generation_prompt".to_owned(), json!(true));
+        variables.insert(NOW.to_owned(), json!(0));
         if let Json::Object(more) = more {
             variables.extend(more);
         }
