@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Tests the release that .ci/release.sh has made in FOLDER: .ci/release-test.sh FOLDER. Without a network, crates of its own or
+# cbindgen, CMake builds and installs the tarball, and projects that find the install, or fetch the tarball, link and run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+out=$(realpath "$1")
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/home"
+
+# The tools of the compiler itself, without what cargo has installed.
+offline() {
+  unshare -rn env -i PATH="$(rustc --print sysroot)/bin:/usr/local/bin:/usr/bin:/bin" HOME="$work/home" CARGO_HOME="$work/home" "$@"
+}
+# quietly COMMAND...: says what the command said where it fails.
+quietly() { "$@" >"$work/said" 2>&1 || { cat "$work/said" >&2 && return 1; }; }
+
+! offline sh -c 'command -v cbindgen' || { echo "cbindgen is in the way: the release has to build without it" >&2 && exit 1; }
+tar -xzf "$out/chatparse-$version.tar.gz" -C "$work"
+source=$work/chatparse-$version
+
+# Nothing is optimised: that would take most of the time.
+quietly offline cmake -S "$source" -B "$work/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_INSTALL_PREFIX="$work/prefix" \
+  -DCHATPARSE_CARGO_TARGET_DIR="$work/cargo"
+quietly offline cmake --build "$work/build"
+quietly offline cmake --install "$work/build"
+for way in find_package pkgconfig pkgconfig_static; do
+  quietly offline "$source/c-tests/consumers/test.sh" "$way" "$work/prefix" "$version" "$work/$way"
+done
+echo "The tarball is built and installed without a network, and found by find_package and pkg-config"
+quietly offline "$source/c-tests/consumers/test.sh" tarball "$out/chatparse-$version.tar.gz" "$version" "$work/tarball"
+echo "A project that fetches the tarball builds it without a network"
