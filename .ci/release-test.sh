@@ -32,3 +32,12 @@ done
 echo "The tarball is built and installed without a network, and found by find_package and pkg-config"
 quietly offline "$source/c-tests/consumers/test.sh" tarball "$out/chatparse-$version.tar.gz" "$version" "$work/tarball"
 echo "A project that fetches the tarball builds it without a network"
+
+# consume WAY PREFIX: as a project does that uses what is installed there.
+consume() { quietly c-tests/consumers/test.sh "$1" "$2" "$version" "$work/consumer"; }
+
+name=chatparse-$version-$(rustc -vV | sed -n 's/^host: //p')
+tar -xJf "$out/$name.tar.xz" -C "$work"
+for way in find_package component_static pkgconfig pkgconfig_static; do consume "$way" "$work/$name"; done
+"$work/$name/bin/chatparse" --version
+echo "The prebuilt archive is found where it is unpacked, and its program runs"
