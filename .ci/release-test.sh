@@ -41,3 +41,21 @@ tar -xJf "$out/$name.tar.xz" -C "$work"
 for way in find_package component_static pkgconfig pkgconfig_static; do consume "$way" "$work/$name"; done
 "$work/$name/bin/chatparse" --version
 echo "The prebuilt archive is found where it is unpacked, and its program runs"
+
+# A system that has nothing but what the packages say they need.
+root=$work/root
+mkdir -p "$root"/var/lib/dpkg/{info,updates}
+dpkg-query --status libc6 libgcc-s1 >"$root/var/lib/dpkg/status"
+debs=("$out"/{libchatparse,chatparse_}*.deb)
+quietly unshare -r dpkg --root="$root" --install "${debs[@]}"
+consume find_package "$root/usr"
+PKG_CONFIG_PATH=$(dirname "$root"/usr/lib/*/pkgconfig/chatparse.pc) quietly pkg-config --exact-version="$version" chatparse
+"$root/usr/bin/chatparse" --version
+quietly unshare -r dpkg --root="$root" --purge chatparse libchatparse-dev "libchatparse${version%.*}"
+[ -z "$(find "$root/usr" -type f)" ] || { echo "the packages leave files behind" >&2 && exit 1; }
+echo "The Debian packages are installed, found, run and removed"
+if command -v lintian >/dev/null; then
+  lintian --fail-on error "${debs[@]}"
+else
+  echo "No lintian: the Debian packages are not checked by it."
+fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the release of what is committed: .ci/release.sh [FOLDER]. The tarball has all crates, so CMake builds and installs it with a Rust
-# compiler and no network; beside it lie an archive that is built of it, the licences of all crates and a bill of materials
+# compiler and no network; beside it lie an archive that is built of it, Debian packages, the licences of all crates and a bill of materials
 # (CycloneDX). The same commit gives the same bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,4 +23,5 @@ mkdir -p "$out"
 tar --sort=name --mtime="@$time" --owner=0 --group=0 --numeric-owner --mode=go=rX -c "$name" | gzip -9n >"$out/$name.tar.gz"
 cp "$name/LICENCES.txt" "$name/chatparse.cdx.json" "$out"
 "$name/.ci/prebuilt.sh" "$out"
-cd "$out" && sha256sum "$name"* LICENCES.txt chatparse.cdx.json
+"$name/.ci/debs.sh" "$out"
+cd "$out" && sha256sum "$name"* ./*.deb LICENCES.txt chatparse.cdx.json
