@@ -6,6 +6,8 @@ export LC_ALL=C
 
 out=$(realpath "$1")
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$(dirname "$0")/../Cargo.toml" | head -n 1)
+revision=$version-1
+maintainer="${DEBFULLNAME:-chatparse contributors} <${DEBEMAIL:-contributors@chatparse.invalid}>"
 name=chatparse-$version-$(rustc -vV | sed -n 's/^host: //p')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -45,16 +47,28 @@ echo "Source: chatparse" >"$work/debian/control"
 build() {
   local root=$work/$1 doc=$work/$1/usr/share/doc/$1
   mkdir -p "$doc" "$root/DEBIAN"
-  cat "$tree"/share/doc/chatparse/{LICENSE,LICENCES.txt} >"$doc/copyright"
+  cat "$tree/share/doc/chatparse/LICENSE" - >"$doc/copyright" <<END
+
+The licences of the crates that it is made of are in LICENCES.gz. The text of the Apache License 2.0 is also in
+/usr/share/common-licenses/Apache-2.0.
+END
+  gzip -9nc "$tree/share/doc/chatparse/LICENCES.txt" >"$doc/LICENCES.gz"
   gzip -9nc "$tree/share/doc/chatparse/CHANGELOG.md" >"$doc/changelog.gz"
+  gzip -9n >"$doc/changelog.Debian.gz" <<END
+chatparse ($revision) unstable; urgency=medium
+
+  * The release $version.
+
+ -- $maintainer  $(date -uRd "@$SOURCE_DATE_EPOCH")
+END
   cp "$tree/share/doc/chatparse/chatparse.cdx.json" "$doc"
   (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
   cat >"$root/DEBIAN/control" <<END
 Package: $1
 Source: chatparse
-Version: $version
+Version: $revision
 Architecture: $architecture
-Maintainer: ${DEBFULLNAME:-chatparse contributors} <${DEBEMAIL:-contributors@chatparse.invalid}>
+Maintainer: $maintainer
 Installed-Size: $(du -sk --apparent-size "$root/usr" | cut -f 1)
 Priority: optional
 $(printf '%s\n' "${@:3}")
@@ -72,5 +86,5 @@ echo "activate-noawait ldconfig" >"$work/$package/DEBIAN/triggers"
 build "$package" "chat templates of language models, shared library" "Section: libs" "Multi-Arch: same" \
   "Depends: $(depends "$package" "usr/lib/$multiarch/$soname")"
 build libchatparse-dev "chat templates of language models, development files" "Section: libdevel" "Multi-Arch: same" \
-  "Depends: $package (= $version)"
+  "Depends: $package (= $revision)"
 build chatparse "chat templates of language models, command line" "Section: utils" "Depends: $(depends chatparse usr/bin/chatparse)"
