@@ -31,6 +31,19 @@ cmake --install "$work/cmake" >>"$work/said"
 install -D "$work/cargo/${profile/dev/debug}/chatparse" "$tree/bin/chatparse"
 strip --strip-unneeded "$tree/bin/chatparse" "$tree"/lib/libchatparse.so.*
 strip --strip-debug "$tree/lib/libchatparse.a"
+# The compiler names the members at random, in an order that stays.
+mkdir "$work/members"
+(
+  cd "$work/members" && ar x "$tree/lib/libchatparse.a"
+  number=10000 numbered=()
+  for member in $(ar t "$tree/lib/libchatparse.a"); do
+    number=$((number + 1))
+    mv "$member" "$number.o"
+    numbered+=("$number.o")
+  done
+  rm "$tree/lib/libchatparse.a"
+  ar rcsD "$tree/lib/libchatparse.a" "${numbered[@]}"
+)
 # The tree may be put anywhere.
 sed -i 's|^prefix=.*|prefix=${pcfiledir}/../..|' "$tree/lib/pkgconfig/chatparse.pc"
 install -m 644 -t "$tree/share/doc/chatparse" "$source"/{LICENSE,LICENCES.txt,chatparse.cdx.json,CHANGELOG.md}
