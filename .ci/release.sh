@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Makes the source release of what is committed: .ci/release.sh [FOLDER]. The tarball has all crates, so CMake builds and installs it
-# with a Rust compiler and no network; beside it lie the licences of all crates that the library is made of and a bill of materials
-# (CycloneDX), which are also in it. The same commit gives the same bytes.
+# Makes the release of what is committed: .ci/release.sh [FOLDER]. docs/packaging.md says what it holds. The same commit gives the same
+# bytes. The Conan recipe and the vcpkg port fetch the tarball from URL, which is the tarball in FOLDER if it is not set.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,4 +21,13 @@ cd ..
 mkdir -p "$out"
 tar --sort=name --mtime="@$time" --owner=0 --group=0 --numeric-owner --mode=go=rX -c "$name" | gzip -9n >"$out/$name.tar.gz"
 cp "$name/LICENCES.txt" "$name/chatparse.cdx.json" "$out"
-cd "$out" && sha256sum "$name.tar.gz" LICENCES.txt chatparse.cdx.json
+
+rm -rf "$out"/{conan,vcpkg}
+cp -r "$name"/packaging/{conan,vcpkg} "$out"
+sum() { "$1" "$out/$name.tar.gz" | cut -d ' ' -f 1; }
+sed -i "s|@URL@|${URL:-file://$out/$name.tar.gz}|; s|@VERSION@|${name#*-}|; s|@SHA256@|$(sum sha256sum)|; s|@SHA512@|$(sum sha512sum)|" \
+  "$out"/{conan/conanfile.py,vcpkg/portfile.cmake,vcpkg/vcpkg.json}
+
+"$name/.ci/prebuilt.sh" "$out"
+"$name/.ci/debs.sh" "$out"
+cd "$out" && sha256sum "$name"* ./*.deb LICENCES.txt chatparse.cdx.json

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # test.sh WAY PREFIX VERSION WORK: a program that uses chatparse in one of the ways there are is built, prints what example.txt
-# says, and is linked as it was asked. PREFIX is where the library of that VERSION is installed; the ways that start from the
-# source use the tree that this file is in. WORK is a folder for what is built; the folder beside it, "cargo", is shared.
+# says, and is linked as it was asked. PREFIX is where the library of that VERSION is installed, and for the way "tarball" the source
+# release to fetch; the other ways that start from the source use the tree that this file is in. WORK is a folder for what is built;
+# the folder beside it, "cargo", is shared.
 set -euo pipefail
 way=$1 prefix=$2 version=$3 work=$4
 here=$(cd "$(dirname "$0")" && pwd)
@@ -127,6 +128,7 @@ case $way in
     from_source Ninja Debug subdirectory -DCHATPARSE_SOURCE="$source"
     ;;
   fetch_content) from_source "Unix Makefiles" "" fetch_content -DFETCHCONTENT_SOURCE_DIR_CHATPARSE="$source" ;;
+  tarball) from_source "Unix Makefiles" Debug fetch_content -DCHATPARSE_URL="$prefix" ;;
   no_cargo)
     ! configure -DWAY=subdirectory -DCHATPARSE_SOURCE="$source" -DCHATPARSE_CARGO= >"$work/said" 2>&1 || fail "built without cargo?"
     tr -s ' \n' ' ' <"$work/said" | grep -F "chatparse is compiled by cargo, and there is none. Install Rust"
