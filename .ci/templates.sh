@@ -22,7 +22,7 @@ HEAD
   local file
   for file in ../shared/templates/*.jinja ../shared/templates-wild/*.jinja; do
     target/release/chatparse inspect "$file" 2>/dev/null | awk -v name="$(basename "$file" .jinja)" '
-      /^  reader / { sub(/^  reader */, ""); sub(/, a known family of templates/, ""); sub(/the learnt layout/, "learnt"); reader = $0 }
+      /^  reader / { sub(/^  reader */, ""); sub(/, a known family of templates/, ""); sub(/the learnt (layout|turn)/, "learnt"); reader = $0 }
       /^  read back / { sub(/^  read back */, ""); print "| " name " | " reader " | " $0 " |" }'
   done | LC_ALL=C sort --ignore-case
 }
