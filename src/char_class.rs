@@ -13,6 +13,19 @@ pub(crate) enum Unreadable {
     Digits(char, usize),
 }
 
+/// Ranges of code points, both ends in them: in order, and apart.
+pub(crate) fn merged_ranges(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, last| {
+        let goes_on = next.0 <= last.1.saturating_add(1);
+        if goes_on {
+            last.1 = last.1.max(next.1);
+        }
+        goes_on
+    });
+    ranges
+}
+
 /// The code point that is written at the start of `text`, with the escapes of GBNF, and what follows it.
 pub(crate) fn character(text: &str) -> Result<(u32, &str), Unreadable> {
     let mut chars = text.chars();

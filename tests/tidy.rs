@@ -14,7 +14,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("json_string", &["find"]),
     ("message", &["error", "limits"]),
     ("peg", &["error", "limits", "char_class", "find", "json_string"]),
-    ("template", &["error", "limits", "json_string", "message"]),
+    ("template", &["error", "limits", "find", "json_string", "message"]),
     ("analysis", &["error", "limits", "message", "template"]),
     ("grammar", &["error", "limits", "char_class", "json_string", "message", "peg"]),
     ("format", &["error", "limits", "json_string", "message", "template", "analysis", "peg", "grammar"]),

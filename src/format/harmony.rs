@@ -186,9 +186,12 @@ impl Harmony<'_> {
     }
 
     fn final_message(&self) -> ExprId {
+        self.ended(self.p.rule("final", self.answer()), &[END])
+    }
+
+    fn answer(&self) -> ExprId {
         let p = self.p;
-        let message = p.sequence([self.first_header(), self.final_header(), p.content(p.until(END))]);
-        self.ended(p.rule("final", message), &[END])
+        p.sequence([self.first_header(), self.final_header(), p.content(p.until(END))])
     }
 
     /// The turn's last message, with or without what ends it.
@@ -236,8 +239,8 @@ impl Harmony<'_> {
             p.sequence([self.header_before_another(), call, p.optional(end())])
         });
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
-        let answer = p.sequence([start, self.first_header(), self.final_header(), p.content(p.until(END))]);
-        p.tolerated(p.optional(p.sequence([end(), more, p.optional(answer)])))
+        let answer = p.optional(p.sequence([start, self.answer()]));
+        p.tolerated(p.optional(p.sequence([end(), more, answer])))
     }
 
     /// The recipient stands before the channel or after it.

@@ -49,6 +49,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::find::char_border_before;
 use crate::limits::{PROBE_FUEL, TEMPLATE_BYTES};
 use crate::message::text_part;
 
@@ -344,11 +345,7 @@ pub(crate) fn shared(a: &str, b: &str) -> usize {
     let steps = a.as_bytes().chunks_exact(STEP).zip(b.as_bytes().chunks_exact(STEP));
     let from = steps.take_while(|(a, b)| a == b).count() * STEP;
     let rest = a.as_bytes()[from..].iter().zip(&b.as_bytes()[from..]);
-    let mut shared = from + rest.take_while(|(a, b)| a == b).count();
-    while !b.is_char_boundary(shared) {
-        shared -= 1;
-    }
-    shared
+    char_border_before(b, from + rest.take_while(|(a, b)| a == b).count())
 }
 
 impl fmt::Debug for Template {

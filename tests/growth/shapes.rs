@@ -151,6 +151,17 @@ pub const SHAPES: &[Shape] = &[
         STRAY.to_owned() + &"<|start|>assistant<|channel|>analysis??? to=functions.".repeat(n)
     }),
     Shape {
+        name: "thoughts and calls of GPT-OSS by turns",
+        template: "gpt-oss",
+        asks: nothing,
+        tools: 2,
+        output: |n| {
+            let call = "<|start|>assistant<|channel|>commentary to=functions.f<|message|>{\"s\": \"x\"}<|call|>";
+            let thought = "<|channel|>analysis<|message|>x<|end|>";
+            format!("{thought}{}", format!("{call}<|start|>assistant{thought}").repeat(n))
+        },
+    },
+    Shape {
         name: "a call in the format, JSON arrays in arrays",
         template: "json-call",
         asks: nothing,

@@ -106,7 +106,7 @@ fn both(one: Listed, other: Listed) -> Listed {
     }
 }
 
-/// By what values of one branch can be excluded_by_members from those of others.
+/// What sets the values of one branch apart from those of others.
 #[derive(Default)]
 struct Marks<'a> {
     types: u8,

@@ -1,5 +1,6 @@
 //! Sets of characters.
 
+use crate::char_class::merged_ranges;
 use crate::grammar::gbnf::Class;
 
 const LAST: u32 = 0x10_FFFF;
@@ -39,19 +40,7 @@ impl Set {
     pub fn of(ranges: impl IntoIterator<Item = (u32, u32)>) -> Set {
         let (low, high) = SURROGATES;
         let halves = |(from, to): (u32, u32)| [(from, to.min(low - 1)), (from.max(high + 1), to.min(LAST))];
-        Set::merged(ranges.into_iter().flat_map(halves).filter(|(from, to)| from <= to).collect())
-    }
-
-    fn merged(mut ranges: Vec<(u32, u32)>) -> Set {
-        ranges.sort_unstable();
-        ranges.dedup_by(|next, last| {
-            let goes_on = next.0 <= last.1.saturating_add(1);
-            if goes_on {
-                last.1 = last.1.max(next.1);
-            }
-            goes_on
-        });
-        Set { ranges }
+        Set { ranges: merged_ranges(ranges.into_iter().flat_map(halves).filter(|(from, to)| from <= to).collect()) }
     }
 
     /// All other characters.

@@ -1,5 +1,7 @@
 //! Sets of characters.
 
+use crate::char_class::merged_ranges;
+
 /// Inclusive ranges of code points, sorted, with gaps between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::grammar) struct Chars(Vec<(u32, u32)>);
@@ -22,19 +24,7 @@ impl Chars {
 
     /// Ranges of code points in any order.
     pub fn of_codes(ranges: impl IntoIterator<Item = (u32, u32)>) -> Chars {
-        Chars::merged(ranges.into_iter().collect())
-    }
-
-    fn merged(mut ranges: Vec<(u32, u32)>) -> Chars {
-        ranges.sort_unstable();
-        ranges.dedup_by(|next, last| {
-            let goes_on = next.0 <= last.1.saturating_add(1);
-            if goes_on {
-                last.1 = last.1.max(next.1);
-            }
-            goes_on
-        });
-        Chars(ranges)
+        Chars(merged_ranges(ranges.into_iter().collect()))
     }
 
     pub fn ranges(&self) -> &[(u32, u32)] {
