@@ -3,13 +3,15 @@
 
 #include <chatparse.h>
 
-// A template as a model vendor ships it. How this model writes a tool call is learnt from the text.
+// A template as a model vendor ships it. How this model writes reasoning and tool calls is learnt from the text.
 static const char source[] =
     "{%- for tool in tools or [] -%}\n"
     "Tool: {{ tool.function | tojson }}\n"
     "{% endfor -%}\n"
     "{%- for message in messages -%}\n"
-    "<|{{ message.role }}|>{{ message.content or '' }}\n"
+    "<|{{ message.role }}|>\n"
+    "{%- if message.reasoning_content -%}<think>{{ message.reasoning_content }}</think>{%- endif -%}\n"
+    "{{- message.content or '' }}\n"
     "{%- for call in message.tool_calls or [] -%}\n"
     "<tool_call>{\"name\": \"{{ call.function.name }}\", \"arguments\": {{ call.function.arguments | tojson }}}</tool_call>\n"
     "{%- endfor -%}\n"
@@ -25,14 +27,15 @@ static const char request[] =
 
 // What the model writes, in pieces as they come.
 static const char *const pieces[] = {
-    "I will look. <tool", "_call>{\"name\": \"wea", "ther\", \"arguments\": {\"city\"", ": \"Oslo\"}}</tool_call>",
+    "<think>Rain? Let me", " look.</think>One moment. <tool",
+    "_call>{\"name\": \"wea", "ther\", \"arguments\": {\"city\"", ": \"Oslo\"}}</tool_call>",
 };
 
 static void print_deltas(const chat_stream *stream) {
   for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
     chat_delta delta;
     if (chat_stream_delta(stream, i, &delta, NULL) == CHAT_STATUS_OK)
-      printf("part %u, call %zu: %.*s\n", (unsigned)delta.kind, delta.call, (int)delta.text.len, delta.text.data);
+      printf("%s: %.*s\n", chat_delta_kind_name(delta.kind), (int)delta.text.len, delta.text.data);
   }
 }
 

@@ -1,4 +1,4 @@
-// Header, library and package say the same version; statuses have names.
+// Header, library and package say the same version; statuses and kinds of deltas have names.
 #include "support.h"
 
 #if CHAT_VERSION_NUMBER != CHAT_VERSION_MAJOR * 10000 + CHAT_VERSION_MINOR * 100 + CHAT_VERSION_PATCH
@@ -15,5 +15,7 @@ int main(void) {
   CHECK(strcmp(chat_status_name(CHAT_STATUS_INVALID_ARGUMENT), "invalid_argument") == 0);
   CHECK(strcmp(chat_status_name(CHAT_STATUS_INTERNAL), "internal") == 0);
   CHECK(strcmp(chat_status_name(0xffffffffu), "unknown") == 0);
+  CHECK(strcmp(chat_delta_kind_name(CHAT_DELTA_KIND_TOOL_ID), "tool_id") == 0);
+  CHECK(strcmp(chat_delta_kind_name(0), "unknown") == 0);
   return 0;
 }

@@ -77,13 +77,15 @@
  *
  *     #include <chatparse.h>
  *
- *     // A template as a model vendor ships it. How this model writes a tool call is learnt from the text.
+ *     // A template as a model vendor ships it. How this model writes reasoning and tool calls is learnt from the text.
  *     static const char source[] =
  *         "{%- for tool in tools or [] -%}\n"
  *         "Tool: {{ tool.function | tojson }}\n"
  *         "{% endfor -%}\n"
  *         "{%- for message in messages -%}\n"
- *         "<|{{ message.role }}|>{{ message.content or '' }}\n"
+ *         "<|{{ message.role }}|>\n"
+ *         "{%- if message.reasoning_content -%}<think>{{ message.reasoning_content }}</think>{%- endif -%}\n"
+ *         "{{- message.content or '' }}\n"
  *         "{%- for call in message.tool_calls or [] -%}\n"
  *         "<tool_call>{\"name\": \"{{ call.function.name }}\", \"arguments\": {{ call.function.arguments | tojson }}}</tool_call>\n"
  *         "{%- endfor -%}\n"
@@ -99,14 +101,15 @@
  *
  *     // What the model writes, in pieces as they come.
  *     static const char *const pieces[] = {
- *         "I will look. <tool", "_call>{\"name\": \"wea", "ther\", \"arguments\": {\"city\"", ": \"Oslo\"}}</tool_call>",
+ *         "<think>Rain? Let me", " look.</think>One moment. <tool",
+ *         "_call>{\"name\": \"wea", "ther\", \"arguments\": {\"city\"", ": \"Oslo\"}}</tool_call>",
  *     };
  *
  *     static void print_deltas(const chat_stream *stream) {
  *       for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
  *         chat_delta delta;
  *         if (chat_stream_delta(stream, i, &delta, NULL) == CHAT_STATUS_OK)
- *           printf("part %u, call %zu: %.*s\n", (unsigned)delta.kind, delta.call, (int)delta.text.len, delta.text.data);
+ *           printf("%s: %.*s\n", chat_delta_kind_name(delta.kind), (int)delta.text.len, delta.text.data);
  *       }
  *     }
  *
@@ -814,6 +817,9 @@ typedef struct {
   size_t span_end;      /**< Position after the last byte. Equal to `span_begin` for text that the output does not have,
                              e.g. an added closing brace. */
 } chat_delta;
+
+/** Returns the lower-case name of a kind, e.g. `tool_arguments`, or `unknown`; static, with NUL at its end. */
+const char *chat_delta_kind_name(uint32_t kind);
 
 /**
  * Makes a stream at the start of an output. A message that the prompt has begun (`continue_final_message`) comes with

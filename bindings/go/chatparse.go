@@ -68,6 +68,9 @@ const (
 	ToolEndWithdrawn       DeltaKind = C.CHAT_DELTA_KIND_TOOL_END_WITHDRAWN // The call is not whole any more.
 )
 
+// String is the name of the kind, such as "tool_arguments".
+func (k DeltaKind) String() string { return C.GoString(C.chat_delta_kind_name(C.uint32_t(k))) }
+
 // Delta is a text to append to the message or, after [Stream.Rollback], to take from it. All deltas of a stream, applied in order,
 // are its message.
 type Delta struct {

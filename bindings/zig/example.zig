@@ -3,13 +3,15 @@
 const std = @import("std");
 const chatparse = @import("chatparse");
 
-/// A template as a model vendor ships it. How this model writes a tool call is learnt from the text.
+/// A template as a model vendor ships it. How this model writes reasoning and tool calls is learnt from the text.
 const source =
     \\{%- for tool in tools or [] -%}
     \\Tool: {{ tool.function | tojson }}
     \\{% endfor -%}
     \\{%- for message in messages -%}
-    \\<|{{ message.role }}|>{{ message.content or '' }}
+    \\<|{{ message.role }}|>
+    \\{%- if message.reasoning_content -%}<think>{{ message.reasoning_content }}</think>{%- endif -%}
+    \\{{- message.content or '' }}
     \\{%- for call in message.tool_calls or [] -%}
     \\<tool_call>{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}</tool_call>
     \\{%- endfor -%}
@@ -27,7 +29,8 @@ const request =
 
 /// What the model writes, in pieces as they come.
 const pieces = [_][]const u8{
-    "I will look. <tool", "_call>{\"name\": \"wea", "ther\", \"arguments\": {\"city\"", ": \"Oslo\"}}</tool_call>",
+    "<think>Rain? Let me", " look.</think>One moment. <tool", //
+    "_call>{\"name\": \"wea", "ther\", \"arguments\": {\"city\"", ": \"Oslo\"}}</tool_call>",
 };
 
 pub fn main() !void {
@@ -60,5 +63,5 @@ fn run(fail: *chatparse.Diagnostic) !void {
 fn show(all: chatparse.Deltas) void {
     var deltas = all;
     while (deltas.next()) |delta|
-        std.debug.print("part {d}, call {d}: {s}\n", .{ @intFromEnum(delta.kind), delta.call, delta.text });
+        std.debug.print("{s}: {s}\n", .{ @tagName(delta.kind), delta.text });
 }

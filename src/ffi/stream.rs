@@ -1,6 +1,6 @@
 //! A parse in progress.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
 use super::error::chat_error;
@@ -127,6 +127,28 @@ impl From<DeltaKind> for chat_delta_kind {
             DeltaKind::ToolEndWithdrawn => chat_delta_kind::ToolEndWithdrawn,
         }
     }
+}
+
+const NAMES: &[(chat_delta_kind, &CStr)] = &[
+    (chat_delta_kind::Reasoning, c"reasoning"),
+    (chat_delta_kind::Content, c"content"),
+    (chat_delta_kind::ToolName, c"tool_name"),
+    (chat_delta_kind::ToolId, c"tool_id"),
+    (chat_delta_kind::ToolArguments, c"tool_arguments"),
+    (chat_delta_kind::ToolEnd, c"tool_end"),
+    (chat_delta_kind::ReasoningWithdrawn, c"reasoning_withdrawn"),
+    (chat_delta_kind::ContentWithdrawn, c"content_withdrawn"),
+    (chat_delta_kind::CallWithdrawn, c"call_withdrawn"),
+    (chat_delta_kind::ToolIdWithdrawn, c"tool_id_withdrawn"),
+    (chat_delta_kind::ToolArgumentsWithdrawn, c"tool_arguments_withdrawn"),
+    (chat_delta_kind::ToolEndWithdrawn, c"tool_end_withdrawn"),
+];
+
+/// Returns the lower-case name of a kind, e.g. `tool_arguments`, or `unknown`; static, with NUL at its end.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_delta_kind_name(kind: u32) -> *const c_char {
+    let known = NAMES.iter().find(|(known, _)| *known as u32 == kind);
+    known.map_or(c"unknown", |(_, name)| name).as_ptr()
 }
 
 /// One change of the message. All deltas of a stream, applied in order, are its message.
@@ -390,4 +412,21 @@ pub extern "C" fn chat_stream_reset(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_free(stream: Option<Box<chat_stream>>) {
     drop(stream);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_delta_kinds() {
+        use DeltaKind::{CallWithdrawn, Content, ContentWithdrawn, Reasoning, ReasoningWithdrawn, ToolArguments};
+        use DeltaKind::{ToolArgumentsWithdrawn, ToolEnd, ToolEndWithdrawn, ToolId, ToolIdWithdrawn, ToolName};
+        let kinds = [Reasoning, Content, ToolName, ToolId, ToolArguments, ToolEnd];
+        let withdrawn = [ReasoningWithdrawn, ContentWithdrawn, CallWithdrawn, ToolIdWithdrawn, ToolArgumentsWithdrawn];
+        for kind in kinds.into_iter().chain(withdrawn).chain([ToolEndWithdrawn]) {
+            let (_, name) = NAMES.iter().find(|(number, _)| *number == chat_delta_kind::from(kind)).unwrap();
+            assert_eq!(name.to_str(), Ok(kind.name()));
+        }
+    }
 }

@@ -8,12 +8,14 @@ import (
 	chatparse "github.com/chatparse/chatparse/bindings/go"
 )
 
-// A template as a model vendor ships it. How this model writes a tool call is learnt from the text.
+// A template as a model vendor ships it. How this model writes reasoning and tool calls is learnt from the text.
 const source = `{%- for tool in tools or [] -%}
 Tool: {{ tool.function | tojson }}
 {% endfor -%}
 {%- for message in messages -%}
-<|{{ message.role }}|>{{ message.content or '' }}
+<|{{ message.role }}|>
+{%- if message.reasoning_content -%}<think>{{ message.reasoning_content }}</think>{%- endif -%}
+{{- message.content or '' }}
 {%- for call in message.tool_calls or [] -%}
 <tool_call>{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}</tool_call>
 {%- endfor -%}
@@ -29,7 +31,8 @@ const request = `{"messages": [{"role": "user", "content": "Is it raining in Osl
 
 // What the model writes, in pieces as they come.
 var pieces = []string{
-	`I will look. <tool`, `_call>{"name": "wea`, `ther", "arguments": {"city"`, `: "Oslo"}}</tool_call>`,
+	`<think>Rain? Let me`, ` look.</think>One moment. <tool`,
+	`_call>{"name": "wea`, `ther", "arguments": {"city"`, `: "Oslo"}}</tool_call>`,
 }
 
 func main() {
@@ -80,6 +83,6 @@ func run() error {
 
 func show(deltas []chatparse.Delta) {
 	for _, delta := range deltas {
-		fmt.Printf("part %d, call %d: %s\n", delta.Kind, delta.Call, delta.Text)
+		fmt.Printf("%s: %s\n", delta.Kind, delta.Text)
 	}
 }

@@ -2,13 +2,15 @@
 
 from chatparse import Template
 
-# A template as a model vendor ships it. How this model writes a tool call is learnt from the text.
+# A template as a model vendor ships it. How this model writes reasoning and tool calls is learnt from the text.
 SOURCE = """\
 {%- for tool in tools or [] -%}
 Tool: {{ tool.function | tojson }}
 {% endfor -%}
 {%- for message in messages -%}
-<|{{ message.role }}|>{{ message.content or '' }}
+<|{{ message.role }}|>
+{%- if message.reasoning_content -%}<think>{{ message.reasoning_content }}</think>{%- endif -%}
+{{- message.content or '' }}
 {%- for call in message.tool_calls or [] -%}
 <tool_call>{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}</tool_call>
 {%- endfor -%}
@@ -25,7 +27,13 @@ REQUEST = {
 }
 
 # What the model writes, in pieces as they come.
-PIECES = ["I will look. <tool", '_call>{"name": "wea', 'ther", "arguments": {"city"', ': "Oslo"}}</tool_call>']
+PIECES = [
+    "<think>Rain? Let me",
+    " look.</think>One moment. <tool",
+    '_call>{"name": "wea',
+    'ther", "arguments": {"city"',
+    ': "Oslo"}}</tool_call>',
+]
 
 
 def main() -> None:
@@ -34,7 +42,7 @@ def main() -> None:
     print(params.prompt)
     with params.stream() as stream:
         for delta in stream.deltas(PIECES):
-            print(f"part {delta.kind:d}, call {delta.call}: {delta.text}")
+            print(f"{delta.kind.name.lower()}: {delta.text}")
         print(stream.message().json())
 
 
