@@ -103,10 +103,7 @@ def main():
     reader = Reader(pathlib.Path(sys.argv[1]))
     for name, text in FILES.items():
         reader.file(name, text)
-    if not shutil.which("zig") and subprocess.run([sys.executable, "-m", "ziglang", "version"], capture_output=True).returncode == 0:
-        reader.file("/usr/local/bin/zig", f'#!/bin/sh\nexec {sys.executable} -m ziglang "$@"\n')
-    for program in pathlib.Path("/usr/local/bin").glob("[lz]*"):
-        program.chmod(0o755)
+    pathlib.Path("/usr/local/bin/llm-server").chmod(0o755)
     model = next(iter(sorted((reader.clone / "templates").glob("json-call*"))))
     reader.file("model.jinja", model.read_text())
     for name in sys.argv[2:] or DOCUMENTS:

@@ -27,6 +27,10 @@ done
 # Other installations of the library would hide what an installation lacks.
 rm -rf /usr/local/lib/libchatparse* /usr/local/include/chatparse*
 export CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
+# Zig, where .ci/setup.sh puts it.
+for zig in "${XDG_CACHE_HOME:-$HOME/.cache}"/chatparse/zig-*/bin/python; do
+  [ ! -x "$zig" ] || ln -sf "$(dirname "$zig")"/../lib/python*/site-packages/ziglang/zig /usr/local/bin/zig
+done
 export HOME=$work/home CARGO_INSTALL_ROOT=/usr/local PATH=/usr/local/bin:$PATH
 [ -z "${TARGET:-}" ] || export CARGO_TARGET_DIR=$TARGET
 mkdir "$HOME"

@@ -1,18 +1,29 @@
 #!/usr/bin/env bash
-# Installs what the checks need and this machine lacks. Quick where all is there. What only some tests need it tries to install;
-# where that cannot be, they are skipped. With the argument `platforms`, also what .ci/platforms.sh needs, from Debian 12's packages.
+# Installs what the checks need and this machine lacks. Quick where all is there. On a terminal it asks first. What only some tests
+# need it tries to install; where that cannot be, they are skipped. With the argument `platforms`, also what .ci/platforms.sh needs, from
+# Debian 12's packages.
 set -euo pipefail
 
 # 0.10.24 is the last cargo-c for the Rust version that is tested; distributions carry ones that are too old.
 CARGO_C_VERSION=0.10.24
 # Zig's builds change with each version.
 ZIG_VERSION=0.17.0
+# Where Zig is, if the system has none: a Python environment of its own.
+ZIG=${XDG_CACHE_HOME:-$HOME/.cache}/chatparse/zig-$ZIG_VERSION
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
 fail() {
   echo "setup: $*" >&2
   exit 1
+}
+
+# agreed TEXT: whether the reader agrees. Without a terminal nobody can be asked.
+agreed() {
+  [ -t 0 ] && [ -z "${CI:-}" ] || return 0
+  local answer
+  read -r -p "setup: $1? [Y/n] " answer
+  [[ ! $answer =~ ^[Nn] ]]
 }
 
 # The package managers of other systems are the reader's business: say what is wanted.
@@ -23,6 +34,7 @@ install_packages() {
     have sudo || fail "please run as root: apt-get install $*"
     root=(sudo)
   fi
+  agreed "install for the whole system, with apt-get: $*" || return
   echo "setup: installing $*"
   "${root[@]}" apt-get update -qq &&
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null
@@ -33,7 +45,7 @@ skipped() { echo "setup: that failed; the tests that need it are skipped"; }
 have cargo || fail "Rust is missing; see https://www.rust-lang.org/tools/install"
 
 if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
-  have rustup || fail "please install rustfmt and clippy"
+  have rustup && agreed "add rustfmt and clippy to the Rust toolchain" || fail "please install rustfmt and clippy"
   rustup component add rustfmt clippy
 fi
 
@@ -46,12 +58,13 @@ have nm && have readelf || packages+=(binutils)
 if ! cargo cinstall --version 2>/dev/null | grep -qF "cargo-c $CARGO_C_VERSION+"; then
   # What cargo-c itself is built with.
   have pkg-config && pkg-config --exists openssl || packages+=(pkg-config libssl-dev)
-  [ ${#packages[@]} -eq 0 ] || install_packages "${packages[@]}"
-  echo "setup: building cargo-c $CARGO_C_VERSION, once; this takes some minutes"
+  [ ${#packages[@]} -eq 0 ] || install_packages "${packages[@]}" || fail "please install: ${packages[*]}"
+  agreed "build cargo-c $CARGO_C_VERSION, once, 4 minutes on two cores, and install it with cargo" || fail "please install cargo-c $CARGO_C_VERSION"
+  echo "setup: building cargo-c $CARGO_C_VERSION, once; 4 minutes on two quiet cores"
   # Unoptimised it is built in a third of the time, and the crate is compiled as fast.
-  cargo install --quiet --debug cargo-c --version "$CARGO_C_VERSION" --locked
+  cargo install --debug cargo-c --version "$CARGO_C_VERSION" --locked
 elif [ ${#packages[@]} -ne 0 ]; then
-  install_packages "${packages[@]}"
+  install_packages "${packages[@]}" || fail "please install: ${packages[*]}"
 fi
 
 packages=()
@@ -65,8 +78,7 @@ python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Pyth
 header() { echo "#include <$1>" | c++ -E -x c++ - >/dev/null 2>&1; }
 header httplib.h || packages+=(libcpp-httplib-dev)
 header nlohmann/json.hpp || packages+=(nlohmann-json3-dev)
-zig_version() { zig version || python3 -m ziglang version; }
-if ! zig_version >/dev/null 2>&1 && ! python3 -m pip --version >/dev/null 2>&1; then packages+=(python3-pip); fi
+zig_version() { zig version || "$ZIG/bin/python" -m ziglang version; }
 have npm || packages+=(nodejs npm)
 [ -e /usr/bin/chromium ] || packages+=(chromium)
 have wasm-ld-22 || packages+=(lld-22)
@@ -87,8 +99,6 @@ fi
 [ ${#packages[@]} -eq 0 ] || (install_packages "${packages[@]}") || skipped
 
 if ! zig_version >/dev/null 2>&1; then
-  echo "setup: installing Zig $ZIG_VERSION"
-  # Debian's Python wants to be told that pip may.
-  PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 \
-    python3 -m pip install --quiet "ziglang==$ZIG_VERSION" || skipped
+  echo "setup: getting Zig $ZIG_VERSION, into $ZIG"
+  { python3 -m venv "$ZIG" && "$ZIG/bin/pip" install --quiet --disable-pip-version-check "ziglang==$ZIG_VERSION"; } || skipped
 fi
