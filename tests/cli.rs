@@ -445,6 +445,11 @@ fn parse_shows_ids() {
         "[TOOL_CALLS][{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}, \"id\": \"abcdef001\"}]";
     let shown = run_with(&["parse", "json-array-ids", &request], output.as_bytes()).succeeded();
     assert_eq!(shown, "call 1     get_weather {\"city\": \"Oslo\"} [abcdef001]\nstatus     complete\n");
+    // This one comes behind the brace that opens the arguments.
+    let output = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>\
+                  {\"city\": \"Oslo\"}<|tool_call_end|><|tool_calls_section_end|>";
+    let shown = run_with(&["parse", "kimi-k2", &request], output.as_bytes()).succeeded();
+    assert_eq!(shown, "call 1     get_weather {\"city\": \"Oslo\"} [functions.get_weather:0]\nstatus     complete\n");
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct Live {
     part: Option<(DeltaKind, usize)>,
     /// The line has ended; the next text begins one.
     broken: bool,
+    /// An id that came behind the beginning of its call's arguments; it is written behind their end.
+    late_id: Option<String>,
 }
 
 impl Live {
@@ -30,6 +32,10 @@ impl Live {
             DeltaKind::ToolArguments => (format!("call {}", delta.call + 1), Paint::Plain),
             _ => return Ok(()),
         };
+        if delta.kind == DeltaKind::ToolId && self.part == Some((DeltaKind::ToolArguments, delta.call)) {
+            self.late_id = Some(format!(" [{}]", tamed(delta.text)));
+            return Ok(());
+        }
         let is_call = |kind| !matches!(kind, DeltaKind::Reasoning | DeltaKind::Content);
         let here = Some((delta.kind, delta.call));
         match self.part {
@@ -54,6 +60,9 @@ impl Live {
     pub fn end(&mut self, screen: &mut Screen) -> io::Result<()> {
         if self.part.take().is_some() {
             self.broken = false;
+            if let Some(id) = self.late_id.take() {
+                screen.paint(Paint::Faint, &id)?;
+            }
             writeln!(screen)?;
         }
         Ok(())
