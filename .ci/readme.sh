@@ -1,37 +1,47 @@
 #!/usr/bin/env bash
-# readme.sh [DOCUMENT...]: does what the documents tell their readers to type, in a fresh clone of what is committed, and compares what
-# they say is printed. /usr/local, /etc and the home folder are throw-away copies (Linux, as root). TARGET names a folder where cargo
-# builds, to be used again. Ends with 77 where there can be no such copies.
+# readme.sh [DOCUMENT...]: does what the documents tell their readers to type, in a fresh copy of what is committed, and compares what
+# they say is printed. /usr/local, /etc and the home folder are throw-away copies, too (Linux, as root). With WARM set, what is built in
+# target is not built again: for a clean checkout. Ends with 77 where there can be no such copies.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [ "${1:-}" != --inside ]; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  git clone --quiet . "$work/chatparse"
+  # Files have the time of the commit, so cargo takes what was built since.
+  git archive --prefix=copy/ HEAD | tar -x -C "$work"
+  mkdir -p "$work/copy/target" target
   if ! unshare --mount true 2>/dev/null; then
     echo "SKIP: no mounts of its own"
     exit 77
   fi
-  unshare --mount "$0" --inside "$work" "$@"
+  unshare --mount "$work/copy/.ci/readme.sh" --inside "$work" "$PWD" "$@"
   exit
 fi
 
-work=$2
-shift 2
+work=$2 checkout=$3
+shift 3
 for folder in usr/local etc; do
   layer=$work/layers/${folder//\//-}
   mkdir -p "$layer/upper" "$layer/work"
   mount -t overlay overlay -o "lowerdir=/$folder,upperdir=$layer/upper,workdir=$layer/work" "/$folder"
 done
-# Other installations of the library would hide what an installation lacks.
+# Another installation would hide what ours lacks.
 rm -rf /usr/local/lib/libchatparse* /usr/local/include/chatparse*
-export CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
 # Zig, where .ci/setup.sh puts it.
 for zig in "${XDG_CACHE_HOME:-$HOME/.cache}"/chatparse/zig-*/bin/python; do
   [ ! -x "$zig" ] || ln -sf "$(dirname "$zig")"/../lib/python*/site-packages/ziglang/zig /usr/local/bin/zig
 done
+
+export CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
 export HOME=$work/home CARGO_INSTALL_ROOT=/usr/local PATH=/usr/local/bin:$PATH
-[ -z "${TARGET:-}" ] || export CARGO_TARGET_DIR=$TARGET
 mkdir "$HOME"
-python3 .ci/readme.py "$work/chatparse" "$@"
+if [ -n "${WARM:-}" ]; then
+  # At the place of the checkout, as cargo knows a package by its folder.
+  mount --bind "$checkout/target" "$work/copy/target"
+  mount --rbind "$work/copy" "$checkout"
+  cd "$checkout"
+else
+  cd "$work/copy"
+fi
+python3 .ci/readme.py "$PWD" "$@"
