@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::analysis::Analysis;
 use crate::analysis::turn::TurnFormat;
 use crate::error::Result;
-use crate::format::{Constraint, Delimiter, FormatSpec, Prompt, Thinking, auto};
+use crate::format::{FormatSpec, Prompt, auto};
 use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::grammar::{self, Begins, Dialect, Grammar, Printed};
 use crate::limits;
@@ -23,6 +23,8 @@ use crate::segments::{self, Segments};
 use crate::template::{Caps, Template};
 
 use config::Config;
+
+pub use crate::format::{Constraint, Delimiter, Thinking};
 pub use options::TemplateOptions;
 
 /// A chat template: compiled, with its caps and, once somebody asks, its analysis and who reads it. Immutable; share it between
@@ -83,6 +85,9 @@ pub struct Params {
 }
 
 impl ChatTemplate {
+    /// The longest text that [`ChatTemplate::new`] takes, in bytes: a file of JSON. A template alone has a lower bound.
+    pub const MAX_BYTES: usize = limits::CONFIG_BYTES;
+
     /// Compiles a template: Jinja text, or the text of a `tokenizer_config.json` or `chat_template.json` that holds it. `bos` and `eos`
     /// are the texts of the model's special tokens, empty for none or for those of the file.
     ///

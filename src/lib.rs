@@ -10,44 +10,48 @@
 //! [`Parser`]. A [`Stream`] takes the model's output in pieces of any size and says what each adds to the message;
 //! it reads every byte once, takes nothing back unless it is asked to, and loses nothing.
 #![deny(unsafe_code)]
-#![warn(missing_docs)]
+#![deny(missing_docs)]
 
-pub mod analysis;
+mod analysis;
 pub mod api;
 pub mod builtin;
 mod char_class;
 pub mod chat;
-pub mod error;
+mod error;
+pub mod expr;
 mod fallback;
 #[cfg(feature = "capi")]
-pub mod ffi;
+mod ffi;
 mod find;
-pub mod format;
+mod format;
 mod format_cache;
 pub mod grammar;
+#[cfg(feature = "internals")]
+pub mod internals;
 mod json_string;
-pub mod limits;
+pub mod learnt;
+mod limits;
 pub mod lint;
 pub mod message;
 pub mod next;
 mod output;
-pub mod parser;
-pub mod peg;
+mod parser;
+mod peg;
 pub mod proof;
-pub mod reader;
+mod reader;
 pub mod segments;
 pub mod stream;
-pub mod template;
+mod template;
 
 pub use chat::{ChatTemplate, Params, TemplateOptions};
 pub use error::{Error, ErrorKind, Place, Result};
-pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, ToolCall};
+pub use learnt::Reader;
+pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, Tool, ToolCall};
 pub use next::{Next, Session};
 pub use parser::Parser;
 pub use proof::Proof;
-pub use reader::Reader;
 pub use segments::{MaskParts, Origin, Segment, Segments};
-pub use stream::Stream;
+pub use stream::{Ended, Stream};
 
 /// The examples of the README and the guides run as tests.
 #[cfg(doctest)]

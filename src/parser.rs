@@ -69,7 +69,7 @@ impl Parser {
     }
 
     /// The compiled format. It reads the prefill, too.
-    pub fn program(&self) -> &Arc<Program> {
+    pub(crate) fn program(&self) -> &Arc<Program> {
         &self.program
     }
 

@@ -76,11 +76,13 @@ mod workarounds;
 
 pub use evidence::{Evidence, Source};
 pub use layout::{
-    ArgumentsLayout, CallIdLayout, CallIdPosition, ContentLayout, ContentMode, FunctionLayout, Layout, ReasoningLayout,
-    ReasoningMode, ToolFormat, ToolsLayout,
+    ArgumentsLayout, CallIdLayout, CallIdPosition, ContentMode, FunctionLayout, Layout, ReasoningLayout, ReasoningMode,
+    ToolFormat, ToolsLayout,
 };
 
 use evidence::Study;
+
+use serde_json::Value;
 
 use crate::template::Template;
 
@@ -88,10 +90,28 @@ use crate::template::Template;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Analysis {
     /// How the template writes.
-    pub layout: Layout,
-    /// What each field was read from, in the order of finding. A field that was corrected later has several entries,
-    /// the last of which is about its value now.
-    pub evidence: Vec<Evidence>,
+    pub(crate) layout: Layout,
+    /// See [`Analysis::evidence`].
+    pub(crate) evidence: Vec<Evidence>,
+}
+
+impl Analysis {
+    /// Every field of the layout by its dotted name, in a fixed order: modes are their names, markers are strings, switches are
+    /// booleans.
+    pub fn fields(&self) -> Vec<(&'static str, Value)> {
+        self.layout.fields()
+    }
+
+    /// The same as one JSON object, a nested object for each group of fields.
+    pub fn to_json(&self) -> Value {
+        self.layout.to_json()
+    }
+
+    /// What each field was read from, in the order of finding. A field that was corrected later has several entries, the last of
+    /// which is about its value now.
+    pub fn evidence(&self) -> &[Evidence] {
+        &self.evidence
+    }
 }
 
 type Pass = fn(&mut Study);

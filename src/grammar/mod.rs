@@ -17,19 +17,21 @@ mod primitive;
 mod print;
 mod regular;
 mod rule;
-pub mod schema;
+pub(crate) mod schema;
 mod tool;
 mod uri;
-pub mod valid;
-mod walk;
+pub(crate) mod valid;
+#[cfg(feature = "internals")]
+pub(crate) mod walk;
 
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
 pub use check::Recogniser;
 pub use faithful::Undeclared;
-pub use from_peg::from_arena;
-pub use print::{Begins, Dialect, Printed, print_old_tag};
-pub use rule::{Bounds, Pad, Rule, spelled};
-pub use walk::Walk;
+pub(crate) use from_peg::from_arena;
+pub(crate) use print::{Begins, print_old_tag};
+pub use print::{Dialect, Printed};
+pub(crate) use rule::spelled;
+pub use rule::{Bounds, Pad, Rule};
 
 use serde_json::Value;
 

@@ -16,6 +16,7 @@ type Fields = Map<String, Value>;
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
+#[cfg(any(feature = "capi", feature = "internals"))]
 pub fn from_text(text: &str) -> Result<Value> {
     serde_json::from_str(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
 }

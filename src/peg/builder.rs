@@ -135,8 +135,12 @@ impl Builder {
     }
 
     /// [`Expr::Unordered`]: the required ones and the optional ones.
-    pub fn unordered(&self, required: impl Into<Children>, optional: impl Into<Children>) -> ExprId {
-        self.add(Expr::Unordered(Box::new((required.into(), optional.into()))))
+    pub fn unordered(
+        &self,
+        required: impl IntoIterator<Item = ExprId>,
+        optional: impl IntoIterator<Item = ExprId>,
+    ) -> ExprId {
+        self.add(Expr::Unordered(Box::new((required.into_iter().collect(), optional.into_iter().collect()))))
     }
 
     /// [`Expr::And`].

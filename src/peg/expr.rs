@@ -44,9 +44,9 @@ pub type Ranges = SmallVec<[(char, char); 2]>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CharSet {
     /// The ranges.
-    pub ranges: Ranges,
+    pub(crate) ranges: Ranges,
     /// True for "any character but these".
-    pub negated: bool,
+    pub(crate) negated: bool,
 }
 
 impl CharSet {

@@ -71,7 +71,7 @@ use crate::find;
 pub use builder::Builder;
 pub use capture::{Capture, Visible};
 pub use compile::{Region, compile};
-pub use expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Ranges, SchemaRef, TagId};
+pub use expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, SchemaRef, TagId};
 pub(crate) use find::find;
 pub use machine::{Budget, Machine, Rewindable, State};
 pub use program::Program;

@@ -41,16 +41,16 @@ use sample::{Sample, SampleCall, Sampler, Words};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnFormat {
     /// What the prompt ends with where the model begins.
-    pub opening: String,
+    pub(crate) opening: String,
     /// How reasoning is opened and closed; `None` where no turn shows any.
-    pub reasoning: Option<Reasoning>,
+    pub(crate) reasoning: Option<Reasoning>,
     /// What stands between two parts, the longest glue first. Reasoning is closed by [`TurnFormat::reasoning`], a call by its form;
     /// no edge leads to reasoning.
-    pub edges: Vec<Edge>,
+    pub(crate) edges: Vec<Edge>,
     /// The ways to write a call, those with more parts first; empty where the template writes none.
-    pub calls: Vec<CallForm>,
+    pub(crate) calls: Vec<CallForm>,
     /// What ends a turn, where a model may spell it out.
-    pub end: Glue,
+    pub(crate) end: Glue,
 }
 
 /// What is around reasoning.
@@ -229,7 +229,7 @@ impl ValueKind {
 
 impl TurnFormat {
     /// Calls `each` with all glue, in the order in which it is usually met.
-    pub fn each_glue<'t>(&'t self, mut each: impl FnMut(&'t Glue)) {
+    pub(crate) fn each_glue<'t>(&'t self, mut each: impl FnMut(&'t Glue)) {
         if let Some(reasoning) = &self.reasoning {
             each(&reasoning.open);
             each(&reasoning.close);
@@ -267,7 +267,7 @@ impl TurnFormat {
     }
 
     /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.
-    pub fn is_stop(&self, glue: &Glue) -> bool {
+    pub(crate) fn is_stop(&self, glue: &Glue) -> bool {
         let token = |glue: &Glue| {
             let text = glue.head().trim();
             glue.markers().next() == Some(text) && text[1..text.len() - 1].starts_with(['|', '｜'])

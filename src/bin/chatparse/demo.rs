@@ -101,7 +101,7 @@ fn learnt(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     let mut rows: Vec<(String, String)> = match (template.reader(), template.turn(true)) {
         (Reader::Turn, Some(turn)) => turn.rows().into_iter().map(|(name, text)| (name, escaped(&text))).collect(),
         _ => {
-            let fields = template.analysis().layout.fields().into_iter().filter(|(_, value)| !is_empty(value));
+            let fields = template.analysis().fields().into_iter().filter(|(_, value)| !is_empty(value));
             fields.map(|(name, value)| (name.to_owned(), shown(&value))).collect()
         }
     };

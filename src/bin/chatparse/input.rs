@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use chatparse::{ChatTemplate, ErrorKind, Place, Request, TemplateOptions, builtin, limits};
+use chatparse::{ChatTemplate, ErrorKind, Place, Request, TemplateOptions, builtin};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ pub const LEARN_ONLY: Opt = Opt {
 };
 
 /// Most bytes of a file that is no template. A prompt has a quarter of that at most, but a request may hold images.
-pub const FILE_BYTES: usize = 4 * limits::PROMPT_BYTES;
+pub const FILE_BYTES: usize = 256 << 20;
 
 /// Refuses to read standard input for two things.
 pub fn check_stdin<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Outcome {
@@ -127,7 +127,7 @@ fn template_file(word: &OsStr) -> Outcome<String> {
         )));
     }
     let mut bytes = Vec::new();
-    let long = read(word, limits::CONFIG_BYTES, &mut bytes)?;
+    let long = read(word, ChatTemplate::MAX_BYTES, &mut bytes)?;
     if bytes.starts_with(b"GGUF") {
         let message = format!("{}: a model in GGUF, not a template", name(word));
         let hint = "its template is the metadata tokenizer.chat_template; save that as a file, e.g. with gguf-dump --json \
@@ -135,7 +135,7 @@ fn template_file(word: &OsStr) -> Outcome<String> {
         return Err(with_hint(Failure::Failed(message), Some(hint.into())));
     }
     if long {
-        return Err(too_long(word, limits::CONFIG_BYTES));
+        return Err(too_long(word, ChatTemplate::MAX_BYTES));
     }
     utf8(word, bytes)
 }

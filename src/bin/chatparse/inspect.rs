@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use chatparse::analysis::turn::TurnFormat;
-use chatparse::analysis::{Evidence, Layout, Source};
+use chatparse::learnt::{Analysis, Evidence, Source, TurnFormat};
 use chatparse::{ChatTemplate, Reader, Request, builtin};
 use serde_json::{Value, json};
 
@@ -80,11 +79,11 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     }
     let used = matches!(template.reader(), Reader::Layout);
     screen.heading(if used { "how it writes" } else { "how it would be read by what was learnt (not used)" })?;
-    layout(&template.analysis().layout, screen)?;
-    if !template.analysis().evidence.is_empty() {
+    layout(template.analysis(), screen)?;
+    if !template.analysis().evidence().is_empty() {
         screen.heading(if used { "what showed it" } else { "what showed that (not used)" })?;
     }
-    for group in template.analysis().evidence.chunk_by(|a, b| (a.pass, &a.source) == (b.pass, &b.source)) {
+    for group in template.analysis().evidence().chunk_by(|a, b| (a.pass, &a.source) == (b.pass, &b.source)) {
         evidence(group, screen)?;
     }
     Ok(())
@@ -92,7 +91,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
 
 fn to_json(template: &ChatTemplate) -> Value {
     let analysis = template.analysis();
-    let evidence: Vec<Value> = analysis.evidence.iter().map(Evidence::to_json).collect();
+    let evidence: Vec<Value> = analysis.evidence().iter().map(Evidence::to_json).collect();
     let tried = template.choice().tried.iter();
     let tried =
         tried.map(|tried| json!({"reader": tried.reader.name(), "cases": tried.cases, "read_back": tried.read_back}));
@@ -101,7 +100,7 @@ fn to_json(template: &ChatTemplate) -> Value {
         "reader": template.reader().name(),
         "tried": tried.collect::<Vec<_>>(),
         "proof": template.proof().to_json(),
-        "layout": analysis.layout.to_json(),
+        "layout": analysis.to_json(),
         "turn": template.turn(true).map(TurnFormat::to_json),
         "evidence": evidence,
     })
@@ -134,7 +133,7 @@ fn tokens(template: &ChatTemplate, args: &Args, screen: &mut Screen) -> io::Resu
 }
 
 /// The fields that say something, aligned.
-fn layout(layout: &Layout, screen: &mut Screen) -> io::Result<()> {
+fn layout(layout: &Analysis, screen: &mut Screen) -> io::Result<()> {
     let fields: Vec<_> = layout.fields().into_iter().filter(|(_, value)| !is_empty(value)).collect();
     let widest = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in fields {

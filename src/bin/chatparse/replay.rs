@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
 use std::ops::Range;
 
-use chatparse::format::Constraint;
+use chatparse::chat::Constraint;
 use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, TriggerKind};
 use chatparse::stream::SpecialTokens;
 use chatparse::{

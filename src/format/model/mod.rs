@@ -11,11 +11,11 @@ pub struct Family {
     /// A stable name, lower case.
     pub name: &'static str,
     /// Whether a template's source is of this family.
-    pub detect: fn(&str) -> bool,
+    pub(crate) detect: fn(&str) -> bool,
     /// The prompt of a request.
-    pub prompt: fn(&PromptInput) -> Result<Prompt>,
+    pub(crate) prompt: fn(&PromptInput) -> Result<Prompt>,
     /// The format of the output.
-    pub build: fn(&FormatSpec) -> Format,
+    pub(crate) build: fn(&FormatSpec) -> Format,
 }
 
 macro_rules! families {

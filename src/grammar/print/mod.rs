@@ -100,7 +100,7 @@ impl Grammar {
     ///
     /// # Errors
     /// As [`Grammar::print`], and [`crate::ErrorKind::InvalidArgument`] where the grammar allows nothing behind the text.
-    pub fn print_output(&self, dialect: Dialect, begins: Begins) -> Result<Printed> {
+    pub(crate) fn print_output(&self, dialect: Dialect, begins: Begins) -> Result<Printed> {
         let mut printed = Printed::default();
         if dialect == Dialect::Gbnf || self.text.is_empty() {
             printed.text.clone_from(&self.text);

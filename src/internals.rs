@@ -1,0 +1,60 @@
+//! The insides, for this crate's own tests, benchmarks and fuzz targets. No promise: any release may change all of it.
+
+/// Learning how a template writes.
+pub mod analysis {
+    pub use crate::analysis::*;
+
+    /// How the template writes.
+    pub fn layout(analysis: &Analysis) -> &Layout {
+        &analysis.layout
+    }
+}
+
+/// The C surface.
+#[cfg(feature = "capi")]
+pub mod ffi {
+    pub use crate::ffi::*;
+}
+
+/// Formats, and the families of templates.
+pub mod format {
+    pub use crate::format::*;
+
+    /// The prompt of a family.
+    ///
+    /// # Errors
+    /// What the template says.
+    pub fn prompt_of(family: &Family, input: &PromptInput) -> crate::error::Result<Prompt> {
+        (family.prompt)(input)
+    }
+}
+
+/// What stands behind grammars.
+pub mod grammar {
+    pub use crate::grammar::walk::Walk;
+
+    /// What schemas say.
+    pub mod schema {
+        pub use crate::grammar::schema::*;
+    }
+
+    /// Whether values are what schemas ask for.
+    pub mod valid {
+        pub use crate::grammar::valid::*;
+    }
+}
+
+/// Every bound.
+pub mod limits {
+    pub use crate::limits::*;
+}
+
+/// Expressions, programs and the machine.
+pub mod peg {
+    pub use crate::peg::*;
+}
+
+/// Templates as the engine has them.
+pub mod template {
+    pub use crate::template::*;
+}
