@@ -10,14 +10,14 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::time::Instant;
 
-use chatparse::ffi::message::chat_outcome;
-use chatparse::ffi::params::{chat_params, chat_params_free, chat_params_from_template};
-use chatparse::ffi::status::chat_status;
-use chatparse::ffi::stream::{
+use chatparse::internals::ffi::message::chat_outcome;
+use chatparse::internals::ffi::params::{chat_params, chat_params_free, chat_params_from_template};
+use chatparse::internals::ffi::status::chat_status;
+use chatparse::internals::ffi::stream::{
     chat_stream, chat_stream_delta, chat_stream_delta_count, chat_stream_feed, chat_stream_finish, chat_stream_free,
     chat_stream_new, chat_stream_outcome,
 };
-use chatparse::ffi::template::{chat_template_builtin, chat_template_free};
+use chatparse::internals::ffi::template::{chat_template_builtin, chat_template_free};
 use chatparse::{ChatTemplate, Request, Status, Stream};
 
 const CODE: &str = "    println!(\"{total} <= {}\", 385); // of all that is squared\n";

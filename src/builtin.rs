@@ -4,6 +4,7 @@
 
 /// A built-in template.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Builtin {
     /// Its name.
     pub name: &'static str,

@@ -46,6 +46,7 @@ pub struct Error {
 
 /// Where in a template an error is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place {
     /// The line of its source, from 1 on. Of a template in a `tokenizer_config.json` or the like, the source is the template's text.
     pub line: usize,

@@ -31,6 +31,7 @@ pub mod format {
 
 /// What stands behind grammars.
 pub mod grammar {
+    pub use crate::grammar::from_peg::from_arena;
     pub use crate::grammar::walk::Walk;
 
     /// What schemas say.
@@ -52,6 +53,11 @@ pub mod limits {
 /// Expressions, programs and the machine.
 pub mod peg {
     pub use crate::peg::*;
+
+    /// The compiled format of a parser.
+    pub fn program_of(parser: &crate::Parser) -> &std::sync::Arc<Program> {
+        parser.program()
+    }
 }
 
 /// Templates as the engine has them.

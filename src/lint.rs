@@ -22,6 +22,7 @@ const CONTEXT: usize = 30;
 
 /// What came of all probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// Each message in each way to think, in a fixed order.
     pub cases: Vec<Case>,
@@ -35,6 +36,7 @@ pub struct Report {
 
 /// One message, rendered and read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Case {
     /// What the message shows, e.g. `parallel calls`.
     pub probe: &'static str,
@@ -76,6 +78,7 @@ pub enum Outcome {
 
 /// Two texts that differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference {
     /// The first byte that differs, counted from the start of the rendered conversation.
     pub at: usize,

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use chatparse::format::Constraint;
-use chatparse::grammar::{Recogniser, Walk};
-use chatparse::peg::{Builder, Machine, compile};
+use chatparse::chat::Constraint;
+use chatparse::grammar::Recogniser;
+use chatparse::internals::grammar::Walk;
+use chatparse::internals::peg::{Builder, Machine, compile, program_of};
 use chatparse::{ChatTemplate, Message, Params, Request, Status, Stream, ToolCall, builtin};
 use serde_json::{Value, json};
 
@@ -106,7 +107,7 @@ fn what_strict_grammars_allow_matches() {
             let mut walk = Walk::new(&grammar, 11);
             for _ in 0..WALKS / 2 {
                 let text = walk.text(SIZE).expect("the grammar ends");
-                let mut machine = Machine::new(params.parser.program().clone(), 0);
+                let mut machine = Machine::new(program_of(&params.parser).clone(), 0);
                 machine.feed(text.as_bytes());
                 if !machine.finish(text.as_bytes(), 0, 0) {
                     misread.push(format!("{name}, {more}: {text:?}"));

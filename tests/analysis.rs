@@ -1,16 +1,16 @@
 //! What the analysis learns from small templates, one for each way to write a turn.
 
-use chatparse::analysis::{
-    Analysis, CallIdPosition, ContentMode, Layout, ReasoningMode, Source, ToolFormat, ToolsLayout, analyze,
+use chatparse::internals::analysis::{
+    Analysis, CallIdPosition, ContentMode, Layout, ReasoningMode, Source, ToolFormat, ToolsLayout, analyze, layout,
 };
-use chatparse::template::Template;
+use chatparse::internals::template::Template;
 
 fn study(source: &str) -> Analysis {
     analyze(&Template::new(source, "<s>", "</s>").expect("the template compiles"), false)
 }
 
 fn learn(source: &str) -> Layout {
-    study(source).layout
+    layout(&study(source)).clone()
 }
 
 /// A template of turns `<|role|>…<|end|>`: `text` writes an assistant's message, `prompt` opens its turn.
@@ -71,7 +71,7 @@ fn reasoning_in_the_history() {
     let text =
         "{%- if m.reasoning_content -%}{{- '<think>\\n' ~ m.reasoning_content ~ '\\n</think>\\n\\n' -}}{%- endif -%}";
     let found = study(&turns(&[text, CONTENT].concat(), ""));
-    let layout = &found.layout;
+    let layout = layout(&found);
     assert_eq!((layout.reasoning.mode, &*layout.reasoning.start), (ReasoningMode::TagBased, "<think>\n"));
     assert_eq!(layout.reasoning.end, "\n</think>\n\n");
     assert_eq!(layout.assistant_start, "<|assistant|>");
@@ -337,9 +337,9 @@ fn workarounds_know_a_template_by_its_source() {
     let granite =
         "{# Write your thoughts between <think></think> and write your response between <response></response> #}";
     let found = study(&(granite.to_owned() + &turns(CONTENT, "")));
-    assert_eq!(found.layout.content.mode, ContentMode::WrappedWithReasoning);
-    assert_eq!(found.layout.preserved_tokens, ["<think>", "</think>", "<response>", "</response>"]);
-    let by_workaround = found.evidence.iter().filter(|e| matches!(e.source, Source::Workaround { .. })).count();
+    assert_eq!(layout(&found).content.mode, ContentMode::WrappedWithReasoning);
+    assert_eq!(layout(&found).preserved_tokens, ["<think>", "</think>", "<response>", "</response>"]);
+    let by_workaround = found.evidence().iter().filter(|e| matches!(e.source, Source::Workaround { .. })).count();
     assert_eq!(by_workaround, 7, "two modes, four markers and the tokens");
 }
 
@@ -349,10 +349,11 @@ fn calls_that_are_not_understood_are_not_there() {
     let calls = "{{- '[' -}}{%- for c in m.tool_calls -%}{{- c.function.name ~ '(' -}}\
                  {%- for k, v in c.function.arguments | items -%}{{- k ~ '=' ~ v -}}{%- endfor -%}{{- ')' -}}{%- endfor -%}{{- ']' -}}";
     let found = study(&tool_turns(calls));
-    assert_eq!(found.layout.tools, Default::default());
-    assert_eq!((found.layout.function, found.layout.arguments), Default::default());
-    assert!(found.evidence.iter().all(|item| !item.field.starts_with("tools.")), "{:#?}", found.evidence);
-    assert!(!found.layout.assistant_start.is_empty());
+    assert_eq!(layout(&found).tools, Default::default());
+    assert_eq!(layout(&found).function, Default::default());
+    assert_eq!(layout(&found).arguments, Default::default());
+    assert!(found.evidence().iter().all(|item| !item.field.starts_with("tools.")), "{:#?}", found.evidence());
+    assert!(!layout(&found).assistant_start.is_empty());
 }
 
 #[test]
@@ -360,14 +361,14 @@ fn all_that_was_learnt_has_evidence() {
     let calls =
         each_call("{{- '<a>{\"name\": \"' ~ f.name ~ '\", \"arguments\": ' ~ f.arguments | tojson ~ '}</a>' -}}");
     let found = study(&tool_turns(&calls));
-    for ((field, value), (_, unset)) in found.layout.fields().into_iter().zip(Layout::default().fields()) {
-        let last = found.evidence.iter().rfind(|evidence| evidence.field == field);
+    for ((field, value), (_, unset)) in layout(&found).fields().into_iter().zip(Layout::default().fields()) {
+        let last = found.evidence().iter().rfind(|evidence| evidence.field == field);
         match last {
             Some(evidence) => assert_eq!(evidence.value, value, "{field}"),
             None => assert!(value == unset, "{field} came from nowhere"),
         }
     }
-    let shown = found.evidence.iter().find(|evidence| evidence.field == "tools.format").expect("a format");
+    let shown = found.evidence().iter().find(|evidence| evidence.field == "tools.format").expect("a format");
     let Source::Comparison { left, right, .. } = &shown.source else { panic!("{shown:?}") };
     assert!(!left.contains("<a>") && right.contains("<a>{\"name\""), "{shown:?}");
     assert_eq!(shown.to_json()["source"], "comparison");
@@ -403,6 +404,6 @@ fn hostile_templates_teach_little_and_do_no_harm() {
     ];
     for source in sources {
         let found = study(&source);
-        assert!(found.layout.to_json().is_object(), "{source}");
+        assert!(layout(&found).to_json().is_object(), "{source}");
     }
 }

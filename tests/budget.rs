@@ -1,7 +1,7 @@
 //! A parse whose budget is used up: the rest is content, a diagnostic says so, and neither depends on how the output was cut.
 
 use chatparse::message::DiagnosticKind;
-use chatparse::peg::Budget;
+use chatparse::stream::Budget;
 use chatparse::stream::Ended;
 use chatparse::{ChatTemplate, Parser, Request, Status, Stream};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn check(template: &str, output: &str) {
     let free = parsed(&parser, parser.budget(), output);
     let (mut limited, mut calls) = (0, 0);
     for base in (0..3_000).step_by(23) {
-        let ended = parsed(&parser, Budget { base, per_byte: 0 }, output);
+        let ended = parsed(&parser, Budget::new(base, 0), output);
         let found = ended.diagnostics().iter().find(|found| found.kind == DiagnosticKind::Limit);
         let Some(found) = found else {
             assert_eq!(ended, free, "{base}");
@@ -82,7 +82,7 @@ fn what_may_be_a_call_at_the_end_of_reasoning_is_not_lost() {
     let parser = parser_with("json-call", &json!({"calls_in_reasoning": "at_end"}));
     let output = format!("<think>\nWhy? {}", CALL.repeat(4));
     for base in (0..1_500).step_by(17) {
-        let ended = parsed(&parser, Budget { base, per_byte: 0 }, &output);
+        let ended = parsed(&parser, Budget::new(base, 0), &output);
         if ended.message.tool_calls.is_empty() {
             let text = ended.message.reasoning_content + &ended.message.content;
             assert!(text.contains("Why?") && text.matches("path").count() == 4, "{base}: {text:?}");

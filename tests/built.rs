@@ -1,8 +1,9 @@
 //! Formats that are put together by hand: what they show as a tree, their grammars, and calls in a described layout.
 
-use chatparse::format::described_calls;
-use chatparse::grammar::{self, FidelityKind};
-use chatparse::peg::{Arena, Builder, Outcome, Region, SchemaRef};
+use chatparse::expr::described_calls;
+use chatparse::expr::{Arena, Builder, Outcome, Region, SchemaRef};
+use chatparse::grammar::FidelityKind;
+use chatparse::internals::grammar::from_arena;
 use chatparse::{ErrorKind, GrammarStyle, Parser, Request};
 use serde_json::json;
 
@@ -68,7 +69,7 @@ fn layouts_of_another_shape_are_refused() {
 }
 
 fn text_of(arena: &Arena) -> String {
-    let grammar = grammar::from_arena(arena, false, GrammarStyle::default());
+    let grammar = from_arena(arena, false, GrammarStyle::default());
     assert!(grammar.report.is_empty(), "{:?}", grammar.report);
     grammar.text
 }
@@ -107,7 +108,7 @@ fn grammars_have_what_their_author_wrote() {
 
     // Where it is no GBNF, as a stored format may have it, the expression speaks.
     let p = Builder::new();
-    let grammar = grammar::from_arena(&p.finish(p.gbnf(p.literal("y"), "(")), false, GrammarStyle::default());
+    let grammar = from_arena(&p.finish(p.gbnf(p.literal("y"), "(")), false, GrammarStyle::default());
     assert!(grammar.text.contains("root ::= \"y\"\n"), "{}", grammar.text);
     assert_eq!(grammar.report[0].kind, FidelityKind::Refused);
 }

@@ -1,9 +1,10 @@
 //! Prompts of the families with dedicated formats, on small templates that only carry a family's marks.
 
-use chatparse::format::model::{FAMILIES, family_of};
-use chatparse::format::prompt::{Prompt, PromptInput, plain};
+use chatparse::internals::format::model::{FAMILIES, family_of};
+use chatparse::internals::format::prompt::{Prompt, PromptInput, plain};
+use chatparse::internals::format::prompt_of;
+use chatparse::internals::template::{Template, prepare};
 use chatparse::message::Request;
-use chatparse::template::{Template, prepare};
 use serde_json::{Value, json};
 
 /// Shows all that a message holds.
@@ -20,7 +21,7 @@ fn prompt(source: &str, body: Value) -> Prompt {
     let prepared = prepare(&template, &request).unwrap();
     let input = PromptInput { template: &template, prepared: &prepared, request: &request, opening: true };
     match family_of(template.source()) {
-        Some(family) => (family.prompt)(&input).unwrap(),
+        Some(family) => prompt_of(family, &input).unwrap(),
         None => plain(&input).unwrap(),
     }
 }

@@ -3,7 +3,7 @@
 
 mod support;
 
-use chatparse::format::family_of;
+use chatparse::internals::format::family_of;
 use chatparse::{ChatTemplate, Params, Request, Status, builtin};
 use serde_json::{Value, json};
 use support::{check_streaming, parse};

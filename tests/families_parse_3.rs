@@ -152,7 +152,8 @@ fn check(source: &str, more: Value, output: &str, expected: &Value, status: Stat
     let more: Map<String, Value> = serde_json::from_value(more).unwrap();
     body.as_object_mut().unwrap().extend(more);
     // What the family says counts, whether the template writes so or not.
-    let options = TemplateOptions { prove: false, ..TemplateOptions::default() };
+    let mut options = TemplateOptions::default();
+    options.prove = false;
     let template = ChatTemplate::with_options(source, &options).unwrap();
     let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
     let (got, got_status) = parse(&params.parser, output.as_bytes(), false);

@@ -2,7 +2,7 @@
 
 mod support;
 
-use chatparse::format::model::FAMILIES;
+use chatparse::internals::format::model::FAMILIES;
 use chatparse::{ChatTemplate, Params, Request, Status, TemplateOptions, builtin};
 use serde_json::{Value, json};
 use support::{check_streaming, parse};
@@ -129,7 +129,8 @@ fn params(hidden: &Hidden, learn_only: bool) -> Params {
     });
     body.as_object_mut().unwrap().extend(hidden.more.as_object().unwrap().clone());
     let source = if hidden.source.is_empty() { builtin::find(hidden.family).unwrap().source } else { hidden.source };
-    let options = TemplateOptions { learn_only, ..TemplateOptions::default() };
+    let mut options = TemplateOptions::default();
+    options.learn_only = learn_only;
     let template = ChatTemplate::with_options(source, &options).unwrap();
     template.params(&Request::from_json(&body).unwrap()).unwrap()
 }

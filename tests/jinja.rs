@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use chatparse::template::{Conversation, Template};
+use chatparse::internals::template::{Conversation, Template};
 use serde_json::{Map, Value, json};
 
 const CASES: &str = include_str!("jinja/cases.jsonl");

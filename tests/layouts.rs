@@ -8,14 +8,15 @@
 use std::fs;
 use std::path::Path;
 
-use chatparse::analysis::{Layout, analyze};
-use chatparse::template::Template;
+use chatparse::internals::analysis::{Layout, analyze, layout};
+use chatparse::internals::template::Template;
 use chatparse::{ChatTemplate, Request, TemplateOptions};
 use serde_json::{Map, Value, json};
 
 fn learnt(path: &Path) -> Value {
     let source = fs::read_to_string(path).expect("the template is text");
-    let layout = analyze(&Template::new(&source, "<BOS>", "<EOS>").expect("the template compiles"), false).layout;
+    let found = analyze(&Template::new(&source, "<BOS>", "<EOS>").expect("the template compiles"), false);
+    let layout = layout(&found);
     let set = layout.fields().into_iter().zip(Layout::default().fields()).filter(|(field, unset)| field != unset);
     Value::Object(set.map(|((name, value), _)| (name.to_string(), value)).collect::<Map<_, _>>())
 }
@@ -74,9 +75,10 @@ const SAID: &[&str] = &[
 
 /// What of a template's layout, and of what it makes of a request, a probe has said.
 fn said(source: &str, learn_only: bool) -> Vec<String> {
-    let options = TemplateOptions { learn_only, ..TemplateOptions::default() };
+    let mut options = TemplateOptions::default();
+    options.learn_only = learn_only;
     let template = ChatTemplate::with_options(source, &options).expect("the template compiles");
-    let layout = &template.analysis().layout;
+    let layout = layout(template.analysis());
     // An id that is known for one: the model writes its own in its place.
     let id = Some(&layout.call_id.example).filter(|id| !id.is_empty());
     let is_said = |text: &str| {

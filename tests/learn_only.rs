@@ -1,10 +1,11 @@
 //! Templates taken by what they show alone: no family, no work-around.
 
-use chatparse::analysis::Source;
+use chatparse::learnt::Source;
 use chatparse::{ChatTemplate, ErrorKind, Request, Stream, TemplateOptions, builtin};
 
 fn template(source: &str, learn_only: bool) -> ChatTemplate {
-    let options = TemplateOptions { learn_only, ..TemplateOptions::default() };
+    let mut options = TemplateOptions::default();
+    options.learn_only = learn_only;
     ChatTemplate::with_options(source, &options).expect("the template compiles")
 }
 
@@ -31,7 +32,7 @@ fn no_workaround_applies() {
                   <think></think> and write your response between <response></response> #}";
     let found = |learn_only| {
         let template = template(source, learn_only);
-        let evidence = &template.analysis().evidence;
+        let evidence = template.analysis().evidence();
         evidence.iter().any(|item| matches!(item.source, Source::Workaround { .. }))
     };
     assert!(found(false) && !found(true));
@@ -40,7 +41,10 @@ fn no_workaround_applies() {
 #[test]
 fn options_are_read_from_json() {
     let options = TemplateOptions::from_text(r#"{"eos": "</s>", "learn_only": true}"#).unwrap();
-    assert_eq!(options, TemplateOptions { eos: "</s>".into(), learn_only: true, ..TemplateOptions::default() });
+    let mut expected = TemplateOptions::default();
+    expected.eos = "</s>".into();
+    expected.learn_only = true;
+    assert_eq!(options, expected);
     assert_eq!(TemplateOptions::from_text("{}").unwrap(), TemplateOptions::default());
     for (wrong, part) in
         [(r#"{"learn": true}"#, "`learn`"), (r#"{"bos": 1}"#, "string"), ("x", "options"), ("[]", "options")]

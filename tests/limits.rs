@@ -4,8 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use chatparse::grammar::{Recogniser, from_json_schema, schema};
-use chatparse::{ChatTemplate, Error, ErrorKind, Parser, Request, Result, Status, builtin, limits};
+use chatparse::grammar::{Recogniser, from_json_schema};
+use chatparse::internals::grammar::schema;
+use chatparse::internals::limits;
+use chatparse::{ChatTemplate, Error, ErrorKind, Parser, Request, Result, Status, builtin};
 use serde_json::{Value, json};
 
 /// Unoptimized code has frames many times the size.

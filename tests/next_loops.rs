@@ -57,15 +57,15 @@ struct Way {
 /// What an assistant says, and what comes behind it: results, or the user.
 fn step(index: usize, calls: bool, way: Way) -> (Message, Vec<Value>) {
     let reasoning_content = if way.thinks { format!("Plum {index}: I have to see.") } else { String::new() };
-    let message = Message { role: "assistant".into(), reasoning_content, ..Message::default() };
+    let mut message = Message::new("assistant", "");
+    message.reasoning_content = reasoning_content;
     if !calls {
         let user = json!({"role": "user", "content": format!("And then {index}?")});
-        return (Message { content: format!("It rains {index}."), ..message }, vec![user]);
+        message.content = format!("It rains {index}.");
+        return (message, vec![user]);
     }
-    let call = |number: usize, arguments: Value| ToolCall {
-        name: "look".to_owned(),
-        arguments: arguments.to_string(),
-        id: format!("call{index:03}{number:02}"),
+    let call = |number: usize, arguments: Value| {
+        ToolCall::new("look", arguments.to_string(), format!("call{index:03}{number:02}"))
     };
     let mut tool_calls = vec![call(0, json!({"place": format!("Oslo {index}"), "days": index}))];
     tool_calls.extend(way.parallel.then(|| call(1, json!({"place": format!("Rome {index}")}))));
@@ -74,7 +74,8 @@ fn step(index: usize, calls: bool, way: Way) -> (Message, Vec<Value>) {
         json!({"role": "tool", "name": call.name, "tool_call_id": call.id, "content": content})
     };
     let results = tool_calls.iter().enumerate().map(result).collect();
-    (Message { tool_calls, ..message }, results)
+    message.tool_calls = tool_calls;
+    (message, results)
 }
 
 /// What the model may write for the message, with what ends its turn, as far as the template shows it; `None` where the template

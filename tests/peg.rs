@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chatparse::peg::{Arena, Builder, Capture, Expr, ExprId, Machine, Program, State, TagId, compile};
+use chatparse::internals::peg::{Arena, Builder, Capture, Expr, ExprId, Machine, Program, State, TagId, compile};
 use proptest::prelude::*;
 
 /// An expression as a tree, to be generated; built into an arena.

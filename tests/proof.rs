@@ -3,7 +3,7 @@
 #[path = "support/turns.rs"]
 mod turns;
 
-use chatparse::format::family_of;
+use chatparse::internals::format::family_of;
 use chatparse::proof::Thinking;
 use chatparse::{ChatTemplate, Reader, Request, TemplateOptions, builtin};
 
@@ -57,15 +57,16 @@ fn who_reads_all_has_nobody_else_asked() {
 #[test]
 fn a_family_that_cannot_read_loses() {
     let source = source(&calls(JSON), "<|assistant|>") + QWEN;
-    let taken = |options: TemplateOptions| {
+    let taken = |change: fn(&mut TemplateOptions)| {
+        let mut options = TemplateOptions::default();
+        change(&mut options);
         let template = ChatTemplate::with_options(&source, &options).unwrap();
         let tried = template.choice().tried.iter().map(|tried| tried.reader.name()).collect::<Vec<_>>();
         (template.reader().name(), tried.len())
     };
-    let known = TemplateOptions::default();
-    assert_eq!(taken(known.clone()), ("layout", 3));
-    assert_eq!(taken(TemplateOptions { prove: false, ..known.clone() }), ("qwen3-coder", 0));
-    assert_eq!(taken(TemplateOptions { learn_only: true, ..known }), ("layout", 2));
+    assert_eq!(taken(|_| ()), ("layout", 3));
+    assert_eq!(taken(|options| options.prove = false), ("qwen3-coder", 0));
+    assert_eq!(taken(|options| options.learn_only = true), ("layout", 2));
     // A family that reads has nobody else read.
     let template = ChatTemplate::builtin("qwen3-coder").unwrap();
     let tried: Vec<_> = template.choice().tried.iter().map(|tried| (tried.cases, tried.read_back)).collect();
@@ -80,7 +81,8 @@ fn the_reader_makes_params_and_prompts() {
     )
     .unwrap();
     let triggers = |prove: bool| {
-        let options = TemplateOptions { prove, ..TemplateOptions::default() };
+        let mut options = TemplateOptions::default();
+        options.prove = prove;
         let params = ChatTemplate::with_options(&source, &options).unwrap().params(&request).unwrap();
         params.constraint.triggers().iter().map(|trigger| trigger.value.clone()).collect::<Vec<_>>()
     };
@@ -111,7 +113,8 @@ fn what_is_written_alike_is_no_failure() {
     // What was a call is no call any more: nobody means that.
     let unread =
         "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- ' ~' ~ c.function.name ~ '~' -}}{%- endfor -%}";
-    let options = TemplateOptions { prove: false, ..TemplateOptions::default() };
+    let mut options = TemplateOptions::default();
+    options.prove = false;
     let layout = ChatTemplate::with_options(&source(unread, "<|assistant|>"), &options).unwrap();
     let proof = layout.proof();
     let lost = proof.failures.iter().filter(|failure| failure.expected.contains("{\"name\":"));

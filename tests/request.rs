@@ -1,7 +1,7 @@
 //! Request JSON, and how a request is prepared for a template.
 
+use chatparse::internals::template::{Prepared, Template, prepare};
 use chatparse::message::{Continuation, MalformedArguments, Message, ReasoningFormat, Request, ToolChoice};
-use chatparse::template::{Prepared, Template, prepare};
 use chatparse::{Error, ErrorKind};
 use serde_json::{Value, json};
 

@@ -1,9 +1,11 @@
 //! Every way in, with what is nested or repeated beyond reason, on a stack as small as hosts' threads may have: each ends with
 //! a value or an error.
 
-use chatparse::grammar::{Builder, Recogniser, Rule, Walk, from_json_schema, schema, valid};
-use chatparse::peg::{self, TagId};
-use chatparse::{ChatTemplate, Parser, Request, builtin, limits, lint};
+use chatparse::grammar::{Builder, Recogniser, Rule, from_json_schema};
+use chatparse::internals::grammar::{Walk, schema, valid};
+use chatparse::internals::limits;
+use chatparse::internals::peg::{self, TagId};
+use chatparse::{ChatTemplate, Parser, Request, builtin, lint};
 use serde_json::{Value, json};
 
 /// Runs each case in a thread of its own.

@@ -19,11 +19,11 @@ fn read(template: &str, more: &Value, output: &[u8]) -> Ended {
 
 /// Kind, call, text of the message and text of the output.
 fn parts<'a>(ended: &'a Ended, output: &'a [u8]) -> Vec<(PartKind, usize, &'a str, &'a [u8])> {
-    let part = |OutputPart { kind, call, text, span }: &OutputPart| {
+    let part = |OutputPart { kind, call, text, span, .. }: &OutputPart| {
         let text = match kind {
             PartKind::Reasoning => &ended.message.reasoning_content[text.clone()],
             PartKind::Content => &ended.message.content[text.clone()],
-            PartKind::Call => "",
+            _ => "",
         };
         (*kind, *call, text, &output[span.clone()])
     };

@@ -33,7 +33,8 @@ fn learn(name: &str) -> (Params, Vec<String>) {
     let request = Request::from_text(REQUEST).unwrap();
     let params = template.params(&request).unwrap();
     let render = |message: Message| {
-        let mut request = Request { add_generation_prompt: false, ..request.clone() };
+        let mut request = request.clone();
+        request.add_generation_prompt = false;
         request.messages.push(message);
         let whole = template.prompt(&request).ok()?;
         Some(whole.strip_prefix(&params.prompt).unwrap_or(&whole).to_owned())
@@ -44,17 +45,12 @@ fn learn(name: &str) -> (Params, Vec<String>) {
 }
 
 fn messages() -> Vec<Message> {
-    let call = |name: &str, arguments: &str| ToolCall {
-        name: name.into(),
-        arguments: arguments.into(),
-        id: "abc123def".into(),
-    };
-    let message = |content: &str, reasoning: &str, tool_calls: Vec<ToolCall>| Message {
-        role: "assistant".into(),
-        content: content.into(),
-        reasoning_content: reasoning.into(),
-        tool_calls,
-        ..Message::default()
+    let call = |name: &str, arguments: &str| ToolCall::new(name, arguments, "abc123def");
+    let message = |content: &str, reasoning: &str, tool_calls: Vec<ToolCall>| {
+        let mut message = Message::new("assistant", content);
+        message.reasoning_content = reasoning.into();
+        message.tool_calls = tool_calls;
+        message
     };
     vec![
         message("Grüße, <b>you</b>! 😀", "", vec![]),
@@ -365,7 +361,7 @@ fn a_budget_outlasts_a_rollback() {
     let call = b"<tool_call>\n{\"name\": \"get_all\", \"arguments\": {}}\n</tool_call>";
     let mut stream = Stream::new(&params.parser);
     stream.checkpoint();
-    stream.set_budget(Budget { base: 20, per_byte: 0 });
+    stream.set_budget(Budget::new(20, 0));
     let _ = stream.feed(call);
     assert_eq!(stream.rollback(0).unwrap().len(), 1);
     let _ = stream.feed(call);
@@ -379,7 +375,7 @@ fn a_budget_may_shrink_below_what_is_used() {
     let params = &known("json-call").0;
     let mut stream = Stream::new(&params.parser);
     let _ = stream.feed(b"Let me");
-    stream.set_budget(Budget { base: 0, per_byte: 0 });
+    stream.set_budget(Budget::new(0, 0));
     let _ = stream.feed(b" look.\n<tool_call>\n{");
     let ended = stream.finish(false);
     assert_eq!(ended.message.content, "Let me look.\n<tool_call>\n{");

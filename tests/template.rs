@@ -1,7 +1,7 @@
 //! Rendering: Jinja as chat templates use it, with Python's semantics, within limits.
 
 use chatparse::builtin;
-use chatparse::template::{Conversation, Template};
+use chatparse::internals::template::{Conversation, Template};
 use chatparse::{Error, ErrorKind};
 use serde_json::{Map, Value, json};
 

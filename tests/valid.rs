@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use chatparse::grammar::valid::check;
-use chatparse::limits;
+use chatparse::internals::grammar::valid::check;
+use chatparse::internals::limits;
 use serde_json::{Map, Value, json};
 
 #[track_caller]

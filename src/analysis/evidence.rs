@@ -24,6 +24,7 @@ const DIFFERENCE: usize = 600;
 
 /// One field's value and where it comes from. Later evidence for the same field replaces earlier.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Evidence {
     /// The field by its dotted name, as in [`Layout::fields`], e.g. `reasoning.start`.
     pub field: &'static str,

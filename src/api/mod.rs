@@ -49,6 +49,7 @@ use crate::error::Result;
 
 /// An API that a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Api {
     /// OpenAI's `/v1/chat/completions`.
     ChatCompletions,

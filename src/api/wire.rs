@@ -7,6 +7,7 @@ use crate::message::fields::Fields;
 
 /// One event of a streamed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Event {
     /// The name of the event, e.g. `response.output_text.delta`. Empty in chat completions, whose events have none.
     pub name: &'static str,
@@ -36,6 +37,7 @@ impl Event {
 
 /// Why the model wrote no more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
     /// It ended its turn.
     #[default]
@@ -48,6 +50,7 @@ pub enum Reason {
 
 /// Tokens, as the host counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Usage {
     /// Tokens of the prompt.
     pub input: u64,
@@ -59,8 +62,16 @@ pub struct Usage {
     pub reasoning: u64,
 }
 
+impl Usage {
+    /// Tokens of the prompt, and tokens that the model wrote.
+    pub fn new(input: u64, output: u64) -> Usage {
+        Usage { input, output, ..Usage::default() }
+    }
+}
+
 /// How an answer ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finish {
     /// Why the model wrote no more.
     pub reason: Reason,
@@ -69,6 +80,11 @@ pub struct Finish {
 }
 
 impl Finish {
+    /// An answer that ended for this reason, with what the host has counted.
+    pub fn new(reason: Reason, usage: Option<Usage>) -> Finish {
+        Finish { reason, usage }
+    }
+
     /// Reads `{"reason": "stop", "stop_sequence": "...", "usage": {"input_tokens": 1, "output_tokens": 2, "cached_tokens": 0,
     /// "reasoning_tokens": 0}}`. All may be missing. `reason` is `stop` or `length`; a `stop_sequence` is the reason by itself.
     ///
@@ -102,6 +118,7 @@ impl Finish {
 /// What a host says of an answer. An `id` or a `seed` that no other answer has makes the ids of its calls unlike those of any
 /// other, which clients rely on: the library looks at no clock and makes nothing up by chance.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct AnswerOptions {
     /// The id of the answer. Empty: one made of `seed`.
     pub id: String,

@@ -5,16 +5,19 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
-/// How a template is to be taken. More fields will come: fill the ones that you need, and the rest from the default.
+/// How a template is to be taken. More fields will come: change the ones that you need in a default.
 ///
 /// ```
 /// use chatparse::{ChatTemplate, TemplateOptions};
-/// let options = TemplateOptions { eos: "</s>".into(), learn_only: true, ..TemplateOptions::default() };
+/// let mut options = TemplateOptions::default();
+/// options.eos = "</s>".into();
+/// options.learn_only = true;
 /// let template = ChatTemplate::with_options("{{ messages[0].content ~ eos_token }}", &options)?;
 /// # Ok::<(), chatparse::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct TemplateOptions {
     /// Which of several named templates of a `tokenizer_config.json` is meant, e.g. `tool_use`; empty for `default`.
     pub name: String,

@@ -38,6 +38,7 @@ mod ptr;
 pub mod status;
 pub mod text;
 
+#[allow(dead_code, reason = "the numbers are for the header")]
 pub mod version;
 
 pub mod error;

@@ -197,6 +197,7 @@ impl Constraint {
 
 /// The markers of reasoning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Thinking {
     /// What opens it; may be empty.
     pub start: String,
@@ -212,6 +213,7 @@ impl Thinking {
 
 /// What a turn begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Delimiter {
     /// `user`, `assistant`, `system` or `tool`.
     pub role: &'static str,

@@ -5,6 +5,7 @@ use crate::peg::TagId;
 /// The meaning of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
+#[non_exhaustive]
 pub enum Tag {
     /// Text of `reasoning_content`.
     Reasoning,

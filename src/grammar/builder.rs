@@ -13,6 +13,7 @@ use crate::message::GrammarStyle;
 
 /// A finished grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Grammar {
     /// The rules as GBNF, a line each, sorted by name.
     pub text: String,
@@ -22,6 +23,7 @@ pub struct Grammar {
 
 /// A place of a schema that the grammar does not follow to the letter. Places without an entry are followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fidelity {
     /// The rule or tool that the schema was added as; empty for a grammar's only schema.
     pub schema: String,
@@ -35,6 +37,7 @@ pub struct Fidelity {
 
 /// How a grammar departs from a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FidelityKind {
     /// The grammar allows more.
     Widened,
@@ -137,7 +140,7 @@ impl Builder {
     }
 
     /// Notes that the grammar departs from a schema.
-    pub fn note(&mut self, entry: Fidelity) {
+    pub(crate) fn note(&mut self, entry: Fidelity) {
         self.report.push(entry);
     }
 

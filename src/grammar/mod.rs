@@ -7,7 +7,7 @@ mod check;
 mod class;
 mod faithful;
 mod fit;
-mod from_peg;
+pub(crate) mod from_peg;
 mod gbnf;
 mod json;
 mod llama;
@@ -60,6 +60,7 @@ pub fn from_json_schema_as(schema: &Value, style: GrammarStyle) -> Result<Gramma
 
 /// What makes a lazily applied grammar start.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Trigger {
     /// How `value` is to be read.
     pub kind: TriggerKind,
@@ -81,6 +82,7 @@ impl Trigger {
 
 /// How a trigger's value is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TriggerKind {
     /// A text that appears in the output.
     Word,

@@ -14,6 +14,7 @@ use crate::error::Result;
 
 /// The body of a rule, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rule {
     /// Nothing. In a sequence it still takes its place between two blanks.
     Empty,

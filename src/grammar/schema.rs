@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::pointer::target;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 use crate::limits;
 
 /// The keywords of a schema.
@@ -17,7 +17,7 @@ type Fields = Map<String, Value>;
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
 #[cfg(any(feature = "capi", feature = "internals"))]
-pub fn from_text(text: &str) -> Result<Value> {
+pub fn from_text(text: &str) -> Result<Value, Error> {
     serde_json::from_str(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 /// Which part of the message grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DeltaKind {
     /// `reasoning_content`.
     Reasoning,
@@ -77,6 +78,7 @@ impl DeltaKind {
 /// Text to append. Deltas never take anything back unless the caller rolls the stream back: appended in order they make up the
 /// message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Delta<'a> {
     /// The part that grows.
     pub kind: DeltaKind,

@@ -28,6 +28,7 @@ pub(crate) const THINKING: &str = "thinking";
 
 /// One message of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// `system`, `user`, `assistant`, `tool`, `developer`, or whatever the template knows.
     pub role: String,
@@ -46,6 +47,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// A message of text.
+    pub fn new(role: impl Into<String>, content: impl Into<String>) -> Self {
+        Message { role: role.into(), content: content.into(), ..Message::default() }
+    }
+
     /// Whether the message holds nothing but a role.
     pub fn is_empty(&self) -> bool {
         let texts = [&self.content, &self.reasoning_content, &self.name, &self.tool_call_id];
@@ -93,6 +99,7 @@ pub(crate) fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) ->
 
 /// One typed part of a message's content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Part {
     /// `text`, `thinking` (reasoning between other parts), `media_marker`, or what media it holds: `image`, `audio`, `video` or
     /// `file`.
@@ -105,6 +112,7 @@ pub struct Part {
 
 /// Media that a prompt wants: what the host gives its model at that place.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Media {
     /// `image`, `audio`, `video` or `file`.
     pub kind: String,
@@ -122,6 +130,7 @@ pub struct Media {
 
 /// One call of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolCall {
     /// The tool's name.
     pub name: String,
@@ -131,8 +140,16 @@ pub struct ToolCall {
     pub id: String,
 }
 
+impl ToolCall {
+    /// A call: the tool's name, the arguments as JSON text, and the id, empty for none.
+    pub fn new(name: impl Into<String>, arguments: impl Into<String>, id: impl Into<String>) -> Self {
+        ToolCall { name: name.into(), arguments: arguments.into(), id: id.into() }
+    }
+}
+
 /// A tool that the model may call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Tool {
     /// The function's name.
     pub name: String,
@@ -145,8 +162,16 @@ pub struct Tool {
     pub more: Map<String, Value>,
 }
 
+impl Tool {
+    /// A tool: its name, what it does, and the JSON schema of its arguments.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
+        Tool { name: name.into(), description: description.into(), parameters: Arc::new(parameters), more: Map::new() }
+    }
+}
+
 /// Whether the model may, must or must not call tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolChoice {
     /// The model decides.
     #[default]
@@ -159,6 +184,7 @@ pub enum ToolChoice {
 
 /// What to do with the model's reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReasoningFormat {
     /// Leave it in the content.
     #[default]
@@ -173,6 +199,7 @@ pub enum ReasoningFormat {
 
 /// Whether the last message is to be continued by the model, and where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Continuation {
     /// The model starts a new message.
     #[default]
@@ -188,6 +215,7 @@ pub enum Continuation {
 /// What a prompt shows for arguments of an earlier call that are no JSON object, as models at times write them and hosts keep
 /// them: one such call must not spoil a conversation for good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MalformedArguments {
     /// Their text. Where the template takes arguments as an object: a JSON string, or `{}` for no text at all. `{}` also where
     /// the template would fail on the text or leave it out.
@@ -203,6 +231,7 @@ pub enum MalformedArguments {
 /// trained on before. Only where tools may be called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Dialects {
     /// Nowhere: what is not in the template's format is content.
     Off,
@@ -216,6 +245,7 @@ pub enum Dialects {
 /// What becomes of calls of tools that the request does not offer, where the format marks calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum UnknownTools {
     /// They are calls, and reported. Agents answer them with the tools that there are.
     #[default]
@@ -227,6 +257,7 @@ pub enum UnknownTools {
 /// What becomes of calls inside reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum CallsInReasoning {
     /// They are reasoning.
     #[default]
@@ -241,6 +272,7 @@ pub enum CallsInReasoning {
 /// templates whose own calls are such objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum BareCalls {
     /// Nowhere.
     Off,
@@ -254,6 +286,7 @@ pub enum BareCalls {
 /// What the opening of the reasoning is where the model writes it once more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum OpeningAgain {
     /// A marker: it is left out.
     #[default]
@@ -264,6 +297,7 @@ pub enum OpeningAgain {
 
 /// What becomes of output that is not quite in the template's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Leniency {
     /// Calls in other ways of writing them.
     pub dialects: Dialects,
@@ -281,6 +315,7 @@ pub struct Leniency {
 
 /// How schemas become rules of a grammar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum GrammarStyle {
     /// What the schema allows, as nearly as a grammar can.
     #[default]
@@ -293,6 +328,7 @@ pub enum GrammarStyle {
 
 /// A conversation that nobody prepares for the template: JSON as the host has it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PlainConversation {
     /// An array of messages with any fields.
     pub messages: Arc<Value>,
@@ -304,6 +340,7 @@ pub struct PlainConversation {
 
 /// A chat-completions request: what [`crate::chat`] needs to make a prompt and a parser.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Request {
     /// The conversation.
     pub messages: Vec<Message>,

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 /// How the output related to its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Status {
     /// The whole output matched.
     Complete,
@@ -26,6 +27,7 @@ impl Status {
 
 /// How far a call was marked as one. A host decides by it what to run: what a model only quotes may read like a bare call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CallOrigin {
     /// The template's own way: read where the template writes its calls, or behind the marker that they begin with.
     #[default]
@@ -50,6 +52,7 @@ impl CallOrigin {
 /// What there is to say of one call of the message. Whether to run it is the host's decision: a call that was broken off may
 /// look harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CallReport {
     /// Its end was there. The arguments of any other call are a raw prefix.
     pub complete: bool,
@@ -64,6 +67,7 @@ pub struct CallReport {
 
 /// What kind of thing a diagnostic tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DiagnosticKind {
     /// From here on the output did not fit the format.
     LeftFormat,
@@ -101,6 +105,7 @@ impl DiagnosticKind {
 
 /// Something about an output that a host, or somebody who looks into its logs, may want to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// What kind of thing.
     pub kind: DiagnosticKind,
@@ -114,6 +119,7 @@ pub struct Diagnostic {
 
 /// What a part of an output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PartKind {
     /// Text of `reasoning_content`.
     Reasoning,
@@ -137,6 +143,7 @@ impl PartKind {
 /// A stretch of an output that became one kind of thing. A model may think, call, think again and answer: a message has its texts
 /// and its calls apart, its parts are in the order of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutputPart {
     /// What it is.
     pub kind: PartKind,
@@ -150,6 +157,7 @@ pub struct OutputPart {
 
 /// What there is to say of an output besides its message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// Of each call of the message.
     pub calls: Vec<CallReport>,

@@ -1,6 +1,6 @@
 //! A chat-completions body as a [`Request`]: which fields are read, and what they may be.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::body::{Body, Given};
 use super::fields::{Fields, choice, wrong};
@@ -12,6 +12,12 @@ use super::{
 use crate::error::{Error, Result};
 
 impl Request {
+    /// A request of these messages, with all else as in [`Request::from_json`] where nothing is said.
+    pub fn new(messages: Vec<Message>) -> Request {
+        let nothing_said = Request::from_json(&json!({"messages": []})).expect("an empty body is a request");
+        Request { messages, ..nothing_said }
+    }
+
     /// Reads a request from JSON text.
     ///
     /// # Errors
@@ -40,7 +46,8 @@ impl Request {
     /// `chat_template_kwargs` as they are, and no other variable).
     /// Null counts as missing, unknown fields are ignored, unless one is but a slip away from an option of ours.
     ///
-    /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
     pub fn from_json(body: &Value) -> Result<Request> {
         Request::read(&Fields::new(body, "")?, None)
     }
@@ -48,7 +55,8 @@ impl Request {
     /// [`Request::from_json`] with the host's options beside the client's body: an object of fields that are ours, each of which
     /// counts before the body's. So a host need not change what a client sent.
     ///
-    /// Errors: as there; an option that is not known.
+    /// # Errors
+    /// As there; and for an option that is not known.
     pub fn from_json_with(body: &Value, options: &Value) -> Result<Request> {
         Request::read_with(body, None, options)
     }

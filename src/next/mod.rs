@@ -48,6 +48,7 @@ pub use rewrite::{Reason, Rewrite};
 /// # Ok::<(), chatparse::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Session {
     /// The prompt as it is to be sent, with outputs as they were written, and what parses the next one.
     pub params: Params,
@@ -68,6 +69,7 @@ struct Turn {
 
 /// What comes behind an output.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Next {
     /// The conversation with the output and the new messages. Its prompt is what was sent up to [`Next::kept`], and then
     /// [`Next::append`].

@@ -11,6 +11,7 @@ use crate::template::shared;
 
 /// What comes behind an assistant's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// Results of tools.
     ToolStep,
@@ -46,6 +47,7 @@ pub enum Preserved {
 
 /// The same for one kind of turn, and one way to think.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Preserving {
     /// What comes behind the assistant's turns.
     pub kind: Kind,

@@ -10,6 +10,7 @@ const LOOKED_FOR: usize = 48;
 
 /// Why not all that was sent stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rewrite {
     /// The first byte of what was sent (the prompt and the output) that is not written again: [`super::Next::kept`].
     pub at: usize,

@@ -79,6 +79,7 @@ pub(super) fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: u
 
 /// What a captured region is the extent of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Region {
     /// What is tagged so.
     Tag(TagId),

@@ -58,6 +58,7 @@ impl CharSet {
 
 /// A JSON schema inside a document, which its `$ref`s point into.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SchemaRef {
     /// The document.
     pub document: Arc<Value>,

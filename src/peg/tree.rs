@@ -17,6 +17,7 @@ pub struct TreeParser {
 
 /// How a text related to the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Outcome {
     /// It matched, up to [`Tree::end`].
     Matched,
@@ -28,6 +29,7 @@ pub enum Outcome {
 
 /// A parsed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tree {
     /// How it related to the format.
     pub outcome: Outcome,
@@ -39,6 +41,7 @@ pub struct Tree {
 
 /// One rule or tag that took part.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Node {
     /// Which.
     pub region: Region,

@@ -14,6 +14,7 @@ use crate::reader::{Reader, Taught};
 
 /// Who reads a template, and why.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Choice {
     /// The reader.
     pub reader: Reader,
@@ -23,6 +24,7 @@ pub struct Choice {
 
 /// What a candidate has read until the choice was clear.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Tried {
     /// The candidate.
     pub reader: Reader,

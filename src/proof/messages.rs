@@ -19,6 +19,7 @@ const LOOK_ALIKES: &str = "values that look like others";
 
 /// How the model is asked to think, and whether it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Thinking {
     /// It is asked not to.
     Off,

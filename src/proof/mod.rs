@@ -33,6 +33,7 @@ use turns::{Case, Turn};
 
 /// How well a template's messages are read back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Proof {
     /// The reader's name.
     pub reader: &'static str,
@@ -61,6 +62,7 @@ pub struct Proof {
 
 /// A message that does not come back.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Failure {
     /// What the message shows, e.g. `parallel calls`.
     pub probe: &'static str,

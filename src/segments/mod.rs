@@ -47,6 +47,7 @@ pub enum Origin {
 
 /// A part of a prompt that comes from one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Segment {
     /// Where it stands in the prompt, in bytes.
     pub bytes: Range<usize>,
@@ -56,6 +57,7 @@ pub struct Segment {
 
 /// A prompt with the origin of each of its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Segments {
     /// The prompt.
     pub prompt: String,

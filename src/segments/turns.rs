@@ -29,6 +29,7 @@ pub enum TurnPart {
 
 /// A turn of the assistant.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Turn {
     /// Index of the message.
     pub message: usize,
@@ -38,6 +39,7 @@ pub struct Turn {
 
 /// The parts of turns that a training mask has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MaskParts {
     /// [`TurnPart::Reasoning`].
     pub reasoning: bool,

@@ -13,6 +13,7 @@ use crate::output::{self, CallRecord, MessageBuilder, Sources};
 
 /// How a parse ended.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Ended {
     /// The message: all deltas put together.
     pub message: Message,

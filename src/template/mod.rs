@@ -62,6 +62,7 @@ pub use prepare::{Prepared, prepare};
 
 /// What a template accepts, found by trial renders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Caps {
     /// A message's content may be a string.
     pub string_content: bool,

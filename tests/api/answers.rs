@@ -6,18 +6,14 @@ use chatparse::{ChatTemplate, Params, ToolCall, builtin as builtins};
 use serde_json::{Value, json};
 
 use crate::client::put_together;
-use crate::{APIS, body, builtin, data, length, options, params, request, stop, streamed};
+use crate::{APIS, body, builtin, data, length, options, params, request, stop, streamed, with};
 
 const CALLS: &str = "<think>\nWhy</think>\n\nFirst. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"key\": \"a\", \"n\": 1}}\n</tool_call>\n\
                      <tool_call>\n{\"name\": \"get_all\", \"arguments\": {}}\n</tool_call>";
 
 /// Outputs as a template writes them: less what it cannot render.
 fn outputs(template: &ChatTemplate, prompt: &str) -> Vec<String> {
-    let call = |name: &str, arguments: &str, id: &str| ToolCall {
-        name: name.into(),
-        arguments: arguments.into(),
-        id: id.into(),
-    };
+    let call = |name: &str, arguments: &str, id: &str| ToolCall::new(name, arguments, id);
     let first = call("get", r#"{"key": "a \"b\" </x>\n", "n": -12}"#, "abc123def");
     let messages = [
         ("Grüße, <b>you</b>! 😀", "", vec![]),
@@ -28,13 +24,9 @@ fn outputs(template: &ChatTemplate, prompt: &str) -> Vec<String> {
     let render = |(content, reasoning, tool_calls): (&str, &str, Vec<ToolCall>)| {
         let mut request = Request::from_json(&json!({"messages": [{"role": "user", "content": "Hi"}]})).unwrap();
         request.add_generation_prompt = false;
-        let message = Message {
-            role: "assistant".into(),
-            content: content.into(),
-            reasoning_content: reasoning.into(),
-            tool_calls,
-            ..Message::default()
-        };
+        let mut message = Message::new("assistant", content);
+        message.reasoning_content = reasoning.into();
+        message.tool_calls = tool_calls;
         request.messages.push(message);
         let whole = template.prompt(&request).ok()?;
         let shared = whole.bytes().zip(prompt.bytes()).take_while(|(a, b)| a == b).count();
@@ -176,7 +168,9 @@ fn an_answer_of_responses_repeats_the_request() {
         "model": "asked", "input": "Hi", "instructions": "Be brief.", "temperature": 0.5, "tool_choice": "required",
         "tools": [{"type": "function", "name": "f", "parameters": {}}],
     });
-    let answer = Answer::new(Api::Responses, AnswerOptions { request, ..AnswerOptions::default() });
+    let mut options = AnswerOptions::default();
+    options.request = request;
+    let answer = Answer::new(Api::Responses, options);
     let ended = builtin("chatml").parser.read(b"Hello", false, false).unwrap();
     let body = answer.body(&ended, &stop());
     let of = |names: [&str; 5]| names.map(|name| body[name].clone());
@@ -200,7 +194,7 @@ fn messages() {
 
 #[test]
 fn why_an_answer_ended() {
-    let stopped = Finish { reason: Reason::StopSequence("###".into()), usage: None };
+    let stopped = Finish::new(Reason::StopSequence("###".into()), None);
     let params = builtin("json-call");
     let reasons = |output: &str, finish: &Finish| {
         let [chat, responses, messages] = APIS.map(|api| body(api, &params, output, finish));
@@ -239,7 +233,7 @@ fn a_call_of_a_custom_tool_has_its_text() {
         let params = ChatTemplate::builtin("json-call").unwrap().params(&body).unwrap();
         for (output, finish) in [(output, stop()), (&output[..output.find("\\n\"").unwrap() + 1], length())] {
             for piece in [1, 3, output.len()] {
-                let mut answer = Answer::new(api, AnswerOptions { request: request.clone(), ..options() });
+                let mut answer = Answer::new(api, with(|options| options.request = request.clone()));
                 let (events, ended) = streamed(&mut answer, &params, output.as_bytes(), piece, &finish);
                 let mut body = answer.body(&ended, &finish);
                 let mut seen = put_together(api, &events);
@@ -273,7 +267,7 @@ fn a_call_of_a_custom_tool_has_its_text() {
 fn usage_comes_where_a_client_asks_for_it() {
     let params = builtin("chatml");
     let chunks = |request: Value| {
-        let mut answer = Answer::new(Api::ChatCompletions, AnswerOptions { request, ..options() });
+        let mut answer = Answer::new(Api::ChatCompletions, with(|options| options.request = request));
         let (events, _) = streamed(&mut answer, &params, b"Hi", 9, &stop());
         events.iter().filter(|event| event.data.contains("\"usage\"")).count()
     };
@@ -291,7 +285,7 @@ fn what_the_client_wrote_of_the_answer_is_not_sent_back() {
     let chat = Request::from_json(&Api::Messages.request(&request).unwrap()).unwrap();
     let params = template.params(&chat).unwrap();
     assert!(params.prompt.ends_with("The best answer is ("));
-    let options = AnswerOptions { request, ..options() };
+    let options = with(|options| options.request = request);
     for piece in [1, 9] {
         let mut answer = Answer::new(Api::Messages, options.clone());
         let (events, ended) = streamed(&mut answer, &params, b"A), for sure.", piece, &stop());

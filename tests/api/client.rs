@@ -11,6 +11,7 @@ pub fn put_together(api: Api, events: &[Event]) -> Value {
         Api::ChatCompletions => chat(events),
         Api::Responses => responses(events),
         Api::Messages => messages(events),
+        other => panic!("{other:?}"),
     }
 }
 

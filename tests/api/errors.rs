@@ -1,10 +1,10 @@
 //! Errors: in the shape of each API, and of answers that are put together wrongly.
 
-use chatparse::api::{Answer, Api, Finish, Reason, Usage, http_status};
+use chatparse::api::{Answer, Api, Finish, Reason, http_status};
 use chatparse::{Error, ErrorKind, Stream};
 use serde_json::{Value, json};
 
-use crate::{APIS, builtin, data, options, stop};
+use crate::{APIS, builtin, data, options, stop, usage};
 
 #[test]
 fn bodies_of_errors() {
@@ -83,10 +83,9 @@ fn deltas_that_do_not_follow_are_refused() {
 fn how_an_answer_ended_is_read_from_json() {
     let read = |json: Value| Finish::from_json(&json);
     assert_eq!(read(json!({})).unwrap(), Finish::default());
-    let usage = json!({"input_tokens": 1, "output_tokens": 2, "cached_tokens": 3, "reasoning_tokens": 4});
-    let finish = read(json!({"reason": "length", "usage": usage})).unwrap();
-    let usage = Usage { input: 1, output: 2, cached: 3, reasoning: 4 };
-    assert_eq!(finish, Finish { reason: Reason::Length, usage: Some(usage) });
+    let counted = json!({"input_tokens": 1, "output_tokens": 2, "cached_tokens": 3, "reasoning_tokens": 4});
+    let finish = read(json!({"reason": "length", "usage": counted})).unwrap();
+    assert_eq!(finish, Finish::new(Reason::Length, Some(usage(1, 2, 3, 4))));
     let stopped = Reason::StopSequence("x".into());
     assert_eq!(read(json!({"reason": "stop", "stop_sequence": "x"})).unwrap().reason, stopped);
     for (json, message) in [

@@ -4,13 +4,14 @@ use chatparse::api::{Answer, AnswerOptions, Api};
 use serde_json::{Value, json};
 
 use crate::client::put_together;
-use crate::{APIS, builtin, options, stop, streamed};
+use crate::{APIS, builtin, options, stop, streamed, with};
 
 fn ids(api: Api, body: &Value) -> Vec<String> {
     let (items, name) = match api {
         Api::ChatCompletions => (&body["choices"][0]["message"]["tool_calls"], "id"),
         Api::Responses => (&body["output"], "call_id"),
         Api::Messages => (&body["content"], "id"),
+        other => panic!("{other:?}"),
     };
     let ids = items.as_array().into_iter().flatten().filter_map(|item| item[name].as_str());
     ids.map(str::to_owned).collect()
@@ -62,13 +63,13 @@ fn made_ids_are_those_of_the_answer() {
     assert_ne!(one[0], one[1]);
     assert!(one.iter().all(|id| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())));
     for other in [
-        AnswerOptions { id: "answer-2".into(), ..options() },
-        AnswerOptions { seed: 1, ..options() },
-        AnswerOptions { choice: 1, ..options() },
+        with(|options| options.id = "answer-2".into()),
+        with(|options| options.seed = 1),
+        with(|options| options.choice = 1),
     ] {
         assert!(made(&other).iter().all(|id| !one.contains(id)));
     }
-    let prefixed = made(&AnswerOptions { call_id_prefix: "call_".into(), ..options() });
+    let prefixed = made(&with(|options| options.call_id_prefix = "call_".into()));
     assert_eq!(prefixed, one.iter().map(|id| format!("call_{id}")).collect::<Vec<_>>());
 }
 
@@ -82,7 +83,9 @@ fn an_id_that_comes_twice_is_of_the_first_call() {
 #[test]
 fn an_answer_without_an_id_has_one_of_its_seed() {
     let id = |api, seed| {
-        let answer = Answer::new(api, AnswerOptions { seed, ..AnswerOptions::default() });
+        let mut options = AnswerOptions::default();
+        options.seed = seed;
+        let answer = Answer::new(api, options);
         let ended = builtin("chatml").parser.read(b"Hi", false, false).unwrap();
         answer.body(&ended, &stop())["id"].clone()
     };

@@ -36,15 +36,33 @@ fn builtin(name: &str) -> Params {
 }
 
 fn options() -> AnswerOptions {
-    AnswerOptions { id: "answer-1".into(), model: "m".into(), created: 7, ..AnswerOptions::default() }
+    let mut options = AnswerOptions::default();
+    options.id = "answer-1".into();
+    options.model = "m".into();
+    options.created = 7;
+    options
+}
+
+/// The options, changed.
+fn with(change: impl FnOnce(&mut AnswerOptions)) -> AnswerOptions {
+    let mut options = options();
+    change(&mut options);
+    options
+}
+
+fn usage(input: u64, output: u64, cached: u64, reasoning: u64) -> Usage {
+    let mut usage = Usage::new(input, output);
+    usage.cached = cached;
+    usage.reasoning = reasoning;
+    usage
 }
 
 fn stop() -> Finish {
-    Finish { reason: Reason::Stop, usage: Some(Usage { input: 5, output: 3, cached: 1, reasoning: 2 }) }
+    Finish::new(Reason::Stop, Some(usage(5, 3, 1, 2)))
 }
 
 fn length() -> Finish {
-    Finish { reason: Reason::Length, ..stop() }
+    Finish::new(Reason::Length, stop().usage)
 }
 
 /// A streamed answer: its events, the output in pieces of so many bytes, and what is left to ask it.

@@ -1,6 +1,6 @@
 //! A template is learnt, writes turns, and they are read back.
 
-use chatparse::format::Constraint;
+use chatparse::chat::Constraint;
 use chatparse::grammar::Recogniser;
 use chatparse::{ChatTemplate, Message, Params, Request, Status, Stream, TemplateOptions};
 use serde_json::{Value, json};
@@ -52,7 +52,8 @@ impl Shape {
     }
 
     fn template(&self, learn_only: bool) -> ChatTemplate {
-        let options = TemplateOptions { learn_only, ..TemplateOptions::default() };
+        let mut options = TemplateOptions::default();
+        options.learn_only = learn_only;
         ChatTemplate::with_options(self.source, &options).expect("the template compiles")
     }
 

@@ -118,8 +118,12 @@ mod tests {
         };
         assert_eq!(lost(r#"{"content":"a"}"#, r#"{"content":"b"}"#), "content");
         assert_eq!(lost(r#"{"content":"a"}"#, r#"{"tool_calls":[]}"#), "content, tool_calls");
-        let rewritten =
-            |expected: &str, got: &str| next(&Difference { at: 0, expected: expected.to_owned(), got: got.to_owned() });
+        let rewritten = |expected: &str, got: &str| {
+            let mut difference = Difference::default();
+            difference.expected = expected.to_owned();
+            difference.got = got.to_owned();
+            next(&difference)
+        };
         assert_eq!(rewritten("one\n\nA", "one\nA"), rewritten("other\n\nB", "other\nA"));
         assert_ne!(rewritten("one\n", "one"), rewritten("one ", "one"));
         assert_eq!((&*ending("é<|assistant|>"), &*ending("é")), ("|assistant|>", "é"));

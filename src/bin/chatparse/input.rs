@@ -83,13 +83,11 @@ pub fn source(word: &OsStr) -> Outcome<Source> {
 /// The template of a text, as the options want it.
 pub fn compile(source: &Source, args: &Args) -> chatparse::Result<ChatTemplate> {
     let text = |name: &str, known: &str| args.value(name).unwrap_or(known).to_owned();
-    let options = TemplateOptions {
-        name: text("--name", ""),
-        bos: text("--bos", source.bos),
-        eos: text("--eos", source.eos),
-        learn_only: args.flag(LEARN_ONLY.name),
-        ..TemplateOptions::default()
-    };
+    let mut options = TemplateOptions::default();
+    options.name = text("--name", "");
+    options.bos = text("--bos", source.bos);
+    options.eos = text("--eos", source.eos);
+    options.learn_only = args.flag(LEARN_ONLY.name);
     ChatTemplate::with_options(&source.text, &options)
 }
 
@@ -200,7 +198,7 @@ pub fn placed(word: &OsStr, error: &chatparse::Error) -> String {
     let Some(place) = error.place() else { return format!("{}: {error}", name(word)) };
     // Lines of a template in a JSON file are none of that file's.
     let inside = if Path::new(word).extension().is_some_and(|end| end == "json") { ": chat_template" } else { "" };
-    let Place { line, column, excerpt } = place;
+    let Place { line, column, excerpt, .. } = place;
     let column = column.map_or(String::new(), |column| format!(":{column}"));
     let margin = line.to_string();
     let shown = if excerpt.is_empty() { String::new() } else { format!("\n  {margin} | {excerpt}") };

@@ -164,9 +164,9 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> 
     }
     let case = cause.cases[0];
     let (at, expected, got) = match &case.outcome {
-        Outcome::NoTurn(Difference { at, expected, got })
-        | Outcome::Spaced(Difference { at, expected, got })
-        | Outcome::Rewritten(Difference { at, expected, got }) => (Some(*at), expected, got),
+        Outcome::NoTurn(Difference { at, expected, got, .. })
+        | Outcome::Spaced(Difference { at, expected, got, .. })
+        | Outcome::Rewritten(Difference { at, expected, got, .. }) => (Some(*at), expected, got),
         Outcome::Lost { at, expected, got } => (*at, expected, got),
         Outcome::Refused(error) => {
             let line = error.place().map_or(String::new(), |place| format!("template {place}: "));

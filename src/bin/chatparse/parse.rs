@@ -171,7 +171,7 @@ impl View {
         match self {
             View::Live(live) => live.delta(delta, screen),
             View::Events => {
-                let Delta { kind, call, text, span } = delta;
+                let Delta { kind, call, text, span, .. } = delta;
                 let span = [span.start, span.end];
                 writeln!(screen, "{}", json!({"kind": kind.name(), "call": call, "text": text, "span": span}))
             }

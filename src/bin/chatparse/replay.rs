@@ -84,12 +84,10 @@ struct Templates {
 impl Templates {
     fn of(&mut self, scenario: &Value) -> Result<&ChatTemplate, String> {
         let text = |key: &str| scenario[key].as_str().map(str::to_owned);
-        let options = TemplateOptions {
-            bos: text("bos").unwrap_or_default(),
-            eos: text("eos").unwrap_or_default(),
-            learn_only: scenario["learn_only"] == true,
-            ..TemplateOptions::default()
-        };
+        let mut options = TemplateOptions::default();
+        options.bos = text("bos").unwrap_or_default();
+        options.eos = text("eos").unwrap_or_default();
+        options.learn_only = scenario["learn_only"] == true;
         let source = match (text("template_source"), text("template")) {
             (Some(source), _) => source,
             (None, Some(path)) => std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?,
@@ -193,7 +191,7 @@ fn texts(list: &Value) -> impl Iterator<Item = String> {
 fn dialects(print: impl Fn(Dialect) -> Result<Printed, Error>) -> Value {
     let printed = Dialect::ALL.into_iter().map(|dialect| {
         let answer = match print(dialect) {
-            Ok(Printed { text, report }) => {
+            Ok(Printed { text, report, .. }) => {
                 let report: Vec<&str> = report.iter().map(|entry| &*entry.message).collect();
                 json!({"text": text, "report": report})
             }

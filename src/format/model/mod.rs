@@ -7,6 +7,7 @@ use crate::error::Result;
 
 /// A family of templates.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Family {
     /// A stable name, lower case.
     pub name: &'static str,

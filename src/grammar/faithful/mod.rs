@@ -36,6 +36,7 @@ use crate::message::GrammarStyle;
 
 /// Whether objects have properties that their schema neither declares nor speaks of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Undeclared {
     /// They may have, as the standard says.
     #[default]

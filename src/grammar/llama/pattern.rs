@@ -332,7 +332,8 @@ mod tests {
     use regex::Regex;
 
     use super::*;
-    use crate::grammar::{Recogniser, Walk};
+    use crate::grammar::Recogniser;
+    use crate::grammar::walk::Walk;
 
     fn recogniser(pattern: &str) -> Option<Recogniser> {
         let pattern = Pattern::parse(pattern).ok()?;

@@ -25,6 +25,7 @@ use crate::peg::Arena;
 
 /// A notation of grammars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Dialect {
     /// GBNF as llama.cpp writes it: the text of [`Grammar`].
     Gbnf,
@@ -62,6 +63,7 @@ impl Dialect {
 
 /// A grammar in some dialect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Printed {
     /// The text; empty where nothing is constrained.
     pub text: String,

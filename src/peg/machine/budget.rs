@@ -7,6 +7,7 @@ use crate::peg::program::Program;
 /// How much work a run may take: a fixed amount, and some for each byte that it has looked at. The units are instructions,
 /// bytes moved over and captures taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Budget {
     /// For the whole run.
     pub base: u64,
@@ -15,6 +16,11 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// So much for the whole run, and so much for each byte.
+    pub fn new(base: u64, per_byte: u64) -> Self {
+        Budget { base, per_byte }
+    }
+
     fn for_bytes(self, bytes: usize) -> u64 {
         self.per_byte.saturating_mul(bytes as u64)
     }

@@ -19,7 +19,7 @@ pub fn case(bytes: &[u8]) {
     let mut name = format!("{}, cut off: {cut_off}", known.name);
     let mut stream = Stream::new(&known.params.parser);
     if choices.once_in(4) {
-        let budget = Budget { base: choices.below(1000) as u64, per_byte: choices.below(24) as u64 };
+        let budget = Budget::new(choices.below(1000) as u64, choices.below(24) as u64);
         stream.set_budget(budget);
         name = format!("{name}, {budget:?}");
     }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use chatparse::format::Constraint;
-use chatparse::grammar::{Recogniser, Walk};
+use chatparse::chat::Constraint;
+use chatparse::grammar::Recogniser;
+use chatparse::internals::grammar::Walk;
 use chatparse::{ChatTemplate, Params, Request, builtin};
 use serde_json::{Value, json};
 

@@ -2,8 +2,9 @@
 //! grammar allows is valid.
 
 use chatparse::ErrorKind;
-use chatparse::grammar::{Builder, Recogniser, Rule, Walk, from_json_schema, schema, valid};
-use chatparse::limits;
+use chatparse::grammar::{Builder, Recogniser, Rule, from_json_schema};
+use chatparse::internals::grammar::{Walk, schema, valid};
+use chatparse::internals::limits;
 use serde_json::{Map, Value, json};
 
 use super::choices::Choices;
