@@ -14,7 +14,7 @@ pub enum ErrorKind {
     Template,
     /// A JSON schema cannot be used.
     Schema,
-    /// A limit of [`crate::limits`] was reached.
+    /// A limit of the library was reached: each is a constant in `src/limits.rs`.
     Limit,
     /// A strict parse met output that does not fit the format.
     Parse,

@@ -38,11 +38,6 @@ pub mod grammar {
     pub mod schema {
         pub use crate::grammar::schema::*;
     }
-
-    /// Whether values are what schemas ask for.
-    pub mod valid {
-        pub use crate::grammar::valid::*;
-    }
 }
 
 /// Every bound.

@@ -18,9 +18,9 @@ use crate::template::{Template, plain, prepare};
 pub enum Reader {
     /// The format of a family of templates, which is known and not learnt.
     Family(&'static Family),
-    /// The learnt layout: [`Analysis::layout`].
+    /// The learnt layout: [`Analysis`].
     Layout,
-    /// The learnt turn: [`crate::analysis::turn`].
+    /// The learnt turn: [`TurnFormat`].
     Turn,
 }
 

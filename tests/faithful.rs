@@ -1,8 +1,8 @@
 //! Faithful grammars of JSON schemas: what they allow and refuse, and what the report says of the rest.
 
 use chatparse::ErrorKind;
-use chatparse::grammar::{Builder, FidelityKind, Grammar, Recogniser, Rule, from_json_schema};
-use chatparse::internals::grammar::{Walk, valid};
+use chatparse::grammar::{Builder, FidelityKind, Grammar, Recogniser, Rule, from_json_schema, valid};
+use chatparse::internals::grammar::Walk;
 use serde_json::{Map, Value, json};
 
 fn grammar(schema: &Value) -> Grammar {

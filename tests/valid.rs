@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use chatparse::internals::grammar::valid::check;
+use chatparse::grammar::valid::check;
 use chatparse::internals::limits;
 use serde_json::{Map, Value, json};
 

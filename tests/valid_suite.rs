@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use chatparse::internals::grammar::valid::check;
+use chatparse::grammar::valid::check;
 use serde_json::Value;
 
 /// The id of a schema, and which of its instances.

@@ -26,7 +26,7 @@ const DIFFERENCE: usize = 600;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// The field by its dotted name, as in [`Layout::fields`], e.g. `reasoning.start`.
+    /// The field by its dotted name, as in [`Analysis::fields`], e.g. `reasoning.start`.
     pub field: &'static str,
     /// The value that it got.
     pub value: Value,

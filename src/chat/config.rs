@@ -17,7 +17,8 @@ impl Config {
     /// Reads `text`, if it is a JSON object; `None`: it is a template's source. Where it holds several templates, `name` says which
     /// (empty: the one called `default`).
     ///
-    /// Errors: [`crate::ErrorKind::InvalidArgument`] where there is no template in it, or none of that name.
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] where there is no template in it, or none of that name.
     pub fn read(text: &str, name: &str) -> Result<Option<Config>> {
         // No template begins like an object's first key, or is that short.
         let inside = text.trim_start().strip_prefix('{').map(str::trim_start);

@@ -67,7 +67,7 @@ impl Recogniser {
         Ok(Recogniser { nullable: rules.nullable(), rules, slots, begins })
     }
 
-    /// Whether the grammar allows this text. A text that takes more than [`limits::CHECK_STEPS`] to check counts as not allowed.
+    /// Whether the grammar allows this text. A text that takes too many steps to check counts as not allowed.
     pub fn accepts(&self, text: &str) -> bool {
         self.run(text).1
     }

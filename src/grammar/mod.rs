@@ -20,7 +20,7 @@ mod rule;
 pub(crate) mod schema;
 mod tool;
 mod uri;
-pub(crate) mod valid;
+pub mod valid;
 #[cfg(feature = "internals")]
 pub(crate) mod walk;
 

@@ -9,7 +9,8 @@ use crate::error::Result;
 impl Message {
     /// Reads one OpenAI message.
     ///
-    /// Errors: [`crate::ErrorKind::InvalidArgument`] naming the field.
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] naming the field.
     pub fn from_json(json: &Value) -> Result<Message> {
         read::message(&Fields::new(json, "message")?)
     }

@@ -148,7 +148,8 @@ impl Request {
 
 /// The messages of an array, as a request's.
 ///
-/// Errors: as [`Request::from_json`].
+/// # Errors
+/// As [`Request::from_json`].
 pub(crate) fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
     let body = Map::from_iter([("messages".to_owned(), messages.clone())]).into();
     let body = Fields::new(&body, "")?;

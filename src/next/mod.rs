@@ -10,11 +10,11 @@
 //! render:  the same bytes (what was rendered)    the turn ........ | what ends the turn, new messages, opening
 //! ```
 //!
-//! * [`history`] holds the messages, and makes the requests.
-//! * [`turn`] finds where in the render the turn ends. The output stays as it was written.
-//! * [`rewrite`] says why it cannot be so, and of which message.
-//! * [`short`] does with a short conversation, where that was found to tell the same.
-//! * [`preserve`] asks a template by small conversations whether it ever is so.
+//! * `history` holds the messages, and makes the requests.
+//! * `turn` finds where in the render the turn ends. The output stays as it was written.
+//! * `rewrite` says why it cannot be so, and of which message.
+//! * `short` does with a short conversation, where that was found to tell the same.
+//! * `preserve` asks a template by small conversations whether it ever is so.
 
 mod history;
 mod preserve;

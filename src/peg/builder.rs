@@ -10,11 +10,12 @@ use crate::limits;
 /// Builds an arena.
 ///
 /// ```
-/// use chatparse::peg::{Builder, TagId};
+/// use chatparse::Parser;
+/// use chatparse::expr::{Builder, Tag};
 /// let p = Builder::new();
-/// let word = p.tag(TagId(0), p.until("</b>"));
+/// let word = p.tag(Tag::Content, p.until("</b>"));
 /// let arena = p.finish(p.sequence([p.literal("<b>"), word, p.literal("</b>"), p.end()]));
-/// assert!(chatparse::peg::compile(&arena).is_ok());
+/// assert!(Parser::new(arena, "").is_ok());
 /// ```
 #[derive(Clone, Default)]
 pub struct Builder {
@@ -59,32 +60,32 @@ impl Builder {
         self.arena.borrow().rule_named(name).is_some()
     }
 
-    /// [`Expr::Empty`].
+    /// Matches nothing, always.
     pub fn empty(&self) -> ExprId {
         self.add(Expr::Empty)
     }
 
-    /// [`Expr::Start`].
+    /// Matches at the start of the output only.
     pub fn start(&self) -> ExprId {
         self.add(Expr::Start)
     }
 
-    /// [`Expr::End`].
+    /// Matches at the end of the output only. What follows a format without it is content.
     pub fn end(&self) -> ExprId {
         self.add(Expr::End)
     }
 
-    /// [`Expr::Literal`].
+    /// Matches this text.
     pub fn literal(&self, text: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Literal(text.into()))
     }
 
-    /// [`Expr::Marker`].
+    /// Matches what can be seen of this text, however much white space is around it or between its parts. A grammar has it as it is.
     pub fn marker(&self, text: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Marker(text.into()))
     }
 
-    /// [`Expr::Sequence`]. Sequences in it are laid out in place.
+    /// All, in order. Sequences in it are laid out in place.
     pub fn sequence(&self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
         let parts = self.flat(&mut children.into_iter(), |node| match node {
             Expr::Sequence(inner) => Some(inner),
@@ -93,7 +94,7 @@ impl Builder {
         self.add(Expr::Sequence(parts))
     }
 
-    /// [`Expr::Choice`]. Choices in it are laid out in place.
+    /// The first that matches; an empty list never does. Choices in it are laid out in place.
     pub fn choice(&self, children: impl IntoIterator<Item = ExprId>) -> ExprId {
         let branches = self.flat(&mut children.into_iter(), |node| match node {
             Expr::Choice(inner) => Some(inner),
@@ -114,7 +115,7 @@ impl Builder {
         out
     }
 
-    /// [`Expr::Repeat`].
+    /// As often as it matches, between the bounds (`None`: no upper bound). A round that consumes nothing ends it.
     pub fn repeat(&self, child: ExprId, min: u32, max: Option<u32>) -> ExprId {
         self.add(Expr::Repeat(child, min, max))
     }
@@ -134,7 +135,7 @@ impl Builder {
         self.repeat(child, 1, None)
     }
 
-    /// [`Expr::Unordered`]: the required ones and the optional ones.
+    /// Any of these, in any order and any number. A grammar has each required one once and each optional one at most once.
     pub fn unordered(
         &self,
         required: impl IntoIterator<Item = ExprId>,
@@ -143,22 +144,22 @@ impl Builder {
         self.add(Expr::Unordered(Box::new((required.into_iter().collect(), optional.into_iter().collect()))))
     }
 
-    /// [`Expr::And`].
+    /// Matches where the child would, and consumes nothing.
     pub fn and(&self, child: ExprId) -> ExprId {
         self.add(Expr::And(child))
     }
 
-    /// [`Expr::Not`].
+    /// Matches where the child would not, and consumes nothing.
     pub fn not(&self, child: ExprId) -> ExprId {
         self.add(Expr::Not(child))
     }
 
-    /// [`Expr::Any`].
+    /// Any one character.
     pub fn any(&self) -> ExprId {
         self.add(Expr::Any)
     }
 
-    /// [`Expr::Space`].
+    /// White space, as much as there is.
     pub fn space(&self) -> ExprId {
         self.add(Expr::Space)
     }
@@ -178,28 +179,28 @@ impl Builder {
         self.add(Expr::Char(CharSet { ranges: ranges.into(), negated: true }))
     }
 
-    /// [`Expr::StringBody`].
+    /// The inside of a quoted string: up to this delimiter, with JSON's backslash escapes.
     pub fn string_body(&self, delimiter: u8) -> ExprId {
         self.add(Expr::StringBody(delimiter))
     }
 
-    /// [`Expr::StringLine`].
+    /// [`Builder::string_body`] up to the first line break, if there is one. A grammar has the whole body.
     pub fn string_line(&self, delimiter: u8) -> ExprId {
         self.add(Expr::StringLine(delimiter))
     }
 
-    /// [`Expr::Until`] the first of several markers. Empty markers never match and are dropped.
+    /// Text up to the first of several markers, or to the end of the output. Empty markers never match and are dropped.
     pub fn until_any<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
         let markers = markers.into_iter().map(Into::into).filter(|m: &SmolStr| !m.is_empty()).collect();
         self.add(Expr::Until(markers))
     }
 
-    /// [`Expr::Until`] one marker.
+    /// Text up to one marker, or to the end of the output.
     pub fn until(&self, marker: impl Into<SmolStr>) -> ExprId {
         self.until_any([marker])
     }
 
-    /// [`Expr::UntilMarker`] the first of several. Empty ones never match and are dropped.
+    /// The same up to what a [`Builder::marker`] of one of these texts matches, as far as that is no chance. Empty ones never match and are dropped.
     pub fn until_marker<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
         let markers = markers.into_iter().map(Into::into).filter(|m: &SmolStr| !m.is_empty()).collect();
         self.add(Expr::UntilMarker(markers))
@@ -210,33 +211,33 @@ impl Builder {
         self.add(Expr::Until(Vec::new()))
     }
 
-    /// [`Expr::Tag`].
+    /// The child's extent is captured under the tag.
     pub fn tag(&self, tag: impl Into<TagId>, child: ExprId) -> ExprId {
         self.add(Expr::Tag(tag.into(), child))
     }
 
-    /// [`Expr::Tag`] with the tag of a label. `None`: there are too many labels.
+    /// [`Builder::tag`] with the tag of a label. `None`: there are too many labels.
     pub fn labelled(&self, label: &str, child: ExprId) -> Option<ExprId> {
         let tag = self.arena.borrow_mut().add_label(label)?;
         Some(self.tag(tag, child))
     }
 
-    /// [`Expr::Atomic`].
+    /// Captures inside show only once the whole child has matched.
     pub fn atomic(&self, child: ExprId) -> ExprId {
         self.add(Expr::Atomic(child))
     }
 
-    /// [`Expr::Tolerated`].
+    /// Parses where models write it, though a grammar does not let them.
     pub fn tolerated(&self, child: ExprId) -> ExprId {
         self.add(Expr::Tolerated(child))
     }
 
-    /// [`Expr::Schema`].
+    /// The child parses; in a grammar the JSON schema speaks instead, as a rule of this name. `raw`: the value is written as text, not as JSON.
     pub fn schema(&self, child: ExprId, name: impl Into<SmolStr>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
         self.annotated(Annotated { child, name: name.into(), schema: schema.into(), raw, argument: false })
     }
 
-    /// [`Expr::Schema`] of what a tool is called with.
+    /// [`Builder::schema`] of what a tool is called with: its objects have no properties but those that they declare.
     pub fn argument(&self, child: ExprId, name: impl Into<SmolStr>, schema: impl Into<SchemaRef>, raw: bool) -> ExprId {
         self.annotated(Annotated { child, name: name.into(), schema: schema.into(), raw, argument: true })
     }
@@ -245,12 +246,12 @@ impl Builder {
         self.add(Expr::Schema(Box::new(value)))
     }
 
-    /// [`Expr::Excluding`].
+    /// The child parses; in a grammar it is text that ends with the first of these markers, marker included.
     pub fn excluding<S: Into<SmolStr>>(&self, child: ExprId, markers: impl IntoIterator<Item = S>) -> ExprId {
         self.add(Expr::Excluding(child, markers.into_iter().map(Into::into).collect()))
     }
 
-    /// [`Expr::Gbnf`].
+    /// The child parses; in a grammar this GBNF stands in its place.
     pub fn gbnf(&self, child: ExprId, text: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Gbnf(child, text.into()))
     }

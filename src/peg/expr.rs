@@ -238,7 +238,7 @@ impl Arena {
         &self.nodes
     }
 
-    /// The expression of a rule, as an [`Expr::Rule`] node.
+    /// The expression of a rule.
     pub fn rule_named(&self, name: &str) -> Option<ExprId> {
         self.rules.get(name).copied()
     }

@@ -2,13 +2,13 @@
 //!
 //! What was learnt of a template, or is known of its family, is a claim: so the model writes. Its proof are messages that the
 //! template renders as the model would write them, and that come back when they are read. They are other messages than those
-//! that an analysis learns from: other words, other counts, values that look like something else ([`messages`]).
+//! that an analysis learns from: other words, other counts, values that look like something else (`messages`).
 //!
-//! * [`turns`] renders them and finds the assistant's turn in each. A message that the template refuses, and one whose turn
+//! * `turns` renders them and finds the assistant's turn in each. A message that the template refuses, and one whose turn
 //!   cannot be told from the prompt, counts neither way. What the template leaves out is not asked for.
-//! * [`reading`] reads a turn with one reader and compares. Another message than the one that was rendered comes back where the
+//! * `reading` reads a turn with one reader and compares. Another message than the one that was rendered comes back where the
 //!   template writes both alike (a null that it leaves out): that is no fault of a reader's, either.
-//! * [`choice`] lets candidates read until it is clear which one reads best: a few rich messages first, more only where those do
+//! * `choice` lets candidates read until it is clear which one reads best: a few rich messages first, more only where those do
 //!   not decide. A template with one candidate renders nothing for it.
 //!
 //! A [`Proof`] is the whole of it for one reader: made when somebody asks.

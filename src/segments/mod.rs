@@ -1,8 +1,8 @@
 //! Whose text a prompt is: the origin of each of its bytes.
 //!
 //! From a request to [`Segments`]. The request is rendered once more with a label around each of its values
-//! ([`crate::template::Labels`]). Without its labels, that render must be the prompt; then the labels tell where each value stands. Where the template
-//! looks into a value, a label may change what it writes: such values are found out ([`choice`]) and labelled in another way, or not at all. The
+//! (`template::Labels`). Without its labels, that render must be the prompt; then the labels tell where each value stands. Where the template
+//! looks into a value, a label may change what it writes: such values are found out (`choice`) and labelled in another way, or not at all. The
 //! stretch that depends on a value without a label is unknown.
 
 mod choice;

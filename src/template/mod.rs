@@ -182,7 +182,8 @@ struct Unpatched {
 impl Template {
     /// Compiles `source`. `bos` and `eos` are the texts of the special tokens; empty where the model has none.
     ///
-    /// Errors: [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::Template`] with the line where it does not
+    /// # Errors
+    /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::Template`] with the line where it does not
     /// parse.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Template> {
         if source.len() > TEMPLATE_BYTES {
@@ -282,7 +283,8 @@ impl Template {
 
     /// The conversation as prompt text.
     ///
-    /// Errors: [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
+    /// # Errors
+    /// [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
     /// takes too many steps, recurses too deeply or builds too much text.
     pub fn render(&self, conversation: &Conversation) -> Result<String> {
         env::render(&self.compiled(conversation)?.env, self.context(conversation)?.value())

@@ -14,7 +14,8 @@ const MARK: &str = "THE_CONTINUED_MESSAGE_ENDS_HERE";
 /// The prompt of `request` with the conversation `given`, and its end that is already the assistant's turn, where `opening` asks for it:
 /// that may take a second render.
 ///
-/// Errors: [`crate::ErrorKind::InvalidArgument`] where there is no text that could be continued, or the template does not show it;
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] where there is no text that could be continued, or the template does not show it;
 /// as [`Template::render_with_opening`].
 pub fn plain(
     template: &Template,

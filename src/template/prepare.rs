@@ -93,7 +93,8 @@ impl Ways {
 
 /// Prepares `request` for `template`.
 ///
-/// Errors: [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
 /// object and the request refuses such.
 pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
     if !request.tools.is_empty() && request.tool_choice != ToolChoice::None && !request.grammar.is_empty() {

@@ -21,8 +21,8 @@ struct Described {
     call_id: CallIdLayout,
 }
 
-/// All calls of a message, with the markers around them, in a layout as [`Layout::to_json`] has it; what it leaves out is empty. One
-/// format is for descriptions only: `pythonic`, a list like `[f(x=1), g()]`. Of the request, the tools count, whether one must be called, and
+/// All calls of a message, with the markers around them, in a layout as [`Analysis::to_json`](crate::learnt::Analysis::to_json)
+/// has it; what it leaves out is empty. One format is for descriptions only: `pythonic`, a list like `[f(x=1), g()]`. Of the request, the tools count, whether one must be called, and
 /// whether several may be.
 ///
 /// # Errors

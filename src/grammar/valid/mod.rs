@@ -33,6 +33,7 @@ use crate::limits;
 
 /// One thing that is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// Where, as a JSON pointer into the value; empty for all of it.
     pub pointer: String,
@@ -40,8 +41,8 @@ pub struct Violation {
     pub message: String,
 }
 
-/// What is wrong with `value`, as far as `schema` can tell: at most [`limits::VIOLATIONS`], outer ones first; none if it is
-/// valid. Never fails: what cannot be checked, or not within [`limits::VALID_STEPS`], counts as satisfied.
+/// What is wrong with `value`, as far as `schema` can tell: the first few, outer ones first; none if it is
+/// valid. Never fails: what cannot be checked, or not within a bound of steps, counts as satisfied.
 ///
 /// ```
 /// use serde_json::json;

@@ -2,8 +2,8 @@
 //! grammar allows is valid.
 
 use chatparse::ErrorKind;
-use chatparse::grammar::{Builder, Recogniser, Rule, from_json_schema};
-use chatparse::internals::grammar::{Walk, schema, valid};
+use chatparse::grammar::{Builder, Recogniser, Rule, from_json_schema, valid};
+use chatparse::internals::grammar::{Walk, schema};
 use chatparse::internals::limits;
 use serde_json::{Map, Value, json};
 
