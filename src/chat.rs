@@ -59,6 +59,20 @@ struct Shared {
 }
 
 /// What one request needs. Immutable; share it between threads.
+///
+/// ```
+/// use chatparse::chat::Constraint;
+/// use chatparse::{ChatTemplate, Message, Request, Tool};
+/// let mut request = Request::new(vec![Message::new("user", "Is it raining in Oslo?")]);
+/// let schema = serde_json::json!({"type": "object", "properties": {"city": {"type": "string"}}});
+/// request.tools.push(Tool::new("weather", "The weather of a city.", schema));
+/// let params = ChatTemplate::builtin("json-call").unwrap().params(&request)?;
+/// assert!(params.prompt.contains("weather")); // for the model
+/// assert!(matches!(params.constraint, Constraint::Lazy(_))); // the sampler applies the grammar once a call begins
+/// assert!(params.grammar().text.contains("root ::="));
+/// assert!(params.preserved_tokens.iter().any(|token| token == "<tool_call>")); // for the tokeniser
+/// # Ok::<(), chatparse::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Params {
     /// The name that hosts know this way of parsing by, e.g. `peg-native`.

@@ -5,13 +5,15 @@
 //! [`Parser::tree`](crate::Parser::tree) makes of a text. The same expressions give the grammar,
 //! [`Parser::grammar`](crate::Parser::grammar).
 //!
+//! An [`ExprId`] is for the builder that made it. With another's, functions panic or take another expression.
+//!
 //! ```
 //! use chatparse::expr::{Builder, Tag};
 //! use chatparse::{Parser, Stream};
 //! let p = Builder::new();
 //! let thought = p.sequence([p.literal("(("), p.tag(Tag::Reasoning, p.until("))")), p.literal("))")]);
 //! let answer = p.tag(Tag::Content, p.rest());
-//! let parser = Parser::new(p.clone().finish(p.sequence([p.optional(thought), answer])), "")?;
+//! let parser = Parser::new(p.finish(p.sequence([p.optional(thought), answer])), "")?;
 //! let mut stream = Stream::new(&parser);
 //! stream.feed(b"((It rains.))Take a coat.");
 //! let message = stream.finish(false).message;

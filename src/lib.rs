@@ -1,14 +1,77 @@
 //! chatparse learns how a language model writes from its chat template, and reads what it writes.
 //!
-//! ```text
-//!  template text ──▶ template ──▶ analysis ──▶ format ──┬─▶ peg ──▶ captures ──▶ events ──▶ message, deltas
-//!  (Jinja)           compiled     Layout       one      └─▶ grammar
-//!                    once         (inert)      Expr
+//! It is for authors of inference engines and servers. Each model writes its reasoning and its tool calls in another way; the Jinja
+//! text that ships with the model shows which. From it come the prompt, the parser of the output, and the grammar that constrains the
+//! sampler.
+//!
+//! ```
+//! use chatparse::{ChatTemplate, DeltaKind, Request, Status, Stream};
+//!
+//! // Once for each model. ChatTemplate::new takes the template's text.
+//! let template = ChatTemplate::builtin("json-call").unwrap();
+//!
+//! // Once for each request: the body of OpenAI's chat completions.
+//! let request = Request::from_text(r#"{
+//!     "messages": [{"role": "user", "content": "Is it raining in Oslo?"}],
+//!     "tools": [{"type": "function", "function": {"name": "weather", "parameters": {
+//!         "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]
+//! }"#)?;
+//! let params = template.params(&request)?; // params.prompt goes to the model, params.grammar() to the sampler
+//!
+//! // As the model writes, in pieces of any size.
+//! let mut stream = Stream::new(&params.parser);
+//! let mut shown = Vec::new();
+//! for piece in ["<think>\nI should look.</th", "ink>\n\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Os", "lo\"}}\n</tool_call>"] {
+//!     shown.extend(stream.feed(piece.as_bytes()).map(|delta| (delta.kind, delta.text.to_owned())));
+//! }
+//! assert_eq!(shown, [
+//!     (DeltaKind::Reasoning, "I should look.".to_owned()),
+//!     (DeltaKind::ToolName, "weather".to_owned()),
+//!     (DeltaKind::ToolArguments, "{\"city\": \"Os".to_owned()),
+//!     (DeltaKind::ToolArguments, "lo\"}".to_owned()),
+//!     (DeltaKind::ToolEnd, String::new()),
+//! ]);
+//!
+//! // At the end: the message, a status, and a report on each call.
+//! let ended = stream.finish(false);
+//! assert_eq!(ended.status, Status::Complete);
+//! assert_eq!(ended.message.tool_calls[0].arguments, r#"{"city": "Oslo"}"#);
+//! assert!(ended.calls()[0].valid);
+//! # Ok::<(), chatparse::Error>(())
 //! ```
 //!
-//! A [`ChatTemplate`] is compiled and analysed once. For each request it gives [`Params`]: the prompt, and a
-//! [`Parser`]. A [`Stream`] takes the model's output in pieces of any size and says what each adds to the message;
-//! it reads every byte once, takes nothing back unless it is asked to, and loses nothing.
+//! A stream reads every byte once, takes nothing back unless it is asked to, and loses nothing: an output that breaks its format is
+//! no error. Templates, requests and outputs are untrusted, and all work on them is bounded.
+//!
+//! # Where to look
+//!
+//! | noun | what it is |
+//! | --- | --- |
+//! | [`ChatTemplate`], [`TemplateOptions`] | a template: compiled and learnt once, shared by threads |
+//! | [`Request`], [`Message`], [`Tool`]; [`message`] | a conversation, and all options of a request |
+//! | [`Params`]; [`chat`] | what a request needs: prompt, parser, grammar, stops, tokens to keep |
+//! | [`Stream`], [`Delta`], [`Ended`]; [`stream`] | an output as it comes in, what each piece adds, and what came of it |
+//! | [`Parser`] | the same for an output that is all there; as text, for another process |
+//! | [`grammar`] | grammars of JSON schemas, in the dialects of several engines; what a grammar allows |
+//! | [`Session`], [`Next`]; [`next`] | the next turn: what to send behind an output |
+//! | [`Segments`], [`Origin`]; [`segments`] | whose text each byte of a prompt is; masks for training |
+//! | [`api`] | requests and answers of chat completions, Responses and Messages |
+//! | [`Proof`]; [`proof`], [`lint`](mod@lint) | whether what a template writes is read back |
+//! | [`learnt`] | what is known of a template, and what showed it |
+//! | [`expr`] | formats of a host's own, from expressions |
+//! | [`builtin`] | templates of our own |
+//! | [`Error`], [`ErrorKind`] | what can go wrong before there is an output |
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! * `capi` exports the C functions of `include/chatparse.h`, for builds of the C library.
+//! * `internals` adds a module of insides for this crate's own tests and tools. No promise: any release may change all of it.
+//!
+//! # Compatibility
+//!
+//! Structs and enums that will grow are `#[non_exhaustive]`: make one with its constructor or `default()`, then change its fields.
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -13,7 +13,9 @@
 //! let request = Request::from_json(&Api::Messages.request(&body)?)?;
 //! let params = ChatTemplate::builtin("chatml").expect("it is built in").params(&request)?;
 //!
-//! let options = AnswerOptions { seed: 4, request: body, ..AnswerOptions::default() };
+//! let mut options = AnswerOptions::default();
+//! options.seed = 4;
+//! options.request = body;
 //! let mut answer = Answer::new(Api::Messages, options);
 //! let mut stream = Stream::new(&params.parser);
 //! let mut sent: String = answer.begin(12)?.iter().map(Event::sse).collect();

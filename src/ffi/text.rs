@@ -73,7 +73,7 @@ pub(super) unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> R
 /// An array of texts from C that must be UTF-8.
 ///
 /// # Safety
-/// As [`array`], and each text in it as [`utf8`].
+/// As [`array()`], and each text in it as [`utf8`].
 pub(super) unsafe fn texts<'a>(data: *const chat_str, count: usize, name: &str) -> Result<Vec<&'a str>> {
     // SAFETY: this function's contract is the same.
     unsafe { array(data, count, name)?.iter().map(|text| utf8(text.data, text.len, name)).collect() }

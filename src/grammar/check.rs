@@ -51,7 +51,10 @@ impl Set {
 }
 
 impl Recogniser {
-    /// Reads a grammar. The error names the line.
+    /// Reads a grammar.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] naming the line, [`crate::ErrorKind::Limit`].
     pub fn new(grammar: &str) -> Result<Recogniser> {
         let rules = gbnf::read(grammar)?;
         let (mut slots, mut begins) = (Vec::new(), Vec::with_capacity(rules.rules.len()));

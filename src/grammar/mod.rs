@@ -40,6 +40,9 @@ use crate::message::GrammarStyle;
 
 /// The grammar of the JSON values that a schema allows, compact or pretty.
 ///
+/// # Errors
+/// [`crate::ErrorKind::Schema`] for a schema that cannot be used, with a JSON pointer; [`crate::ErrorKind::Limit`].
+///
 /// ```
 /// let schema = serde_json::json!({"type": "integer", "minimum": 0, "maximum": 23});
 /// let grammar = chatparse::grammar::from_json_schema(&schema)?;
@@ -52,6 +55,9 @@ pub fn from_json_schema(schema: &Value) -> Result<Grammar> {
 }
 
 /// [`from_json_schema`] in the given style.
+///
+/// # Errors
+/// As there.
 pub fn from_json_schema_as(schema: &Value, style: GrammarStyle) -> Result<Grammar> {
     let mut builder = Builder::with_style(style);
     builder.add_schema("", schema)?;

@@ -14,11 +14,17 @@ use crate::message::GrammarStyle;
 impl Builder {
     /// Adds the rules of a JSON schema and returns the name of the one to refer to. `name` `""` or `"root"` makes it the top.
     /// Schemas may be added under one name and have equal `$ref`s; each gets rules of its own.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Schema`] for a schema that cannot be used, with a JSON pointer; [`crate::ErrorKind::Limit`].
     pub fn add_schema(&mut self, name: &str, schema: &Value) -> Result<SmolStr> {
         self.add_schema_within(name, schema, schema, Undeclared::Allowed)
     }
 
     /// [`Builder::add_schema`] for a part of a larger schema: its `$ref`s lead into `root`.
+    ///
+    /// # Errors
+    /// As there.
     pub fn add_schema_within(
         &mut self,
         name: &str,

@@ -1,6 +1,6 @@
 //! Expressions: an arena of nodes that describe what an output may look like.
 //!
-//! One arena is the single description of a format: [`super::compile`] turns it into a [`super::Program`] that parses,
+//! One arena is the single description of a format: [`compile`](fn@super::compile) turns it into a [`super::Program`] that parses,
 //! and the grammar stage prints it. Annotations that only one of them reads ([`Expr::Schema`], rule names, triggers) are
 //! nodes that the other passes through.
 

@@ -45,7 +45,7 @@ impl Arena {
         serde_json::to_value(Stored { root, nodes, schemas, labels }).unwrap_or_default()
     }
 
-    /// Reads what [`Arena::to_json`] wrote. Whether the arena can be compiled is for [`super::compile`] to say.
+    /// Reads what [`Arena::to_json`] wrote. Whether the arena can be compiled is for [`crate::Parser::new`] to say.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for nodes that refer to none, to themselves or to later

@@ -59,7 +59,7 @@ impl TreeParser {
     /// Compiles a format.
     ///
     /// # Errors
-    /// As [`super::compile`]; [`crate::ErrorKind::Limit`] for too many rules and tags, too.
+    /// As [`compile`](fn@super::compile); [`crate::ErrorKind::Limit`] for too many rules and tags, too.
     pub fn new(arena: &Arena) -> Result<Self> {
         let (program, regions) = compile_regions(arena)?;
         Ok(TreeParser { program: Arc::new(program), regions: regions.into() })

@@ -26,6 +26,22 @@ use format_parser::{FormatParser, Written};
 use marks::{Mark, Marks};
 
 /// A parse in progress. One owner at a time; clone it to fork the parse.
+///
+/// ```
+/// use chatparse::{ChatTemplate, DeltaKind, Message, Request, Status, Stream};
+/// let template = ChatTemplate::builtin("json-call").unwrap();
+/// let params = template.params(&Request::new(vec![Message::new("user", "Rain?")]))?;
+/// let mut stream = Stream::new(&params.parser);
+/// let mut thought = String::new();
+/// for piece in ["<thi", "nk>\nI do not", " know.\n</think>\n\nNo."] {
+///     let deltas = stream.feed(piece.as_bytes()).filter(|delta| delta.kind == DeltaKind::Reasoning);
+///     thought.extend(deltas.map(|delta| delta.text));
+/// }
+/// assert_eq!(thought.trim(), "I do not know.");
+/// let ended = stream.finish(false); // true: the output was cut off
+/// assert_eq!((ended.status, &*ended.message.content), (Status::Complete, "No."));
+/// # Ok::<(), chatparse::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Stream {
     parser: Parser,

@@ -44,8 +44,8 @@ impl SpecialTokens {
     /// is nothing else is none; of one with white space inside, its first word counts.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for an empty text, [`crate::ErrorKind::Limit`] for more than
-    /// [`SPECIAL_TOKEN_BYTES`] of them together.
+    /// [`crate::ErrorKind::InvalidArgument`] for an empty text, [`crate::ErrorKind::Limit`] where they are too long
+    /// together.
     pub fn new<S: AsRef<str>>(tokens: &[S]) -> Result<Self> {
         if let Some(index) = tokens.iter().position(|token| token.as_ref().is_empty()) {
             return Err(Error::invalid(format!("special tokens: number {index} is empty")));

@@ -23,7 +23,7 @@ pub(super) fn missing(name: &str) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
-/// [`format`] without a bound, for formats of our own.
+/// [`format()`] without a bound, for formats of our own.
 pub(super) fn text(now: i64, format: &str) -> String {
     let time = DateTime::<Utc>::from_timestamp(now, 0).unwrap_or_default();
     let mut out = String::new();

@@ -5,7 +5,7 @@
 //! A label stands inside the outer white space of its text.
 //!
 //! Numbers, booleans and null cannot hold letters. A request gives them as texts ([`Labels::scalar`]); where they become values of the
-//! engine they are what they were again, but for how they print ([`super::value::Scalar`]). Where the template prints JSON text as it came, the
+//! engine they are what they were again, but for how they print ([`super::scalar::Scalar`]). Where the template prints JSON text as it came, the
 //! quotes of such a text go with its label.
 
 use std::ops::Range;
