@@ -50,7 +50,7 @@ pub mod peg {
     pub use crate::peg::*;
 
     /// The compiled format of a parser.
-    pub fn program_of(parser: &crate::Parser) -> &std::sync::Arc<Program> {
+    pub fn program_of(parser: &crate::parser::Parser) -> &std::sync::Arc<Program> {
         parser.program()
     }
 }
