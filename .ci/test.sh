@@ -49,6 +49,7 @@ step 5 "tools that are missing" .ci/setup.sh
 step 1 "format" cargo fmt --check
 step 1 "lints" cargo clippy --quiet -- -D warnings
 step 1 "lints, with the C functions and the tests" cargo clippy --quiet --all-targets --features capi -- -D warnings
+step 1 "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps
 step 7 "Rust tests" rust_tests
 step 1 "C header" .ci/header.sh
 step 2 "C library, installed in target/stage" c_library
