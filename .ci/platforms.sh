@@ -46,7 +46,7 @@ hash_of() { sha256sum "$1" | cut -c 1-16; }
 # What a program links with the static library that was made last.
 system_libraries() { sed -n 's/.*native-static-libs: //p' "$work/libraries"; }
 
-# The program, and the C tests' own reader of cases on the static library. That is made of the crate as it was compiled for the program.
+# The program, and c-tests/replay.c on the static library. That is made of the crate as it was compiled for the program.
 run_both() {
   local out=$work/$target/release
   with_cargo build || return 1
@@ -55,11 +55,12 @@ run_both() {
   RUSTC_BOOTSTRAP=1 "$rustc" --edition 2024 --crate-type staticlib --crate-name chatparse_c --target "$target" \
     -L "$out/deps" -L "$work/release/deps" --extern chatparse="$out/libchatparse.rlib" -o "$out/libchatparse.a" \
     "$work/library.rs" --print native-static-libs 2>"$work/libraries" || { cat "$work/libraries" && return 1; }
-  local sources=(c-tests/{parity,answer,judge,names,words,timeline,verdict,pattern,json,json_canon}.c)
+  local yyjson
+  yyjson=$(c-tests/json/sources.sh) || return 1
   # shellcheck disable=SC2046
-  "$cc" -std=c11 -Wall -Wextra -Werror -Iinclude "${sources[@]}" "$out/libchatparse.a" \
-    $(system_libraries) -o "$out/parity$exe" || return 1
-  compare "the C library" $run "$out/parity$exe"
+  "$cc" -std=c11 -Wall -Wextra -Werror -Iinclude -isystem "$yyjson" c-tests/{replay,answer,parts,text}.c "$yyjson/yyjson.c" \
+    "$out/libchatparse.a" $(system_libraries) -o "$out/replay$exe" || return 1
+  compare "the C library" $run "$out/replay$exe"
 }
 
 # Also the shared library, through CMake: built, installed, found by a project that uses it.

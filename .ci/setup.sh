@@ -78,6 +78,7 @@ python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Pyth
 header() { echo "#include <$1>" | c++ -E -x c++ - >/dev/null 2>&1; }
 header httplib.h || packages+=(libcpp-httplib-dev)
 header nlohmann/json.hpp || packages+=(nlohmann-json3-dev)
+pkg-config --exists libpcre2-8 || packages+=(libpcre2-dev)
 zig_version() { zig version || "$ZIG/bin/python" -m ziglang version; }
 have npm || packages+=(nodejs npm)
 [ -e /usr/bin/chromium ] || packages+=(chromium)

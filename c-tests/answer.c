@@ -1,22 +1,30 @@
-// Nothing is decided here: what the answer is made of is told by `chatparse replay --help`.
+// What an answer is made of is in `chatparse replay --help`.
 #include "answer.h"
 
+#include "parts.h"
 #include "support.h"
 
-static bool same(chat_str text, const char *data, size_t len) {
-  return text.len == len && (len == 0 || memcmp(text.data, data, len) == 0);
+static yyjson_mut_val *string(yyjson_mut_doc *doc, chat_str text) {
+  yyjson_mut_val *value = yyjson_mut_strncpy(doc, text.len > 0 ? text.data : "", text.len);
+  CHECK(value != NULL);
+  return value;
 }
 
-static bool equal(const buffer *a, const buffer *b) { return same((chat_str){a->data, a->len}, b->data, b->len); }
+// JSON that the library wrote, as it is.
+static yyjson_mut_val *raw(yyjson_mut_doc *doc, chat_str json) {
+  yyjson_mut_val *value = yyjson_mut_rawncpy(doc, json.data, json.len);
+  CHECK(value != NULL);
+  return value;
+}
 
-static void quote(buffer *out, chat_str text) { json_quote(out, text.data, text.len); }
-
-static void print_text(buffer *out, chat_str text) { buffer_add(out, text.data, text.len); }
+static void put(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *name, yyjson_mut_val *value) {
+  CHECK(yyjson_mut_obj_add_val(doc, object, name, value));
+}
 
 // Whether a call was a success. If not, `why` is the sentence that the library has for it.
 static bool done(chat_status status, chat_error **error, buffer *why) {
   if (status == CHAT_STATUS_OK) return true;
-  print_text(why, chat_error_message(*error));
+  buffer_add(why, chat_error_message(*error));
   chat_error_free(*error);
   *error = NULL;
   return false;
@@ -24,122 +32,68 @@ static bool done(chat_status status, chat_error **error, buffer *why) {
 
 // Templates are compiled once for all scenarios that share them.
 struct known_template {
-  buffer source, bos, eos;
+  // The source and the texts of its tokens, with a NUL between them.
+  buffer key;
   chat_template *chat;
   // Why there is no template.
   buffer why;
   known_template *next;
 };
 
-static void known_free(known_template *entry) {
-  buffer_free(&entry->source);
-  buffer_free(&entry->bos);
-  buffer_free(&entry->eos);
-  buffer_free(&entry->why);
-  chat_template_free(entry->chat);
-  free(entry);
-}
-
-static bool read_file(const char *path, buffer *out) {
-  FILE *file = fopen(path, "rb");
-  if (file == NULL) return false;
-  char bytes[4096];
-  size_t n;
-  while ((n = fread(bytes, 1, sizeof bytes, file)) > 0) buffer_add(out, bytes, n);
-  const bool read = !ferror(file);
-  fclose(file);
-  return read;
-}
-
-static bool source_of(const answerer *answers, json scenario, buffer *source, buffer *why) {
-  if (json_text(json_member(scenario, "template_source"), source)) return true;
+static bool source_of(const answerer *answers, yyjson_val *scenario, buffer *source, buffer *why) {
+  yyjson_val *text = yyjson_obj_get(scenario, "template_source"), *name = yyjson_obj_get(scenario, "template");
+  if (yyjson_is_str(text)) {
+    buffer_add(source, string_of(text));
+    return true;
+  }
+  if (!yyjson_is_str(name)) {
+    buffer_add(why, text_at("the scenario names no template"));
+    return false;
+  }
   buffer path = {0};
-  if (answers->dir != NULL) buffer_print(&path, answers->dir);
-  const bool named = json_text(json_member(scenario, "template"), &path);
-  buffer_add(&path, "", 1);
-  const bool read = named && read_file(path.data, source);
-  if (!named) {
-    buffer_print(why, "the scenario names no template");
-  } else if (!read) {
-    buffer_print(why, path.data);
-    buffer_print(why, ": cannot be read");
+  if (answers->dir != NULL) buffer_add(&path, text_at(answers->dir));
+  buffer_add(&path, string_of(name));
+  buffer_add(&path, (chat_str){"", 1});
+  const bool read = read_file(path.data, source);
+  if (!read) {
+    buffer_add(why, text_at(path.data));
+    buffer_add(why, text_at(": cannot be read"));
   }
   buffer_free(&path);
   return read;
 }
 
 // NULL where there is none, and why.
-static const chat_template *template_of(answerer *answers, json scenario, buffer *why) {
-  known_template *wanted = calloc(1, sizeof *wanted);
-  CHECK(wanted != NULL);
-  if (!source_of(answers, scenario, &wanted->source, why)) {
-    known_free(wanted);
+static const chat_template *template_of(answerer *answers, yyjson_val *scenario, buffer *why) {
+  buffer key = {0};
+  if (!source_of(answers, scenario, &key, why)) {
+    buffer_free(&key);
     return NULL;
   }
-  json_text(json_member(scenario, "bos"), &wanted->bos);
-  json_text(json_member(scenario, "eos"), &wanted->eos);
+  const size_t source = key.len;
+  const chat_str bos = string_at(scenario, "bos"), eos = string_at(scenario, "eos");
+  buffer_add(&key, (chat_str){"", 1});
+  buffer_add(&key, bos);
+  buffer_add(&key, (chat_str){"", 1});
+  buffer_add(&key, eos);
   known_template *entry = answers->templates;
-  while (entry != NULL && !(equal(&entry->source, &wanted->source) && equal(&entry->bos, &wanted->bos) &&
-                            equal(&entry->eos, &wanted->eos)))
-    entry = entry->next;
+  while (entry != NULL && !same_texts(text_in(&entry->key), text_in(&key))) entry = entry->next;
   if (entry != NULL) {
-    known_free(wanted);
+    buffer_free(&key);
   } else {
-    entry = wanted;
-    entry->next = answers->templates;
+    entry = calloc(1, sizeof *entry);
+    CHECK(entry != NULL);
+    *entry = (known_template){.key = key, .next = answers->templates};
     answers->templates = entry;
     chat_error *error = NULL;
-    const buffer *source = &entry->source, *bos = &entry->bos, *eos = &entry->eos;
-    const chat_status status =
-        chat_template_new(source->data, source->len, bos->data, bos->len, eos->data, eos->len, &entry->chat, &error);
+    const chat_status status = chat_template_new(key.data, source, bos.data, bos.len, eos.data, eos.len, &entry->chat, &error);
     done(status, &error, &entry->why);
   }
-  buffer_add(why, entry->why.data, entry->why.len);
+  buffer_add(why, text_in(&entry->why));
   return entry->chat;
 }
 
-// What deltas add up to: a text for each part of the message, in the order in which they appeared.
-typedef struct {
-  chat_delta_kind kind;
-  size_t call;
-  buffer text;
-} piece;
-
-typedef struct {
-  piece *pieces;
-  size_t count;
-} row;
-
-static piece *row_find(const row *row, chat_delta_kind kind, size_t call) {
-  for (size_t i = row->count; i-- > 0;)
-    if (row->pieces[i].kind == kind && row->pieces[i].call == call) return &row->pieces[i];
-  return NULL;
-}
-
-static void row_append(row *row, const chat_delta *delta) {
-  if (delta->kind == CHAT_DELTA_KIND_TOOL_END) return; // says nothing that the recorded rows could hold
-  piece *piece = row_find(row, delta->kind, delta->call);
-  if (piece == NULL) {
-    row->pieces = realloc(row->pieces, (row->count + 1) * sizeof *row->pieces);
-    CHECK(row->pieces != NULL);
-    piece = &row->pieces[row->count++];
-    piece->kind = delta->kind;
-    piece->call = delta->call;
-    piece->text = (buffer){0};
-  }
-  print_text(&piece->text, delta->text);
-}
-
-static void row_free(row *row) {
-  for (size_t i = 0; i < row->count; i++) buffer_free(&row->pieces[i].text);
-  free(row->pieces);
-  row->pieces = NULL;
-  row->count = 0;
-}
-
-static bool in_call(const piece *piece) {
-  return piece->kind != CHAT_DELTA_KIND_REASONING && piece->kind != CHAT_DELTA_KIND_CONTENT;
-}
+static bool in_call(chat_delta_kind kind) { return kind != CHAT_DELTA_KIND_REASONING && kind != CHAT_DELTA_KIND_CONTENT; }
 
 static const char *key_of(chat_delta_kind kind) {
   switch (kind) {
@@ -147,124 +101,91 @@ static const char *key_of(chat_delta_kind kind) {
     case CHAT_DELTA_KIND_CONTENT: return "+content";
     case CHAT_DELTA_KIND_TOOL_NAME: return "+name";
     case CHAT_DELTA_KIND_TOOL_ID: return "+id";
-    case CHAT_DELTA_KIND_TOOL_ARGUMENTS: return "+arguments";
-    case CHAT_DELTA_KIND_TOOL_END: break; // row_append leaves it out
+    default: CHECK(kind == CHAT_DELTA_KIND_TOOL_ARGUMENTS);
   }
-  CHECK(!"a kind of delta with a text");
-  return "";
+  return "+arguments";
 }
 
-static void print_piece(buffer *out, const piece *piece) {
-  buffer_print(out, "\"");
-  buffer_print(out, key_of(piece->kind));
-  buffer_print(out, "\":");
-  json_quote(out, piece->text.data, piece->text.len);
-}
-
-static bool first_of_its_call(const row *row, size_t index) {
-  for (size_t i = 0; i < index; i++)
-    if (in_call(&row->pieces[i]) && row->pieces[i].call == row->pieces[index].call) return false;
-  return true;
-}
-
-static void print_calls(buffer *out, const row *row) {
-  const char *comma = "";
-  buffer_print(out, "\"tool_calls\":[");
-  for (size_t i = 0; i < row->count; i++) {
-    const size_t call = row->pieces[i].call;
-    if (!in_call(&row->pieces[i]) || !first_of_its_call(row, i)) continue;
-    buffer_print(out, comma);
-    buffer_print(out, "{\"index\":");
-    buffer_number(out, call);
-    for (size_t j = i; j < row->count; j++) {
-      if (!in_call(&row->pieces[j]) || row->pieces[j].call != call) continue;
-      buffer_print(out, ",");
-      print_piece(out, &row->pieces[j]);
-    }
-    buffer_print(out, "}");
-    comma = ",";
+// The object of a call in a row of the timeline; appended where there is none.
+static yyjson_mut_val *call_in(yyjson_mut_doc *doc, yyjson_mut_val *change, size_t index) {
+  yyjson_mut_val *calls = yyjson_mut_obj_get(change, "tool_calls"), *call;
+  if (calls == NULL) put(doc, change, "tool_calls", calls = yyjson_mut_arr(doc));
+  size_t i, count;
+  yyjson_mut_arr_foreach(calls, i, count, call) {
+    if (yyjson_mut_get_uint(yyjson_mut_obj_get(call, "index")) == index) return call;
   }
-  buffer_print(out, "]");
+  call = yyjson_mut_arr_add_obj(doc, calls);
+  put(doc, call, "index", yyjson_mut_uint(doc, index));
+  return call;
 }
 
-static void print_row(buffer *out, size_t fed, const row *row) {
-  bool calls = false;
-  const char *comma = "";
-  buffer_print(out, "[");
-  buffer_number(out, fed);
-  buffer_print(out, ",{");
-  for (size_t i = 0; i < row->count; i++) {
-    if (in_call(&row->pieces[i]) && calls) continue;
-    buffer_print(out, comma);
-    comma = ",";
-    if (in_call(&row->pieces[i])) {
-      print_calls(out, row);
-      calls = true;
-    } else {
-      print_piece(out, &row->pieces[i]);
-    }
+static void add_delta(yyjson_mut_doc *doc, yyjson_mut_val *change, const chat_delta *delta) {
+  yyjson_mut_val *object = in_call(delta->kind) ? call_in(doc, change, delta->call) : change;
+  yyjson_mut_val *before = yyjson_mut_obj_get(object, key_of(delta->kind));
+  if (before == NULL) {
+    put(doc, object, key_of(delta->kind), string(doc, delta->text));
+    return;
   }
-  buffer_print(out, "}]");
+  buffer text = {0};
+  buffer_add(&text, (chat_str){yyjson_mut_get_str(before), yyjson_mut_get_len(before)});
+  buffer_add(&text, delta->text);
+  yyjson_mut_val *joined = string(doc, text_in(&text));
+  yyjson_mut_set_strn(before, yyjson_mut_get_str(joined), text.len);
+  buffer_free(&text);
 }
 
-// The deltas of the last feed or finish. `sum` has those of all the output.
-static void take(const chat_stream *stream, row *added, row *sum) {
+// What the deltas of the last feed or finish change. `sum` has those of all the output.
+static yyjson_mut_val *take(yyjson_mut_doc *doc, const chat_stream *stream, parts *sum) {
+  yyjson_mut_val *change = yyjson_mut_obj(doc);
   const size_t count = chat_stream_delta_count(stream);
   for (size_t i = 0; i < count; i++) {
     chat_delta delta;
     OK(chat_stream_delta(stream, i, &delta, &error));
-    row_append(added, &delta);
-    row_append(sum, &delta);
+    if (delta.kind == CHAT_DELTA_KIND_TOOL_END) continue; // says nothing that the recorded rows could hold
+    parts_add(sum, delta.kind, delta.call, delta.text);
+    add_delta(doc, change, &delta);
   }
+  return change;
 }
 
 // Feeds the text in steps, no character in two, and notes what each adds. The step that makes a whole output whole is not noted.
-static void feed(chat_stream *stream, const buffer *text, bool partial, size_t step, row *sum, buffer *timeline) {
-  const char *comma = "";
+static yyjson_mut_val *feed(yyjson_mut_doc *doc, chat_stream *stream, chat_str text, bool partial, size_t step, parts *sum) {
+  yyjson_mut_val *timeline = yyjson_mut_arr(doc);
   size_t fed = 0, goal = 0;
-  while (fed < text->len) {
-    goal = step < text->len - goal ? goal + step : text->len;
+  while (fed < text.len) {
+    goal = step < text.len - goal ? goal + step : text.len;
     size_t end = goal;
-    while (end < text->len && ((unsigned char)text->data[end] & 0xc0) == 0x80) end--;
+    while (end < text.len && ((unsigned char)text.data[end] & 0xc0) == 0x80) end--;
     if (end == fed) continue;
-    OK(chat_stream_feed(stream, text->data + fed, end - fed, &error));
+    OK(chat_stream_feed(stream, text.data + fed, end - fed, &error));
     fed = end;
-    row added = {0};
-    take(stream, &added, sum);
-    if (added.count > 0 && (partial || goal < text->len)) {
-      buffer_print(timeline, comma);
-      comma = ",";
-      print_row(timeline, fed, &added);
-    }
-    row_free(&added);
+    yyjson_mut_val *change = take(doc, stream, sum);
+    if (yyjson_mut_obj_size(change) == 0 || (!partial && goal == text.len)) continue;
+    yyjson_mut_val *row = yyjson_mut_arr_add_arr(doc, timeline);
+    CHECK(yyjson_mut_arr_add_uint(doc, row, fed) && yyjson_mut_arr_append(row, change));
   }
+  return timeline;
 }
 
-static void check_part(const row *sum, chat_delta_kind kind, size_t call, chat_str text) {
-  const piece *piece = row_find(sum, kind, call);
-  CHECK(piece == NULL ? text.len == 0 : same(text, piece->text.data, piece->text.len));
-}
+static void check_part(const buffer *part, chat_str text) { CHECK(same_texts(text_in(part), text)); }
 
 // The deltas put together are the message, and the one-call parse gives it too.
-static void check_message(const chat_params *params, const buffer *text, bool partial, const row *sum,
-                          const chat_message *message) {
-  check_part(sum, CHAT_DELTA_KIND_REASONING, 0, chat_message_reasoning(message));
-  check_part(sum, CHAT_DELTA_KIND_CONTENT, 0, chat_message_content(message));
-  const size_t calls = chat_message_tool_call_count(message);
-  for (size_t i = 0; i < calls; i++) {
-    CHECK(row_find(sum, CHAT_DELTA_KIND_TOOL_NAME, i) != NULL);
-    check_part(sum, CHAT_DELTA_KIND_TOOL_NAME, i, chat_message_tool_call_name(message, i));
-    check_part(sum, CHAT_DELTA_KIND_TOOL_ID, i, chat_message_tool_call_id(message, i));
-    check_part(sum, CHAT_DELTA_KIND_TOOL_ARGUMENTS, i, chat_message_tool_call_arguments(message, i));
+static void check_message(const chat_params *params, chat_str text, bool partial, const parts *sum, const chat_message *message) {
+  check_part(&sum->reasoning, chat_message_reasoning(message));
+  check_part(&sum->content, chat_message_content(message));
+  CHECK(chat_message_tool_call_count(message) == sum->count);
+  for (size_t i = 0; i < sum->count; i++) {
+    check_part(&sum->calls[i].name, chat_message_tool_call_name(message, i));
+    check_part(&sum->calls[i].id, chat_message_tool_call_id(message, i));
+    check_part(&sum->calls[i].arguments, chat_message_tool_call_arguments(message, i));
   }
-  for (size_t i = 0; i < sum->count; i++) CHECK(!in_call(&sum->pieces[i]) || sum->pieces[i].call < calls);
 
   chat_message *parsed = NULL;
   chat_str streamed, at_once;
-  OK(chat_parse_partial(params, text->data, text->len, partial ? CHAT_PARSE_PARTIAL : 0, &parsed, &error));
+  OK(chat_parse_partial(params, text.data, text.len, partial ? CHAT_PARSE_PARTIAL : 0, &parsed, &error));
   OK(chat_message_json(message, &streamed, &error));
   OK(chat_message_json(parsed, &at_once, &error));
-  CHECK(same(at_once, streamed.data, streamed.len) && chat_message_outcome(parsed) == chat_message_outcome(message));
+  CHECK(same_texts(at_once, streamed) && chat_message_outcome(parsed) == chat_message_outcome(message));
   chat_message_free(parsed);
 }
 
@@ -272,221 +193,215 @@ static const char *outcome_name(chat_outcome outcome) {
   switch (outcome) {
     case CHAT_OUTCOME_COMPLETE: return "complete";
     case CHAT_OUTCOME_PARTIAL: return "partial";
-    case CHAT_OUTCOME_RECOVERED: return "recovered";
+    default: CHECK(outcome == CHAT_OUTCOME_RECOVERED);
   }
-  CHECK(!"an outcome that a message can have");
-  return "";
+  return "recovered";
 }
 
-static void print_message(buffer *out, const chat_message *message) {
-  buffer_print(out, "{\"message\":{\"content\":");
-  quote(out, chat_message_content(message));
-  buffer_print(out, ",\"reasoning_content\":");
-  quote(out, chat_message_reasoning(message));
-  buffer_print(out, ",\"tool_calls\":[");
+static yyjson_mut_val *message_of(yyjson_mut_doc *doc, const chat_message *message) {
+  yyjson_mut_val *object = yyjson_mut_obj(doc), *calls = yyjson_mut_arr(doc);
+  put(doc, object, "content", string(doc, chat_message_content(message)));
+  put(doc, object, "reasoning_content", string(doc, chat_message_reasoning(message)));
+  put(doc, object, "tool_calls", calls);
   for (size_t i = 0; i < chat_message_tool_call_count(message); i++) {
-    buffer_print(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-    quote(out, chat_message_tool_call_name(message, i));
-    buffer_print(out, ",\"arguments\":");
-    quote(out, chat_message_tool_call_arguments(message, i));
-    buffer_print(out, ",\"id\":");
-    quote(out, chat_message_tool_call_id(message, i));
-    buffer_print(out, "}");
+    yyjson_mut_val *call = yyjson_mut_arr_add_obj(doc, calls);
+    put(doc, call, "name", string(doc, chat_message_tool_call_name(message, i)));
+    put(doc, call, "arguments", string(doc, chat_message_tool_call_arguments(message, i)));
+    put(doc, call, "id", string(doc, chat_message_tool_call_id(message, i)));
   }
-  buffer_print(out, "]},\"status\":\"");
-  buffer_print(out, outcome_name(chat_message_outcome(message)));
-  buffer_print(out, "\"");
+  return object;
 }
 
-static void print_error(buffer *out, const buffer *why) {
-  buffer_print(out, "\"error\":");
-  json_quote(out, why->data, why->len);
-  buffer_print(out, "}");
-}
+static yyjson_mut_val *parse_of(yyjson_mut_doc *doc, const chat_params *params, yyjson_val *output, bool with_timeline,
+                                bool strict) {
+  const chat_str text = yyjson_is_str(output) ? string_of(output) : string_at(output, "text");
+  const bool partial = yyjson_is_true(yyjson_obj_get(output, "partial"));
+  const size_t step = (size_t)yyjson_get_uint(yyjson_obj_get(output, "step"));
 
-static void print_parse(buffer *out, const chat_params *params, json output, bool with_timeline, bool strict) {
-  buffer text = {0}, timeline = {0}, why = {0};
-  if (!json_text(output, &text)) json_text(json_member(output, "text"), &text);
-  const bool partial = json_is(json_member(output, "partial"), "true");
-  const size_t step = json_count(json_member(output, "step"), 1);
-
+  yyjson_mut_val *object = yyjson_mut_obj(doc);
   chat_stream *stream = NULL;
   chat_error *error = NULL;
-  row sum = {0}, last = {0};
+  buffer why = {0};
+  parts sum = {0};
   OK(chat_stream_new(params, &stream, &error));
-  feed(stream, &text, partial, step > 0 ? step : 1, &sum, &timeline);
+  yyjson_mut_val *timeline = feed(doc, stream, text, partial, step > 0 ? step : 1, &sum);
   const uint32_t flags = (partial ? CHAT_PARSE_PARTIAL : 0) | (strict ? CHAT_PARSE_STRICT : 0);
   const chat_status status = chat_stream_finish(stream, flags, &error);
   CHECK(status == CHAT_STATUS_OK || (strict && status == CHAT_STATUS_PARSE));
-  take(stream, &last, &sum);
+  take(doc, stream, &sum);
 
   chat_message *message = NULL;
   OK(chat_stream_message(stream, &message, &error));
   CHECK(chat_message_outcome(message) == chat_stream_outcome(stream));
-  check_message(params, &text, partial, &sum, message);
+  check_message(params, text, partial, &sum, message);
   if (done(status, &error, &why)) {
-    print_message(out, message);
-    if (with_timeline) {
-      buffer_print(out, ",\"timeline\":[");
-      buffer_add(out, timeline.data, timeline.len);
-      buffer_print(out, "]");
-    }
-    buffer_print(out, "}");
+    put(doc, object, "message", message_of(doc, message));
+    put(doc, object, "status", yyjson_mut_str(doc, outcome_name(chat_message_outcome(message))));
+    if (with_timeline) put(doc, object, "timeline", timeline);
   } else {
-    buffer_print(out, "{");
-    print_error(out, &why);
+    put(doc, object, "error", string(doc, text_in(&why)));
   }
 
   chat_message_free(message);
   chat_stream_free(stream);
-  row_free(&last);
-  row_free(&sum);
+  parts_free(&sum);
   buffer_free(&why);
-  buffer_free(&timeline);
-  buffer_free(&text);
+  return object;
 }
 
-static void check_text(json all, const char *name, chat_str text) {
-  buffer said = {0};
-  CHECK(json_text(json_member(all, name), &said) && same(text, said.data, said.len));
-  buffer_free(&said);
+static void check_text(yyjson_val *all, const char *name, chat_str text) {
+  yyjson_val *value = yyjson_obj_get(all, name);
+  CHECK(yyjson_is_str(value) && same_texts(string_of(value), text));
 }
 
 // Params have some fields on their own, too.
-static void check_params(const chat_params *params, json all) {
+static void check_params(const chat_params *params, yyjson_val *all) {
   chat_grammar *grammar = NULL;
   OK(chat_params_grammar(params, &grammar, &error));
   check_text(all, "grammar", chat_grammar_text(grammar));
   chat_grammar_free(grammar);
   check_text(all, "prompt", chat_params_prompt(params));
   check_text(all, "generation_prompt", chat_params_generation_prompt(params));
-  CHECK(json_is(json_member(all, "grammar_lazy"), chat_params_grammar_lazy(params) ? "true" : "false"));
+  yyjson_val *lazy = yyjson_obj_get(all, "grammar_lazy"), *triggers = yyjson_obj_get(all, "grammar_triggers"), *item;
+  CHECK(yyjson_is_bool(lazy) && yyjson_get_bool(lazy) == chat_params_grammar_lazy(params));
 
-  json item = {0};
-  size_t count = 0;
-  for (const json triggers = json_member(all, "grammar_triggers"); json_next(triggers, &item); count++) {
+  CHECK(yyjson_is_arr(triggers) && yyjson_arr_size(triggers) == chat_params_grammar_trigger_count(params));
+  size_t i, count;
+  yyjson_arr_foreach(triggers, i, count, item) {
     chat_trigger trigger;
-    OK(chat_params_grammar_trigger(params, count, &trigger, &error));
-    CHECK(json_is(json_member(item, "type"), trigger.kind == CHAT_TRIGGER_KIND_WORD ? "\"word\"" : "\"pattern\""));
+    OK(chat_params_grammar_trigger(params, i, &trigger, &error));
+    check_text(item, "type", text_at(trigger.kind == CHAT_TRIGGER_KIND_WORD ? "word" : "pattern"));
     check_text(item, "value", trigger.value);
   }
-  CHECK(count == chat_params_grammar_trigger_count(params));
 }
 
-static json params_json(const chat_params *params) {
+// The params as JSON; `*read` is what they say.
+static chat_str params_json(const chat_params *params, yyjson_doc **read) {
   chat_str text;
   OK(chat_params_json(params, &text, &error));
-  const json all = json_read(text.data, text.len);
-  CHECK(all.len == text.len);
-  return all;
+  *read = read_json(text);
+  CHECK(*read != NULL);
+  return text;
 }
 
 // What the template can do, and whether a plain request shows that it knows reasoning.
-static bool print_caps(buffer *out, const chat_template *chat, buffer *why) {
+static bool add_caps(yyjson_mut_doc *doc, yyjson_mut_val *object, const chat_template *chat, buffer *why) {
   static const char plain[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"test\"}],\"reasoning_format\":\"deepseek\"}";
   chat_params *params = NULL;
   chat_error *error = NULL;
   chat_str caps;
   OK(chat_template_caps_json(chat, &caps, &error));
   if (!done(chat_params_from_template(chat, TEXT(plain), &params, &error), &error, why)) return false;
-  const json thinking = json_member(params_json(params), "supports_thinking");
-  buffer_print(out, ",\"caps\":");
-  print_text(out, caps);
-  buffer_print(out, ",\"supports_enable_thinking\":");
-  buffer_add(out, thinking.data, thinking.len);
+  yyjson_doc *all;
+  params_json(params, &all);
+  yyjson_val *thinking = yyjson_obj_get(yyjson_doc_get_root(all), "supports_thinking");
+  CHECK(yyjson_is_bool(thinking));
+  put(doc, object, "caps", raw(doc, caps));
+  put(doc, object, "supports_enable_thinking", yyjson_mut_bool(doc, yyjson_get_bool(thinking)));
+  yyjson_doc_free(all);
   chat_params_free(params);
   return true;
 }
 
-// The fields of an answer, each with a comma in front.
-static bool print_params(buffer *out, const chat_template *chat, json scenario, buffer *why) {
-  json request = json_member(scenario, "request");
-  if (request.len == 0) request = json_read(TEXT("null"));
+static void add_parses(yyjson_mut_doc *doc, yyjson_mut_val *object, const chat_params *params, yyjson_val *scenario) {
+  yyjson_val *outputs = yyjson_obj_get(scenario, "outputs"), *output;
+  if (!yyjson_is_arr(outputs)) return;
+  const bool timeline = !yyjson_is_false(yyjson_obj_get(scenario, "timeline"));
+  const bool strict = yyjson_is_true(yyjson_obj_get(scenario, "strict"));
+  yyjson_mut_val *parses = yyjson_mut_arr(doc);
+  put(doc, object, "parses", parses);
+  size_t i, count;
+  yyjson_arr_foreach(outputs, i, count, output) {
+    CHECK(yyjson_mut_arr_append(parses, parse_of(doc, params, output, timeline, strict)));
+  }
+}
+
+// A part of a scenario as JSON text, which is the caller's.
+static char *written(yyjson_val *value, size_t *len) {
+  char *text = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, len);
+  CHECK(text != NULL);
+  return text;
+}
+
+static bool add_params(yyjson_mut_doc *doc, yyjson_mut_val *object, const chat_template *chat, yyjson_val *scenario,
+                       buffer *why) {
+  yyjson_val *request = yyjson_obj_get(scenario, "request");
   // A field that a recorded request does not have means what it means to llama.cpp.
-  buffer options = {0};
-  buffer_print(&options, "{\"plain\":");
-  buffer_print(&options, json_is(json_member(scenario, "plain"), "true") ? "true" : "false");
-  if (!json_is(json_member(scenario, "faithful"), "true")) buffer_print(&options, ",\"grammar_style\":\"llama.cpp\"");
-  if (json_member(request, "reasoning_format").len == 0) buffer_print(&options, ",\"reasoning_format\":\"none\"");
-  buffer_print(&options, "}");
+  char options[128];
+  snprintf(options, sizeof options, "{\"plain\":%s%s%s}", yyjson_is_true(yyjson_obj_get(scenario, "plain")) ? "true" : "false",
+           yyjson_is_true(yyjson_obj_get(scenario, "faithful")) ? "" : ",\"grammar_style\":\"llama.cpp\"",
+           yyjson_obj_get(request, "reasoning_format") != NULL ? "" : ",\"reasoning_format\":\"none\"");
+  size_t len = 0;
+  char *text = request != NULL ? written(request, &len) : NULL;
+  const chat_str body = text != NULL ? (chat_str){text, len} : text_at("null");
   chat_params *params = NULL;
   chat_error *error = NULL;
-  const chat_status status = chat_params_from_template_with(chat, request.data, request.len, options.data, options.len,
-                                                            &params, &error);
-  const bool made = done(status, &error, why);
-  buffer_free(&options);
-  if (!made) return false;
+  const chat_status status =
+      chat_params_from_template_with(chat, body.data, body.len, options, strlen(options), &params, &error);
+  free(text);
+  if (!done(status, &error, why)) return false;
 
-  const json all = params_json(params);
-  check_params(params, all);
-  buffer_print(out, ",\"params\":");
-  buffer_add(out, all.data, all.len);
-  const bool fine = !json_is(json_member(scenario, "want_caps"), "true") || print_caps(out, chat, why);
-  const json outputs = json_member(scenario, "outputs");
-  if (fine && outputs.len > 0 && outputs.data[0] == '[') {
-    const bool timeline = !json_is(json_member(scenario, "timeline"), "false");
-    const bool strict = json_is(json_member(scenario, "strict"), "true");
-    const char *comma = "";
-    json output = {0};
-    buffer_print(out, ",\"parses\":[");
-    while (json_next(outputs, &output)) {
-      buffer_print(out, comma);
-      comma = ",";
-      print_parse(out, params, output, timeline, strict);
-    }
-    buffer_print(out, "]");
-  }
+  yyjson_doc *all;
+  put(doc, object, "params", raw(doc, params_json(params, &all)));
+  check_params(params, yyjson_doc_get_root(all));
+  yyjson_doc_free(all);
+  const bool fine = !yyjson_is_true(yyjson_obj_get(scenario, "want_caps")) || add_caps(doc, object, chat, why);
+  if (fine) add_parses(doc, object, params, scenario);
   chat_params_free(params);
   return fine;
 }
 
-static bool print_grammar(buffer *out, json schema, bool faithful, buffer *why) {
+static bool add_grammar(yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson_val *schema, bool faithful, buffer *why) {
   const chat_grammar_style style = faithful ? CHAT_GRAMMAR_STYLE_FAITHFUL : CHAT_GRAMMAR_STYLE_LLAMA_CPP;
   chat_grammar *grammar = NULL;
   chat_error *error = NULL;
-  const chat_status status = chat_grammar_from_json_schema_with(schema.data, schema.len, style, &grammar, &error);
+  size_t len;
+  char *text = written(schema, &len);
+  const chat_status status = chat_grammar_from_json_schema_with(text, len, style, &grammar, &error);
+  free(text);
   if (!done(status, &error, why)) return false;
-  buffer_print(out, ",\"grammar\":");
-  quote(out, chat_grammar_text(grammar));
+  put(doc, object, "grammar", string(doc, chat_grammar_text(grammar)));
   chat_grammar_free(grammar);
   return true;
 }
 
-static bool print_fields(buffer *out, answerer *answers, json scenario, buffer *why) {
-  if (scenario.len == 0) {
-    buffer_print(why, "not a scenario");
-    return false;
-  }
-  const json schema = json_member(scenario, "schema");
-  if (schema.len > 0) return print_grammar(out, schema, json_is(json_member(scenario, "faithful"), "true"), why);
+static bool add_fields(yyjson_mut_doc *doc, yyjson_mut_val *object, answerer *answers, yyjson_val *scenario, buffer *why) {
+  yyjson_val *schema = yyjson_obj_get(scenario, "schema");
+  if (schema != NULL) return add_grammar(doc, object, schema, yyjson_is_true(yyjson_obj_get(scenario, "faithful")), why);
   const chat_template *chat = template_of(answers, scenario, why);
-  return chat != NULL && print_params(out, chat, scenario, why);
+  return chat != NULL && add_params(doc, object, chat, scenario, why);
 }
 
-void answer(answerer *answers, json scenario, buffer *out) {
-  buffer why = {0}, id = {0};
-  const json name = json_member(scenario, "id");
-  buffer_print(out, "{\"id\":");
-  if (json_text(name, &id)) json_quote(out, id.data, id.len);
-  else if (name.len > 0) buffer_add(out, name.data, name.len);
-  else buffer_print(out, "null");
-  buffer_free(&id);
+static yyjson_mut_val *with_id(yyjson_mut_doc *doc, yyjson_val *scenario) {
+  yyjson_mut_val *object = yyjson_mut_obj(doc);
+  yyjson_val *id = yyjson_obj_get(scenario, "id");
+  put(doc, object, "id", id != NULL ? yyjson_val_mut_copy(doc, id) : yyjson_mut_null(doc));
+  return object;
+}
 
-  const size_t begin = out->len;
-  if (print_fields(out, answers, scenario, &why)) {
-    buffer_print(out, "}");
-  } else {
-    out->len = begin;
-    buffer_print(out, ",");
-    print_error(out, &why);
+char *answer(answerer *answers, yyjson_val *scenario, size_t *len) {
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+  CHECK(doc != NULL);
+  buffer why = {0};
+  yyjson_mut_val *object = with_id(doc, scenario);
+  if (!add_fields(doc, object, answers, scenario, &why)) {
+    object = with_id(doc, scenario);
+    put(doc, object, "error", string(doc, text_in(&why)));
   }
   buffer_free(&why);
+  char *text = yyjson_mut_val_write(object, YYJSON_WRITE_NOFLAG, len);
+  CHECK(text != NULL);
+  yyjson_mut_doc_free(doc);
+  return text;
 }
 
 void answerer_free(answerer *answers) {
   while (answers->templates != NULL) {
     known_template *entry = answers->templates;
     answers->templates = entry->next;
-    known_free(entry);
+    buffer_free(&entry->key);
+    buffer_free(&entry->why);
+    chat_template_free(entry->chat);
+    free(entry);
   }
 }

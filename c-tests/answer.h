@@ -2,7 +2,7 @@
 #ifndef ANSWER_H
 #define ANSWER_H
 
-#include "json.h"
+#include "text.h"
 
 typedef struct known_template known_template;
 
@@ -13,9 +13,9 @@ typedef struct {
   known_template *templates;
 } answerer;
 
-// Appends the answer to a scenario, as JSON in one line without its end. On the way it is checked that the library says the same
+// The answer to a scenario as JSON in one line without its end; free() it. On the way it is checked that the library says the same
 // wherever one thing can be asked for in two ways; where it does not, the program ends at once.
-void answer(answerer *answers, json scenario, buffer *out);
+char *answer(answerer *answers, yyjson_val *scenario, size_t *len);
 
 void answerer_free(answerer *answers);
 

@@ -16,8 +16,8 @@ static const char *const fields[] = {
 typedef struct scene {
   judge *judge;
   // The scenario's id, and the number of the output; none where it is about all of them.
-  buffer id;
-  json wanted, got;
+  chat_str id;
+  yyjson_val *expected, *got;
 } scene;
 
 static figure *figure_of(judge *judge, const char *field) {
@@ -28,197 +28,186 @@ static figure *figure_of(judge *judge, const char *field) {
   return &judge->figures[judge->count++];
 }
 
-static void count(const scene *scene, const char *field, bool right) {
+// Whether both answers are to be printed, too.
+static bool count(const scene *scene, const char *field, bool right) {
   figure *figure = figure_of(scene->judge, field);
   if (right) figure->right++;
   else figure->wrong++;
-  // Whose text is another is the rule for grammars: what they allow is judged by itself.
-  if (right || scene->judge->tell == TELL_NOTHING || strcmp(field, "grammar_text") == 0) return;
+  // Texts of grammars mostly differ: what they allow is judged by itself.
+  if (right || scene->judge->print == PRINT_NOTHING || strcmp(field, "grammar_text") == 0) return false;
   printf("%s: %.*s\n", field, (int)scene->id.len, scene->id.data);
-  if (scene->judge->tell == TELL_ALL)
-    printf("  wanted: %.*s\n  got:    %.*s\n", (int)scene->wanted.len, scene->wanted.data, (int)scene->got.len, scene->got.data);
+  return scene->judge->print == PRINT_ALL;
 }
 
-// The same of a pair inside the pair that is being compared.
-static void count_inner(const scene *outer, const char *field, json wanted, json got, bool right) {
-  const scene inner = {outer->judge, outer->id, wanted, got};
-  count(&inner, field, right);
+static void print_value(const char *label, yyjson_val *value) {
+  char *text = value != NULL ? yyjson_val_write(value, YYJSON_WRITE_NOFLAG, NULL) : NULL;
+  printf("  %s %s\n", label, text != NULL ? text : "none");
+  free(text);
 }
 
-static bool is_there(json object, const char *name) { return json_member(object, name).len > 0; }
-
-static bool same_buffers(const buffer *a, const buffer *b) {
-  return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+static void count_values(const scene *scene, const char *field, yyjson_val *expected, yyjson_val *got, bool right) {
+  if (!count(scene, field, right)) return;
+  print_value("expected:", expected);
+  print_value("got:     ", got);
 }
 
-static bool same_values(json a, json b) {
-  buffer one = {0}, other = {0};
-  const bool same = json_canon(a, true, &one) && json_canon(b, true, &other) && same_buffers(&one, &other);
-  buffer_free(&one);
-  buffer_free(&other);
-  return same;
+// Compares a member of both answers.
+static void count_member(const scene *scene, const char *field, const char *name) {
+  yyjson_val *expected = yyjson_obj_get(scene->expected, name), *got = yyjson_obj_get(scene->got, name);
+  count_values(scene, field, expected, got, yyjson_equals(expected, got));
 }
 
-static bool has_item(json array, json wanted) {
-  json item = {0};
-  while (json_next(array, &item))
-    if (same_values(item, wanted)) return true;
+// Compares the answers themselves.
+static void count_whole(const scene *scene, const char *field, bool right) {
+  count_values(scene, field, scene->expected, scene->got, right);
+}
+
+static bool is_there(yyjson_val *object, const char *name) { return yyjson_obj_get(object, name) != NULL; }
+
+static bool has_item(yyjson_val *array, yyjson_val *expected) {
+  size_t i, count;
+  yyjson_val *item;
+  yyjson_arr_foreach(array, i, count, item) {
+    if (yyjson_equals(item, expected)) return true;
+  }
   return false;
 }
 
-static bool has_items(json array, json wanted) {
-  json item = {0};
-  while (json_next(wanted, &item))
+static bool has_items(yyjson_val *array, yyjson_val *expected) {
+  size_t i, count;
+  yyjson_val *item;
+  yyjson_arr_foreach(expected, i, count, item) {
     if (!has_item(array, item)) return false;
+  }
   return true;
 }
 
-// Empty where there is none, as in the reference.
-static void text_of(json object, const char *name, buffer *out) { json_text(json_member(object, name), out); }
-
-static void add_text(json object, const char *name, buffer *out) {
-  buffer text = {0};
-  text_of(object, name, &text);
-  json_quote(out, text.data, text.len);
-  buffer_free(&text);
+static bool same_strings(yyjson_val *a, yyjson_val *b, const char *name) {
+  return same_texts(string_at(a, name), string_at(b, name));
 }
 
-// A message as text, so that equal ones are equal. Arguments are values where they are JSON.
-static void add_message(json message, buffer *out) {
-  add_text(message, "content", out);
-  add_text(message, "reasoning_content", out);
-  json call = {0};
-  for (const json calls = json_member(message, "tool_calls"); json_next(calls, &call);) {
-    buffer arguments = {0};
-    buffer_print(out, "\n");
-    add_text(call, "name", out);
-    add_text(call, "id", out);
-    text_of(call, "arguments", &arguments);
-    if (!json_canon(json_read(arguments.data, arguments.len), false, out)) buffer_add(out, arguments.data, arguments.len);
-    buffer_free(&arguments);
+// Arguments are values where they are JSON; the order of members counts.
+static bool same_arguments(chat_str a, chat_str b) {
+  if (same_texts(a, b)) return true;
+  yyjson_doc *one = read_json(a), *other = read_json(b);
+  char *left = yyjson_write(one, YYJSON_WRITE_NOFLAG, NULL), *right = yyjson_write(other, YYJSON_WRITE_NOFLAG, NULL);
+  const bool same = left != NULL && right != NULL && strcmp(left, right) == 0;
+  free(left);
+  free(right);
+  yyjson_doc_free(one);
+  yyjson_doc_free(other);
+  return same;
+}
+
+static bool same_messages(yyjson_val *a, yyjson_val *b) {
+  yyjson_val *calls = yyjson_obj_get(a, "tool_calls"), *others = yyjson_obj_get(b, "tool_calls");
+  bool same = same_strings(a, b, "content") && same_strings(a, b, "reasoning_content") &&
+              yyjson_arr_size(calls) == yyjson_arr_size(others);
+  for (size_t i = 0; same && i < yyjson_arr_size(calls); i++) {
+    yyjson_val *call = yyjson_arr_get(calls, i), *other = yyjson_arr_get(others, i);
+    same = same_strings(call, other, "name") && same_strings(call, other, "id") &&
+           same_arguments(string_at(call, "arguments"), string_at(other, "arguments"));
   }
-}
-
-static bool same_messages(json a, json b) {
-  buffer one = {0}, other = {0};
-  add_message(a, &one);
-  add_message(b, &other);
-  const bool same = same_buffers(&one, &other);
-  buffer_free(&one);
-  buffer_free(&other);
   return same;
 }
 
 static void judge_params(const scene *scene) {
-  const json wanted = scene->wanted, got = scene->got;
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    const json want = json_member(wanted, fields[i]), have = json_member(got, fields[i]);
-    count_inner(scene, fields[i], want, have, same_values(want, have));
-  }
-  const json want = json_member(wanted, "preserved_tokens"), have = json_member(got, "preserved_tokens");
-  count_inner(scene, "preserved_tokens", want, have, has_items(want, have) && has_items(have, want));
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) count_member(scene, fields[i], fields[i]);
+  yyjson_val *tokens = yyjson_obj_get(scene->expected, "preserved_tokens"), *ours = yyjson_obj_get(scene->got, "preserved_tokens");
+  count_values(scene, "preserved_tokens", tokens, ours, yyjson_is_arr(ours) && has_items(tokens, ours) && has_items(ours, tokens));
 
-  const json rules = json_member(wanted, "grammar"), ours = json_member(got, "grammar");
-  count_inner(scene, "grammar_present", rules, ours, json_is(rules, "\"\"") == json_is(ours, "\"\""));
-  if (!json_is(rules, "\"\"")) count_inner(scene, "grammar_text", rules, ours, same_values(rules, ours));
+  yyjson_val *grammar = yyjson_obj_get(scene->expected, "grammar"), *our_grammar = yyjson_obj_get(scene->got, "grammar");
+  const bool present = string_of(grammar).len > 0;
+  count_values(scene, "grammar_present", grammar, our_grammar, present == (string_of(our_grammar).len > 0));
+  if (present) count_member(scene, "grammar_text", "grammar");
 }
 
 // Both grammars say the same of an output that the reference could read. Lazy ones are asked where the output has calls.
-static void judge_grammars(const scene *scene, const buffer *text, json message) {
-  const json params[] = {scene->wanted, scene->got};
-  buffer rules[] = {{0}, {0}}, parts[] = {{0}, {0}}, verdicts[] = {{0}, {0}};
-  const bool reasoned = !json_is(json_member(message, "reasoning_content"), "\"\"");
-  const bool called = !json_is(json_member(message, "tool_calls"), "[]");
-  for (size_t i = 0; i < 2; i++) text_of(params[i], "grammar", &rules[i]);
-  if (rules[0].len > 0 && rules[1].len > 0 && (called || json_is(json_member(params[0], "grammar_lazy"), "false"))) {
-    bool starts[2];
-    for (size_t i = 0; i < 2; i++) {
-      starts[i] = constrained(params[i], text, reasoned, &parts[i]);
-      if (starts[i]) verdict(&rules[i], &parts[i], &verdicts[i]);
-      else buffer_print(&verdicts[i], "no trigger");
-    }
-    const json said[] = {{verdicts[0].data, verdicts[0].len}, {verdicts[1].data, verdicts[1].len}};
-    if (starts[0]) count_inner(scene, "grammar_verdict", said[0], said[1], same_buffers(&verdicts[0], &verdicts[1]));
-  }
+static void judge_grammars(const scene *scene, chat_str text, yyjson_val *message) {
+  yyjson_val *params[] = {scene->expected, scene->got};
+  const chat_str rules[] = {string_at(params[0], "grammar"), string_at(params[1], "grammar")};
+  const bool called = yyjson_arr_size(yyjson_obj_get(message, "tool_calls")) > 0;
+  if (rules[0].len == 0 || rules[1].len == 0) return;
+  if (!called && yyjson_is_true(yyjson_obj_get(params[0], "grammar_lazy"))) return;
+  const bool reasoned = string_at(message, "reasoning_content").len > 0;
+  buffer verdicts[] = {{0}, {0}};
+  bool starts[2];
   for (size_t i = 0; i < 2; i++) {
-    buffer_free(&rules[i]);
-    buffer_free(&parts[i]);
-    buffer_free(&verdicts[i]);
+    buffer part = {0};
+    starts[i] = constrained(params[i], text, reasoned, &part);
+    if (starts[i]) verdict(rules[i], text_in(&part), &verdicts[i]);
+    else buffer_add(&verdicts[i], text_at("no trigger"));
+    buffer_free(&part);
   }
+  const chat_str expected = text_in(&verdicts[0]), got = text_in(&verdicts[1]);
+  if (starts[0] && count(scene, "grammar_verdict", same_texts(expected, got)))
+    printf("  expected: %.*s\n  got:      %.*s\n", (int)expected.len, expected.data, (int)got.len, got.data);
+  buffer_free(&verdicts[0]);
+  buffer_free(&verdicts[1]);
 }
 
 // How the message grows is compared where the reference never took anything back.
-static void judge_growth(const scene *scene, json theirs, json ours) {
-  if (theirs.len == 0 || timeline_retracts(theirs) || timeline_fails(theirs)) return;
+static void judge_growth(const scene *scene, yyjson_val *theirs, yyjson_val *ours) {
+  if (theirs == NULL || timeline_retracts(theirs) || timeline_fails(theirs)) return;
   size_t at = 0;
-  const bool same = timeline_same(theirs, ours, &at);
-  count(scene, "timeline", same);
-  if (!same && scene->judge->tell == TELL_ALL) printf("  from byte %zu on\n", at);
+  if (count(scene, "timeline", timeline_same(theirs, ours, &at))) printf("  from byte %zu on\n", at);
 }
 
 // An output that the reference could not read must at least be taken. One that differs on purpose must lose no more words.
-static void judge_parse(const scene *scene, json output, json params, json our_params) {
-  const json wanted = scene->wanted, got = scene->got;
-  const json message = json_member(wanted, "message"), our_message = json_member(got, "message");
-  const bool failed = is_there(wanted, "error"), taken = our_message.len > 0;
-  const bool exempt = names_have(&scene->judge->exempt, &scene->id);
-  buffer text = {0};
-  if (!json_text(output, &text)) text_of(output, "text", &text);
-  if (failed) count(scene, "tolerated", taken);
-  else if (taken && exempt) count(scene, "on_purpose", words_lost(&text, our_message) <= words_lost(&text, message));
-  else count(scene, "message", taken && same_messages(message, our_message));
+static void judge_parse(const scene *scene, yyjson_val *output, const struct scene *params) {
+  yyjson_val *message = yyjson_obj_get(scene->expected, "message"), *our_message = yyjson_obj_get(scene->got, "message");
+  const bool failed = is_there(scene->expected, "error"), taken = our_message != NULL;
+  const bool exempt = names_have(&scene->judge->exempt, scene->id);
+  const chat_str text = yyjson_is_str(output) ? string_of(output) : string_at(output, "text");
+  if (failed) count_whole(scene, "tolerated", taken);
+  else if (taken && exempt) count_whole(scene, "on_purpose", words_lost(text, our_message) <= words_lost(text, message));
+  else count_whole(scene, "message", taken && same_messages(message, our_message));
 
-  const json ours = json_member(got, "timeline");
-  if (taken && ours.len > 0) {
-    count(scene, "append_only", !timeline_retracts(ours));
-    if (!failed && !exempt) judge_growth(scene, json_member(wanted, "timeline"), ours);
+  yyjson_val *ours = yyjson_obj_get(scene->got, "timeline");
+  if (taken && ours != NULL) {
+    count_whole(scene, "append_only", !timeline_retracts(ours));
+    if (!failed && !exempt) judge_growth(scene, yyjson_obj_get(scene->expected, "timeline"), ours);
   }
-  const struct scene both = {scene->judge, scene->id, params, our_params};
-  if (taken && !failed && !exempt && !json_is(json_member(output, "partial"), "true")) judge_grammars(&both, &text, message);
-  buffer_free(&text);
-}
-
-static void judge_parses(const scene *scene, json scenario) {
-  const json theirs = json_member(scene->wanted, "parses"), ours = json_member(scene->got, "parses");
-  const json params = json_member(scene->wanted, "params"), our_params = json_member(scene->got, "params");
-  json wanted = {0}, got = {0}, output = {0};
-  const json outputs = json_member(scenario, "outputs");
-  for (size_t i = 0; json_next(theirs, &wanted) && json_next(outputs, &output); i++) {
-    CHECK(json_next(ours, &got));
-    struct scene one = {scene->judge, {0}, wanted, got};
-    buffer_add(&one.id, scene->id.data, scene->id.len);
-    buffer_print(&one.id, "#");
-    buffer_number(&one.id, i);
-    judge_parse(&one, output, params, our_params);
-    buffer_free(&one.id);
+  if (taken && !failed && !exempt && !yyjson_is_true(yyjson_obj_get(output, "partial"))) {
+    const struct scene both = {scene->judge, scene->id, params->expected, params->got};
+    judge_grammars(&both, text, message);
   }
 }
 
-static void judge_scene(const scene *scene, json scenario) {
-  const json wanted = scene->wanted, got = scene->got;
-  const bool refused = is_there(wanted, "error"), failed = is_there(got, "error");
-  count(scene, "answered", got.len > 0);
+static void judge_parses(const scene *scene, yyjson_val *scenario, const struct scene *params) {
+  yyjson_val *theirs = yyjson_obj_get(scene->expected, "parses"), *ours = yyjson_obj_get(scene->got, "parses");
+  yyjson_val *outputs = yyjson_obj_get(scenario, "outputs");
+  for (size_t i = 0; i < yyjson_arr_size(theirs) && i < yyjson_arr_size(outputs); i++) {
+    CHECK(i < yyjson_arr_size(ours));
+    char number[32];
+    snprintf(number, sizeof number, "#%zu", i);
+    buffer id = {0};
+    buffer_add(&id, scene->id);
+    buffer_add(&id, text_at(number));
+    const struct scene one = {scene->judge, text_in(&id), yyjson_arr_get(theirs, i), yyjson_arr_get(ours, i)};
+    judge_parse(&one, yyjson_arr_get(outputs, i), params);
+    buffer_free(&id);
+  }
+}
+
+void judge_answer(judge *judge, yyjson_val *scenario, yyjson_val *recorded, yyjson_val *answer) {
+  const scene scene = {judge, string_at(scenario, "id"), recorded, answer};
+  const bool refused = is_there(recorded, "error"), failed = is_there(answer, "error");
+  count_whole(&scene, "answered", true);
   if (is_there(scenario, "schema")) {
-    if (refused) count(scene, "schema_refused", failed);
-    else count(scene, "schema_text", same_values(json_member(wanted, "grammar"), json_member(got, "grammar")));
+    if (refused) count_whole(&scene, "schema_refused", failed);
+    else count_member(&scene, "schema_text", "grammar");
     return;
   }
   // Where the reference gives up, whatever we do is judged elsewhere.
   if (refused) return;
-  count(scene, "params", !failed);
+  count_whole(&scene, "params", !failed);
   if (failed) return;
-  const struct scene params = {scene->judge, scene->id, json_member(wanted, "params"), json_member(got, "params")};
+  const struct scene params = {judge, scene.id, yyjson_obj_get(recorded, "params"), yyjson_obj_get(answer, "params")};
   judge_params(&params);
-  const json caps = json_member(wanted, "caps"), our_caps = json_member(got, "caps");
-  if (caps.len > 0 && !json_is(caps, "null")) count_inner(scene, "caps", caps, our_caps, same_values(caps, our_caps));
-  judge_parses(scene, scenario);
-}
-
-void judge_answer(judge *judge, json scenario, json recorded, json answer) {
-  struct scene scene = {judge, {0}, recorded, answer};
-  text_of(scenario, "id", &scene.id);
-  judge_scene(&scene, scenario);
-  buffer_free(&scene.id);
+  yyjson_val *caps = yyjson_obj_get(recorded, "caps");
+  if (caps != NULL && !yyjson_is_null(caps)) count_member(&scene, "caps", "caps");
+  judge_parses(&scene, scenario, &params);
 }
 
 static int by_field(const void *a, const void *b) { return strcmp(((const figure *)a)->field, ((const figure *)b)->field); }

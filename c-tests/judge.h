@@ -1,9 +1,9 @@
-// Answers compared with what llama.cpp answered to the same scenarios. How is told where the fields are judged; the parity data's
-// own check.py does the same.
+// Answers compared with what llama.cpp answered to the same scenarios. The parity data's own check.py does
+// the same.
 #ifndef JUDGE_H
 #define JUDGE_H
 
-#include "json.h"
+#include "text.h"
 
 enum { MAX_FIELDS = 32 };
 
@@ -13,8 +13,8 @@ typedef struct {
 } figure;
 
 typedef struct {
-  // What is told of an answer that is another: nothing, which it is, or both answers.
-  enum { TELL_NOTHING, TELL_NAME, TELL_ALL } tell;
+  // What is printed of an answer that differs: nothing, its id, or both answers.
+  enum { PRINT_NOTHING, PRINT_ID, PRINT_ALL } print;
   // The ids of outputs that differ on purpose (names.h): their messages are not compared, but must lose no more words.
   buffer exempt;
   figure figures[MAX_FIELDS];
@@ -22,7 +22,7 @@ typedef struct {
 } judge;
 
 // Judges the answer to a scenario.
-void judge_answer(judge *judge, json scenario, json recorded, json answer);
+void judge_answer(judge *judge, yyjson_val *scenario, yyjson_val *recorded, yyjson_val *answer);
 
 // Prints a table, a row for each field that was compared, and how much that is in all.
 void judge_print(judge *judge);

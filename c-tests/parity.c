@@ -1,6 +1,5 @@
 // Holds the library to what llama.cpp did, as it was recorded, as an engine would use it: through chatparse.h alone.
 //
-//     parity < SCENARIOS             answers scenarios, a JSON line each, as `chatparse replay` does, flushed line by line
 //     parity --compare DIR < PACK    compares: PACK has lines {"in": scenario, "out": what llama.cpp answered}, and DIR the
 //                                    templates. Prints a figure for each field, in the words of the parity data's check.py.
 //         --list                     also print the id of each answer that is another
@@ -22,30 +21,11 @@ typedef struct {
   buffer dedicated;
 } options;
 
-static int answer_all(answerer *answers) {
-  buffer line = {0}, out = {0};
-  while (read_line(stdin, &line)) {
-    out.len = 0;
-    answer(answers, json_read(line.data, line.len), &out);
-    buffer_print(&out, "\n");
-    if (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0) {
-      perror("parity: cannot write");
-      return 1;
-    }
-  }
-  buffer_free(&out);
-  buffer_free(&line);
-  return 0;
-}
-
-static bool is_dedicated(const options *options, json scenario) {
+static bool is_dedicated(const options *options, yyjson_val *scenario) {
   static const char ending[] = ".jinja";
-  buffer name = {0};
-  json_text(json_member(scenario, "template"), &name);
+  chat_str name = string_at(scenario, "template");
   if (name.len >= strlen(ending)) name.len -= strlen(ending);
-  const bool found = names_have(&options->dedicated, &name);
-  buffer_free(&name);
-  return found;
+  return names_have(&options->dedicated, name);
 }
 
 static bool reached(const options *options) {
@@ -63,18 +43,27 @@ static bool reached(const options *options) {
   return all;
 }
 
+static void compare(answerer *answers, judge *judge, yyjson_val *scenario, yyjson_val *recorded) {
+  size_t len;
+  char *text = answer(answers, scenario, &len);
+  yyjson_doc *given = read_json((chat_str){text, len});
+  CHECK(given != NULL);
+  judge_answer(judge, scenario, recorded, yyjson_doc_get_root(given));
+  yyjson_doc_free(given);
+  free(text);
+}
+
 static int compare_all(answerer *answers, options *options) {
-  buffer line = {0}, out = {0};
+  buffer line = {0};
   size_t rows = 0;
   for (; read_line(stdin, &line); rows++) {
-    const json row = json_read(line.data, line.len), scenario = json_member(row, "in"), recorded = json_member(row, "out");
-    CHECK(scenario.len > 0 && recorded.len > 0);
-    if (is_dedicated(options, scenario)) continue;
-    out.len = 0;
-    answer(answers, scenario, &out);
-    judge_answer(&options->judge, scenario, recorded, json_read(out.data, out.len));
+    yyjson_doc *row = read_json(text_in(&line));
+    yyjson_val *root = yyjson_doc_get_root(row);
+    yyjson_val *scenario = yyjson_obj_get(root, "in"), *recorded = yyjson_obj_get(root, "out");
+    CHECK(scenario != NULL && recorded != NULL);
+    if (!is_dedicated(options, scenario)) compare(answers, &options->judge, scenario, recorded);
+    yyjson_doc_free(row);
   }
-  buffer_free(&out);
   buffer_free(&line);
   judge_print(&options->judge);
   return rows > 0 && reached(options) ? 0 : 1;
@@ -86,9 +75,9 @@ static bool read_options(int argc, char **argv, options *options, const char **d
   for (int i = 2; i < argc; i++) {
     const bool more = i + 1 < argc;
     if (strcmp(argv[i], "--list") == 0) {
-      options->judge.tell = TELL_NAME;
+      options->judge.print = PRINT_ID;
     } else if (strcmp(argv[i], "--show") == 0) {
-      options->judge.tell = TELL_ALL;
+      options->judge.print = PRINT_ALL;
     } else if (strcmp(argv[i], "--learnt") == 0 && more) {
       if (!names_read(&options->dedicated, argv[++i])) return false;
     } else if (strcmp(argv[i], "--except") == 0 && more) {
@@ -112,16 +101,13 @@ int main(int argc, char **argv) {
   const char *name = NULL;
   options.minima = calloc((size_t)argc + 1, sizeof *options.minima);
   CHECK(options.minima != NULL);
-  if (argc == 1) {
-    code = answer_all(&answers);
-  } else if (read_options(argc, argv, &options, &name)) {
-    buffer_print(&dir, name);
-    buffer_add(&dir, "/", 2);
+  if (argc > 1 && read_options(argc, argv, &options, &name)) {
+    buffer_add(&dir, text_at(name));
+    buffer_add(&dir, (chat_str){"/", 2});
     answers.dir = dir.data;
     code = compare_all(&answers, &options);
   } else {
-    fprintf(stderr, "usage: parity < SCENARIOS\n"
-                    "       parity --compare DIR [--list | --show] [--learnt FILE] [--except FILE] [--min=FIELD=PERCENT]... < PACK\n");
+    fprintf(stderr, "usage: parity --compare DIR [--list | --show] [--learnt FILE] [--except FILE] [--min=FIELD=PERCENT]... < PACK\n");
   }
   answerer_free(&answers);
   buffer_free(&options.dedicated);

@@ -1,116 +1,82 @@
 #include "timeline.h"
 
+#include "parts.h"
 #include "support.h"
 
-// The two parts of a row.
-static json part_of(json row, bool second) {
-  json item = {0};
-  json_next(row, &item);
-  if (second) json_next(row, &item);
-  return item;
-}
+static yyjson_val *change_of(yyjson_val *row) { return yyjson_arr_get(row, 1); }
 
 // A key with `=` in front of it replaces instead of appending.
-static bool replaces(json object) {
-  json key, item = {0};
-  bool found = false;
-  while (json_next_member(object, &key, &item)) found = found || (key.len > 1 && key.data[1] == '=');
-  return found;
-}
-
-bool timeline_retracts(json timeline) {
-  json row = {0};
-  while (json_next(timeline, &row)) {
-    const json change = part_of(row, true);
-    if (replaces(change)) return true;
-    json call = {0};
-    for (const json calls = json_member(change, "tool_calls"); json_next(calls, &call);)
-      if (replaces(call)) return true;
+static bool replaces(yyjson_val *object) {
+  size_t i, count;
+  yyjson_val *key, *value;
+  yyjson_obj_foreach(object, i, count, key, value) {
+    if (yyjson_get_str(key)[0] == '=') return true;
   }
   return false;
 }
 
-bool timeline_fails(json timeline) {
-  json row = {0};
-  while (json_next(timeline, &row))
-    if (json_member(part_of(row, true), "error").len > 0) return true;
+bool timeline_retracts(yyjson_val *timeline) {
+  size_t i, rows, j, calls;
+  yyjson_val *row, *call;
+  yyjson_arr_foreach(timeline, i, rows, row) {
+    if (replaces(change_of(row))) return true;
+    yyjson_arr_foreach(yyjson_obj_get(change_of(row), "tool_calls"), j, calls, call) {
+      if (replaces(call)) return true;
+    }
+  }
   return false;
 }
 
-typedef struct {
-  buffer name, id, arguments;
-} call;
+bool timeline_fails(yyjson_val *timeline) {
+  size_t i, rows;
+  yyjson_val *row;
+  yyjson_arr_foreach(timeline, i, rows, row) {
+    if (yyjson_obj_get(change_of(row), "error") != NULL) return true;
+  }
+  return false;
+}
 
-// A message as far as it was shown, and the row that comes next.
+// A message as far as it was shown, the row that comes next, and the rows behind that.
 typedef struct {
-  json timeline, row;
-  buffer content, reasoning;
-  call *calls;
-  size_t count;
+  parts shown;
+  yyjson_val *row;
+  yyjson_arr_iter rows;
 } view;
 
-static void append(json change, const char *key, buffer *out) { json_text(json_member(change, key), out); }
-
-static void apply(view *view) {
-  const json change = part_of(view->row, true);
-  append(change, "+content", &view->content);
-  append(change, "+reasoning_content", &view->reasoning);
-  json item = {0};
-  for (const json calls = json_member(change, "tool_calls"); json_next(calls, &item);) {
-    const size_t index = json_count(json_member(item, "index"), 0);
-    for (; view->count <= index; view->count++) {
-      view->calls = realloc(view->calls, (view->count + 1) * sizeof *view->calls);
-      CHECK(view->calls != NULL);
-      view->calls[view->count] = (call){{0}, {0}, {0}};
-    }
-    append(item, "+name", &view->calls[index].name);
-    append(item, "+id", &view->calls[index].id);
-    append(item, "+arguments", &view->calls[index].arguments);
-  }
-  if (!json_next(view->timeline, &view->row)) view->row = (json){0};
-}
-
-static view view_new(json timeline) {
-  view view = {timeline, {0}, {0}, {0}, NULL, 0};
-  json_next(timeline, &view.row);
+static view view_new(yyjson_val *timeline) {
+  view view = {.rows = yyjson_arr_iter_with(timeline)};
+  view.row = yyjson_arr_iter_next(&view.rows);
   return view;
 }
 
-static void view_free(view *view) {
-  buffer_free(&view->content);
-  buffer_free(&view->reasoning);
-  for (size_t i = 0; i < view->count; i++) {
-    buffer_free(&view->calls[i].name);
-    buffer_free(&view->calls[i].id);
-    buffer_free(&view->calls[i].arguments);
+static size_t next_at(const view *view) {
+  return view->row == NULL ? SIZE_MAX : (size_t)yyjson_get_uint(yyjson_arr_get_first(view->row));
+}
+
+static void apply(view *view) {
+  yyjson_val *change = change_of(view->row), *call;
+  parts_add(&view->shown, CHAT_DELTA_KIND_CONTENT, 0, string_at(change, "+content"));
+  parts_add(&view->shown, CHAT_DELTA_KIND_REASONING, 0, string_at(change, "+reasoning_content"));
+  size_t i, count;
+  yyjson_arr_foreach(yyjson_obj_get(change, "tool_calls"), i, count, call) {
+    const size_t index = (size_t)yyjson_get_uint(yyjson_obj_get(call, "index"));
+    parts_add(&view->shown, CHAT_DELTA_KIND_TOOL_NAME, index, string_at(call, "+name"));
+    parts_add(&view->shown, CHAT_DELTA_KIND_TOOL_ID, index, string_at(call, "+id"));
+    parts_add(&view->shown, CHAT_DELTA_KIND_TOOL_ARGUMENTS, index, string_at(call, "+arguments"));
   }
-  free(view->calls);
+  view->row = yyjson_arr_iter_next(&view->rows);
 }
 
-static bool same_bytes(const buffer *a, const buffer *b) {
-  return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
-}
-
-static bool same_view(const view *a, const view *b) {
-  bool same = same_bytes(&a->content, &b->content) && same_bytes(&a->reasoning, &b->reasoning) && a->count == b->count;
-  for (size_t i = 0; same && i < a->count; i++)
-    same = same_bytes(&a->calls[i].name, &b->calls[i].name) && same_bytes(&a->calls[i].id, &b->calls[i].id) &&
-           same_bytes(&a->calls[i].arguments, &b->calls[i].arguments);
-  return same;
-}
-
-static size_t next_at(const view *view) { return json_count(part_of(view->row, false), SIZE_MAX); }
-
-bool timeline_same(json a, json b, size_t *at) {
+bool timeline_same(yyjson_val *a, yyjson_val *b, size_t *at) {
   view one = view_new(a), other = view_new(b);
   bool same = true;
-  while (same && (one.row.len > 0 || other.row.len > 0)) {
+  while (same && (one.row != NULL || other.row != NULL)) {
     *at = next_at(&one) < next_at(&other) ? next_at(&one) : next_at(&other);
-    while (one.row.len > 0 && next_at(&one) == *at) apply(&one);
-    while (other.row.len > 0 && next_at(&other) == *at) apply(&other);
-    same = same_view(&one, &other);
+    while (one.row != NULL && next_at(&one) == *at) apply(&one);
+    while (other.row != NULL && next_at(&other) == *at) apply(&other);
+    same = parts_equal(&one.shown, &other.shown);
   }
-  view_free(&one);
-  view_free(&other);
+  parts_free(&one.shown);
+  parts_free(&other.shown);
   return same;
 }

@@ -3,68 +3,65 @@
 #include "pattern.h"
 #include "support.h"
 
-static bool find(const buffer *text, const buffer *word, size_t from, size_t *at) {
-  for (size_t i = from; i + word->len <= text->len; i++) {
-    if (word->len > 0 && memcmp(text->data + i, word->data, word->len) != 0) continue;
-    *at = i;
-    return true;
-  }
-  return false;
-}
-
 // Where the last of the tags ends that end the reasoning.
-static size_t reasoning_end(json params, const buffer *text) {
-  size_t end = 0;
-  json item = {0};
-  for (const json tags = json_member(params, "thinking_end_tags"); json_next(tags, &item);) {
-    buffer tag = {0};
-    json_text(item, &tag);
-    for (size_t at, from = 0; find(text, &tag, from, &at); from = at + 1)
-      if (at + tag.len > end) end = at + tag.len;
-    buffer_free(&tag);
+static size_t reasoning_end(yyjson_val *params, chat_str text) {
+  size_t end = 0, i, count;
+  yyjson_val *tag;
+  yyjson_arr_foreach(yyjson_obj_get(params, "thinking_end_tags"), i, count, tag) {
+    pcre2_code *pattern = pattern_new(string_of(tag), PCRE2_LITERAL);
+    chat_span found;
+    for (size_t from = 0; from <= text.len && pattern_find(pattern, text, from, &found); from = found.begin + 1)
+      if (found.end > end) end = found.end;
+    pcre2_code_free(pattern);
   }
   return end;
 }
 
-bool constrained(json params, const buffer *output, bool reasoned, buffer *part) {
-  buffer text = {0};
-  json_text(json_member(params, "generation_prompt"), &text);
-  const size_t prompt = text.len;
-  buffer_add(&text, output->data, output->len);
-  bool starts = !json_is(json_member(params, "grammar_lazy"), "true");
+// Words of the reasoning trigger only where there are no others.
+static bool triggers(yyjson_val *trigger, chat_str text, size_t floor, chat_span *found) {
+  const chat_str kind = string_at(trigger, "type");
+  const bool word = same_texts(kind, text_at("word"));
+  CHECK(word || same_texts(kind, text_at("pattern")));
+  pcre2_code *pattern = pattern_new(string_at(trigger, "value"), word ? PCRE2_LITERAL : 0);
+  const bool there = (word && pattern_find(pattern, text, floor, found)) || pattern_find(pattern, text, 0, found);
+  pcre2_code_free(pattern);
+  return there;
+}
+
+bool constrained(yyjson_val *params, chat_str output, bool reasoned, buffer *part) {
+  const chat_str prompt = string_at(params, "generation_prompt");
+  buffer all = {0};
+  buffer_add(&all, prompt);
+  buffer_add(&all, output);
+  const chat_str text = text_in(&all);
+  bool starts = !yyjson_is_true(yyjson_obj_get(params, "grammar_lazy"));
   size_t first = 0;
   if (!starts) {
-    const size_t floor = reasoned ? reasoning_end(params, &text) : 0;
-    json item = {0};
-    for (const json triggers = json_member(params, "grammar_triggers"); json_next(triggers, &item);) {
-      const json type = json_member(item, "type");
-      buffer value = {0};
-      size_t at = 0;
-      json_text(json_member(item, "value"), &value);
-      CHECK(json_is(type, "\"word\"") || json_is(type, "\"pattern\""));
-      const bool found = json_is(type, "\"word\"") ? find(&text, &value, floor, &at) || find(&text, &value, 0, &at)
-                                                   : pattern_find(&value, &text, &at);
-      if (found && (!starts || at < first)) first = at;
-      starts = starts || found;
-      buffer_free(&value);
+    const size_t floor = reasoned ? reasoning_end(params, text) : 0;
+    size_t i, count;
+    yyjson_val *trigger;
+    chat_span found;
+    yyjson_arr_foreach(yyjson_obj_get(params, "grammar_triggers"), i, count, trigger) {
+      if (!triggers(trigger, text, floor, &found)) continue;
+      if (!starts || found.begin < first) first = found.begin;
+      starts = true;
     }
-    if (first < prompt) first = prompt;
+    if (first < prompt.len) first = prompt.len;
   }
-  if (starts) buffer_add(part, text.data + first, text.len - first);
-  buffer_free(&text);
+  if (starts && text.len > first) buffer_add(part, (chat_str){text.data + first, text.len - first});
+  buffer_free(&all);
   return starts;
 }
 
-void verdict(const buffer *grammar, const buffer *text, buffer *out) {
-  chat_grammar_verdict said = CHAT_GRAMMAR_VERDICT_REFUSED;
+void verdict(chat_str grammar, chat_str text, buffer *out) {
+  chat_grammar_verdict given = CHAT_GRAMMAR_VERDICT_REFUSED;
   chat_error *error = NULL;
-  const chat_status status = chat_grammar_check(grammar->data, grammar->len, text->data, text->len, &said, &error);
-  const chat_str why = chat_error_message(error);
-  switch (said) {
-    case CHAT_GRAMMAR_VERDICT_ALLOWED: buffer_print(out, "full"); break;
-    case CHAT_GRAMMAR_VERDICT_PREFIX: buffer_print(out, "prefix"); break;
-    default: buffer_print(out, status == CHAT_STATUS_OK ? "reject" : "no grammar: "); break;
+  const chat_status status = chat_grammar_check(grammar.data, grammar.len, text.data, text.len, &given, &error);
+  switch (given) {
+    case CHAT_GRAMMAR_VERDICT_ALLOWED: buffer_add(out, text_at("full")); break;
+    case CHAT_GRAMMAR_VERDICT_PREFIX: buffer_add(out, text_at("prefix")); break;
+    default: buffer_add(out, text_at(status == CHAT_STATUS_OK ? "reject" : "no grammar: ")); break;
   }
-  buffer_add(out, why.data, why.len);
+  buffer_add(out, chat_error_message(error));
   chat_error_free(error);
 }

@@ -1,61 +1,57 @@
 #include "words.h"
 
+#include "pattern.h"
 #include "support.h"
 
 typedef struct {
-  json *items;
+  chat_str *items;
   size_t count;
 } words;
 
-static bool in_word(unsigned char c) {
-  return c >= 0x80 || c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static int by_bytes(const void *a, const void *b) {
-  const json *one = a, *other = b;
+  const chat_str *one = a, *other = b;
   const int order = memcmp(one->data, other->data, one->len < other->len ? one->len : other->len);
   if (order != 0) return order;
   return (one->len > other->len) - (one->len < other->len);
 }
 
 // In order of their bytes.
-static words words_of(const buffer *text) {
+static words words_of(const pcre2_code *word, chat_str text) {
   // No text has more words than it has bytes.
-  words found = {calloc(text->len + 1, sizeof *found.items), 0};
+  words found = {calloc(text.len + 1, sizeof *found.items), 0};
   CHECK(found.items != NULL);
-  for (size_t i = 0; i < text->len;) {
-    const size_t start = i;
-    while (i < text->len && in_word((unsigned char)text->data[i])) i++;
-    if (i > start) found.items[found.count++] = (json){text->data + start, i - start};
-    else i++;
-  }
+  chat_span at = {0, 0};
+  while (pattern_find(word, text, at.end, &at)) found.items[found.count++] = (chat_str){text.data + at.begin, at.end - at.begin};
   qsort(found.items, found.count, sizeof *found.items, by_bytes);
   return found;
 }
 
-static void add_part(json object, const char *name, buffer *out) {
-  json_text(json_member(object, name), out);
-  buffer_print(out, " ");
+static void add_part(yyjson_val *object, const char *name, buffer *out) {
+  buffer_add(out, string_at(object, name));
+  buffer_add(out, text_at(" "));
 }
 
-size_t words_lost(const buffer *text, json message) {
+size_t words_lost(chat_str text, yyjson_val *message) {
   buffer kept = {0};
   add_part(message, "content", &kept);
   add_part(message, "reasoning_content", &kept);
-  json call = {0};
-  for (const json calls = json_member(message, "tool_calls"); json_next(calls, &call);) {
+  size_t i, count;
+  yyjson_val *call;
+  yyjson_arr_foreach(yyjson_obj_get(message, "tool_calls"), i, count, call) {
     add_part(call, "name", &kept);
     add_part(call, "id", &kept);
     add_part(call, "arguments", &kept);
   }
-  const words wanted = words_of(text), have = words_of(&kept);
+  pcre2_code *word = pattern_new(text_at("\\w+"), 0);
+  const words expected = words_of(word, text), have = words_of(word, text_in(&kept));
   size_t lost = 0, at = 0;
-  for (size_t i = 0; i < wanted.count; i++) {
-    while (at < have.count && by_bytes(&have.items[at], &wanted.items[i]) < 0) at++;
-    if (at < have.count && by_bytes(&have.items[at], &wanted.items[i]) == 0) at++;
+  for (i = 0; i < expected.count; i++) {
+    while (at < have.count && by_bytes(&have.items[at], &expected.items[i]) < 0) at++;
+    if (at < have.count && by_bytes(&have.items[at], &expected.items[i]) == 0) at++;
     else lost++;
   }
-  free(wanted.items);
+  pcre2_code_free(word);
+  free(expected.items);
   free(have.items);
   buffer_free(&kept);
   return lost;
