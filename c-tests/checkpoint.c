@@ -101,7 +101,7 @@ static void feed(chat_stream *stream, client *client, const char *bytes, size_t 
 
 // The host knows the output as far as a large model has read it. A small model guesses `draft` bytes more, of which `good` are
 // what the large model will say and the rest is `wrong`; `ends`: it guesses the end, too.
-static void speculate(const chat_params *params, size_t draft, size_t good, const char *wrong, bool ends, const char *wanted) {
+static void speculate(const chat_params *params, size_t draft, size_t good, const char *wrong, bool ends, const char *expected) {
   client client = {0};
   chat_stream *stream = NULL;
   chat_message *message = NULL;
@@ -131,7 +131,7 @@ static void speculate(const chat_params *params, size_t draft, size_t good, cons
   agree(&client, stream);
   OK(chat_stream_message(stream, &message, &error));
   OK(chat_message_json(message, &json, &error));
-  CHECK(is(json, wanted));
+  CHECK(is(json, expected));
   chat_message_free(message);
   chat_stream_free(stream);
 }
@@ -146,16 +146,16 @@ static void drafts(const chat_params *params) {
   chat_str json;
   OK(chat_parse_partial(params, TEXT(OUTPUT), CHAT_PARSE_STRICT, &whole, &error));
   OK(chat_message_json(whole, &json, &error));
-  char *wanted = malloc(json.len + 1);
-  CHECK(wanted != NULL);
-  memcpy(wanted, json.data, json.len);
-  wanted[json.len] = '\0';
+  char *expected = malloc(json.len + 1);
+  CHECK(expected != NULL);
+  memcpy(expected, json.data, json.len);
+  expected[json.len] = '\0';
   chat_message_free(whole);
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
     for (size_t good = 0; good < 9; good += 2)
       for (size_t bad = 0; bad <= strlen(wrong[i]); bad += 5)
-        for (int ends = 0; ends < 2; ends++) speculate(params, good + bad, good, wrong[i], ends, wanted);
-  free(wanted);
+        for (int ends = 0; ends < 2; ends++) speculate(params, good + bad, good, wrong[i], ends, expected);
+  free(expected);
 }
 
 // One checkpoint serves several drafts, and a clone has it too.

@@ -98,11 +98,11 @@ class LLGuidance:
         return matcher
 
     def accepts(self, loaded, text):
-        matcher, wanted = loaded.deep_copy(), list(text.encode())
-        taken = matcher.try_consume_tokens(wanted)
+        matcher, tokens = loaded.deep_copy(), list(text.encode())
+        taken = matcher.try_consume_tokens(tokens)
         if matcher.is_error():
             raise ValueError(matcher.get_error())
-        return taken == len(wanted) and matcher.is_accepting()
+        return taken == len(tokens) and matcher.is_accepting()
 
 
 def engines():
@@ -173,7 +173,7 @@ def main():
     lines = "\n".join(json.dumps(case) for case in cases)
     folder = os.path.join(options.shared, "templates")
     replay = subprocess.run([binary, "replay"], input=lines, capture_output=True, text=True, cwd=folder, check=True)
-    total, right, told = collections.Counter(), collections.Counter(), collections.Counter()
+    total, right, outcomes = collections.Counter(), collections.Counter(), collections.Counter()
     spent = collections.Counter()
     for case, line in zip(cases, replay.stdout.splitlines()):
         answer = json.loads(line)
@@ -184,16 +184,16 @@ def main():
         for dialect, printed in answer["dialects"].items():
             if dialect == "gbnf" or printed.get("text") == "":
                 continue
-            told[kind, dialect, "refused" if "error" in printed else "reported" if printed["report"] else "as it is"] += 1
+            outcomes[kind, dialect, "refused" if "error" in printed else "reported" if printed["report"] else "as it is"] += 1
             for name, engine in at_hand.items():
                 if dialect not in engine.readers or "error" in printed:
                     continue
                 wrong, start = "", time.time()
                 try:
                     loaded = engine.load(dialect, printed["text"])
-                    for text, wanted in zip(texts, answer["accepts"]):
-                        if wanted is not None and engine.accepts(loaded, text) != wanted:
-                            wrong = f"{'refuses' if wanted else 'accepts'} {text!r}"
+                    for text, expected in zip(texts, answer["accepts"]):
+                        if expected is not None and engine.accepts(loaded, text) != expected:
+                            wrong = f"{'refuses' if expected else 'accepts'} {text!r}"
                             break
                         if time.time() - start > options.seconds:
                             wrong = "takes too long"
@@ -206,8 +206,8 @@ def main():
                 if wrong and options.show > 0:
                     options.show -= 1
                     print(f"--- {case['id']}: {dialect} in {name}: {wrong[:400]}")
-    for key in sorted(told):
-        print(f"{key[0]:8} {key[1]:20} {key[2]:12} {told[key]}")
+    for key in sorted(outcomes):
+        print(f"{key[0]:8} {key[1]:20} {key[2]:12} {outcomes[key]}")
     low = False
     for key in sorted(total):
         share = 100 * right[key] / total[key]

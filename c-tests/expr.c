@@ -187,7 +187,7 @@ static void grammar_and_prefill(void) {
   chat_message_free(message);
   chat_parser_free(parser);
 
-  // A schema that no grammar can follow is told.
+  // A schema that no grammar can follow is reported.
   begin();
   parser = built(chat_expr_json(b, TEXT("answer"), TEXT("{\"$ref\": \"#/nowhere\"}")));
   end();

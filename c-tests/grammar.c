@@ -85,7 +85,7 @@ static void builder(void) {
   OK(chat_grammar_builder_add_schema(builder, TEXT("place"), TEXT("{\"pattern\": \"^\\\\b.*$\"}"), &name, &error));
   CHECK(is(name, "place0"));
 
-  // What is refused changes nothing, the name that was told last included.
+  // What is refused changes nothing, not even the last name.
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "blank",
        chat_grammar_builder_add_rule(builder, TEXT("bad"), TEXT(" \n"), &name, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "byte 3: unexpected '\\n'",

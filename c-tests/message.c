@@ -48,7 +48,7 @@ static void reasoning(void) {
   OK(chat_message_json(message, &json, &error));
   CHECK(contains(json, "\"reasoning_content\":\"Hm.\\n\""));
   chat_message_free(message);
-  // Not told apart where nobody asked.
+  // Not separated where the request does not ask for it.
   message = parsed("json-call", TOOL_REQUEST(", \"reasoning_format\": \"none\""), output, 0);
   CHECK(is(chat_message_reasoning(message), "") && contains(chat_message_content(message), "Hm."));
   chat_message_free(message);

@@ -103,10 +103,10 @@ def main():
             prompts += 1
             own = b"\0".join(found.prompt[each.begin : each.end] for each in found.segments if each.origin == Origin.TEMPLATE).decode()
             made.encode_special_tokens = False
-            wanted = sum(each in special for each in made.encode(own, add_special_tokens=False).ids)
-            naive += sum(each in special for each in made.encode(found.prompt.decode(), add_special_tokens=False).ids) > wanted
+            expected = sum(each in special for each in made.encode(own, add_special_tokens=False).ids)
+            naive += sum(each in special for each in made.encode(found.prompt.decode(), add_special_tokens=False).ids) > expected
             ids = encode(made, found)
-            if sum(each in special for each in ids) != wanted or made.decode(ids, skip_special_tokens=False).encode() != found.prompt:
+            if sum(each in special for each in ids) != expected or made.decode(ids, skip_special_tokens=False).encode() != found.prompt:
                 wrong += 1
                 print(f"{name}: a user's text became a special token, or the tokens do not spell the prompt")
     print(f"{len(templates)} templates, {prompts} prompts with markup in a field: {wrong} wrong; tokens of the whole text: {naive}")

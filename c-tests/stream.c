@@ -58,7 +58,7 @@ static void agree(const client *client, const chat_message *message) {
 }
 
 // The output cut at two places: after each piece what was shown is the message so far, and in the end the message is the same.
-static void cut(const chat_params *params, size_t first, size_t second, chat_str wanted) {
+static void cut(const chat_params *params, size_t first, size_t second, chat_str expected) {
   const size_t end = sizeof OUTPUT - 1, ends[] = {first, second, end};
   client client = {0};
   chat_stream *stream = NULL;
@@ -82,7 +82,7 @@ static void cut(const chat_params *params, size_t first, size_t second, chat_str
   CHECK(client.ended[0] == 1 && client.ended[1] == 1);
   CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE && chat_stream_outcome(stream) == CHAT_OUTCOME_COMPLETE);
   OK(chat_message_json(message, &json, &error));
-  CHECK(same_text(json, wanted));
+  CHECK(same_text(json, expected));
   chat_message_free(message);
   chat_stream_free(stream);
 }
@@ -120,11 +120,11 @@ static void spans(const chat_params *params) {
   CHECK(seen == sizeof output - 1);
 }
 
-#define CHUNK(wanted)                                   \
+#define CHUNK(expected)                                 \
   do {                                                  \
     chat_str json;                                      \
     OK(chat_stream_chunk_json(stream, &json, &error));  \
-    CHECK(is(json, (wanted)));                          \
+    CHECK(is(json, (expected)));                        \
   } while (0)
 
 #define FEED(text) OK(chat_stream_feed(stream, TEXT(text), &error))
@@ -224,11 +224,11 @@ static void finish_flags(const chat_params *params) {
 
 // Clones at each byte go on by themselves, on either side.
 static void clones(const chat_params *params) {
-  chat_message *wanted = NULL;
+  chat_message *expected = NULL;
   chat_stream *stream = NULL;
   chat_str json, other;
-  OK(chat_parse_partial(params, TEXT(OUTPUT), 0, &wanted, &error));
-  OK(chat_message_json(wanted, &json, &error));
+  OK(chat_parse_partial(params, TEXT(OUTPUT), 0, &expected, &error));
+  OK(chat_message_json(expected, &json, &error));
   OK(chat_stream_new(params, &stream, &error));
   for (size_t at = 0; at < sizeof OUTPUT - 1; at++) {
     chat_stream *clone = NULL;
@@ -257,7 +257,7 @@ static void clones(const chat_params *params) {
   OK(chat_stream_finish(clone, CHAT_PARSE_STRICT, &error));
   chat_stream_free(clone);
   chat_stream_free(stream);
-  chat_message_free(wanted);
+  chat_message_free(expected);
 }
 
 int main(void) {

@@ -17,14 +17,14 @@
   } while (0)
 
 // The call gives the status that was expected, and an error object exactly where that is not OK. `error` is in scope.
-#define EXPECT(wanted, call)                                                                               \
+#define EXPECT(expected, call)                                                                             \
   do {                                                                                                     \
     chat_error *error = NULL;                                                                              \
     const chat_status got = (call);                                                                        \
     const chat_str said = chat_error_message(error);                                                       \
-    if (got != (wanted)) {                                                                                 \
+    if (got != (expected)) {                                                                               \
       fprintf(stderr, "%s:%d: %s instead of %s: %.*s\n", __FILE__, __LINE__, chat_status_name(got),        \
-              chat_status_name(wanted), (int)said.len, said.data);                                         \
+              chat_status_name(expected), (int)said.len, said.data);                                       \
       exit(1);                                                                                             \
     }                                                                                                      \
     CHECK((error == NULL) == (got == CHAT_STATUS_OK));                                                     \
@@ -37,11 +37,11 @@
 #define BAD(call) EXPECT(CHAT_STATUS_INVALID_ARGUMENT, call)
 
 // The call fails in this way, and its sentence has this in it.
-#define SAYS(wanted, part, call)                        \
+#define SAYS(expected, part, call)                      \
   do {                                                  \
     chat_error *error = NULL;                           \
-    CHECK((call) == (wanted));                          \
-    CHECK(chat_error_status(error) == (wanted));        \
+    CHECK((call) == (expected));                        \
+    CHECK(chat_error_status(error) == (expected));      \
     CHECK(contains(chat_error_message(error), (part))); \
     chat_error_free(error);                             \
   } while (0)
@@ -82,9 +82,9 @@ static inline int same_text(chat_str a, chat_str b) {
   return equal;
 }
 
-static inline int is(chat_str text, const char *wanted) {
-  const int same = text.len == strlen(wanted) && memcmp(text.data, wanted, text.len) == 0;
-  if (!same) fprintf(stderr, "got:    %.*s\nwanted: %s\n", (int)text.len, text.data, wanted);
+static inline int is(chat_str text, const char *expected) {
+  const int same = text.len == strlen(expected) && memcmp(text.data, expected, text.len) == 0;
+  if (!same) fprintf(stderr, "got:      %.*s\nexpected: %s\n", (int)text.len, text.data, expected);
   return same;
 }
 

@@ -115,7 +115,7 @@ static void readers_and_proofs(void) {
   chat_template_free(template);
 }
 
-// What was learnt, and what an author of templates is told of it.
+// What was learnt, and the warnings for an author of templates.
 static void learnt(void) {
   chat_template *template = NULL;
   chat_str json, again;

@@ -24,7 +24,7 @@ VERSION = "5.23.0"
 SKIPPED = 77
 NOW = 1785672000  # 2026-08-02 12:00:00 UTC
 BOS, EOS = "<s>", "</s>"
-# Jinja2 escapes what is added to a text that it was told not to escape; nobody means that in a prompt.
+# Jinja2 escapes what is added to a text that is marked as safe; nobody means that in a prompt.
 ON_PURPOSE = ("|safe", "| safe")
 GENERATION = re.compile(r"\{%-?\s*generation\s*-?%\}")
 
@@ -236,13 +236,13 @@ def main():
     for file in files:
         with open(file, encoding="utf-8", newline="") as opened:
             source = opened.read()
-        wanted = {name: expected(chat_template_utils.render_jinja_template, source, request) for name, request in requests.items()}
-        wanted = {name: each for name, each in wanted.items() if each is not None}
+        renders = {name: expected(chat_template_utils.render_jinja_template, source, request) for name, request in requests.items()}
+        renders = {name: each for name, each in renders.items() if each is not None}
         base = {"template": file, "bos": BOS, "eos": EOS}
-        scenarios = [{**base, "id": name, "plain": plain, "want_segments": plain, "request": {**requests[name], "now": NOW}} for plain in (True, False) for name in wanted]
+        scenarios = [{**base, "id": name, "plain": plain, "want_segments": plain, "request": {**requests[name], "now": NOW}} for plain in (True, False) for name in renders]
         for scenario, answer in zip(scenarios, replay(args.bin, scenarios)):
             name, plain = scenario["id"], scenario["plain"]
-            (want, mask), got = wanted[name], answer.get("params", {}).get("prompt")
+            (want, mask), got = renders[name], answer.get("params", {}).get("prompt")
             if plain:
                 verdict = "same" if got == want else "refused" if got is None else "differs"
                 if verdict == "differs" and any(filter in source for filter in ON_PURPOSE) and "&#34;" in want:

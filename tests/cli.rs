@@ -577,7 +577,7 @@ fn lint_says_what_is_not_read_back() {
     ] {
         assert!(shown.contains(part), "{part:?} is not in\n{shown}");
     }
-    // One cause is told once. Where there was reasoning, that is lost, too.
+    // One cause is reported once. Where there was reasoning, that is lost, too.
     assert_eq!(shown.matches("  fault  ").count(), 2, "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() <= 80 && line == line.trim_end()), "{shown}");
     run(&["lint", "no-such-template"]).failed(2, &["no-such-template"]);

@@ -50,8 +50,8 @@ fn live<T>(make: impl FnOnce() -> T) -> (T, usize) {
     (made, (LIVE.get() - before).max(0) as usize)
 }
 
-/// A template's parser and its output for a call with this text as an argument; `None` where its calls cannot be told from its
-/// prompts.
+/// A template's parser and its output for a call with this text as an argument; `None` where its calls cannot be separated from
+/// its prompts.
 fn output_of_call(name: &str, text: &str) -> Option<(Parser, String)> {
     let template = ChatTemplate::builtin(name)?;
     let user = json!({"role": "user", "content": "Write it."});
@@ -129,7 +129,7 @@ fn a_piece_of_output_allocates_nothing() {
     }
 }
 
-/// A stream keeps the output, in a buffer that doubles; its message is told from there.
+/// A stream keeps the output, in a buffer that doubles; its message is made from there.
 #[test]
 fn a_stream_takes_no_more_than_twice_the_output() {
     for (name, parser, output) in calls(&prose(128 << 10)) {
@@ -161,7 +161,7 @@ fn parser_of(name: &str) -> Parser {
     template.params(&Request::from_json(&body).expect("a request")).expect("the request fits").parser
 }
 
-const STRAY: &str = "[TOOL_CALLS]no ";
+const OFF_FORMAT: &str = "[TOOL_CALLS]no ";
 const SHORT_CALL: &str = "<tool_call>\n{\"name\": \"write\", \"arguments\": {\"text\": \"a\"}}\n</tool_call>\n";
 
 /// What no parse comes back to is forgotten, whatever the text is behind the format.
@@ -172,7 +172,7 @@ fn text_that_left_the_format_takes_no_more_than_four_times_the_output() {
     for text in
         [prose(1 << 20), "a b ".repeat(1 << 18), format!("{broken}{}", "a b ".repeat(1 << 18)), "< ".repeat(1 << 19)]
     {
-        let output = format!("{STRAY}{text}");
+        let output = format!("{OFF_FORMAT}{text}");
         let (stream, bytes) = streamed(&parser, &output);
         let most = 4 * output.len() + (64 << 10);
         assert!(bytes <= most, "{bytes} bytes for {} of output, more than {most}", output.len());
@@ -227,7 +227,7 @@ fn many_short_texts_take_no_more_than_four_times_the_output() {
 fn a_call_takes_a_bounded_amount() {
     const CALLS: usize = 4_096;
     const EACH: usize = 300;
-    let left = (parser_of("tag-json-id"), format!("{STRAY}{}", SHORT_CALL.repeat(CALLS)));
+    let left = (parser_of("tag-json-id"), format!("{OFF_FORMAT}{}", SHORT_CALL.repeat(CALLS)));
     let json = (parser_of("json-call"), SHORT_CALL.repeat(CALLS));
     for (parser, output) in [left, json] {
         // The parser makes programs when they are first needed.

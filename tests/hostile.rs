@@ -89,11 +89,11 @@ fn ten_megabytes_of_anything() {
         let ended = stream.finish(false);
         let message = &ended.message;
         let kept = message.content.len() + message.reasoning_content.len();
-        // What follows a call that broke off is told of in a diagnostic.
-        let told = ended.diagnostics().iter().map(|diagnostic| diagnostic.message.len());
-        let told: usize = told.chain(message.tool_calls.iter().map(|call| call.arguments.len())).sum();
+        // What follows a call that broke off is reported in a diagnostic.
+        let reported = ended.diagnostics().iter().map(|diagnostic| diagnostic.message.len());
+        let reported: usize = reported.chain(message.tool_calls.iter().map(|call| call.arguments.len())).sum();
         let arguments: usize = message.tool_calls.iter().map(|call| call.arguments.len()).sum();
-        assert!(kept + told + 64 > output.len(), "{start}: {kept} + {told} of {}", output.len());
+        assert!(kept + reported + 64 > output.len(), "{start}: {kept} + {reported} of {}", output.len());
         assert!(fed <= kept + arguments + message.tool_calls.len(), "{start}");
     }
 }
@@ -204,8 +204,8 @@ fn text_that_could_pass_for_markup_is_kept() {
     ] {
         let ended = params(name).parser.read(output.as_bytes(), false, false).unwrap();
         assert_eq!(ended.status, Status::Recovered, "{name}: {ended:?}");
-        let told = ended.diagnostics().iter().map(|diagnostic| &diagnostic.message);
-        let mut texts = told.chain([&ended.message.reasoning_content, &ended.message.content]);
+        let reported = ended.diagnostics().iter().map(|diagnostic| &diagnostic.message);
+        let mut texts = reported.chain([&ended.message.reasoning_content, &ended.message.content]);
         assert!(texts.any(|text| text.contains("lost")), "{name}: {ended:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What templates write is read back, and a template that writes something else is told where.
+//! What templates write is read back, and where a template writes something else is reported.
 
 #[path = "support/turns.rs"]
 mod turns;

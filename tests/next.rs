@@ -1,4 +1,4 @@
-//! Going on behind an output: whatever it is like, it stays as it was written, or why it cannot is told.
+//! Going on behind an output: whatever it is like, it stays as it was written, or the reason why it cannot is reported.
 
 use chatparse::lint::Thinking;
 use chatparse::next::{Kind, Preserved, Reason};

@@ -49,17 +49,17 @@ fn calls_of_the_format() {
 
 #[test]
 fn calls_in_another_way() {
-    let stray = |call: &str| format!("[TOOL_CALLS]no {call}");
-    check("tag-json-id", &json!({}), &stray(TAGGED), &[Dialect]);
-    check("tag-json-id", &json!({}), &stray("<function=list></function>"), &[Dialect]);
+    let off_format = |call: &str| format!("[TOOL_CALLS]no {call}");
+    check("tag-json-id", &json!({}), &off_format(TAGGED), &[Dialect]);
+    check("tag-json-id", &json!({}), &off_format("<function=list></function>"), &[Dialect]);
     check("tag-json-id", &json!({"dialects": "always"}), &format!("Text {TAGGED} text"), &[Dialect]);
-    check("tag-json-id", &json!({}), &stray(&format!("{TAGGED} and {OWN}")), &[Dialect, Format]);
+    check("tag-json-id", &json!({}), &off_format(&format!("{TAGGED} and {OWN}")), &[Dialect, Format]);
     // What holds a bare call marks it.
     for held in
         ["<tools>@</tools>", "<|tool|>@<|/tool|>", "[TOOL_CALL]@[/TOOL_CALL]", "<tool_calls>[@, @]</tool_calls>"]
     {
         let count = held.matches('@').count();
-        check("tag-json-id", &json!({}), &stray(&held.replace('@', BARE)), &[Dialect, Dialect][..count]);
+        check("tag-json-id", &json!({}), &off_format(&held.replace('@', BARE)), &[Dialect, Dialect][..count]);
         check("tag-json-id", &json!({}), &held.replace('@', BARE), &[Dialect, Dialect][..count]);
     }
 }

@@ -108,15 +108,15 @@ const DIALECTS: &[(&str, &str)] = &[
 const BARE: &str = r#"{"name": "read", "arguments": {"path": "a", "line": 2}}"#;
 
 /// What makes an output of the template `tag-json-id` leave its format.
-const STRAY: &str = "[TOOL_CALLS]no";
+const OFF_FORMAT: &str = "[TOOL_CALLS]no";
 
 #[test]
 fn each_dialect_is_read_once_the_output_has_left_the_format() {
     let params = params("tag-json-id", &json!({}));
     let call = ("read", json!({"path": "a", "line": 2}));
     for (name, written) in DIALECTS {
-        let output = format!("{STRAY} {written} More.");
-        check(&params, &output, &format!("{STRAY} More."), std::slice::from_ref(&call));
+        let output = format!("{OFF_FORMAT} {written} More.");
+        check(&params, &output, &format!("{OFF_FORMAT} More."), std::slice::from_ref(&call));
         let ended = read(&params, &output);
         let found = ended.diagnostics().iter().find(|found| found.kind == DiagnosticKind::Dialect).unwrap();
         assert_eq!(found.message, format!("a call in the format of {name}"));
@@ -132,7 +132,7 @@ fn dialects_are_read_nowhere_or_everywhere_as_the_request_says() {
     let by_default = params("tag-json-id", &json!({}));
     let call = ("read", json!({"path": "a", "line": 2}));
     for (_, written) in DIALECTS {
-        check(&off, &format!("{STRAY} {written}"), &format!("{STRAY} {written}"), &[]);
+        check(&off, &format!("{OFF_FORMAT} {written}"), &format!("{OFF_FORMAT} {written}"), &[]);
         let ended = read(&by_default, &format!("Text {written}"));
         assert_eq!((ended.status, &*ended.message.content), (Status::Complete, &*format!("Text {written}")));
         check(&always, &format!("Text\n{written}"), "Text", std::slice::from_ref(&call));
@@ -146,10 +146,10 @@ fn several_calls_and_the_text_between_them() {
     let own = "[TOOL_CALLS]list[CALL_ID]abc123def[ARGS]{}";
     let none = json!({});
     let both = [("list", none.clone()), ("list", none)];
-    check(&params, &format!("{STRAY} {list}\nand\n{list} end"), &format!("{STRAY}\nand end"), &both);
-    check(&params, &format!("{STRAY} {list}{own}"), STRAY, &both);
+    check(&params, &format!("{OFF_FORMAT} {list}\nand\n{list} end"), &format!("{OFF_FORMAT}\nand end"), &both);
+    check(&params, &format!("{OFF_FORMAT} {list}{own}"), OFF_FORMAT, &both);
     let two = "function\n```json\n{\"tools\": [{\"name\": \"list\", \"arguments\": {}}, {\"name\": \"list\", \"arguments\": {}}]}\n```";
-    check(&params, &format!("{STRAY} {two}"), STRAY, &both);
+    check(&params, &format!("{OFF_FORMAT} {two}"), OFF_FORMAT, &both);
 }
 
 #[test]
@@ -160,9 +160,14 @@ fn a_call_that_nothing_marks_counts_where_it_is_the_whole_answer() {
     for quoted in [format!("Text {BARE}"), format!("{BARE} More."), format!("> {BARE}")] {
         assert_eq!(read(&by_default, &quoted).message.content, quoted);
     }
-    check(&by_default, &format!("{STRAY} {BARE} More."), &format!("{STRAY} {BARE} More."), &[]);
+    check(&by_default, &format!("{OFF_FORMAT} {BARE} More."), &format!("{OFF_FORMAT} {BARE} More."), &[]);
     let anywhere = params("tag-json-id", &json!({"bare_calls": "anywhere"}));
-    check(&anywhere, &format!("{STRAY} {BARE} More."), &format!("{STRAY} More."), std::slice::from_ref(&call));
+    check(
+        &anywhere,
+        &format!("{OFF_FORMAT} {BARE} More."),
+        &format!("{OFF_FORMAT} More."),
+        std::slice::from_ref(&call),
+    );
     let always = params("tag-json-id", &json!({"bare_calls": "anywhere", "dialects": "always"}));
     check(&always, &format!("Text {BARE} More."), "Text More.", &[call]);
     let off = params("tag-json-id", &json!({"bare_calls": "off"}));
@@ -173,12 +178,12 @@ fn a_call_that_nothing_marks_counts_where_it_is_the_whole_answer() {
 fn a_call_that_breaks_off_keeps_what_was_read_and_loses_nothing() {
     let params = params("tag-json-id", &json!({}));
     let output = format!(
-        "{STRAY} <tool_call>{{\"name\": \"read\", \"arguments\": {{\"path\": \"a\", oops}}}} then <function=list></function>"
+        "{OFF_FORMAT} <tool_call>{{\"name\": \"read\", \"arguments\": {{\"path\": \"a\", oops}}}} then <function=list></function>"
     );
-    check(&params, &output, STRAY, &[("read", json!("{\"path\": \"a\",")), ("list", json!({}))]);
+    check(&params, &output, OFF_FORMAT, &[("read", json!("{\"path\": \"a\",")), ("list", json!({}))]);
     let ended = read(&params, &output);
     assert_eq!(ended.calls().iter().map(|call| call.complete).collect::<Vec<_>>(), [false, true]);
-    // What is no part of what was read of it is told.
+    // The rest of the call is reported.
     let found = ended.diagnostics().iter().find(|found| found.kind == DiagnosticKind::UnfinishedCall).unwrap();
     assert_eq!(found.call, Some(0));
     assert!(found.message.ends_with("oops}} then"), "{found:?}");
@@ -199,7 +204,7 @@ fn what_only_looks_like_a_call_is_text() {
         "a < b, <function = x>, <invoke>",
         "bytes {\u{0} } [1, 2]\n\n",
     ] {
-        let output = format!("{STRAY} {text}");
+        let output = format!("{OFF_FORMAT} {text}");
         check(&params, &output, &output, &[]);
     }
 }
@@ -209,12 +214,12 @@ fn unknown_tools_are_calls_or_content() {
     let written = "<tool_call>{\"name\": \"other\", \"arguments\": {\"x\": 1}}</tool_call>";
     let tagged = "<function=other><parameter=x>1</parameter><parameter=y>b</parameter></function>";
     let keep = params("tag-json-id", &json!({}));
-    check(&keep, &format!("{STRAY} {written}"), STRAY, &[("other", json!({"x": 1}))]);
-    check(&keep, &format!("{STRAY} {tagged}"), STRAY, &[("other", json!({"x": 1, "y": "b"}))]);
-    assert!(!read(&keep, &format!("{STRAY} {written}")).calls()[0].known);
+    check(&keep, &format!("{OFF_FORMAT} {written}"), OFF_FORMAT, &[("other", json!({"x": 1}))]);
+    check(&keep, &format!("{OFF_FORMAT} {tagged}"), OFF_FORMAT, &[("other", json!({"x": 1, "y": "b"}))]);
+    assert!(!read(&keep, &format!("{OFF_FORMAT} {written}")).calls()[0].known);
     let content = params("tag-json-id", &json!({"unknown_tools": "content"}));
     for written in [written, tagged] {
-        let output = format!("{STRAY} {written}");
+        let output = format!("{OFF_FORMAT} {written}");
         check(&content, &output, &output, &[]);
     }
 }
@@ -222,10 +227,10 @@ fn unknown_tools_are_calls_or_content() {
 #[test]
 fn broken_bytes_between_calls() {
     let params = params("tag-json-id", &json!({}));
-    let mut output = format!("{STRAY} ").into_bytes();
+    let mut output = format!("{OFF_FORMAT} ").into_bytes();
     output.extend(b"\xE6\x80 \xFF<tool_call>{\"name\": \"list\", \"arguments\": {}}\xF0\x9F");
     let ended = params.parser.read(&output, false, false).unwrap();
-    assert_eq!(ended.message.content, format!("{STRAY} \u{fffd} \u{fffd}\u{fffd}"));
+    assert_eq!(ended.message.content, format!("{OFF_FORMAT} \u{fffd} \u{fffd}\u{fffd}"));
     assert_eq!(ended.message.tool_calls.len(), 1);
     let wrong = check_streaming(&params.parser, &output, false);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -251,8 +256,8 @@ fn text_that_never_came_to_show_is_told_where_the_model_ended() {
     let output = format!("Text<tool_call>\nfoo\n<arg_key>a{value}");
     check(&params, &output, "Text", &[("foo", json!("{\"a\":"))]);
     let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
-    let mut told = ended.diagnostics().iter().map(|found| &found.message);
-    assert!(told.any(|message| message.contains("<arg_value>{\"l }")), "{ended:?}");
+    let mut reported = ended.diagnostics().iter().map(|found| &found.message);
+    assert!(reported.any(|message| message.contains("<arg_value>{\"l }")), "{ended:?}");
     // The head of a call is markup.
     for (half, cut_off) in [("li", false), ("read\n<arg_k", false), ("read\n<arg_k", true)] {
         let ended = params.parser.read(format!("Text<tool_call>\n{half}").as_bytes(), cut_off, false).unwrap();

@@ -163,13 +163,13 @@ fn check_sources(ended: &Ended, output: &[u8]) {
     let mut calls = 0;
     for part in ended.parts() {
         assert!(part.span.start < part.span.end && part.span.end <= output.len(), "{part:?}");
-        let Some((_, _, told)) = texts.get_mut(part.kind as usize) else {
+        let Some((_, _, reached)) = texts.get_mut(part.kind as usize) else {
             assert_eq!(part.call, calls, "calls are parts in their order");
             calls += 1;
             continue;
         };
-        assert!(*told == part.text.start && *told < part.text.end, "{part:?} behind {told}");
-        *told = part.text.end;
+        assert!(*reached == part.text.start && *reached < part.text.end, "{part:?} behind {reached}");
+        *reached = part.text.end;
     }
     assert_eq!(calls, message.tool_calls.len());
     let written = |kind, call| {
@@ -181,8 +181,8 @@ fn check_sources(ended: &Ended, output: &[u8]) {
         }
         text
     };
-    for (kind, text, told) in texts {
-        assert_eq!((&written(kind, 0), told), (text, text.len()), "{:?}", String::from_utf8_lossy(output));
+    for (kind, text, reached) in texts {
+        assert_eq!((&written(kind, 0), reached), (text, text.len()), "{:?}", String::from_utf8_lossy(output));
     }
     for (index, call) in message.tool_calls.iter().enumerate() {
         assert_eq!(written(DeltaKind::ToolName, index).trim(), call.name);

@@ -97,7 +97,7 @@ fn objects() {
         &[json!({"a": 1})],
         &[json!({}), json!({"a": 1, "b": 2, "c": 3})],
     );
-    // Whether the name is described cannot be told.
+    // Whether the name is described is unknown.
     judge(json!({"patternProperties": {"^(?!a)": {}}, "additionalProperties": false}), &[json!({"b": 1})], &[]);
     judge(json!({"properties": 1, "required": "a", "additionalProperties": 3}), &[json!({"b": 1})], &[]);
 }
@@ -282,7 +282,7 @@ fn what_no_keyword_looks_at() {
     );
     let rest = json!({"prefixItems": [{}], "contains": {"type": "string"}, "unevaluatedItems": {"type": "null"}});
     judge(rest, &[json!([1, null, "a"])], &[json!([1, 1, "a"])]);
-    // Whether something looks at it cannot be told.
+    // Whether something looks at it is unknown.
     let open = json!({"anyOf": [{"format": "date", "properties": {"a": {}}}, {}], "unevaluatedProperties": false});
     judge(open, &[json!({"a": 1})], &[json!({"b": 1})]);
     judge(json!({"$ref": "http://x.example/", "unevaluatedItems": false}), &[json!([1])], &[]);

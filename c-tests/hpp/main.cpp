@@ -180,7 +180,7 @@ static void segments() {
   CHECK(mask.size() == 1 && trained.prompt().substr(mask[0].begin, mask[0].end - mask[0].begin) == "bc");
 }
 
-// A client that is told deltas.
+// A client that gets deltas.
 struct Client {
   std::string content;
 

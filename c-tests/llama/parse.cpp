@@ -145,7 +145,7 @@ static void half_calls() {
     CHECK(logged(GGML_LOG_LEVEL_WARN) == warned && logged(GGML_LOG_LEVEL_DEBUG) > debugged);
 }
 
-// Calls that are not in the format are told of.
+// Calls that are not in the format are reported.
 static void other_ways() {
     const auto parser   = parser_of(params_of("tag-json"));
     const int  warnings = logged(GGML_LOG_LEVEL_WARN);
@@ -179,7 +179,7 @@ static void threads() {
     const auto        tmpls  = common_chat_templates_init(nullptr, read_template("tag-json"));
     const auto        shared = parser_of(params_of("tag-json"));
     const std::string text   = outputs[2];
-    const auto        wanted = common_chat_parse(text, true, common_chat_parser_params(shared));
+    const auto        expected = common_chat_parse(text, true, common_chat_parser_params(shared));
     std::vector<std::thread> all;
     for (int i = 0; i < 4; i++) {
         all.emplace_back([&] {
@@ -192,7 +192,7 @@ static void threads() {
             for (size_t end = 0; end <= text.size(); end++) {
                 CHECK(common_chat_parse(text.substr(0, end), true, shared) == common_chat_parse(text.substr(0, end), true, own));
             }
-            CHECK(common_chat_parse(text, true, shared) == wanted);
+            CHECK(common_chat_parse(text, true, shared) == expected);
         });
     }
     for (auto & thread : all) {

@@ -94,7 +94,7 @@ static void apply() {
     // What is no UTF-8 does not make a request fail.
     CHECK(common_chat_templates_apply(tmpls.get(), ask("a\xFF")).prompt.find("a\xEF\xBF\xBD") != std::string::npos);
 
-    // A schema that cannot be used is an error, and names its tool; one that is not followed to the letter is told of.
+    // A schema that cannot be used is an error, and names its tool; one that is not followed to the letter is reported.
     inputs       = ask("Call");
     inputs.tools = { { "f", "", R"({"type": "object", "properties": {"a": {"type": "kaboom"}}})" } };
     THROWS(std::invalid_argument, "JSON schema conversion failed:\ntool-f", common_chat_templates_apply(tmpls.get(), inputs));

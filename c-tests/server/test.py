@@ -56,27 +56,27 @@ class Chat:
         return [{"role": "tool", "tool_call_id": id, "content": text} for id, text in results]
 
     def ask(self, said, stream, tools=False, limit=None, forced=None, schema=None, stop=None, parallel=True):
-        wanted = {}
+        fields = {}
         if tools:
             function = lambda name: {"name": name, "description": TOOLS[name], "parameters": SCHEMA}
-            wanted["tools"] = [{"type": "function", "function": function(name)} for name in TOOLS]
-            wanted["parallel_tool_calls"] = parallel
+            fields["tools"] = [{"type": "function", "function": function(name)} for name in TOOLS]
+            fields["parallel_tool_calls"] = parallel
         if limit:
-            wanted["max_completion_tokens"] = limit
+            fields["max_completion_tokens"] = limit
         if forced:
-            wanted["tool_choice"] = {"type": "function", "function": {"name": forced}}
+            fields["tool_choice"] = {"type": "function", "function": {"name": forced}}
         if schema:
-            wanted["response_format"] = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema, "strict": True}}
+            fields["response_format"] = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema, "strict": True}}
         if stop:
-            wanted["stop"] = stop
+            fields["stop"] = stop
         create = self.client.chat.completions.create
         if not stream:
-            body = create(model="m", messages=said, **wanted)
+            body = create(model="m", messages=said, **fields)
             choice, usage = body.choices[0], body.usage
             message, why = choice.message, choice.finish_reason
         else:
             message, why, usage = self.stream(create(
-                model="m", messages=said, stream=True, stream_options={"include_usage": True}, **wanted))
+                model="m", messages=said, stream=True, stream_options={"include_usage": True}, **fields))
         calls = [(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or []]
         reasoning = getattr(message, "reasoning_content", None) or ""
         why = {"stop": "end", "tool_calls": "calls", "length": "cut"}[why]
@@ -120,21 +120,21 @@ class Responses:
         return [{"type": "function_call_output", "call_id": id, "output": text} for id, text in results]
 
     def ask(self, said, stream, tools=False, limit=None, forced=None, schema=None, stop=None, parallel=True):
-        wanted = {}
+        fields = {}
         if tools:
             function = lambda name: {"name": name, "description": TOOLS[name], "parameters": SCHEMA, "strict": True}
-            wanted["tools"] = [{"type": "function", **function(name)} for name in TOOLS]
-            wanted["parallel_tool_calls"] = parallel
+            fields["tools"] = [{"type": "function", **function(name)} for name in TOOLS]
+            fields["parallel_tool_calls"] = parallel
         if limit:
-            wanted["max_output_tokens"] = limit
+            fields["max_output_tokens"] = limit
         if forced:
-            wanted["tool_choice"] = {"type": "function", "name": forced}
+            fields["tool_choice"] = {"type": "function", "name": forced}
         if schema:
-            wanted["text"] = {"format": {"type": "json_schema", "name": "place", "schema": schema, "strict": True}}
+            fields["text"] = {"format": {"type": "json_schema", "name": "place", "schema": schema, "strict": True}}
         if stream:
-            body = self.stream(self.client.responses.create(model="m", input=said, stream=True, **wanted))
+            body = self.stream(self.client.responses.create(model="m", input=said, stream=True, **fields))
         else:
-            body = self.client.responses.create(model="m", input=said, **wanted)
+            body = self.client.responses.create(model="m", input=said, **fields)
         items = lambda kind: [item for item in body.output if item.type == kind]
         reasoning = "".join(part.text for item in items("reasoning") for part in item.content)
         calls = [(call.call_id, call.name, call.arguments) for call in items("function_call")]
@@ -178,21 +178,21 @@ class Messages:
         return [{"role": "user", "content": blocks}]
 
     def ask(self, said, stream, tools=False, limit=None, forced=None, schema=None, stop=None, parallel=True):
-        wanted = {"max_tokens": limit or 4096}
+        fields = {"max_tokens": limit or 4096}
         if tools:
-            wanted["tools"] = [{"name": name, "description": TOOLS[name], "input_schema": SCHEMA} for name in TOOLS]
-            wanted["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": not parallel}
+            fields["tools"] = [{"name": name, "description": TOOLS[name], "input_schema": SCHEMA} for name in TOOLS]
+            fields["tool_choice"] = {"type": "auto", "disable_parallel_tool_use": not parallel}
         if forced:
-            wanted["tool_choice"] = {"type": "tool", "name": forced}
+            fields["tool_choice"] = {"type": "tool", "name": forced}
         if schema:
-            wanted["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+            fields["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         if stop:
-            wanted["stop_sequences"] = stop
+            fields["stop_sequences"] = stop
         if stream:
-            with self.client.messages.stream(model="m", messages=said, **wanted) as events:
+            with self.client.messages.stream(model="m", messages=said, **fields) as events:
                 body = events.get_final_message()
         else:
-            body = self.client.messages.create(model="m", messages=said, **wanted)
+            body = self.client.messages.create(model="m", messages=said, **fields)
         blocks = lambda kind: [block for block in body.content if block.type == kind]
         text = "".join(block.text for block in blocks("text"))
         reasoning = "".join(block.thinking for block in blocks("thinking"))
@@ -302,8 +302,8 @@ class Answers(unittest.TestCase):
                     said = api.ask(api.user(typed), stream, tools=True, limit=18)
                     self.assertEqual((said.why, said.calls[0][1]), ("cut", "weather"))
                     # Half a string is no member of an input.
-                    wanted = "{}" if isinstance(api, Messages) else '{"city": "Llanfairpwllgwyng'
-                    self.assertEqual(said.calls[0][2], wanted)
+                    expected = "{}" if isinstance(api, Messages) else '{"city": "Llanfairpwllgwyng'
+                    self.assertEqual(said.calls[0][2], expected)
 
     def test_a_stop_sequence(self):
         chat, _, messages = self.apis

@@ -57,7 +57,7 @@ fn nothing() -> Value {
 }
 
 /// What makes an output of `tag-json-id` leave its format.
-const STRAY: &str = "[TOOL_CALLS]no ";
+const OFF_FORMAT: &str = "[TOOL_CALLS]no ";
 const CALL: &str = "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"text\", \"n\": 2}}</tool_call>\n";
 
 const fn left(name: &'static str, output: fn(usize) -> String) -> Shape {
@@ -71,7 +71,7 @@ const fn tags(name: &'static str, output: fn(usize) -> String) -> Shape {
 }
 
 pub const SHAPES: &[Shape] = &[
-    left("calls behind the format", |n| STRAY.to_owned() + &CALL.repeat(n)),
+    left("calls behind the format", |n| OFF_FORMAT.to_owned() + &CALL.repeat(n)),
     Shape {
         name: "LFM2, texts in single quotes",
         template: "lfm2",
@@ -106,7 +106,7 @@ pub const SHAPES: &[Shape] = &[
         output: |n| format!("<think>\n{}and a word</think>\n\nDone.", CALL.repeat(n)),
     },
     left("text behind a broken call", |n| {
-        format!("{STRAY}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": oops {}", "a b ".repeat(16 * n))
+        format!("{OFF_FORMAT}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": oops {}", "a b ".repeat(16 * n))
     }),
     Shape {
         name: "<f<f<f of 100 tools",
@@ -115,40 +115,44 @@ pub const SHAPES: &[Shape] = &[
         tools: 100,
         output: |n| "<f".repeat(16 * n),
     },
-    left("heads of calls", |n| STRAY.to_owned() + &"<tool_call>{\"name\": \"f\", \"argum".repeat(n)),
+    left("heads of calls", |n| OFF_FORMAT.to_owned() + &"<tool_call>{\"name\": \"f\", \"argum".repeat(n)),
     left("calls that break off", |n| {
-        STRAY.to_owned() + &"<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": oops".repeat(n)
+        OFF_FORMAT.to_owned() + &"<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": oops".repeat(n)
     }),
-    left("calls of tags that break off", |n| STRAY.to_owned() + &"<function=f><parameter=s>x<parameter=n>?".repeat(n)),
-    left("openings of calls", |n| STRAY.to_owned() + &"<tool_call>".repeat(n)),
-    left("braces", |n| STRAY.to_owned() + &"{".repeat(16 * n)),
-    left("objects that are no calls", |n| STRAY.to_owned() + &"{\"name\": \"g\", \"arguments\": {}} ".repeat(n)),
-    left("halves of markers", |n| STRAY.to_owned() + &"<tool_ca<|channel<｜tool▁ca".repeat(n)),
-    left("arguments in arguments", |n| STRAY.to_owned() + &"{\"arguments\": ".repeat(n)),
-    left("arguments in arguments, closed", |n| format!("{STRAY}{}{{}}{}", "{\"arguments\": ".repeat(n), "}".repeat(n))),
+    left("calls of tags that break off", |n| {
+        OFF_FORMAT.to_owned() + &"<function=f><parameter=s>x<parameter=n>?".repeat(n)
+    }),
+    left("openings of calls", |n| OFF_FORMAT.to_owned() + &"<tool_call>".repeat(n)),
+    left("braces", |n| OFF_FORMAT.to_owned() + &"{".repeat(16 * n)),
+    left("objects that are no calls", |n| OFF_FORMAT.to_owned() + &"{\"name\": \"g\", \"arguments\": {}} ".repeat(n)),
+    left("halves of markers", |n| OFF_FORMAT.to_owned() + &"<tool_ca<|channel<｜tool▁ca".repeat(n)),
+    left("arguments in arguments", |n| OFF_FORMAT.to_owned() + &"{\"arguments\": ".repeat(n)),
+    left("arguments in arguments, closed", |n| {
+        format!("{OFF_FORMAT}{}{{}}{}", "{\"arguments\": ".repeat(n), "}".repeat(n))
+    }),
     left("arguments before a name that is none", |n| {
-        format!("{STRAY}{}{{}}{}", "{\"arguments\": ".repeat(n), ", \"name\": 1}".repeat(n))
+        format!("{OFF_FORMAT}{}{{}}{}", "{\"arguments\": ".repeat(n), ", \"name\": 1}".repeat(n))
     }),
     left("a string without an end", |n| {
-        format!("{STRAY}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": \"{}", "words \\n".repeat(4 * n))
+        format!("{OFF_FORMAT}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": \"{}", "words \\n".repeat(4 * n))
     }),
     left("strings without an end", |n| {
-        STRAY.to_owned() + &"<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"x\n".repeat(n)
+        OFF_FORMAT.to_owned() + &"<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"x\n".repeat(n)
     }),
     left("arguments first, with a string without an end", |n| {
-        format!("{STRAY}{}", "{\"arguments\": {\"s\": \"".repeat(n))
+        format!("{OFF_FORMAT}{}", "{\"arguments\": {\"s\": \"".repeat(n))
     }),
-    left("white space behind the format", |n| format!("{STRAY}{}.", " \n".repeat(16 * n))),
-    left("white space between calls", |n| STRAY.to_owned() + &format!("{CALL}{}", " ".repeat(40)).repeat(n)),
+    left("white space behind the format", |n| format!("{OFF_FORMAT}{}.", " \n".repeat(16 * n))),
+    left("white space between calls", |n| OFF_FORMAT.to_owned() + &format!("{CALL}{}", " ".repeat(40)).repeat(n)),
     left("white space in calls", |n| {
-        STRAY.to_owned() + &format!("<tool_call>{}{{\"name\"{}x", " ".repeat(40), " ".repeat(40)).repeat(n)
+        OFF_FORMAT.to_owned() + &format!("<tool_call>{}{{\"name\"{}x", " ".repeat(40), " ".repeat(40)).repeat(n)
     }),
     left("arrays in arrays", |n| {
-        format!("{STRAY}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": {}", "[".repeat(8 * n))
+        format!("{OFF_FORMAT}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": {}", "[".repeat(8 * n))
     }),
-    left("blocks of R1 without an end", |n| STRAY.to_owned() + &"function<f>\n```json\n{\"s\": ".repeat(n)),
+    left("blocks of R1 without an end", |n| OFF_FORMAT.to_owned() + &"function<f>\n```json\n{\"s\": ".repeat(n)),
     left("headers of harmony", |n| {
-        STRAY.to_owned() + &"<|start|>assistant<|channel|>analysis??? to=functions.".repeat(n)
+        OFF_FORMAT.to_owned() + &"<|start|>assistant<|channel|>analysis??? to=functions.".repeat(n)
     }),
     Shape {
         name: "thoughts and calls of GPT-OSS by turns",

@@ -39,9 +39,9 @@ pub fn case(bytes: &[u8]) {
 fn holds(ended: &Ended, canary: &str) -> bool {
     let message = &ended.message;
     let calls = message.tool_calls.iter().flat_map(|call| [&call.name, &call.id, &call.arguments]);
-    // What follows a call that broke off is told of in a diagnostic.
-    let told = ended.diagnostics().iter().map(|diagnostic| &diagnostic.message);
-    let texts = [&message.reasoning_content, &message.content].into_iter().chain(calls).chain(told);
+    // What follows a call that broke off is reported in a diagnostic.
+    let reported = ended.diagnostics().iter().map(|diagnostic| &diagnostic.message);
+    let texts = [&message.reasoning_content, &message.content].into_iter().chain(calls).chain(reported);
     texts.into_iter().any(|text| text.contains(canary))
 }
 
