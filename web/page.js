@@ -110,9 +110,12 @@ async function learn(example) {
   const lesson = ++lessons;
   supersede();
   busy("learnt", true);
-  const patience = setTimeout(() => (cancel.hidden = false), PATIENCE);
   const started = performance.now();
   const given = { source: source.value, bos: bos.value, eos: eos.value };
+  const patience = setTimeout(() => {
+    cancel.hidden = false;
+    if (learnt !== given) status.textContent = "Learning…";
+  }, PATIENCE);
   const fine = await tried("template-error", async () => {
     const found = await library.call("learn", given);
     const took = performance.now() - started;
