@@ -64,7 +64,10 @@ async function compiled() {
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
-const library = new Library(compiled(), find("worker", HTMLScriptElement).text);
+const module = compiled();
+const library = new Library(module, find("worker", HTMLScriptElement).text);
+// Nothing is asked before, as answers may take so long only.
+await module;
 
 /**
  * Does something with what was typed; whether that went well. An error shows beside the field.

@@ -89,7 +89,8 @@ export const questions = {
   /** @param {Given} asked */
   prove(asked) {
     const { read_back, cases, failures } = templateOf(asked).proof;
-    const told = failures.slice(0, MOST_ROWS).map((failure) => ({ ...failure, turn: cut(failure.turn, MOST_IN_A_ROW), why: cut(failure.why, MOST_IN_A_ROW) }));
+    const short = (/** @type {string} */ text) => cut(text, MOST_IN_A_ROW);
+    const told = failures.slice(0, MOST_ROWS).map((failure) => ({ ...failure, turn: short(failure.turn), why: short(failure.why) }));
     return { read_back, cases, failed: failures.length, failures: told };
   },
 

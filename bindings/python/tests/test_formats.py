@@ -33,7 +33,8 @@ def test_the_examples_of_the_readme(capsys, template):
     readme = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
     answer, own = re.findall(r"```python\n(.+?)```", readme, re.DOTALL)[1:3]
     sent = []
-    exec(answer, {"template": template, "body": {"max_tokens": 9, "messages": REQUEST["messages"], "tools": [{"name": "weather", "input_schema": {}}]}, "pieces": PIECES, "send": sent.append})
+    body = {"max_tokens": 9, "messages": REQUEST["messages"], "tools": [{"name": "weather", "input_schema": {}}]}
+    exec(answer, {"template": template, "body": body, "pieces": PIECES, "send": sent.append})
     assert "".join(sent).startswith("event: message_start") and "tool_use" in "".join(sent)
     exec(own, {})
     assert "tool-name 9 16" in capsys.readouterr().out
