@@ -279,6 +279,8 @@ play.addEventListener("click", () => {
 });
 
 request.value = JSON.stringify(REQUEST, null, 2);
-builtin.append(...[...(await library.call("builtins")), "your own"].map((name) => element("option", "", name)));
+const [names, first] = await Promise.all([library.call("builtins"), library.call("builtin", FIRST)]);
+builtin.append(...[...names, "your own"].map((name) => element("option", "", name)));
 builtin.value = FIRST;
-pick(FIRST);
+source.value = first;
+learn(true);

@@ -71,9 +71,15 @@ export class Stream extends Handle {
    * @returns {Delta[]}
    */
   feedMarked(piece, spans) {
+    const { wasm, pointer } = this;
     if (this.#half) throw new ChatError("argument", "feedMarked: the piece before ended inside a character");
-    const pairs = spans.map(({ begin, end }) => /** @type {[number, number]} */ ([begin, end]));
-    this.wasm.work("chat_stream_feed_marked", this.pointer, piece, pairs);
+    // By hand, as it is called for each piece.
+    const at = ARGUMENTS_AT + 8 * spans.length;
+    const length = wasm.put(piece, at);
+    const list = wasm.base + ARGUMENTS_AT;
+    spans.forEach(({ begin, end }, i) => wasm.setWords(list + 8 * i, begin, end));
+    const args = [pointer, wasm.base + at, length, list, spans.length, wasm.base + ERROR_AT];
+    wasm.check(wasm.invoke("chat_stream_feed_marked", args));
     return this.#deltas();
   }
 
