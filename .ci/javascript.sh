@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The JavaScript package and the page: builds the module, checks types, and runs the tests, those of the page in Chromium. Ends with 77,
-# saying so, where there is no node, or no module can be built.
+# The JavaScript package, the README's recording and the page: builds the module, checks types, and runs the tests, those of the page in
+# Chromium. Ends with 77, saying so, where there is no node, or no module can be built.
 set -euo pipefail
 cd "$(dirname "$0")/../bindings/javascript"
 
@@ -27,5 +27,6 @@ fi
 
 npm test --silent
 cd ../..
+node docs/recording.mjs --check
 node web/build.mjs
 node --test web/*.test.js

@@ -1,14 +1,15 @@
-import { ChatError, Chatparse } from "../bindings/javascript/src/chatparse.js";
+import { Failure, Library } from "./library.js";
 import { deltaRow, element, facts, failureList, find, messageParts, promptText, rows, showError } from "./show.js";
 
-/** @import { Params } from "../bindings/javascript/src/params.js" */
-/** @import { Delta, Stream } from "../bindings/javascript/src/stream.js" */
-/** @import { Template } from "../bindings/javascript/src/template.js" */
+/** @import { Delta } from "../bindings/javascript/src/stream.js" */
 /** @import { Dialect } from "../bindings/javascript/src/names.js" */
+/** @import { Given } from "./worker.js" */
 
 const FIRST = "json-call";
 /** How long a field must rest before what was typed counts, in milliseconds. */
 const REST = 250;
+/** What takes longer can be stopped by a button. */
+const PATIENCE = 500;
 /** The list of deltas keeps the last ones. */
 const MOST_DELTAS = 300;
 const SPEEDS = [5, 20, 60, 200];
@@ -30,15 +31,6 @@ const REQUEST = {
     },
   ],
 };
-const CALL = { id: "call00001", type: "function", function: { name: "weather", arguments: { city: "Oslo", days: 1 } } };
-/** What an example answers, from most to least: templates refuse or leave out what their models do not write. */
-const ANSWERS = [
-  { role: "assistant", reasoning_content: "They ask for the weather. I look it up.", content: "One moment.", tool_calls: [CALL] },
-  { role: "assistant", content: "One moment.", tool_calls: [CALL] },
-  { role: "assistant", content: "", tool_calls: [CALL] },
-  { role: "assistant", content: "I cannot tell." },
-];
-
 const source = find("source", HTMLTextAreaElement);
 const request = find("request", HTMLTextAreaElement);
 const output = find("output", HTMLTextAreaElement);
@@ -50,20 +42,20 @@ const speed = find("speed", HTMLInputElement);
 const play = find("play", HTMLButtonElement);
 const dialect = find("dialect", HTMLSelectElement);
 const status = find("status", HTMLElement);
+const cancel = find("cancel", HTMLButtonElement);
 const deltas = find("deltas", HTMLOListElement);
 
-const module = await compiled();
-let chat = new Chatparse(await WebAssembly.instantiate(module));
-/** @type {Template | undefined} */
-let template;
-/** @type {Params | undefined} */
-let params;
-/** @type {Stream | undefined} */
-let stream;
-/** What was fed to the stream. */
-let fed = "";
+/** @type {Given | undefined} The template that was learnt last. */
+let learnt;
+/** @type {string | undefined} The request that there is a prompt for. */
+let asked;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let playing;
+/** The list of deltas is to begin anew. */
+let anew = true;
+/** An output is being read; what was typed meanwhile comes next. */
+let reading = false;
+let typed = false;
 
 /** The module lies in the page, packed. */
 async function compiled() {
@@ -72,23 +64,24 @@ async function compiled() {
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
+const module = compiled();
+const library = new Library(module, find("worker", HTMLScriptElement).text);
+// Nothing is asked before, as answers may take so long only.
+await module;
+
 /**
- * Does something with what was typed. An error shows beside the field; a defect of the library costs its instance, so there is another.
+ * Does something with what was typed; whether that went well. An error shows beside the field.
  * @param {string} place where an error shows
- * @param {() => void} work
+ * @param {() => Promise<void>} work
  */
-function tried(place, work) {
+async function tried(place, work) {
   try {
-    work();
+    await work();
     showError(place, "");
     return true;
   } catch (error) {
-    if (!(error instanceof ChatError || error instanceof SyntaxError)) throw error;
-    showError(place, error.message);
-    if (error instanceof ChatError && error.kind === "internal") {
-      template = params = stream = undefined;
-      WebAssembly.instantiate(module).then((instance) => (chat = new Chatparse(instance)));
-    }
+    if (!(error instanceof Failure)) throw error;
+    if (error.kind !== "superseded") showError(place, error.message);
     return false;
   }
 }
@@ -103,109 +96,119 @@ function rested(work) {
   };
 }
 
+/** @param {string} place @param {boolean} yes */
+const busy = (place, yes) => find(place, HTMLElement).setAttribute("aria-busy", String(yes));
+
+/** The template that was given last counts, and does not wait for those before it. */
+function supersede() {
+  if (library.busy) library.stop("superseded", "");
+}
+
+/** How many templates were to be learnt. */
+let lessons = 0;
+
 /** @param {boolean} example whether the output is to be one of the template's own */
-function learn(example) {
+async function learn(example) {
   stop();
+  const lesson = ++lessons;
+  supersede();
+  busy("learnt", true);
   const started = performance.now();
-  const fine = tried("template-error", () => {
-    template = chat.template(source.value, { bos: bos.value, eos: eos.value });
-    rows(template);
+  const given = { source: source.value, bos: bos.value, eos: eos.value };
+  const patience = setTimeout(() => {
+    cancel.hidden = false;
+    if (learnt !== given) status.textContent = "Learning…";
+  }, PATIENCE);
+  const fine = await tried("template-error", async () => {
+    const found = await library.call("learn", given);
+    const took = performance.now() - started;
+    learnt = given;
+    rows(found);
+    facts(found);
+    status.textContent = `Learnt in ${Math.round(took)} ms.`;
+    document.documentElement.dataset.learnt = took.toFixed(1);
+    // The layout shows before there is a prompt, and before some sixty messages are tried.
+    const { stops } = library;
+    await ask(example);
+    if (library.stops !== stops) throw new Failure(lesson === lessons ? "stopped" : "superseded", "stopped");
+    const proof = await library.call("prove", given);
+    facts(found, proof);
+    failureList(proof);
   });
-  find("learnt", HTMLElement).setAttribute("aria-busy", String(fine));
-  if (!fine || !template) {
-    status.textContent = "The template cannot be used; below is the last one that could.";
-    return;
-  }
-  status.textContent = `Learnt in ${Math.round(performance.now() - started)} ms.`;
-  document.documentElement.dataset.learnt = (performance.now() - started).toFixed(1);
-  facts(template);
-  const asked = template;
-  params = stream = undefined;
-  // The layout shows before there is a prompt, and before some sixty messages are tried.
-  setTimeout(() => {
-    if (template !== asked) return;
-    ask(example);
-    tried("template-error", () => {
-      facts(asked, asked.proof);
-      failureList(asked.proof);
-    });
-    find("learnt", HTMLElement).setAttribute("aria-busy", "false");
-  }, 30);
+  clearTimeout(patience);
+  if (lesson !== lessons) return;
+  cancel.hidden = true;
+  if (!fine) status.textContent = learnt === given ? "Learnt, but not tried." : "The template cannot be used; below is the last one that could.";
+  busy("learnt", false);
 }
 
 /** @param {boolean} example */
-function ask(example) {
+async function ask(example) {
   stop();
-  params = undefined;
-  tried("request-error", () => {
-    if (!template) return;
-    params = template.params(request.value);
-    promptText(template.segments(request.value).list);
-    if (example) output.value = written();
+  const given = learnt;
+  const body = request.value;
+  asked = undefined;
+  await tried("request-error", async () => {
+    if (!given) return;
+    const { segments, more, example: written } = await library.call("ask", given, body);
+    asked = body;
+    promptText(segments, more);
+    if (example) output.value = written;
   });
-  showGrammar();
   restart();
+  await showGrammar();
 }
 
-/** What the template writes for an answer behind the prompt: what its model would write. */
-function written() {
-  const asked = JSON.parse(request.value);
-  for (const answer of ANSWERS) {
-    try {
-      const whole = template?.params({ ...asked, messages: [...asked.messages, answer], add_generation_prompt: false }).prompt;
-      if (params && whole?.startsWith(params.prompt)) return whole.slice(params.prompt.length).trimEnd();
-    } catch (error) {
-      if (!(error instanceof ChatError) || error.kind === "internal") throw error;
-    }
-  }
-  return "It is raining.";
-}
-
-function showGrammar() {
-  const name = /** @type {Dialect} */ (dialect.value);
+async function showGrammar() {
   const place = find("grammar", HTMLElement);
   const starts = find("starts", HTMLElement);
-  place.textContent = "";
-  starts.textContent = "";
-  tried("grammar-error", () => {
-    if (!params) return;
-    const triggers = params.grammarTriggers.map(({ value }) => JSON.stringify(value)).join(", ");
-    const lazy = params.grammarLazy && name === "gbnf";
-    starts.textContent = lazy ? `holds from ${triggers} on` : "holds from the first byte on";
-    place.textContent = params.grammar(name).text || "The request lets the model write anything.";
-    if (place.textContent.startsWith("The request")) starts.textContent = "";
+  busy("grammar", true);
+  place.textContent = starts.textContent = "";
+  await tried("grammar-error", async () => {
+    if (!learnt || asked === undefined) return;
+    const grammar = await library.call("constrain", learnt, asked, /** @type {Dialect} */ (dialect.value));
+    place.textContent = grammar.text;
+    starts.textContent = grammar.starts;
   });
+  busy("grammar", false);
 }
 
 /** Reads the output anew, from its first byte. */
 function restart() {
-  stream = params?.stream();
-  fed = "";
-  deltas.replaceChildren();
+  anew = true;
   type();
 }
 
-/** Feeds what was typed since the last time. */
-function type() {
-  if (!params) return;
-  if (!output.value.startsWith(fed)) return restart();
-  tried("output-error", () => {
-    if (!stream) return;
-    show(stream.feed(output.value.slice(fed.length)), "");
-    fed = output.value;
-    const whole = playing === undefined && ended.checked;
-    const message = stream.clone();
-    for (const item of deltas.querySelectorAll(".last")) item.remove();
-    if (playing === undefined) show(message.finish({ partial: !whole }), "last");
-    const read = message.message();
-    const outcome = find("outcome", HTMLElement);
-    outcome.textContent = read.status;
-    outcome.className = `badge ${read.status}`;
-    messageParts(read.parts, read.toolCalls, read.report.diagnostics);
-    find("json", HTMLElement).textContent = JSON.stringify(read, null, 2);
-    read.free();
-    message.free();
-  });
+/** Reads what was typed since the last time. */
+async function type() {
+  typed = true;
+  if (reading) return;
+  reading = true;
+  busy("message", true);
+  while (typed && learnt && asked !== undefined) {
+    typed = false;
+    await tried("output-error", () => read(/** @type {Given} */ (learnt), /** @type {string} */ (asked)));
+  }
+  busy("message", false);
+  reading = false;
+}
+
+/** @param {Given} given @param {string} body */
+async function read(given, body) {
+  /** @type {"none" | "cut" | "whole"} */
+  const end = playing !== undefined ? "none" : ended.checked ? "whole" : "cut";
+  const how = { anew, most: MOST_DELTAS, end };
+  anew = false;
+  const found = await library.call("read", given, body, output.value, how);
+  if (found.restarted) deltas.replaceChildren();
+  for (const item of deltas.querySelectorAll(".last")) item.remove();
+  show(found.added, "");
+  show(found.last, "last");
+  const outcome = find("outcome", HTMLElement);
+  outcome.textContent = found.status;
+  outcome.className = `badge ${found.status}`;
+  messageParts(found.parts, found.toolCalls, found.diagnostics);
+  find("json", HTMLElement).textContent = found.json;
 }
 
 /**
@@ -242,13 +245,17 @@ function start() {
   restart();
 }
 
-builtin.append(...chat.builtins.map((name) => element("option", "", name)), element("option", "", "your own"));
-builtin.addEventListener("change", () => {
-  if (builtin.value === "your own") return source.select();
-  source.value = chat.builtin(builtin.value).source;
+/** Learns one of the library's own templates. @param {string} name */
+async function pick(name) {
+  supersede();
+  const fine = await tried("template-error", async () => {
+    source.value = await library.call("builtin", name);
+  });
   bos.value = eos.value = "";
-  learn(true);
-});
+  if (fine) learn(true);
+}
+
+builtin.addEventListener("change", () => (builtin.value === "your own" ? source.select() : pick(builtin.value)));
 const learnLater = rested(() => learn(true));
 for (const field of [source, bos, eos]) {
   field.addEventListener("input", () => {
@@ -262,6 +269,7 @@ output.addEventListener("input", () => {
   type();
 });
 ended.addEventListener("change", type);
+cancel.addEventListener("click", () => library.stop("stopped", "stopped"));
 speed.addEventListener("input", () => speed.setAttribute("aria-valuetext", `${SPEEDS[Number(speed.value) - 1]} pieces a second`));
 dialect.addEventListener("change", showGrammar);
 play.addEventListener("click", () => {
@@ -271,6 +279,8 @@ play.addEventListener("click", () => {
 });
 
 request.value = JSON.stringify(REQUEST, null, 2);
+const [names, first] = await Promise.all([library.call("builtins"), library.call("builtin", FIRST)]);
+builtin.append(...[...names, "your own"].map((name) => element("option", "", name)));
 builtin.value = FIRST;
-source.value = chat.builtin(FIRST).source;
+source.value = first;
 learn(true);

@@ -52,7 +52,11 @@ async function learnt(page, source) {
   return Number(await page.evaluate(() => document.documentElement.dataset.learnt));
 }
 
-const text = (page, selector) => page.locator(selector).innerText();
+/** What a place says once it has settled. */
+async function text(page, selector) {
+  for (const place of ["message", "grammar"]) await page.waitForSelector(`#${place}[aria-busy=false]`, { state: "attached" });
+  return page.locator(selector).innerText();
+}
 
 test("a built-in template is learnt, and its example read", { skip }, async () => {
   const page = await opened();
@@ -159,6 +163,37 @@ test("a large template is learnt", { skip: skip || (!existsSync(at("../../shared
   const took = await learnt(page, readFileSync(largest, "utf8"));
   assert.match(await text(page, "#facts"), /\d+ of \d+ messages/);
   console.log(`${statSync(largest).size} bytes of template: its layout showed after ${took} ms`);
+  await page.close();
+});
+
+/** Loops in loops: each render uses up what a render may take. */
+const SLOW = `{% for m in messages %}${"{% for i in range(2000) %}".repeat(3)}{{ m.content }}${"{% endfor %}".repeat(3)}{% endfor %}`;
+
+test("a template that takes too long does not hold up the page", { skip }, async () => {
+  const page = await opened();
+  for (const stopped of ["by its time", "by hand", "by another template"]) {
+    await page.fill("#source", SLOW);
+    await page.waitForSelector("#learnt[aria-busy=true]");
+    await page.waitForSelector("#cancel:not([hidden])");
+    // While it is learnt, the page answers.
+    await page.fill("#output", "typed");
+    assert.equal(await page.inputValue("#output"), "typed");
+    assert.equal(await page.getAttribute("#learnt", "aria-busy"), "true", stopped);
+    if (stopped === "by its time") await picture(page, "busy");
+    if (stopped === "by hand") await page.click("#cancel");
+    if (stopped !== "by another template") {
+      await page.waitForSelector("#learnt[aria-busy=false]");
+      assert.match(await text(page, "#template-error"), stopped === "by hand" ? /^stopped$/ : /longer than 10 seconds/);
+      assert.match(await text(page, "#status"), /cannot be used/);
+      // The template before it is still read.
+      await page.fill("#output", `Hello ${stopped}`);
+      await page.waitForFunction((words) => document.getElementById("message")?.textContent?.includes(words), `Hello ${stopped}`);
+    }
+    await learnt(page, "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<a>{% endif %}");
+    assert.ok(await page.locator("#template-error").isHidden(), stopped);
+    assert.ok(await page.locator("#cancel").isHidden(), stopped);
+    assert.match(await text(page, "#facts"), /\d+ of \d+ messages/);
+  }
   await page.close();
 });
 

@@ -2,8 +2,11 @@
 
 /** @import { Diagnostic, Part, ToolCall } from "../bindings/javascript/src/message.js" */
 /** @import { Delta } from "../bindings/javascript/src/stream.js" */
-/** @import { Segment } from "../bindings/javascript/src/segments.js" */
-/** @import { Proof, Template } from "../bindings/javascript/src/template.js" */
+/** @import { Questions } from "./library.js" */
+
+/** @typedef {ReturnType<Questions["learn"]>} Learnt */
+/** @typedef {ReturnType<Questions["prove"]>} Proof */
+/** @typedef {ReturnType<Questions["ask"]>} Prompt */
 
 /**
  * The element of the page with this id.
@@ -42,38 +45,20 @@ export function showError(place, message) {
 /** Line breaks and tabs as they are escaped. @param {string} text */
 const escaped = (text) => text.replace(/\n/g, "\\n").replace(/\t/g, "\\t");
 
-/** @param {unknown} value */
-function shown(value) {
-  if (Array.isArray(value)) return value.map((item) => escaped(typeof item === "string" ? item : JSON.stringify(item))).join("   ");
-  return typeof value === "string" ? escaped(value) : JSON.stringify(value);
-}
-
-/** How the template writes: what was learnt of the turn, or of the layout, without what is empty. @param {Template} template */
-export function rows(template) {
-  const { reader } = template;
-  /** @type {[string, unknown][]} */
-  let fields = Object.entries((reader === "turn" && template.turn) || {});
-  if (fields.length === 0) {
-    fields = Object.entries(template.layout).flatMap(([group, value]) =>
-      value !== null && typeof value === "object" && !Array.isArray(value)
-        ? Object.entries(value).map(([name, inner]) => /** @type {[string, unknown]} */ ([`${group}: ${name.replaceAll("_", " ")}`, inner]))
-        : [[group.replaceAll("_", " "), value]],
-    );
-  }
-  const said = fields.filter(([, value]) => ![undefined, null, "", false, "none"].includes(/** @type {any} */ (value)) && String(value) !== "");
-  const lines = said.map(([name, value]) => {
+/** How the template writes. @param {Learnt} learnt */
+export function rows({ rows }) {
+  const lines = rows.map(([name, value]) => {
     const head = element("th", "", name);
     head.setAttribute("scope", "row");
-    return element("tr", "", head, element("td", "", shown(value)));
+    return element("tr", "", head, element("td", "", value));
   });
   find("layout", HTMLTableElement).tBodies[0].replaceChildren(...lines);
 }
 
-/** @param {Template} template @param {Proof} [proof] */
-export function facts(template, proof) {
-  const { reader } = template;
+/** @param {Learnt} learnt @param {Proof} [proof] */
+export function facts({ reader, caps }, proof) {
   const learnt = reader === "layout" || reader === "turn";
-  const accepts = Object.entries(template.caps).filter(([, yes]) => yes).map(([name]) => name.replace("supports_", "").replaceAll("_", " "));
+  const accepts = Object.entries(caps).filter(([, yes]) => yes).map(([name]) => name.replace("supports_", "").replaceAll("_", " "));
   const pairs = [
     ["read by", learnt ? `what was learnt (${reader})` : `a known family (${reader}); what would be learnt is below`],
     ["read back", proof ? `${proof.read_back} of ${proof.cases} messages` : "…"],
@@ -83,11 +68,11 @@ export function facts(template, proof) {
 }
 
 /** @param {Proof} proof */
-export function failureList({ failures }) {
+export function failureList({ failed, failures }) {
   const list = find("failures", HTMLDetailsElement);
-  list.hidden = failures.length === 0;
+  list.hidden = failed === 0;
   const [summary, items] = list.children;
-  summary.textContent = `${failures.length} that do not come back`;
+  summary.textContent = `${failed} that do not come back`;
   items.replaceChildren(
     ...failures.map(({ probe, thinking, turn, why }) =>
       element("li", "", `${probe}, thinking ${thinking}: ${why} `, element("code", "", escaped(turn))),
@@ -95,18 +80,14 @@ export function failureList({ failures }) {
   );
 }
 
-/** So many parts of a prompt get colours, as each is an element. */
-const MOST_SEGMENTS = 5000;
-
-/** @param {Segment[]} segments */
-export function promptText(segments) {
-  const parts = segments.slice(0, MOST_SEGMENTS).map(({ text, origin, index, path }) => {
+/** @param {Prompt["segments"]} segments @param {number} more letters that are left out */
+export function promptText(segments, more) {
+  const parts = segments.map(({ text, origin, index, path }) => {
     const part = element("span", origin, text);
     part.title = origin === "message" || origin === "tool" ? `${origin} ${index} ${path}` : `${origin} ${path}`;
     return part;
   });
-  const rest = segments.slice(MOST_SEGMENTS).map(({ text }) => text).join("");
-  find("prompt", HTMLElement).replaceChildren(...parts, rest);
+  find("prompt", HTMLElement).replaceChildren(...parts, more > 0 ? ` … and ${more} more` : "");
 }
 
 /** @param {Delta} delta @param {string} className */

@@ -1,13 +1,20 @@
+import { Answer } from "./answer.js";
+import { put } from "./expr.js";
 import { Grammar, GrammarBuilder, schemaText } from "./grammar.js";
 import { GRAMMAR_STYLES, VERDICTS } from "./names.js";
 import { Parser } from "./parser.js";
 import { Template } from "./template.js";
 import { OUT, Wasm } from "./wasm.js";
 
+/** @import { AnswerOptions } from "./answer.js" */
+/** @import { Like } from "./expr.js" */
 /** @import { Schema } from "./grammar.js" */
-/** @import { GrammarStyle, Verdict } from "./names.js" */
+/** @import { Api, GrammarStyle, Verdict } from "./names.js" */
+/** @import { ChatRequest } from "./template.js" */
 
+export { Answer } from "./answer.js";
 export { ChatError } from "./error.js";
+export { Expr } from "./expr.js";
 export { Grammar, GrammarBuilder } from "./grammar.js";
 export { Message } from "./message.js";
 export { Params } from "./params.js";
@@ -15,6 +22,7 @@ export { Parser } from "./parser.js";
 export { Segments } from "./segments.js";
 export { Stream } from "./stream.js";
 export { Template } from "./template.js";
+export { Tree } from "./tree.js";
 
 /**
  * How a template is to be taken. `bos`, `eos`: the texts of the model's special tokens that templates may refer to. `name`: which of
@@ -72,6 +80,32 @@ export class Chatparse {
    */
   parser(text) {
     return new Parser(this.#wasm, this.#wasm.work("chat_parser_from_text", text, OUT));
+  }
+
+  /**
+   * The parser of a format of your own.
+   * @param {Like} format
+   * @param {{ prefill?: string, rules?: Like[] }} [options] `prefill`: the part of the model's turn that the prompt holds, which is read as if
+   *   the model had written it. `rules`: those that nothing but references mention
+   */
+  parserOf(format, { prefill = "", rules = [] } = {}) {
+    const wasm = this.#wasm;
+    const builder = wasm.work("chat_expr_builder_new", OUT);
+    try {
+      return new Parser(wasm, wasm.work("chat_expr_build", builder, put(wasm, builder, [...rules, format]), prefill, OUT));
+    } finally {
+      if (!wasm.trapped) wasm.invoke("chat_expr_builder_free", [builder]);
+    }
+  }
+
+  /**
+   * The answer to a client's request in the form of an API.
+   * @param {Api} api
+   * @param {ChatRequest} request the client's body
+   * @param {AnswerOptions} [options]
+   */
+  answer(api, request, options = {}) {
+    return new Answer(this.#wasm, api, request, options);
   }
 
   /**

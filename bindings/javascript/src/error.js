@@ -1,3 +1,5 @@
+/** @import { Api } from "./names.js" */
+
 /**
  * What kind of thing went wrong. `argument`: what was passed has the wrong shape; the message names the field or the byte.
  * `template`: the template does not parse, or fails while it renders. `schema`: a JSON schema cannot be used. `limit`: something is
@@ -11,16 +13,26 @@ const KINDS = { 1: "argument", 2: "template", 3: "schema", 4: "limit", 5: "parse
 
 /** Why a call failed. What a model writes is never an error: it gives a message. */
 export class ChatError extends Error {
+  #bodies;
+
   /**
    * @param {ErrorKind} kind
    * @param {string} message
-   * @param {ErrorOptions} [options]
+   * @param {ErrorOptions & { httpStatus?: number, bodies?: Partial<Record<Api, string>> }} [options]
    */
-  constructor(kind, message, options) {
+  constructor(kind, message, { httpStatus = 500, bodies = {}, ...options } = {}) {
     super(message, options);
     this.name = "ChatError";
+    /** What a server answers with: 400 where the client's input is at fault. @readonly */
+    this.httpStatus = httpStatus;
+    this.#bodies = bodies;
     /** @readonly */
     this.kind = kind;
+  }
+
+  /** The body of a server's answer, JSON text; empty for an error that the library itself did not raise. @param {Api} api */
+  body(api) {
+    return this.#bodies[api] ?? "";
   }
 }
 

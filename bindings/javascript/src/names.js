@@ -108,6 +108,59 @@ export const VERDICTS = { 1: "allowed", 2: "prefix", 3: "refused" };
 export const MASK_PARTS = { reasoning: 1, content: 2, calls: 4, end: 8 };
 export const MASK_LAST_ONLY = 16;
 
+/**
+ * What becomes of a part of an output. A call is `tool_open` with the name inside, then the arguments, then `tool_close`; both may match empty
+ * text, and without `tool_close` the call counts as cut off. The arguments are a JSON object (`tool_arguments`), or pairs of name and value:
+ * JSON or a Python literal (`argument_json`), or raw text that becomes a JSON string (`argument_text`).
+ * @typedef {"reasoning" | "content" | "tool_open" | "tool_close" | "tool_name" | "tool_id" | "tool_arguments" | "argument_name" |
+ *   "argument_json" | "argument_text" | "argument_close"} Tag
+ */
+
+/** @type {Record<Tag, number>} */
+export const TAGS = {
+  reasoning: 1,
+  content: 2,
+  tool_open: 3,
+  tool_close: 4,
+  tool_name: 5,
+  tool_id: 6,
+  tool_arguments: 7,
+  argument_name: 8,
+  argument_json: 9,
+  argument_text: 10,
+  argument_close: 11,
+};
+
+/**
+ * A notation of values: any or some of JSON, any or some literals of Python, or either.
+ * @typedef {"json" | "json_object" | "json_array" | "json_string" | "json_number" | "python" | "python_dict" | "python_list" |
+ *   "python_string" | "python_or_json"} ValueKind
+ */
+
+/** @type {Record<ValueKind, number>} */
+export const VALUE_KINDS = {
+  json: 1,
+  json_object: 2,
+  json_array: 3,
+  json_string: 4,
+  json_number: 5,
+  python: 6,
+  python_dict: 7,
+  python_list: 8,
+  python_string: 9,
+  python_or_json: 10,
+};
+
+/** How a text relates to the format of a tree. @typedef {"failed" | "matched" | "partial" | "unknown"} Match */
+
+/** @type {Record<number, Match>} */
+export const MATCHES = { 0: "failed", 1: "matched", 2: "partial" };
+
+/** An API of servers: OpenAI's chat completions and Responses, Anthropic's Messages. @typedef {"chat_completions" | "responses" | "messages"} Api */
+
+/** @type {Record<Api, number>} */
+export const APIS = { chat_completions: 1, responses: 2, messages: 3 };
+
 /** @typedef {"reasoning" | "content" | "tool_name" | "tool_id" | "tool_arguments"} Field a field of a message */
 
 /** @type {Record<Field, number>} */

@@ -2,10 +2,12 @@ import { Grammar } from "./grammar.js";
 import { Handle } from "./handle.js";
 import { Message } from "./message.js";
 import { Stream, flags } from "./stream.js";
+import { Tree } from "./tree.js";
 import { OUT } from "./wasm.js";
 
 /** @import { Wasm } from "./wasm.js" */
 /** @import { End, StreamOptions } from "./stream.js" */
+/** @import { TreeOptions } from "./tree.js" */
 
 /** What an output is parsed with, without the rest of the params: to be kept, or sent elsewhere, as a text. */
 export class Parser extends Handle {
@@ -42,5 +44,14 @@ export class Parser extends Handle {
    */
   parse(output, end = {}) {
     return new Message(this.wasm, this.wasm.work("chat_parser_parse", this.pointer, output, flags(end), OUT));
+  }
+
+  /**
+   * What a text is made of. It is the whole text of the format, with the prefill.
+   * @param {string | Uint8Array} text
+   * @param {TreeOptions} [options]
+   */
+  tree(text, options = {}) {
+    return new Tree(this.wasm, this.pointer, text, options);
   }
 }

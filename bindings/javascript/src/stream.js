@@ -38,7 +38,7 @@ export class Stream extends Handle {
   /** @internal @param {Wasm} wasm @param {number} pointer @param {StreamOptions} [options] */
   constructor(wasm, pointer, { specialTokens } = {}) {
     super(wasm, pointer, "chat_stream_free");
-    if (specialTokens) this.#setSpecialTokens(specialTokens);
+    if (specialTokens) wasm.work("chat_stream_set_special_tokens", pointer, specialTokens);
   }
 
   /**
@@ -73,6 +73,7 @@ export class Stream extends Handle {
   feedMarked(piece, spans) {
     const { wasm, pointer } = this;
     if (this.#half) throw new ChatError("argument", "feedMarked: the piece before ended inside a character");
+    // By hand, as it is called for each piece.
     const at = ARGUMENTS_AT + 8 * spans.length;
     const length = wasm.put(piece, at);
     const list = wasm.base + ARGUMENTS_AT;
@@ -183,21 +184,6 @@ export class Stream extends Handle {
     const cut = last >= 0xd800 && last < 0xdc00;
     this.#half = cut ? text.slice(-1) : "";
     return cut ? text.slice(0, -1) : text;
-  }
-
-  /** @param {string[]} tokens */
-  #setSpecialTokens(tokens) {
-    const { wasm, pointer } = this;
-    let at = ARGUMENTS_AT + 8 * tokens.length;
-    const places = tokens.map((token) => {
-      const length = wasm.put(token, at);
-      at += length;
-      return [at - length, length];
-    });
-    const list = wasm.base + ARGUMENTS_AT;
-    places.forEach(([begin, length], i) => wasm.setWords(list + 8 * i, wasm.base + begin, length));
-    const args = [pointer, list, tokens.length, wasm.base + ERROR_AT];
-    wasm.check(wasm.invoke("chat_stream_set_special_tokens", args));
   }
 
   #deltas() {

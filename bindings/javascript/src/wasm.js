@@ -1,11 +1,14 @@
 import { ChatError, kindOf } from "./error.js";
+import { APIS } from "./names.js";
 
 // How the C functions of the module are called. It imports nothing, and pages that a host adds to its memory are the host's own: what
 // is passed lies there, and so do results. Texts are copied by the library, so the room is used again by each call. A function that
 // returns a struct takes the address for it as its first argument.
 
-/** What a function is passed: a number, a text, bytes, or where to put its result. */
-/** @typedef {number | bigint | string | Uint8Array | typeof OUT} Argument */
+/** What a function is passed: a number, a text, bytes, a list, or where to put its result. */
+/** @typedef {number | bigint | string | Uint8Array | ListItem[] | typeof OUT} Argument */
+
+/** A list is all texts, all numbers, or all pairs of numbers. @typedef {string | number | [number, number]} ListItem */
 
 /** Stands for the address of a result. */
 export const OUT = Symbol("out");
@@ -98,6 +101,15 @@ export class Wasm {
   }
 
   /**
+   * Calls a function that returns a number.
+   * @param {string} name
+   * @param {Argument[]} args
+   */
+  call(name, ...args) {
+    return this.invoke(name, this.#flat(args));
+  }
+
+  /**
    * Calls a function that can fail, and returns the word that it puts at `OUT`.
    * @param {string} name
    * @param {Argument[]} args
@@ -171,8 +183,10 @@ export class Wasm {
     if (status === 0) return;
     const error = this.word(this.base + ERROR_AT);
     const message = this.text("chat_error_message", error);
+    const httpStatus = this.invoke("chat_error_http_status", [error]);
+    const bodies = Object.fromEntries(Object.entries(APIS).map(([api, number]) => [api, this.text("chat_error_body", error, number)]));
     this.invoke("chat_error_free", [error]);
-    throw new ChatError(kindOf(status), message);
+    throw new ChatError(kindOf(status), message, { httpStatus, bodies });
   }
 
   /**
@@ -298,18 +312,46 @@ export class Wasm {
   }
 
   /**
-   * Texts become a pointer and a length.
+   * Puts a list behind what was passed already, and returns how many bytes are used then.
+   * @param {ListItem[]} list
+   * @param {number} at where it goes, counted from `base`
+   * @param {number[]} moved gets the places of words that are counted from `base`
+   */
+  #putList(list, at, moved) {
+    let used = at + 8 * list.length;
+    this.reserve(used);
+    list.forEach((item, i) => {
+      if (typeof item === "number") return this.words.setUint32(this.base + at + 4 * i, item, true);
+      const place = at + 8 * i;
+      if (typeof item !== "string") return this.setWords(this.base + place, item[0], item[1]);
+      const length = this.put(item, used);
+      this.setWords(this.base + place, used, length);
+      moved.push(place);
+      used += length;
+    });
+    return used;
+  }
+
+  /**
+   * Texts and lists become a pointer and a length.
    * @param {Argument[]} args
    */
   #flat(args) {
     // The addresses are known once all is there, as making room may move it.
     const flat = [];
     const moved = [];
+    /** @type {number[]} */
+    const movedWords = [];
     let used = ARGUMENTS_AT;
     for (const arg of args) {
       if (arg === OUT) {
         moved.push(flat.length);
         flat.push(OUT_AT);
+      } else if (Array.isArray(arg)) {
+        const at = Math.ceil(used / 8) * 8;
+        moved.push(flat.length);
+        flat.push(at, arg.length);
+        used = this.#putList(arg, at, movedWords);
       } else if (typeof arg === "string" || typeof arg === "object") {
         const length = this.put(arg, used);
         moved.push(flat.length);
@@ -320,6 +362,7 @@ export class Wasm {
       }
     }
     for (const i of moved) flat[i] = this.base + /** @type {number} */ (flat[i]);
+    for (const at of movedWords) this.words.setUint32(this.base + at, this.base + this.word(this.base + at), true);
     return /** @type {(number | bigint)[]} */ (flat);
   }
 }

@@ -1,11 +1,20 @@
+import { Answer } from "./answer.js";
 import { Grammar, GrammarBuilder } from "./grammar.js";
 import { Parser } from "./parser.js";
 import { Template } from "./template.js";
+import type { AnswerOptions } from "./answer.js";
+import type { Like } from "./expr.js";
 import type { Schema } from "./grammar.js";
-import type { GrammarStyle, Verdict } from "./names.js";
+import type { Api, GrammarStyle, Verdict } from "./names.js";
+import type { ChatRequest } from "./template.js";
+/** @import { AnswerOptions } from "./answer.js" */
+/** @import { Like } from "./expr.js" */
 /** @import { Schema } from "./grammar.js" */
-/** @import { GrammarStyle, Verdict } from "./names.js" */
+/** @import { Api, GrammarStyle, Verdict } from "./names.js" */
+/** @import { ChatRequest } from "./template.js" */
+export { Answer } from "./answer.js";
 export { ChatError } from "./error.js";
+export { Expr } from "./expr.js";
 export { Grammar, GrammarBuilder } from "./grammar.js";
 export { Message } from "./message.js";
 export { Params } from "./params.js";
@@ -13,6 +22,7 @@ export { Parser } from "./parser.js";
 export { Segments } from "./segments.js";
 export { Stream } from "./stream.js";
 export { Template } from "./template.js";
+export { Tree } from "./tree.js";
 export type TemplateOptions = {
     bos?: string;
     eos?: string;
@@ -54,6 +64,23 @@ export declare class Chatparse {
      * @param {string} text
      */
     parser(text: string): Parser;
+    /**
+     * The parser of a format of your own.
+     * @param {Like} format
+     * @param {{ prefill?: string, rules?: Like[] }} [options] `prefill`: the part of the model's turn that the prompt holds, which is read as if
+     *   the model had written it. `rules`: those that nothing but references mention
+     */
+    parserOf(format: Like, { prefill, rules }?: {
+        prefill?: string;
+        rules?: Like[];
+    }): Parser;
+    /**
+     * The answer to a client's request in the form of an API.
+     * @param {Api} api
+     * @param {ChatRequest} request the client's body
+     * @param {AnswerOptions} [options]
+     */
+    answer(api: Api, request: ChatRequest, options?: AnswerOptions): Answer;
     /**
      * The grammar of the JSON values that a schema allows.
      * @param {Schema} schema

@@ -1,21 +1,24 @@
-/**
- * What kind of thing went wrong. `argument`: what was passed has the wrong shape; the message names the field or the byte.
- * `template`: the template does not parse, or fails while it renders. `schema`: a JSON schema cannot be used. `limit`: something is
- * too long, too deep or too costly. `parse`: an output does not fit its format, where `strict` was asked for. `internal`: a defect of
- * the library; the instance is of no use any more. Later versions may add kinds.
- * @typedef {"argument" | "template" | "schema" | "limit" | "parse" | "internal"} ErrorKind
- */
+/** @import { Api } from "./names.js" */
+import type { Api } from "./names.js";
 export type ErrorKind = "argument" | "template" | "schema" | "limit" | "parse" | "internal";
 /** Why a call failed. What a model writes is never an error: it gives a message. */
 export declare class ChatError extends Error {
+    #private;
+    /** What a server answers with: 400 where the client's input is at fault. @readonly */
+    httpStatus: number;
     /** @readonly */
     kind: ErrorKind;
     /**
      * @param {ErrorKind} kind
      * @param {string} message
-     * @param {ErrorOptions} [options]
+     * @param {ErrorOptions & { httpStatus?: number, bodies?: Partial<Record<Api, string>> }} [options]
      */
-    constructor(kind: ErrorKind, message: string, options?: ErrorOptions);
+    constructor(kind: ErrorKind, message: string, { httpStatus, bodies, ...options }?: ErrorOptions & {
+        httpStatus?: number;
+        bodies?: Partial<Record<Api, string>>;
+    });
+    /** The body of a server's answer, JSON text; empty for an error that the library itself did not raise. @param {Api} api */
+    body(api: Api): string;
 }
 /**
  * @param {number} status

@@ -82,6 +82,32 @@ export type MaskPart = "reasoning" | "content" | "calls" | "end";
 /** @type {Record<MaskPart, number>} */
 export declare const MASK_PARTS: Record<MaskPart, number>;
 export declare const MASK_LAST_ONLY = 16;
+export type Tag = "reasoning" | "content" | "tool_open" | "tool_close" | "tool_name" | "tool_id" | "tool_arguments" | "argument_name" | *   "argument_json" | "argument_text" | "argument_close";
+/**
+ * What becomes of a part of an output. A call is `tool_open` with the name inside, then the arguments, then `tool_close`; both may match empty
+ * text, and without `tool_close` the call counts as cut off. The arguments are a JSON object (`tool_arguments`), or pairs of name and value:
+ * JSON or a Python literal (`argument_json`), or raw text that becomes a JSON string (`argument_text`).
+ * @typedef {"reasoning" | "content" | "tool_open" | "tool_close" | "tool_name" | "tool_id" | "tool_arguments" | "argument_name" |
+ *   "argument_json" | "argument_text" | "argument_close"} Tag
+ */
+/** @type {Record<Tag, number>} */
+export declare const TAGS: Record<Tag, number>;
+export type ValueKind = "json" | "json_object" | "json_array" | "json_string" | "json_number" | "python" | "python_dict" | "python_list" | *   "python_string" | "python_or_json";
+/**
+ * A notation of values: any or some of JSON, any or some literals of Python, or either.
+ * @typedef {"json" | "json_object" | "json_array" | "json_string" | "json_number" | "python" | "python_dict" | "python_list" |
+ *   "python_string" | "python_or_json"} ValueKind
+ */
+/** @type {Record<ValueKind, number>} */
+export declare const VALUE_KINDS: Record<ValueKind, number>;
+export type Match = "failed" | "matched" | "partial" | "unknown";
+/** How a text relates to the format of a tree. @typedef {"failed" | "matched" | "partial" | "unknown"} Match */
+/** @type {Record<number, Match>} */
+export declare const MATCHES: Record<number, Match>;
+export type Api = "chat_completions" | "responses" | "messages";
+/** An API of servers: OpenAI's chat completions and Responses, Anthropic's Messages. @typedef {"chat_completions" | "responses" | "messages"} Api */
+/** @type {Record<Api, number>} */
+export declare const APIS: Record<Api, number>;
 export type Field = "reasoning" | "content" | "tool_name" | "tool_id" | "tool_arguments";
 /** @typedef {"reasoning" | "content" | "tool_name" | "tool_id" | "tool_arguments"} Field a field of a message */
 /** @type {Record<Field, number>} */

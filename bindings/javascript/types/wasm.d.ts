@@ -1,6 +1,8 @@
-export type Argument = number | bigint | string | Uint8Array | typeof OUT;
-/** What a function is passed: a number, a text, bytes, or where to put its result. */
-/** @typedef {number | bigint | string | Uint8Array | typeof OUT} Argument */
+export type Argument = number | bigint | string | Uint8Array | ListItem[] | typeof OUT;
+export type ListItem = string | number | [number, number];
+/** What a function is passed: a number, a text, bytes, a list, or where to put its result. */
+/** @typedef {number | bigint | string | Uint8Array | ListItem[] | typeof OUT} Argument */
+/** A list is all texts, all numbers, or all pairs of numbers. @typedef {string | number | [number, number]} ListItem */
 /** Stands for the address of a result. */
 export declare const OUT: unique symbol;
 export declare const ERROR_AT = 8;
@@ -40,6 +42,12 @@ export declare class Wasm {
     look(): void;
     /** @returns {never} */
     refuse(): never;
+    /**
+     * Calls a function that returns a number.
+     * @param {string} name
+     * @param {Argument[]} args
+     */
+    call(name: string, ...args: Argument[]): number;
     /**
      * Calls a function that can fail, and returns the word that it puts at `OUT`.
      * @param {string} name

@@ -37,11 +37,11 @@ def test_deltas_are_plain_values(params, pieces):
     deltas = list(params.stream().deltas(pieces))
     first = deltas[0]
     kind, call, text, begin, end = first
-    assert type(first) is chatparse.Delta and first == chatparse.Delta(DeltaKind.CONTENT, 0, "I will look. ", 0, 13)
+    assert type(first) is chatparse.Delta and first == chatparse.Delta(DeltaKind.REASONING, 0, "Rain? Let me", 7, 19)
     assert (kind, call, text, begin, end) == (first.kind, first.call, first.text, first.begin, first.end)
-    assert kind is DeltaKind.CONTENT
+    assert kind is DeltaKind.REASONING
     assert pickle.loads(pickle.dumps(deltas)) == deltas
-    assert repr(first).startswith("Delta(kind=<DeltaKind.CONTENT: 2>, call=0, text='I will look. '")
+    assert repr(first).startswith("Delta(kind=<DeltaKind.REASONING: 1>, call=0, text='Rain? Let me'")
 
 
 def test_calls_end_and_chunks_say_the_same(params, pieces):

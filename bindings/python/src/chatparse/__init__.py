@@ -9,27 +9,29 @@
             print(delta.text, end="")
         print(stream.message().to_dict())
 
-Objects free themselves, in any order: none needs another. Templates, params, parsers, segments, grammars and messages are immutable, and
-threads may share them: what takes long (compiling, rendering, proving, parsing a whole output) releases the interpreter's lock. Streams and
-grammar builders keep it. What a model writes is never an error; all else that fails raises an `Error`.
+Objects free themselves, in any order: none needs another. Templates, params, parsers, segments, grammars, trees and messages are immutable,
+and threads may share them: what takes long (compiling, rendering, proving, parsing a whole output) releases the interpreter's lock. Streams,
+answers and grammar builders keep it. What a model writes is never an error; all else that fails raises an `Error`.
 """
 
+from ._answer import Answer, Event
+from ._format import Expr, Node, Tree
 from ._grammar import Grammar, GrammarBuilder
 from ._native import schema_allows_string, version
 from ._stream import Message, Stream
 from ._template import Params, Parser, Segments, Template
 from ._types import (
-    CallOrigin, Delta, DeltaKind, Diagnostic, DiagnosticKind, Dialect, Error, Fidelity, FidelityKind, GrammarStyle, InternalError,
-    InvalidArgumentError, LimitError, MaskPart, Media, MessageDelimiter, Origin, Outcome, ParseError, Part, PartKind, Rewrite, RewriteReason,
-    SchemaError, Segment, Span, TemplateError, ToolCall, Trigger, TriggerKind, Verdict,
+    Api, CallOrigin, Delta, DeltaKind, Diagnostic, DiagnosticKind, Dialect, Error, Fidelity, FidelityKind, GrammarStyle, InternalError,
+    InvalidArgumentError, LimitError, MaskPart, Match, Media, MessageDelimiter, Origin, Outcome, ParseError, Part, PartKind, Rewrite,
+    RewriteReason, SchemaError, Segment, Span, Tag, TemplateError, ToolCall, Trigger, TriggerKind, ValueKind, Verdict,
 )
 
 __version__ = version()
 
 __all__ = [
-    "CallOrigin", "Delta", "DeltaKind", "Diagnostic", "DiagnosticKind", "Dialect", "Error", "Fidelity", "FidelityKind", "Grammar",
-    "GrammarBuilder", "GrammarStyle", "InternalError", "InvalidArgumentError", "LimitError", "MaskPart", "Media", "Message",
-    "MessageDelimiter", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part", "PartKind", "Rewrite", "RewriteReason", "SchemaError",
-    "Segment", "Segments", "Span", "Stream", "Template", "TemplateError", "ToolCall", "Trigger", "TriggerKind", "Verdict",
-    "schema_allows_string", "version",
+    "Answer", "Api", "CallOrigin", "Delta", "DeltaKind", "Diagnostic", "DiagnosticKind", "Dialect", "Error", "Event", "Expr",
+    "Fidelity", "FidelityKind", "Grammar", "GrammarBuilder", "GrammarStyle", "InternalError", "InvalidArgumentError", "LimitError",
+    "MaskPart", "Match", "Media", "Message", "MessageDelimiter", "Node", "Origin", "Outcome", "Params", "ParseError", "Parser", "Part",
+    "PartKind", "Rewrite", "RewriteReason", "SchemaError", "Segment", "Segments", "Span", "Stream", "Tag", "Template", "TemplateError",
+    "ToolCall", "Tree", "Trigger", "TriggerKind", "ValueKind", "Verdict", "schema_allows_string", "version",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _native
@@ -12,6 +12,7 @@ from ._types import (
 )
 
 if TYPE_CHECKING:
+    from ._format import Like, Tree
     from ._grammar import Grammar
     from ._stream import Message, Stream
 
@@ -200,13 +201,22 @@ class Params(_native.Params):
 
 
 class Parser(_native.Parser):
-    """What an output is parsed with, without the rest of the params. As a text it can be kept, pickled, or sent to another process whose
-    library has the same version."""
+    """What an output is parsed with, without the rest of the params, or by a format of one's own (`of`). As a text it can be kept, pickled, or
+    sent to another process whose library has the same version."""
 
     __slots__ = ()
 
     def __new__(cls, text: str) -> Parser:
         return cls.from_text(text)
+
+    @classmethod
+    def of(cls, format: Like, *, prefill: str = "", rules: Iterable[Like] = ()) -> Parser:
+        """The parser of an expression (`Expr`). `prefill` is the part of the model's turn that the prompt holds, and is read as if the model had
+        written it. `rules` are added before: those that nothing but references mention."""
+        from ._format import put
+
+        builder: _native.ExprBuilder = _native.ExprBuilder.begin()
+        return cls.of_expr(builder, put(builder, (*rules, format)), prefill)
 
     @property
     def text(self) -> str:
@@ -229,6 +239,12 @@ class Parser(_native.Parser):
     def parse(self, output: Text, *, partial: bool = False, strict: bool = False) -> Message:
         """As `Params.parse`."""
         return _message(self, output, partial, strict)
+
+    def tree(self, text: Text, *, begin: int = 0, partial: bool = False) -> Tree:
+        """What a text is made of, from byte `begin` on. It is the whole text of the format, with the prefill. `partial`: it is cut off."""
+        from ._format import Tree
+
+        return Tree(self, text, begin, partial)
 
 
 class Segments(_native.Segments):

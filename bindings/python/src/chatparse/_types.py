@@ -14,10 +14,28 @@ Json = Union[str, bytes, Mapping[str, Any]]
 """A JSON object, such as the body of a request: a mapping, or its text."""
 
 
+class Api(enum.IntEnum):
+    """An API of servers."""
+
+    CHAT_COMPLETIONS = 1
+    """OpenAI's chat completions (`/v1/chat/completions`)."""
+    RESPONSES = 2
+    """OpenAI's Responses (`/v1/responses`)."""
+    MESSAGES = 3
+    """Anthropic's Messages (`/v1/messages`)."""
+
+
 class Error(Exception):
     """A call that failed; the text says what is wrong and where. `kind` says in which way; there is a class for each."""
 
     kind = "error"
+    http_status = 500
+    """What a server answers with: 400 where the client's input is at fault."""
+    _bodies: tuple[str, ...] = ()
+
+    def body(self, api: Api) -> str:
+        """The body of a server's answer, JSON text; empty for an error that the library did not raise."""
+        return self._bodies[api - 1] if self._bodies else ""
 
 
 class InvalidArgumentError(Error, ValueError):
@@ -236,6 +254,55 @@ class TriggerKind(enum.IntEnum):
     WORD = 1
     PATTERN = 2
     """A regular expression (ECMAScript) that is searched for in the output."""
+
+
+class Tag(enum.IntEnum):
+    """What becomes of a part of an output. A call is TOOL_OPEN with the name inside, then the arguments, then TOOL_CLOSE. The arguments are
+    a JSON object (TOOL_ARGUMENTS), or pairs of name and value (ARGUMENT_...), of which the library makes one."""
+
+    REASONING = 1
+    CONTENT = 2
+    TOOL_OPEN = 3
+    """It may match empty text."""
+    TOOL_CLOSE = 4
+    """It may match empty text; without it the call counts as cut off."""
+    TOOL_NAME = 5
+    TOOL_ID = 6
+    TOOL_ARGUMENTS = 7
+    ARGUMENT_NAME = 8
+    ARGUMENT_JSON = 9
+    """A value, as JSON or as a Python literal."""
+    ARGUMENT_TEXT = 10
+    """A value as raw text: becomes a JSON string."""
+    ARGUMENT_CLOSE = 11
+    """The end of a value. It may match empty text."""
+
+
+class ValueKind(enum.IntEnum):
+    """A notation of values."""
+
+    JSON = 1
+    JSON_OBJECT = 2
+    JSON_ARRAY = 3
+    JSON_STRING = 4
+    """With its quotes."""
+    JSON_NUMBER = 5
+    """Up to a character that cannot extend it."""
+    PYTHON = 6
+    """Any Python literal."""
+    PYTHON_DICT = 7
+    PYTHON_LIST = 8
+    PYTHON_STRING = 9
+    PYTHON_OR_JSON = 10
+
+
+class Match(enum.IntEnum):
+    """How a text relates to the format of a tree."""
+
+    FAILED = 0
+    MATCHED = 1
+    PARTIAL = 2
+    """It ended before the match did."""
 
 
 class Delta(NamedTuple):

@@ -14,10 +14,8 @@ static PyObject *grammar_of_params(PyObject *type, PyObject *arguments) {
   chat_grammar *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = dialect ? chat_params_grammar_as(HANDLE(params), dialect, &made, &error)
-                   : chat_params_grammar(HANDLE(params), &made, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(dialect ? chat_params_grammar_as(HANDLE(params), dialect, &made, &error)
+                   : chat_params_grammar(HANDLE(params), &made, &error));
   return wrap(type, status, error, made);
 }
 
@@ -28,9 +26,7 @@ static PyObject *grammar_of_parser(PyObject *type, PyObject *arguments) {
   chat_grammar *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = chat_parser_grammar(HANDLE(parser), lazy, &made, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(chat_parser_grammar(HANDLE(parser), lazy, &made, &error));
   return wrap(type, status, error, made);
 }
 
@@ -41,9 +37,7 @@ static PyObject *grammar_of_schema(PyObject *type, PyObject *arguments) {
   chat_grammar *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = chat_grammar_from_json_schema_with(schema.data, schema.len, style, &made, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(chat_grammar_from_json_schema_with(schema.data, schema.len, style, &made, &error));
   text_done(&schema);
   return wrap(type, status, error, made);
 }
@@ -55,9 +49,7 @@ static PyObject *grammar_in_dialect(PyObject *type, PyObject *arguments) {
   chat_grammar *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = chat_grammar_as(HANDLE(grammar), dialect, &made, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(chat_grammar_as(HANDLE(grammar), dialect, &made, &error));
   return wrap(type, status, error, made);
 }
 
@@ -82,9 +74,7 @@ static PyObject *grammar_check_text(PyObject *nothing, PyObject *arguments) {
   chat_grammar_verdict verdict = CHAT_GRAMMAR_VERDICT_REFUSED;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = chat_grammar_check(grammar.data, grammar.len, text.data, text.len, &verdict, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(chat_grammar_check(grammar.data, grammar.len, text.data, text.len, &verdict, &error));
   text_done(&grammar);
   text_done(&text);
   return status == CHAT_STATUS_OK ? PyLong_FromUnsignedLong(verdict) : fail(status, error);

@@ -12,11 +12,21 @@ VIEW(message, reasoning)
 static PyObject *message_of_stream(PyObject *type, PyObject *arguments) {
   PyObject *stream;
   if (!PyArg_ParseTuple(arguments, "O!", stream_type, &stream)) return NULL;
-  if (!HANDLE(stream)) return PyErr_SetString(PyExc_ValueError, "the stream is closed"), NULL;
+  if (!opened(stream)) return NULL;
   chat_message *made = NULL;
   chat_error *error = NULL;
   /* With the interpreter's lock, as nobody may feed the stream meanwhile. */
   const chat_status status = chat_stream_message(HANDLE(stream), &made, &error);
+  return wrap(type, status, error, made);
+}
+
+static PyObject *message_of_tree(PyObject *type, PyObject *arguments) {
+  PyObject *tree;
+  if (!PyArg_ParseTuple(arguments, "O!", tree_type, &tree)) return NULL;
+  chat_message *made = NULL;
+  chat_error *error = NULL;
+  chat_status status;
+  UNLOCKED(chat_tree_message(HANDLE(tree), &made, &error));
   return wrap(type, status, error, made);
 }
 
@@ -34,10 +44,8 @@ static PyObject *message_parse(PyObject *type, PyObject *arguments) {
   chat_message *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = by_params ? chat_parse_partial(HANDLE(by), output.data, output.len, flags, &made, &error)
-                     : chat_parser_parse(HANDLE(by), output.data, output.len, flags, &made, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(by_params ? chat_parse_partial(HANDLE(by), output.data, output.len, flags, &made, &error)
+                     : chat_parser_parse(HANDLE(by), output.data, output.len, flags, &made, &error));
   text_done(&output);
   return wrap(type, status, error, made);
 }
@@ -97,6 +105,7 @@ static PyObject *message_get_spans(PyObject *self, PyObject *arguments) {
 
 static PyMethodDef message_methods[] = {
   MAKES(message, of_stream),
+  MAKES(message, of_tree),
   MAKES(message, parse),
   {"get_content", message_content, METH_NOARGS, NULL},
   {"get_reasoning", message_reasoning, METH_NOARGS, NULL},

@@ -17,7 +17,8 @@ typedef struct {
 
 #define HANDLE(object) (((Handle *)(object))->handle)
 
-extern PyTypeObject *template_type, *params_type, *parser_type, *segments_type, *grammar_type, *builder_type, *message_type, *stream_type;
+extern PyTypeObject *template_type, *params_type, *parser_type, *segments_type, *grammar_type, *builder_type, *message_type, *stream_type,
+  *expr_builder_type, *tree_type, *answer_type;
 
 /* Make the types of a file, and put them into the module; -1 with an exception set where that fails. */
 int add_template(PyObject *module);
@@ -25,6 +26,8 @@ int add_params(PyObject *module);
 int add_grammar(PyObject *module);
 int add_message(PyObject *module);
 int add_stream(PyObject *module);
+int add_format(PyObject *module);
+int add_answer(PyObject *module);
 
 /* Takes the classes of chatparse._types that errors and deltas are made of. */
 int take_classes(void);
@@ -47,6 +50,12 @@ PyObject *str_of(chat_str text);
 /* A list with each of `count` things as a tuple or text of Python. */
 PyObject *list_of(PyObject *self, size_t count, PyObject *(*element)(PyObject *self, size_t index));
 
+/* The parse of a stream; NULL with an exception where it was closed. */
+chat_stream *opened(PyObject *stream);
+
+/* The parser of a format that a builder has. */
+PyObject *parser_of_expr(PyObject *type, PyObject *arguments);
+
 /* The kind of a delta as an enum, and a delta. */
 PyObject *delta_of(const chat_delta *delta);
 
@@ -59,6 +68,17 @@ typedef struct {
 
 int text_from(PyObject *object, void *text);
 void text_done(Text *text);
+
+/* The texts of a tuple, and room for some more, empty; NULL with an exception where one is no str. They are the tuple's own. */
+chat_str *strs_from(PyObject *tuple, size_t more);
+
+/* A call that takes long, without the interpreter's lock. */
+#define UNLOCKED(call)     \
+  do {                     \
+    Py_BEGIN_ALLOW_THREADS \
+    status = call;         \
+    Py_END_ALLOW_THREADS   \
+  } while (0)
 
 #define FREED_BY(noun, free)                \
   static void noun##_dealloc(PyObject *self) { \
@@ -73,9 +93,7 @@ void text_done(Text *text);
     chat_error *error = NULL;                                             \
     chat_status status;                                                   \
     (void)none;                                                           \
-    Py_BEGIN_ALLOW_THREADS                                                \
-    status = chat_##noun##_##name(HANDLE(self), &text, &error);           \
-    Py_END_ALLOW_THREADS                                                  \
+    UNLOCKED(chat_##noun##_##name(HANDLE(self), &text, &error));          \
     return status == CHAT_STATUS_OK ? str_of(text) : fail(status, error); \
   }
 

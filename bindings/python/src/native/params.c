@@ -21,10 +21,8 @@ static PyObject *params_render(PyObject *type, PyObject *arguments) {
   chat_params *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = chat_params_from_template_with(
-    HANDLE(template), request.data, request.len, options.data, options.len, &made, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(chat_params_from_template_with(
+    HANDLE(template), request.data, request.len, options.data, options.len, &made, &error));
   text_done(&request);
   text_done(&options);
   return wrap(type, status, error, made);
@@ -38,10 +36,8 @@ static PyObject *params_follow(PyObject *type, PyObject *arguments) {
   chat_params *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = chat_params_continue(
-    HANDLE(before), output.data, output.len, messages.data, messages.len, flags, &made, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(chat_params_continue(
+    HANDLE(before), output.data, output.len, messages.data, messages.len, flags, &made, &error));
   text_done(&output);
   text_done(&messages);
   return wrap(type, status, error, made);
@@ -143,9 +139,7 @@ static PyObject *parser_from_text(PyObject *type, PyObject *arguments) {
   chat_parser *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = chat_parser_from_text(text.data, text.len, &made, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(chat_parser_from_text(text.data, text.len, &made, &error));
   text_done(&text);
   return wrap(type, status, error, made);
 }
@@ -153,6 +147,7 @@ static PyObject *parser_from_text(PyObject *type, PyObject *arguments) {
 static PyMethodDef parser_methods[] = {
   MAKES(parser, of_params),
   MAKES(parser, from_text),
+  MAKES(parser, of_expr),
   VALUE(parser, text),
   {NULL, NULL, 0, NULL},
 };

@@ -6,7 +6,7 @@ PyTypeObject *stream_type;
 
 FREED_BY(stream, chat_stream_free)
 
-static chat_stream *opened(PyObject *self) {
+chat_stream *opened(PyObject *self) {
   if (!HANDLE(self)) PyErr_SetString(PyExc_ValueError, "the stream is closed");
   return HANDLE(self);
 }
@@ -109,21 +109,10 @@ static PyObject *stream_feed_marked(PyObject *self, PyObject *arguments) {
 static PyObject *stream_put_special_tokens(PyObject *self, PyObject *arguments) {
   PyObject *list;
   if (!opened(self) || !PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &list)) return NULL;
-  const Py_ssize_t count = PyTuple_Size(list);
-  chat_str *tokens = PyMem_Malloc((count ? (size_t)count : 1) * sizeof *tokens);
-  if (!tokens) return PyErr_NoMemory();
-  for (Py_ssize_t i = 0; i < count; i++) {
-    Py_ssize_t len = 0;
-    PyObject *token = PyTuple_GetItem(list, i);
-    tokens[i].data = PyUnicode_AsUTF8AndSize(token, &len);
-    tokens[i].len = (size_t)len;
-    if (!tokens[i].data) {
-      PyMem_Free(tokens);
-      return NULL;
-    }
-  }
+  chat_str *tokens = strs_from(list, 0);
+  if (!tokens) return NULL;
   chat_error *error = NULL;
-  const chat_status status = chat_stream_set_special_tokens(HANDLE(self), tokens, (size_t)count, &error);
+  const chat_status status = chat_stream_set_special_tokens(HANDLE(self), tokens, (size_t)PyTuple_Size(list), &error);
   PyMem_Free(tokens);
   return done(status, error);
 }

@@ -69,15 +69,29 @@ PyObject *wrap(PyObject *type, chat_status status, chat_error *error, void *hand
   return made;
 }
 
+/* What an HTTP server answers with: the code, and the body in the form of each API. */
+static int set_http(PyObject *raised, const chat_error *error) {
+  PyObject *code = PyLong_FromUnsignedLong(chat_error_http_status(error));
+  PyObject *bodies = Py_BuildValue(
+    "(NNN)", str_of(chat_error_body(error, CHAT_API_CHAT_COMPLETIONS)), str_of(chat_error_body(error, CHAT_API_RESPONSES)),
+    str_of(chat_error_body(error, CHAT_API_MESSAGES)));
+  const int set = code && bodies && PyObject_SetAttrString(raised, "http_status", code) == 0 &&
+                  PyObject_SetAttrString(raised, "_bodies", bodies) == 0;
+  Py_XDECREF(code);
+  Py_XDECREF(bodies);
+  return set;
+}
+
 PyObject *fail(chat_status status, chat_error *error) {
-  PyObject *words = str_of(chat_error_message(error));
-  chat_error_free(error);
   /* One that a later version has counts as the first of its hundred, as the header says. */
   PyObject *number = PyLong_FromUnsignedLong(status / 100 * 100);
   PyObject *class = number ? PyDict_GetItemWithError(errors, number) : NULL;
   Py_XDECREF(number);
-  if (words && !PyErr_Occurred()) PyErr_SetObject(class ? class : PyExc_RuntimeError, words);
-  Py_XDECREF(words);
+  if (!class) class = PyExc_RuntimeError;
+  PyObject *raised = PyErr_Occurred() ? NULL : PyObject_CallFunction(class, "N", str_of(chat_error_message(error)));
+  if (raised && set_http(raised, error)) PyErr_SetObject(class, raised);
+  Py_XDECREF(raised);
+  chat_error_free(error);
   return NULL;
 }
 
@@ -123,3 +137,18 @@ int text_from(PyObject *object, void *out) {
 }
 
 void text_done(Text *text) { Py_CLEAR(text->owner); }
+
+chat_str *strs_from(PyObject *tuple, size_t more) {
+  const Py_ssize_t count = PyTuple_Size(tuple);
+  chat_str *texts = PyMem_Calloc((size_t)count + more + 1, sizeof *texts);
+  if (!texts) PyErr_NoMemory();
+  for (Py_ssize_t i = 0; texts && i < count; i++) {
+    Py_ssize_t len = 0;
+    texts[i].data = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, i), &len);
+    texts[i].len = (size_t)len;
+    if (texts[i].data) continue;
+    PyMem_Free(texts);
+    return NULL;
+  }
+  return texts;
+}

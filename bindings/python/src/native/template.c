@@ -17,9 +17,7 @@ static PyObject *template_compile(PyObject *type, PyObject *arguments) {
   chat_template *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = chat_template_with_options(source.data, source.len, options.data, options.len, &made, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(chat_template_with_options(source.data, source.len, options.data, options.len, &made, &error));
   text_done(&source);
   text_done(&options);
   return wrap(type, status, error, made);
@@ -67,9 +65,7 @@ static PyObject *segments_trace(PyObject *type, PyObject *arguments) {
   chat_segments *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = chat_segments_from_template(HANDLE(template), request.data, request.len, options.data, options.len, &made, &error);
-  Py_END_ALLOW_THREADS
+  UNLOCKED(chat_segments_from_template(HANDLE(template), request.data, request.len, options.data, options.len, &made, &error));
   text_done(&request);
   text_done(&options);
   return wrap(type, status, error, made);

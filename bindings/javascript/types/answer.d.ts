@@ -1,0 +1,80 @@
+import { Handle } from "./handle.js";
+import type { Message } from "./message.js";
+import type { Stream } from "./stream.js";
+export type Event = {
+    name: string;
+    data: string;
+};
+export type AnswerOptions = {
+    id?: string;
+    model?: string;
+    created?: number;
+    seed?: number;
+    call_id_prefix?: string;
+    choice?: number;
+};
+export type AnswerEnd = {
+    reason?: "stop" | "length";
+    stop_sequence?: string;
+    usage?: {
+        input_tokens?: number;
+        output_tokens?: number;
+        cached_tokens?: number;
+        reasoning_tokens?: number;
+    };
+};
+/** @import { Api } from "./names.js" */
+/** @import { Message } from "./message.js" */
+/** @import { ChatRequest } from "./template.js" */
+/** @import { Stream } from "./stream.js" */
+/** @import { Wasm } from "./wasm.js" */
+/**
+ * An event of a streamed answer. `name` is empty in chat completions; `data` is JSON text on one line, or `[DONE]`, the last one there.
+ * @typedef {{ name: string, data: string }} Event
+ */
+/**
+ * Of an answer. `created` counts Unix seconds, `choice` is the `index` in chat completions, `model` the request's if it is left out. What
+ * the library makes up itself, such as the ids of calls, depends on `id` and `seed` alone: give each answer another.
+ * @typedef {{ id?: string, model?: string, created?: number, seed?: number, call_id_prefix?: string, choice?: number }} AnswerOptions
+ */
+/**
+ * How an answer ended. `reason`: the model ended its turn (`stop`, the default), or a limit cut it off. `stop_sequence`: the client's text
+ * that the model wrote. `usage`: numbers of tokens.
+ * @typedef {{ reason?: "stop" | "length", stop_sequence?: string,
+ *   usage?: { input_tokens?: number, output_tokens?: number, cached_tokens?: number, reasoning_tokens?: number } }} AnswerEnd
+ */
+/**
+ * The answer to a client's request in the form of an API: `begin`, `deltas` after each `feed` and `finish` of a stream, then `finish`; or `body`
+ * alone. `Chatparse.answer` makes it.
+ */
+export declare class Answer extends Handle {
+    #private;
+    /** The request as a chat-completions body, JSON text, for `Template.params`. */
+    get request(): string;
+    /** The first events. Only `messages` sends the length of the prompt at the start. @param {number} [inputTokens] */
+    begin(inputTokens?: number): Event[];
+    /** The events of what the stream's last `feed` or `finish` added, maybe none. Call it once after each. @param {Stream} stream */
+    deltas(stream: Stream): Event[];
+    /**
+     * The last events.
+     * @param {Message} message the stream's, after its end
+     * @param {AnswerEnd} [end]
+     */
+    finish(message: Message, end?: AnswerEnd): Event[];
+    /**
+     * The last events of an answer that the server breaks off.
+     * @param {number} httpStatus the code that it would have sent at the start
+     * @param {string} reason
+     */
+    fail(httpStatus: number, reason: string): Event[];
+    /** An event that keeps the connection open; none where the API has no such event. */
+    ping(): Event[];
+    /** The events of the last call as a server sends them (`text/event-stream`). */
+    sse(): string;
+    /**
+     * The whole answer as one JSON body.
+     * @param {Message} message
+     * @param {AnswerEnd} [end]
+     */
+    body(message: Message, end?: AnswerEnd): string;
+}
