@@ -21,7 +21,9 @@ profile=release
 
 # What panics say is where a source was: here, and in the compiler's standard library.
 library=/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')
-export RUSTFLAGS="--remap-path-prefix=$work=/build --remap-path-prefix=$sysroot/lib/rustlib/src/rust=$library"
+# A folder's name may have a space.
+CARGO_ENCODED_RUSTFLAGS=$(printf '%s\x1f%s' "--remap-path-prefix=$work=/build" "--remap-path-prefix=$sysroot/lib/rustlib/src/rust=$library")
+export CARGO_ENCODED_RUSTFLAGS
 
 cmake -S "$source" -B "$work/cmake" -DCMAKE_BUILD_TYPE="$type" -DCMAKE_INSTALL_PREFIX="$tree" -DCMAKE_INSTALL_LIBDIR=lib \
   -DCHATPARSE_CARGO_TARGET_DIR="$work/cargo" >"$work/said"

@@ -52,7 +52,7 @@ class Build(build_ext):
 HIDDEN = (
     ["-Wl,-exported_symbol,_PyInit__native", "-Wl,-dead_strip"]
     if sys.platform == "darwin"
-    else ["-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-Wl,-s"]
+    else [f"-Wl,--version-script={HERE / 'src/native/exports.map'}", "-Wl,--gc-sections", "-Wl,-s"]
 )
 
 setup(
@@ -62,7 +62,7 @@ setup(
         Extension(
             "chatparse._native",
             sorted(str(path.relative_to(HERE)) for path in (HERE / "src" / "native").glob("*.c")),
-            depends=["src/native/native.h"],
+            depends=["src/native/native.h", "src/native/exports.map"],
             extra_compile_args=["-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-cast-function-type"],
             extra_link_args=HIDDEN,
             libraries=[] if sys.platform == "darwin" else ["pthread", "dl", "m"],

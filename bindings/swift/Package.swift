@@ -1,8 +1,9 @@
-// swift-tools-version:5.9
+// swift-tools-version:6.0
 import PackageDescription
 
 let package = Package(
   name: "chatparse",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [.library(name: "Chatparse", targets: ["Chatparse"])],
   targets: [
     // The installed C library, found with pkg-config.

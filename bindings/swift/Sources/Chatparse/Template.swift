@@ -1,0 +1,198 @@
+import CChatparse
+
+/// A compiled chat template; make one for each model. What it shows of how its model writes is learnt from it once.
+public struct Template: Sendable {
+  let handle: Handle
+
+  /// Compiles a template.
+  ///
+  /// - Parameters:
+  ///   - source: Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds a template.
+  ///   - bos: The text of the token that begins a text, and `eos` of the one that ends a turn; where empty, those of the file.
+  ///   - name: Which of several templates of the file.
+  ///   - learnOnly: Whether only what the template's text shows is used: no built-in reader of a family, no work-around.
+  ///   - prove: Whether several ways to read the format are tried at the first request; otherwise the first is taken.
+  public init(
+    _ source: String, bos: String = "", eos: String = "", name: String = "default", learnOnly: Bool = false,
+    prove: Bool = true
+  ) throws {
+    let options: JSON = [
+      "bos": JSON(bos), "eos": JSON(eos), "name": JSON(name), "learn_only": JSON(learnOnly), "prove": JSON(prove),
+    ]
+    handle = try Handle(chat_template_free) {
+      chat_template_with_options(source, source.utf8.count, options.text, options.text.utf8.count, $0, $1)
+    }
+  }
+
+  /// A template that the library brings along, such as `chatml`: for a model that has none.
+  public init(builtin name: String) throws {
+    handle = try Handle(chat_template_free) { chat_template_builtin(name, name.utf8.count, $0, $1) }
+  }
+
+  /// The names that `init(builtin:)` takes.
+  public static var builtinNames: [String] {
+    (0..<chat_template_builtin_count()).map { String(chat_template_builtin_name($0)) }
+  }
+
+  /// The text as it is rendered: line feeds only, none at its end, known faults corrected.
+  public var source: String { handle.text(chat_template_source) }
+
+  /// What reads the model's output: `layout` or `turn` for what was learnt, or the name of a family of templates.
+  public func reader() throws -> String { try handle.written(chat_template_reader) }
+
+  /// What the template accepts: `supports_tools` and so on.
+  public func capabilities() throws -> [String: Bool] { try handle.json(chat_template_caps_json).decode() }
+
+  /// How well what the template writes is read back. The first call renders and parses some sixty messages.
+  public func proof() throws -> Proof { try proofJSON().decode() }
+
+  /// The same with all that `chatparse.h` lists.
+  public func proofJSON() throws -> JSON { try handle.json(chat_template_proof_json) }
+
+  /// For authors of templates: what is not read back, or is rendered otherwise the second time, and where prompts do not only grow. The
+  /// first call renders some hundred conversations.
+  public func lint() throws -> Lint { try lintJSON().decode() }
+
+  /// The same with all that `chatparse.h` lists.
+  public func lintJSON() throws -> JSON { try handle.json(chat_template_lint_json) }
+
+  /// What was learnt by comparing renders: what opens and closes each part, how calls are written.
+  public func layout() throws -> JSON { try handle.json(chat_template_layout_json) }
+
+  /// What was learnt of an assistant's turn; `null` where nothing was.
+  public func turn() throws -> JSON { try handle.json(chat_template_turn_json) }
+
+  /// Renders the prompt of a request and builds the parser of its output.
+  ///
+  /// - Parameters:
+  ///   - request: An OpenAI chat-completions body.
+  ///   - options: Options of the host, such as `enable_thinking`; each counts before the request's member of that name.
+  public func params(_ request: JSON, options: JSON = [:]) throws -> Params {
+    let (request, options) = (request.text, options.text)
+    return Params(
+      handle: try handle.use { template in
+        try Handle(chat_params_free) {
+          chat_params_from_template_with(
+            template, request, request.utf8.count, options, options.utf8.count, $0, $1)
+        }
+      })
+  }
+
+  /// The prompt of a request, and where each of its bytes comes from.
+  public func segments(_ request: JSON, options: JSON = [:]) throws -> Segments {
+    let (request, options) = (request.text, options.text)
+    return Segments(
+      handle: try handle.use { template in
+        try Handle(chat_segments_free) {
+          chat_segments_from_template(template, request, request.utf8.count, options, options.utf8.count, $0, $1)
+        }
+      })
+  }
+}
+
+/// How well a template's messages are read back.
+public struct Proof: Sendable, Hashable, Decodable {
+  public let reader: String
+  /// How many messages were rendered and parsed.
+  public let cases: Int
+  /// How many of them came back.
+  public let readBack: Int
+  public let failures: [Failure]
+
+  /// A message that does not come back.
+  public struct Failure: Sendable, Hashable, Decodable {
+    /// The kind of message.
+    public let probe: String
+    /// `off`, `silent` or `on`.
+    public let thinking: String
+    /// The template's text.
+    public let turn: String
+    /// The message, and what was read: JSON texts.
+    public let expected: String
+    public let got: String
+    public let why: String
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case reader, cases, failures
+    case readBack = "read_back"
+  }
+}
+
+/// What an author of a template may want to mend.
+public struct Lint: Sendable, Hashable, Decodable {
+  /// How many of the cases need a look.
+  public let faults: Int
+  public let cases: [Case]
+
+  /// A message that the template rendered.
+  public struct Case: Sendable, Hashable, Decodable {
+    /// The kind of message.
+    public let probe: String
+    /// `off`, `silent` or `on`.
+    public let thinking: String
+    /// The template's text.
+    public let turn: String
+    /// `survives`, `omitted`, `no_turn`, `lost`, `spaced`, `rewritten` or `refused`.
+    public let outcome: String
+  }
+}
+
+/// A prompt with the origin of each of its bytes. A tokeniser should encode special tokens only where that is the template: then no text of
+/// a user becomes one.
+public struct Segments: Sendable {
+  let handle: Handle
+
+  public var prompt: String { handle.text(chat_segments_prompt) }
+
+  /// The segments in the order of the prompt. They cover it, and none is empty.
+  public func list() throws -> [Segment] {
+    try handle.list(chat_segments_count, chat_segment(), chat_segments_at) {
+      Segment(
+        span: $0.begin..<$0.end, origin: Segment.Origin(rawValue: $0.origin) ?? .unknown, index: $0.index,
+        path: String($0.path))
+    }
+  }
+
+  /// The bytes of the prompt that models wrote, for training.
+  public func mask(_ parts: MaskParts = .all) -> [Range<Int>] {
+    handle.use { segments in
+      let spans = [chat_span](unsafeUninitializedCapacity: chat_segments_mask(segments, parts.rawValue, nil, 0)) {
+        $1 = chat_segments_mask(segments, parts.rawValue, $0.baseAddress, $0.count)
+      }
+      return spans.map { $0.begin..<$0.end }
+    }
+  }
+}
+
+/// A part of a prompt from one source.
+public struct Segment: Sendable, Hashable {
+  /// Its bytes in the prompt's UTF-8.
+  public let span: Range<Int>
+  public let origin: Origin
+  /// Which message or tool of the request; 0 for others.
+  public let index: Int
+  /// Of a message: the field, a JSON pointer. Of a variable: its name.
+  public let path: String
+
+  /// Take `unknown` for a user's text.
+  public enum Origin: UInt32, Sendable {
+    case template = 1
+    case message, tool, variable, unknown
+  }
+}
+
+/// What of the models' text a mask holds.
+public struct MaskParts: OptionSet, Sendable {
+  public let rawValue: UInt32
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  public static let reasoning = MaskParts(rawValue: 1)
+  public static let content = MaskParts(rawValue: 2)
+  public static let calls = MaskParts(rawValue: 4)
+  /// What ends a turn.
+  public static let end = MaskParts(rawValue: 8)
+  /// Of the last turn alone.
+  public static let lastOnly = MaskParts(rawValue: 16)
+  public static let all: MaskParts = [.reasoning, .content, .calls, .end]
+}

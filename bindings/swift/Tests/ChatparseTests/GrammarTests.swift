@@ -1,0 +1,44 @@
+import Chatparse
+import Testing
+
+@Suite struct GrammarTests {
+  @Test func ofARequest() throws {
+    let params = try makeParams()
+    #expect(params.isGrammarLazy)
+    let words = try params.grammarTriggers().map { if case .word(let word) = $0 { word } else { "" } }
+    #expect(words.contains { call.contains($0) && !$0.isEmpty })
+    #expect(try params.grammar().text.contains("root ::="))
+    #expect(try params.grammar(in: .lark).text.contains("start:"))
+    #expect(try params.json().text.contains("grammar_triggers"))
+    #expect(try !makeParams(["json_schema": ["type": "object"]]).isGrammarLazy)
+  }
+
+  @Test func ofASchema() throws {
+    let schema: JSON = [
+      "type": "object", "properties": ["z": ["type": "integer"], "a": ["type": "boolean"]], "required": ["z", "a"],
+      "additionalProperties": false,
+    ]
+    let grammar = try Grammar(schema: schema)
+    #expect(try grammar.check(#"{"z": 1, "a": true}"#) == .allowed)
+    #expect(try grammar.check(#"{"z": 1"#) == .prefix)
+    #expect(try grammar.check(#"{"a": true}"#) == .refused)
+    #expect(try grammar.report().map(\.kind) == [.narrowed])
+    #expect(try grammar.converted(to: .structuralTag).text.contains("structural_tag"))
+    let loose = try Grammar(schema: ["type": "array", "uniqueItems": true]).report()
+    #expect(loose.map(\.kind) == [.widened] && loose.first?.pointer.hasPrefix("#") == true)
+    let error = #expect(throws: ChatparseError.self) { try Grammar(schema: ["type": "no"]) }
+    #expect(error?.kind == .schema)
+  }
+
+  @Test func builder() throws {
+    let builder = try GrammarBuilder()
+    let answer = try builder.addSchema("answer", ["type": "boolean"])
+    let tag = try builder.addLiteral("tag", "<\"a\">")
+    #expect(throws: ChatparseError.self) { try builder.build() }
+    #expect(try builder.addRule("root", "\(tag) \(answer)") == "root")
+    #expect(try builder.build().check("<\"a\">true") == .allowed)
+    let other = try GrammarBuilder(style: .llamaCpp)
+    try other.addParser(makeParams().parser())
+    #expect(try other.build().text.contains("root ::="))
+  }
+}
