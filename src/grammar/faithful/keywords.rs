@@ -1,4 +1,4 @@
-//! What `not` takes away, and the keywords that no rule follows.
+//! Handles `not`, and finds the keywords that no rule expresses.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use super::places::Fields;
 use super::{Lowering, types, values};
 use crate::grammar::builder::FidelityKind;
 
-/// The types that the keywords of all parts speak of.
+/// The types that the keywords of all parts apply to.
 pub(super) fn spoken_of(all: &All) -> u8 {
     all.fields().flat_map(|(_, fields)| fields.keys()).fold(0, |spoken, key| spoken | speaks_of(key))
 }
 
-/// The types that a keyword speaks of; `type` itself, and what is for people only, speaks of none.
+/// The types that a keyword applies to; none for `type` and annotations.
 fn speaks_of(key: &str) -> u8 {
     match key {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => types::NUMBER,
@@ -36,7 +36,7 @@ fn speaks_of(key: &str) -> u8 {
     }
 }
 
-/// Keywords that have no rules.
+/// Keywords without rules.
 const UNFOLLOWED: &[&str] = &[
     "unevaluatedItems",
     "dependencies",
@@ -50,11 +50,11 @@ const UNFOLLOWED: &[&str] = &[
     "$dynamicRef",
     "$recursiveRef",
 ];
-/// Keywords that are for people.
+/// Annotations.
 const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
 
 impl<'a> Lowering<'_, 'a> {
-    /// Notes the keywords that no rule follows.
+    /// Reports the keywords that no rule expresses.
     pub(super) fn left_out(&mut self, all: &All<'a>, types: u8) {
         let parts: Vec<_> = all.fields().collect();
         for (part, fields) in parts {
@@ -71,7 +71,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Whether all that `not` excludes is left out.
+    /// Whether the rules exclude all that `not` excludes.
     fn is_followed(&self, not: &Value, types: u8) -> bool {
         let Some(fields) = not.as_object() else { return true };
         excluded_types(not) != 0
@@ -82,7 +82,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// The types that a `not` takes away.
+/// The types that a `not` excludes.
 pub(super) fn excluded_types(not: &Value) -> u8 {
     match not {
         Value::Bool(true) => types::ALL,
@@ -93,12 +93,12 @@ pub(super) fn excluded_types(not: &Value) -> u8 {
     }
 }
 
-/// Whether a schema has none but these keywords, and what is for people.
+/// Whether a schema has only these keywords and annotations.
 fn says_only(fields: &Fields, keys: &[&str]) -> bool {
     fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()))
 }
 
-/// The property that a `not` takes away, saying nothing else.
+/// The property that a `not` excludes, if it excludes nothing else.
 pub(super) fn forbidden(not: &Value) -> Option<&str> {
     let fields = not.as_object()?;
     let says_nothing = |(key, value): (&String, &Value)| match key.as_str() {
@@ -112,7 +112,7 @@ pub(super) fn forbidden(not: &Value) -> Option<&str> {
     }
 }
 
-/// Whether a schema plainly allows any value.
+/// Whether a schema obviously allows any value.
 fn is_free(schema: &Value) -> bool {
     *schema == Value::Bool(true) || schema.as_object().is_some_and(|fields| fields.is_empty())
 }
