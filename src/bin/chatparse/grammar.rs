@@ -1,4 +1,4 @@
-//! `grammar`: the grammar of a JSON schema, in any dialect, and what a grammar allows.
+//! `grammar`: prints the grammar of a JSON schema, in any dialect, and checks texts against it.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -88,7 +88,7 @@ fn print(file: &OsStr, style: GrammarStyle, dialect: Dialect, screen: &mut Scree
     let grammar = grammar::from_json_schema_as(&schema, style).map_err(|error| input::failed(file, &error))?;
     let printed = grammar.print(dialect).map_err(|error| input::failed(file, &error))?;
     screen.write_all(printed.text.as_bytes())?;
-    // The grammar first, where both go to one place.
+    // The grammar precedes the report if both go to one place.
     screen.flush()?;
     let mut notes = io::stderr().lock();
     for entry in grammar.report.iter().chain(&printed.report) {

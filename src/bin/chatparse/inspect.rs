@@ -1,4 +1,4 @@
-//! `inspect`: what was learnt of a template, and from which renders.
+//! `inspect`: prints what was learnt of a template, and from which renders.
 
 use std::io::{self, Write};
 
@@ -38,7 +38,7 @@ learnt, and is not used because something else reads the template better, is sho
     run,
 };
 
-/// Width of the margin in which a field or a side of a comparison is named.
+/// Width of the margin for names of fields and sides of comparisons.
 const INDENT: usize = 4;
 
 fn run(args: &Args, screen: &mut Screen) -> Outcome {
@@ -46,7 +46,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     let template = input::template(args)?;
     let proof = template.proof();
     if proof.refuses_all() {
-        // The proof has the error in words; a message of one's own shows the place, too.
+        // The proof only has the text of the error; rendering a message again gives its place.
         let request = Request::from_json(&json!({"messages": [{"role": "user", "content": "Hi"}]}));
         let first = match request.and_then(|request| template.prompt(&request)) {
             Err(error) => format!("\n{}", input::placed(word, &error)),
@@ -117,10 +117,10 @@ fn caps(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
-/// Names the special tokens that the template writes and that nobody gave: without them its prompts are not what they should be.
+/// Prints the special tokens that the template uses and that were not given: without them, its prompts are incomplete.
 fn tokens(template: &ChatTemplate, args: &Args, screen: &mut Screen) -> io::Result<()> {
     let word = args.word(0).unwrap_or_default();
-    // Built-in templates and files of JSON bring theirs.
+    // Built-in templates and JSON files contain theirs.
     if word.to_str().is_some_and(|word| word.ends_with(".json") || builtin::find(word).is_some()) {
         return Ok(());
     }
@@ -142,7 +142,7 @@ fn layout(layout: &Analysis, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
-/// A name and its text, which goes on in lines of its own under its start where it is long.
+/// A name and its text, which is wrapped and indented if it is long.
 fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: Paint, text: &str) -> io::Result<()> {
     let margin = indent + widest + 2;
     let (paint, text) = if text.is_empty() { (Paint::Faint, "(nothing)") } else { (paint, text) };
@@ -155,7 +155,7 @@ fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: P
     Ok(())
 }
 
-/// The fields that one source showed, and the source.
+/// The fields from one source, and the source.
 fn evidence(group: &[Evidence], screen: &mut Screen) -> io::Result<()> {
     let Some(Evidence { source, pass, .. }) = group.first() else { return Ok(()) };
     let title = match source {

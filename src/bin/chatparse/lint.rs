@@ -1,4 +1,4 @@
-//! `lint`: whether what templates write is read back.
+//! `lint`: checks whether the messages that templates render are read back.
 
 use std::io::{self, Write};
 
@@ -94,7 +94,7 @@ fn run(args: &Args, screen: &mut Screen) -> Done {
     }
     match (&unusable[..], &faults[..]) {
         ([], []) => Ok(()),
-        // A template that cannot be read is no fault in how it writes.
+        // An unreadable template is a usage error, not a fault of the template.
         ([one], _) if all.len() == 1 => Err(Failure::Usage(one.message.clone())),
         ([], [one]) if all.len() == 1 => Err(Failure::Failed(format!("{}: {one}", all[0].name))),
         ([], faults) => Err(Failure::Failed(format!("{} of {} templates fail", faults.len(), all.len()))),
@@ -111,10 +111,10 @@ fn to_json(linted: &Linted) -> serde_json::Value {
     json
 }
 
-/// Width of the margin that names what is beside it.
+/// Width of the margin for names.
 const MARGIN: usize = 16;
 
-/// The causes, the notes and the verdict on one template.
+/// Prints the causes, the notes and the verdict for one template.
 fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
     screen.paint(Paint::Strong, &linted.name)?;
     writeln!(screen)?;
@@ -152,7 +152,7 @@ fn verdict(text: &str, passed: bool, screen: &mut Screen) -> io::Result<()> {
     writeln!(screen)
 }
 
-/// A cause with its messages; of a fault also the first message in full.
+/// Prints a cause with its messages; for a fault also the first message in full.
 fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> {
     let (kind, paint) = if cause.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
     let text = format!("{}: {} ({} of {})", cause.name, cause.meaning, cause.cases.len(), report.cases.len());
@@ -204,13 +204,13 @@ fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
     row("next prompt", &format!("{when}: {text}"), paint, screen)
 }
 
-/// A name, and a text beside it, wrapped.
+/// A name, and a wrapped text beside it.
 fn row(name: &str, text: &str, paint: Paint, screen: &mut Screen) -> io::Result<()> {
     let lines = wrapped(&tamed(text), screen.width() - MARGIN);
     beside(name, &lines.iter().map(String::as_str).collect::<Vec<_>>(), paint, screen)
 }
 
-/// A name, and a text of which every character counts.
+/// A name, and a text that is printed exactly.
 fn named(name: &str, paint: Paint, text: &str, screen: &mut Screen) -> io::Result<()> {
     beside(name, &folded(&escaped(text), screen.width() - MARGIN), paint, screen)
 }

@@ -1,4 +1,4 @@
-//! `parse`: a model's output as a message, while it comes.
+//! `parse`: parses a model's output while it is read, and prints the message.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -73,10 +73,10 @@ const OPTIONS: &[Opt] = &[
     },
 ];
 
-/// What `--fail-on` may name.
+/// The values of `--fail-on`.
 const FAIL_ON: &[&str] = &["partial", "recovered", "calls"];
 
-/// Bytes read at once at most; what has come is passed on without waiting for more.
+/// Maximum number of bytes read at once; available bytes are parsed without waiting for more.
 const CHUNK: usize = 4096;
 
 fn run(args: &Args, screen: &mut Screen) -> Outcome {
@@ -128,7 +128,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     }
 }
 
-/// What `--fail-on` names.
+/// Parses the value of `--fail-on`.
 fn fail_on(args: &Args) -> Outcome<Vec<&'static str>> {
     let named = args.value("--fail-on").map(|list| list.split(',').map(str::trim));
     let known = |name: &str| {
@@ -143,7 +143,7 @@ fn fail_on(args: &Args) -> Outcome<Vec<&'static str>> {
     named.into_iter().flatten().map(known).collect()
 }
 
-/// What of the result `--fail-on` names, in words.
+/// A description of the result, if `--fail-on` names it.
 fn unwanted(ended: &Ended, fail_on: &[&str]) -> Option<String> {
     if fail_on.contains(&ended.status.name()) {
         return Some(format!("the output is {}", ended.status.name()));
@@ -159,7 +159,7 @@ fn unwanted(ended: &Ended, fail_on: &[&str]) -> Option<String> {
     Some(format!("call {} {what}", bad + 1))
 }
 
-/// What is shown of a parse.
+/// The form in which a parse is printed.
 enum View {
     Live(Live),
     Events,

@@ -1,4 +1,4 @@
-//! `render`: a request as prompt text.
+//! `render`: prints the prompt of a request.
 
 use std::io::Write;
 

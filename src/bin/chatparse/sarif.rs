@@ -1,4 +1,4 @@
-//! What `lint` found, in SARIF 2.1.0, which code hosts and editors read.
+//! Prints the findings of `lint` as SARIF 2.1.0, for code hosts and editors.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn log(all: &[Linted]) -> Value {
 fn results(linted: &Linted) -> Vec<Value> {
     let result = |rule: &str, level: &str, text: String, place: Option<&Place>| {
         let mut location = json!({"artifactLocation": {"uri": uri(&linted.name)}});
-        // Lines of a template in a JSON file are none of that file's.
+        // The lines of a template in a JSON file are not those of the file.
         if let Some(place) = place.filter(|_| !linted.name.ends_with(".json")) {
             location["region"] = json!({"startLine": place.line});
             if let Some(column) = place.column {
@@ -64,7 +64,7 @@ fn results(linted: &Linted) -> Vec<Value> {
     found.collect()
 }
 
-/// A file as a relative or absolute URI; what is no file under a scheme of its own.
+/// A file as a relative or absolute URI; other inputs get a separate scheme.
 fn uri(name: &str) -> String {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let path: String = name
