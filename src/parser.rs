@@ -157,7 +157,9 @@ impl Parser {
             serde_json::from_str(text).map_err(|error| Error::invalid(format!("parser: not one: {error}")))?;
         if stored.chatparse_parser != VERSION {
             let found = stored.chatparse_parser;
-            return Err(Error::invalid(format!("parser: written in way {found}, this version reads way {VERSION}")));
+            return Err(Error::invalid(format!(
+                "parser: the text has version {found}, this library reads version {VERSION}"
+            )));
         }
         let format = Arena::from_json(stored.format)?;
         Parser::with_tools(format, &stored.prefill, stored.tools, stored.leniency, stored.ends)

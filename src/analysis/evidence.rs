@@ -220,7 +220,7 @@ impl<'t> Study<'t> {
         let forgotten =
             |item: &Evidence| before.iter().zip(&self.fields).any(|(old, new)| old.0 == item.field && old != new);
         self.evidence.retain(|item| !forgotten(item));
-        debug_assert_eq!(self.said().next(), None, "what was forgotten says nothing");
+        debug_assert_eq!(self.said().next(), None, "the fields were reset");
     }
 
     /// The fields in which the pass has put a word of a probe, other than the id in a field that is meant to hold one.

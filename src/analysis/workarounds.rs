@@ -152,7 +152,7 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "Llama 3.x",
-        reason: "asked for name and parameters, the model may still write OpenAI's function wrapper",
+        reason: "although the prompt asks for name and parameters, the model may write OpenAI's function wrapper",
         present: &["Respond in the format {\"name\": function name", "Do not use variables."],
         absent: &[],
         when: ALWAYS,

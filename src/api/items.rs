@@ -153,7 +153,7 @@ impl Items {
                 }
                 withdrawn => {
                     return Err(Error::invalid(format!(
-                        "stream: {} says that output was rolled back; what an answer has shown cannot be taken back",
+                        "stream: {} removes text after a rollback; an answer cannot take back what was sent",
                         withdrawn.name()
                     )));
                 }
@@ -293,5 +293,7 @@ impl Items {
 }
 
 fn out_of_order(call: usize) -> Error {
-    Error::invalid(format!("stream: its deltas do not follow on those before, at call {call}; pass all of one stream"))
+    Error::invalid(format!(
+        "stream: the deltas do not continue the previous ones, at call {call}; pass all deltas of one stream"
+    ))
 }

@@ -48,7 +48,7 @@ fn of_name(named: &[Value], name: &str) -> Result<String> {
     let found = named.iter().find(|template| template["name"] == name).and_then(|found| found["template"].as_str());
     found.map(str::to_owned).ok_or_else(|| {
         let known: Vec<&str> = named.iter().filter_map(|template| template["name"].as_str()).collect();
-        Error::invalid(format!("chat_template: none is called {name:?}; there are: {}", known.join(", ")))
+        Error::invalid(format!("chat_template: there is no template {name:?}; there are: {}", known.join(", ")))
     })
 }
 

@@ -66,7 +66,7 @@ impl Builder {
                 schema: String::new(),
                 pointer: "#".to_owned(),
                 kind: FidelityKind::Widened,
-                message: "the format is too large for a grammar; any text stands for what is left".to_owned(),
+                message: "the format is too large for a grammar; any text is allowed for the rest".to_owned(),
             });
         }
     }

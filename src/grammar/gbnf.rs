@@ -58,7 +58,7 @@ pub(super) fn read(text: &str) -> Result<Rules> {
     let rules = reader.rules.into_iter().map(Option::unwrap_or_default).collect();
     let rules = Rules { rules, classes: reader.classes, root };
     if rules.has_left_recursion() {
-        return Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp refuses"));
+        return Err(Error::invalid("grammar: a rule is left-recursive, which llama.cpp rejects"));
     }
     Ok(rules)
 }
@@ -73,7 +73,7 @@ pub(super) fn body(text: &str) -> Result<&str> {
         return Err(Error::invalid("body: blank; no text at all is written \"\""));
     }
     if let Some(at) = body.find('\0') {
-        return Err(Error::invalid(format!("body, byte {}: a NUL, which ends texts of C", reader.at + at)));
+        return Err(Error::invalid(format!("body, byte {}: a NUL, which would end the text in C", reader.at + at)));
     }
     reader.alternatives(0)?;
     match reader.peek() {

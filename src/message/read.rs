@@ -141,7 +141,7 @@ fn custom_tool(custom: &Fields) -> Result<Tool> {
         let syntax = grammar.required_text("syntax")?;
         if syntax != "regex" {
             let path = grammar.path("syntax");
-            let message = format!("{path}: only \"regex\" can be kept to inside of a call's arguments, not {syntax:?}");
+            let message = format!("{path}: only \"regex\" is possible inside of a call's arguments, not {syntax:?}");
             return Err(Error::invalid(message));
         }
         input["pattern"] = json!(format!("^(?:{})$", grammar.required_text("definition")?));

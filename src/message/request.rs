@@ -158,7 +158,7 @@ pub(crate) fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
 }
 
 fn parsed(text: &str, what: &str) -> Result<Value> {
-    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the {what} is no JSON: {error}")))
+    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the {what} is not JSON: {error}")))
 }
 
 /// The fields that are options of this library and not OpenAI's.

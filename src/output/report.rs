@@ -79,7 +79,7 @@ fn report_call(
             DiagnosticKind::UnfinishedCall,
             match record.rest.trim_ascii() {
                 "" => "the call has no end".to_owned(),
-                rest => format!("the call broke off; what follows of it is left out: {rest}"),
+                rest => format!("the call was interrupted; its remaining text is left out: {rest}"),
             },
         );
         return CallReport { complete, known, valid: false, origin };
@@ -98,8 +98,8 @@ fn report_call(
         (Err(_), _) if nests_deep(&call.arguments) && is_json_object(&call.arguments) => (true, BTreeSet::new()),
         (Err(_), _) => {
             wrong(match serde_json::from_str::<Value>(&call.arguments) {
-                Err(error) => format!("the arguments are no JSON: {error}"),
-                Ok(_) => "the arguments are no object".to_owned(),
+                Err(error) => format!("the arguments are not JSON: {error}"),
+                Ok(_) => "the arguments are not an object".to_owned(),
             });
             (false, BTreeSet::new())
         }

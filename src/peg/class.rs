@@ -38,7 +38,7 @@ fn character(text: &str) -> Result<(char, &str), String> {
     match char_class::character(text) {
         Ok((code, rest)) => match char::from_u32(code) {
             Some(c) => Ok((c, rest)),
-            None => Err(format!("{} is no character", &text[..text.len() - rest.len()])),
+            None => Err(format!("{} is not a character", &text[..text.len() - rest.len()])),
         },
         // An unknown escape stands for the character itself.
         Err(Unreadable::Escape(Some(c)) | Unreadable::Digits(c, _)) => Ok((c, &text[1 + c.len_utf8()..])),

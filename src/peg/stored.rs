@@ -79,11 +79,11 @@ impl Arena {
         }
         for (index, label) in labels.iter().enumerate() {
             if arena.add_label(label).is_none_or(|tag| usize::from(tag.0 - TagId::LABELS.start) != index) {
-                return Err(Error::invalid(format!("format: label {index} is there already, or one too many")));
+                return Err(Error::invalid(format!("format: label {index} is a duplicate, or there are too many")));
             }
         }
         if root.index() >= arena.len() {
-            return Err(Error::invalid("format: the root is none of the nodes"));
+            return Err(Error::invalid("format: the root is not one of the nodes"));
         }
         arena.set_root(root);
         Ok(arena)

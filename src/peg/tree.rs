@@ -79,7 +79,10 @@ impl TreeParser {
     /// [`crate::ErrorKind::InvalidArgument`] if `from` is behind the end.
     pub fn parse(&self, text: &[u8], from: usize, cut: bool) -> Result<Tree> {
         if from > text.len() {
-            return Err(Error::invalid(format!("from: {from} lies behind the text, which has {} bytes", text.len())));
+            return Err(Error::invalid(format!(
+                "from: {from} is behind the end of the text, which has {} bytes",
+                text.len()
+            )));
         }
         let machine = Machine::whole(Arc::clone(&self.program), text, from, cut);
         let visible = machine.visible();

@@ -55,7 +55,7 @@ pub(super) fn encode(text: &str, args: &Args) -> Result<Value, Error> {
 pub(super) fn call(bytes: &Bytes, name: &str) -> Result<Value, Error> {
     match (name, std::str::from_utf8(&bytes.0)) {
         ("decode", Ok(text)) => Ok(Value::from(text)),
-        ("decode", Err(_)) => Err(Error::new(ErrorKind::InvalidOperation, "the bytes are no UTF-8")),
+        ("decode", Err(_)) => Err(Error::new(ErrorKind::InvalidOperation, "the bytes are not UTF-8")),
         _ => Err(Error::from(ErrorKind::UnknownMethod)),
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn format(now: i64, format: &str) -> Result<String, Error> {
 
 /// The error for `name` if there is no clock.
 pub(super) fn missing(name: &str) -> Error {
-    let message = format!("{name}: this system has no clock: say the time in the request's `now`, in Unix seconds");
+    let message = format!("{name}: this system has no clock: set the time in the request's `now`, in Unix seconds");
     Error::new(ErrorKind::InvalidOperation, message)
 }
 

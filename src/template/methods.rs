@@ -47,7 +47,9 @@ impl Object for Method {
     fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value, Error> {
         match &self.0 {
             Some(text) => call(state, text, &self.1, args),
-            None => Err(Error::new(ErrorKind::InvalidOperation, format!("call {} where it is named", self.1))),
+            None => {
+                Err(Error::new(ErrorKind::InvalidOperation, format!("{} must be called where it is accessed", self.1)))
+            }
         }
     }
 }

@@ -275,8 +275,8 @@ fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy:
             (_, MalformedArguments::Empty) => true,
             (read, MalformedArguments::Error) => {
                 let trouble = match read {
-                    Ok(_) => "no JSON object".to_owned(),
-                    Err(error) => format!("no JSON: {error}"),
+                    Ok(_) => "not a JSON object".to_owned(),
+                    Err(error) => format!("not JSON: {error}"),
                 };
                 let path = format!("messages[{index}].tool_calls[{call_index}].function.arguments");
                 return Err(Error::invalid(format!("{path}: {trouble}")));

@@ -310,7 +310,7 @@ fn laid_out(value: &Value, spec: &str) -> Result<String, Error> {
             }
             spec.number(value)
         }
-        _ => Err(wrong(format!("{} cannot be laid out", value.kind()))),
+        _ => Err(wrong(format!("{} cannot be formatted", value.kind()))),
     }
 }
 

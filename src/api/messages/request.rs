@@ -8,8 +8,8 @@ use crate::message::fields::{Fields, TextOrItems};
 
 /// Features that need a server which runs tools by itself.
 const REFUSED: &[(&str, &str)] = &[
-    ("container", "there are no containers here"),
-    ("mcp_servers", "the tools of other servers cannot be had here; send them as tools"),
+    ("container", "containers are not supported"),
+    ("mcp_servers", "the tools of other servers are not supported; send them as tools"),
 ];
 
 /// Converts a body to chat completions.

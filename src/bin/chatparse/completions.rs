@@ -103,7 +103,7 @@ fn zsh() -> Result<String, std::fmt::Error> {
         writeln!(out, "    {}", quoted(&format!("{}:{}", command.name, command.about.replace(':', "\\:"))))?;
     }
     out += "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n";
-    out += "    _arguments '--help[say what there is]' '--version[print the version]'\n    return\n  fi\n";
+    out += "    _arguments '--help[print the help]' '--version[print the version]'\n    return\n  fi\n";
     out += "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n";
     for command in COMMANDS {
         writeln!(out, "    {})\n      _arguments \\", command.name)?;

@@ -53,7 +53,7 @@ pub fn run(screen: &mut Screen) -> Outcome {
     title("2. What chatparse learns from what the template renders", screen)?;
     learnt(&template, screen)?;
     writeln!(screen)?;
-    title("3. So it reads what the model writes, while it comes", screen)?;
+    title("3. With that it reads what the model writes, piece by piece", screen)?;
     reading(&params, OUTPUT, screen)?;
     writeln!(screen)?;
     title("4. Here the model calls in another way, and is cut off: nothing is lost", screen)?;
@@ -69,7 +69,7 @@ pub fn run(screen: &mut Screen) -> Outcome {
     let each = time.as_nanos() / pieces.max(1);
     let build = if cfg!(debug_assertions) { ", by a debug build" } else { "" };
     title(&format!("6. Measured just now{build}: {each} ns for each piece of {PIECE} bytes, of {pieces}"), screen)?;
-    writeln!(screen, "\nchatparse --help says what else.")?;
+    writeln!(screen, "\nRun chatparse --help for more.")?;
     Ok(())
 }
 

@@ -17,7 +17,7 @@ Without a command it shows all of this once on an example.
 TEMPLATE is a Jinja file, a tokenizer_config.json or chat_template.json with a template in it, or the name of a built-in \
 template. REQUEST is the JSON body of a chat-completions request. `-` stands for standard input.
 
-Lines are as wide as the terminal, or as COLUMNS says.";
+Lines are as wide as the terminal, or as wide as COLUMNS.";
 
 /// The exit statuses.
 pub const EXIT: &str = "0 success, 1 failure, 2 wrong usage, 3 an output that --fail-on names";

@@ -40,7 +40,7 @@ pub const TEMPLATE_OPTIONS: &[Opt] = &[
 pub const LEARN_ONLY: Opt = Opt {
     name: "--learn-only",
     value: None,
-    about: "only what the template shows by itself: no family of templates and no work-around is looked up",
+    about: "learn from the template only: use neither the families of templates nor the work-arounds",
 };
 
 /// Most bytes of a file that is no template. A prompt has a quarter of that at most, but a request may hold images.
@@ -216,13 +216,13 @@ pub fn refused(args: &Args, request: &OsStr, error: &chatparse::Error) -> Failur
 /// The error for a text that is not JSON: its place, the text there, and a hint.
 fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
     if text.trim().is_empty() {
-        return Failure::Failed(format!("{}: no JSON: it is empty", name(word)));
+        return Failure::Failed(format!("{}: not JSON: it is empty", name(word)));
     }
     let (line, column) = (error.line(), error.column());
     let said = error.to_string();
     let what = said.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&said);
     let failure =
-        Failure::Failed(format!("{}:{line}:{column}: no JSON: {what}{}", name(word), marked(text, line, column)));
+        Failure::Failed(format!("{}:{line}:{column}: not JSON: {what}{}", name(word), marked(text, line, column)));
     let template = text.contains("{%") || text.contains("{{");
     with_hint(failure, template.then(|| "this reads like a template; TEMPLATE comes first, then REQUEST".into()))
 }

@@ -17,10 +17,10 @@ pub const COMMAND: Command = Command {
     about: "show what was learnt of a template, and from what",
     usage: &[],
     text: "\
-Shows what was learnt of a template: what it accepts, who reads what its model writes and how many of the messages that it \
-renders come back, how it writes, and for each thing learnt the two renders that showed it. They have the text `before` and \
-`after` in common; only the first has the text at `-`, only the second the one at `+`. Line breaks are shown as \\n. What was \
-learnt, and is not used because something else reads the template better, is shown as not used.",
+Prints what was learnt of a template: its capabilities, the reader of its model's output, how many of the messages that it \
+renders are read back, its format, and for each field the two renders that are its evidence. Both have the text `before` and \
+`after`; only the first has the text at `-`, only the second the text at `+`. Line breaks are printed as \\n. Results that are \
+not used, because another reader is better, are marked as such.",
     words: &[input::TEMPLATE],
     options: &[
         &[
@@ -33,7 +33,7 @@ learnt, and is not used because something else reads the template better, is sho
         ],
         input::TEMPLATE_OPTIONS,
     ],
-    exit: "0 success, 1 the template cannot be used: it does not compile, refuses all messages, or shows none; 2 wrong usage",
+    exit: "0 success, 1 the template cannot be used: it does not compile, refuses all messages, or renders none; 2 wrong usage",
     examples: &["chatparse inspect json-call", "chatparse inspect model.jinja --json | jq .layout.tools"],
     run,
 };
@@ -56,7 +56,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
         return Err(Failure::Failed(format!("{name}: the template refuses all {refused} messages; the first:{first}")));
     }
     if proof.cases + proof.no_turn == 0 {
-        let message = format!("{}: the template shows none of the {} messages", input::name(word), proof.omitted);
+        let message = format!("{}: the template renders none of the {} messages", input::name(word), proof.omitted);
         return Err(Failure::Failed(message + "; is it a chat template?"));
     }
     if args.flag("--json") {

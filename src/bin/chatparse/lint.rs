@@ -20,22 +20,22 @@ pub const COMMAND: Command = Command {
     usage: &[],
     text: "\
 Renders messages of many kinds as the model would write them, parses them, and renders what was parsed again: with thinking \
-(off), with thinking on but nothing thought (silent), and with reasoning (on). What fails in the same way is shown once, with the \
-messages that it is about and the first of them.
+(off), with thinking on but without reasoning (silent), and with reasoning (on). Messages that fail in the same way are listed \
+together, with the first of them in full.
 
   lost        another message comes back: a fault
   rewritten   the message comes back, but renders to other bytes: a fault
   refused     the template raises an error: a fault
-  no turn     the message does not begin where the prompt ends: a fault where that is so however the model thinks
+  no turn     the message does not begin where the prompt ends: a fault if that is the case with all thinking
   spaced      it comes back with white space around a text, which renders to other bytes; without it, to the same: a note
   omitted     the template leaves out a part of the message: a note
 
 Places are bytes of the rendered conversation, counted from its start.
 
-Then, for a step of a tool loop and for the next thing that the user says, without reasoning in the conversation (off) and with \
-it (on), whether each prompt begins with all that was sent before, so that a server that keeps what its model has read need not \
-read it again: appends, or rewrites, from where, and why. Last, whether it is known of every byte of a prompt whose text it is, so \
-that no text of a user becomes a special token (see chatparse render --segments). Both are notes, no faults.
+Then, for a step of a tool loop and for the user's next message, without reasoning in the conversation (off) and with it (on): \
+whether each prompt begins with all that was sent before, so that a server that keeps the state of its model need not process it \
+again. The answer is appends, or rewrites with the place and the reason. Last, whether the origin of every byte of a prompt is \
+known, so that no text of a user becomes a special token (see chatparse render --segments). Both are notes, not faults.
 
 Each template gets a verdict, passed or failed.",
     words: &[Word { count: Count::Many, ..input::TEMPLATE }],
@@ -130,9 +130,9 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
             preserving(next, screen)?;
         }
         match report.untraced.len() {
-            0 => row("whose text", "known of every byte of a prompt", Paint::Plain, screen)?,
+            0 => row("whose text", "known for every byte of a prompt", Paint::Plain, screen)?,
             count => {
-                row("whose text", &format!("cannot be told in {count} places; the first:"), Paint::Faint, screen)?;
+                row("whose text", &format!("unknown in {count} places; the first:"), Paint::Faint, screen)?;
                 named("", Paint::Faint, &report.untraced[0], screen)?;
             }
         }
@@ -198,7 +198,7 @@ fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
             };
             (format!("rewrites from byte {}, {place}: {}", rewrite.at, rewrite.reason.words()), Paint::Faint)
         }
-        Preserved::Omitted(part) => (format!("not asked: the template has no {part}"), Paint::Faint),
+        Preserved::Omitted(part) => (format!("not tested: the template has no {part}"), Paint::Faint),
         Preserved::Refused(error) => (format!("refused: {error}"), Paint::Faint),
     };
     row("next prompt", &format!("{when}: {text}"), paint, screen)

@@ -48,7 +48,7 @@ impl Linted {
     pub fn fault(&self) -> Option<String> {
         let Ok(report) = &self.found else { return None };
         if self.shows_nothing() {
-            return Some("the template shows none of the messages".into());
+            return Some("the template renders none of the messages".into());
         }
         match report.faults().count() {
             0 => None,

@@ -52,7 +52,7 @@ const COMMANDS: &[&Command] = &[
 
 const HELP: Command = Command {
     name: "help",
-    about: "say what a command does and takes",
+    about: "print the help of a command",
     usage: &[],
     text: "Prints the help of a command, as COMMAND --help does, or the general help.",
     words: &[Word { name: "COMMAND", about: "the command", count: Count::Maybe, kind: Kind::Names(command_names) }],

@@ -20,9 +20,9 @@ pub const COMMAND: Command = Command {
 
 /// The environment variables for colours and widths.
 const ENVIRONMENT: &[(&str, &str)] = &[
-    ("NO_COLOR", "where it is set and not empty, nothing has colours, unless --color says so"),
+    ("NO_COLOR", "if set and not empty, turns colours off, unless --color is given"),
     ("TERM", "a terminal called dumb gets no colours"),
-    ("COLUMNS", "how wide lines may be; otherwise the terminal is asked"),
+    ("COLUMNS", "the width of lines; by default the terminal's"),
 ];
 
 fn page() -> String {

@@ -19,16 +19,16 @@ pub const COMMAND: Command = Command {
     about: "read a model's output as a message, while it comes",
     usage: &[],
     text: "\
-Reads what a model wrote after the prompt of this request and shows reasoning, content and tool calls as they come. Reasoning is \
-told from content unless the request has {\"reasoning_format\": \"none\"}.
+Parses the output of a model for this request and prints reasoning, content and tool calls as they arrive. Reasoning is separated \
+from content unless the request has {\"reasoning_format\": \"none\"}.
 
-At the end it shows the status:
+At the end it prints the status:
 
-  complete    all of the output fits the template's format
+  complete    all of the output matches the template's format
   partial     the output was cut off, or ends where the format does not
-  recovered   a part of the output does not fit: it is content, or a call where it reads like one
+  recovered   a part of the output does not match: it was read as content, and as calls in known formats
 
-and what is unusual, with the bytes of the output that it is about.",
+and diagnostics, with the bytes of the output that they concern.",
     words: &[
         input::TEMPLATE,
         input::REQUEST,
@@ -68,7 +68,7 @@ const OPTIONS: &[Opt] = &[
     Opt {
         name: "--strict",
         value: None,
-        about: "fail where the output does not fit the template's format, and show no status; otherwise what does not fit is \
+        about: "fail if the output does not match the template's format, and print no status; otherwise the rest is \
                 content",
     },
 ];

@@ -48,7 +48,7 @@ fn notes(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
         (proof.recovered, "of them outside the reader's format: streaming and grammars do not know these"),
         (proof.alike, "of them as another message that the template writes alike"),
         (proof.no_turn, "not counted: they do not begin where the prompt ends"),
-        (proof.omitted, "not counted: the template leaves out what they say"),
+        (proof.omitted, "not counted: the template leaves out their text"),
         (proof.refused, "not counted: the template refuses them"),
     ];
     for (count, note) in notes.into_iter().filter(|(count, _)| *count > 0) {

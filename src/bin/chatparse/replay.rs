@@ -26,25 +26,25 @@ pub const COMMAND: Command = Command {
     about: "answer recorded scenarios, one JSON object a line",
     usage: &[],
     text: "\
-Reads scenarios from standard input, one JSON object a line, and answers each with a JSON line. A scenario says what a server \
-would do: render this request with this template, and parse these outputs. Recorded scenarios and answers show whether two \
-versions, or two programs, do the same.
+Reads scenarios from standard input, one JSON object per line, and prints a JSON line for each. A scenario describes the work of \
+a server: render this request with this template, and parse these outputs. Two versions or programs can be compared by replaying \
+the same scenarios.
 
 A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos` and `request`, and may have
 
   outputs         texts, or objects with `text`, `partial`, `step` and `special`, the spans that came from special tokens
-  special_tokens  their texts: where they are given, what is in no such span is text
-  timeline        false: not what each step of an output added
-  strict          true: an output that does not fit the template's format is an error
-  want_caps       true: what the template can render
-  learn_only      true: no family of templates and no work-around is looked up
-  plain           true: the template sees the request as it is
-  want_segments   true: where each byte of the prompt comes from, and in `mask` which of them models wrote
+  special_tokens  their texts: if given, bytes outside of these spans are text
+  timeline        false: without the deltas of each step of an output
+  strict          true: an output that does not match the template's format is an error
+  want_caps       true: the template's capabilities
+  learn_only      true: use neither the families of templates nor the work-arounds
+  plain           true: the template gets the request unchanged
+  want_segments   true: the origin of each byte of the prompt, and in `mask` the bytes that models wrote
 
 The answer has the `id` and `params`, and `parses` with a message, its status and what each step of the output added to it; or \
 `error`. A scenario with a JSON `schema` instead of a template is answered with its `grammar`. With `dialects: true` the answer \
-has the grammar in all `dialects`, each with `text` and `report`, or `error`; and `accepts` has what the grammar says of each of \
-the `texts`, or of the outputs (null where a pattern says where it starts).",
+has the grammar in all `dialects`, each with `text` and `report`, or `error`. `accepts` lists whether the grammar allows each of \
+the `texts`, or of the outputs (null if a pattern decides where it starts).",
     words: &[],
     options: &[],
     exit: "0 all lines were answered, 1 standard input cannot be read, 2 wrong usage",

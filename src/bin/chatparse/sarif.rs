@@ -50,7 +50,7 @@ fn results(linted: &Linted) -> Vec<Value> {
         Ok(report) => report,
     };
     if linted.shows_nothing() {
-        return vec![result("unusable", "error", "the template shows none of the messages".into(), None)];
+        return vec![result("unusable", "error", "the template renders none of the messages".into(), None)];
     }
     let found = causes(report).into_iter().map(|cause| {
         let (error, place) = match &cause.cases[0].outcome {

@@ -142,7 +142,7 @@ impl<'a> Lowering<'_, 'a> {
                         self.note(part.place, "pattern", FidelityKind::Widened, message);
                     }
                     Err(Unusable::Invalid(why)) => {
-                        let message = format!("pattern {source:?} is no regular expression: {why}");
+                        let message = format!("pattern {source:?} is not a regular expression: {why}");
                         return Err(refused(&self.places.pointer(part.place), &message));
                     }
                 }

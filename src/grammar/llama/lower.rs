@@ -262,7 +262,12 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         let last: HashMap<_, _> = properties.iter().copied().collect();
         let free = |schema: &NodeId| matches!(graph.node(*schema), Node::Any);
         if !properties.iter().all(|(name, schema)| last[name] == *schema || free(schema)) {
-            self.note(id, "allOf", FidelityKind::Widened, "of a property's parts the last one is followed".to_owned());
+            self.note(
+                id,
+                "allOf",
+                FidelityKind::Widened,
+                "of several schemas for a property, only the last is followed".to_owned(),
+            );
         }
         self.object(id, &properties, &required, None, name, depth)
     }
@@ -396,7 +401,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 return Ok(Rule::Reference(self.builder.share("string")));
             }
             Err(pattern::Problem::Invalid(why)) => {
-                let message = format!("pattern {source:?} is no regular expression: {why}");
+                let message = format!("pattern {source:?} is not a regular expression: {why}");
                 return Err(refused(&self.graph.pointer(id), &message));
             }
         };

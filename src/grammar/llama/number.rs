@@ -14,7 +14,7 @@ pub(super) fn range(min: Option<i64>, max: Option<i64>) -> (Rule, Option<&'stati
         (Some(min), None) => range.from(min),
         (None, Some(max)) => {
             range.to(max);
-            widened = (max < 0).then_some("numbers with zeros in front are allowed, too");
+            widened = (max < 0).then_some("numbers with leading zeros are also allowed");
         }
         (None, None) => range.0.push(Rule::reference("integer")),
     }

@@ -219,7 +219,9 @@ impl<'a> Parser<'a> {
             self.take();
         }
         if count.max.is_none_or(|max| max > limits::GBNF_REPETITIONS) && part.may_be_empty() {
-            return Err(Unsupported("it repeats without end what may be empty, which llama.cpp refuses".into()));
+            return Err(Unsupported(
+                "it has an unbounded repetition of a part that may be empty, which llama.cpp rejects".into(),
+            ));
         }
         let part = Box::new(part);
         let mut part = if braces { Part::Braces(part, count) } else { Part::Sign(part, count) };
@@ -240,7 +242,7 @@ impl<'a> Parser<'a> {
         let number = |text: &str| -> Parsed<u64> {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let value = if digits { text.parse().ok() } else { None };
-            value.ok_or_else(|| Unsupported("what is in braces is no count".into()))
+            value.ok_or_else(|| Unsupported("the text in braces is not a count".into()))
         };
         let mut count = match inside.split_once(',') {
             None => {

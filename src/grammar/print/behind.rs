@@ -36,7 +36,10 @@ impl Left<'_> {
     /// The grammar behind `c`, for texts of `node` that begin with `c`.
     fn behind(&mut self, node: &Node, c: char, depth: usize) -> Result<Node> {
         if depth > limits::GBNF_DEPTH || self.budget == 0 {
-            return Err(Error::new(ErrorKind::Limit, "grammar: too much may begin with the prompt's end"));
+            return Err(Error::new(
+                ErrorKind::Limit,
+                "grammar: too many alternatives begin with the end of the prompt",
+            ));
         }
         Ok(match node {
             Node::Text(text) => match text.strip_prefix(c) {

@@ -163,10 +163,10 @@ fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<S
                     heads.retain(|head| texts.iter().any(|text| head.starts_with(text)));
                 }
                 words.extend(heads);
-                "is a pattern; what the grammar itself begins with stands for it"
+                "is a pattern; the beginning of the grammar replaces it"
             }
             None => {
-                "is a pattern, and the grammar does not begin with words that could stand for it; calls begin nowhere"
+                "is a pattern, and the grammar does not begin with words that could replace it; calls begin nowhere"
             }
         };
         report.push(widened(format!("the trigger {:?} {message}", first.value)));
