@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_alike_shares_a_format() {
+    fn only_equal_specs_share_a_format() {
         let cache = FormatCache::default();
         let (null, schema) = (Value::Null, json!({"type": "object"}));
         let tools = [tool("a", r#"{"x": 1, "y": 0.0}"#)];

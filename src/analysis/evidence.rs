@@ -211,7 +211,7 @@ impl<'t> Study<'t> {
     /// Resets fields with values that cannot be right. A marker never contains a word of a probe; if it does, that marker
     /// and its neighbours were misread.
     pub(super) fn settle(&mut self) {
-        let wrong: Vec<&str> = self.said().collect();
+        let wrong: Vec<&str> = self.misread().collect();
         if wrong.is_empty() {
             return;
         }
@@ -220,22 +220,22 @@ impl<'t> Study<'t> {
         let forgotten =
             |item: &Evidence| before.iter().zip(&self.fields).any(|(old, new)| old.0 == item.field && old != new);
         self.evidence.retain(|item| !forgotten(item));
-        debug_assert_eq!(self.said().next(), None, "the fields were reset");
+        debug_assert_eq!(self.misread().next(), None, "the fields were reset");
     }
 
     /// The fields in which the pass has put a word of a probe, other than the id in a field that is meant to hold one.
-    fn said(&self) -> impl Iterator<Item = &'static str> {
+    fn misread(&self) -> impl Iterator<Item = &'static str> {
         let id = match &*self.layout.call_id.example {
             "" => None,
             id => Some(id),
         };
-        let said = move |text: &str| match id {
-            None => probe::is_said_in(text),
-            Some(id) => probe::is_said_in(&text.replace(id, "")),
+        let misread = move |text: &str| match id {
+            None => probe::has_probe_word(text),
+            Some(id) => probe::has_probe_word(&text.replace(id, "")),
         };
         let says = move |value: &Value| match value {
-            Value::String(text) => said(text),
-            Value::Array(items) => items.iter().filter_map(Value::as_str).any(said),
+            Value::String(text) => misread(text),
+            Value::Array(items) => items.iter().filter_map(Value::as_str).any(misread),
             _ => false,
         };
         let found = |field: &str| {

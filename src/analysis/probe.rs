@@ -59,7 +59,7 @@ const PIECES: &[&str] = &[
 ];
 
 /// Whether `text` contains a word of a probe.
-pub(super) fn is_said_in(text: &str) -> bool {
+pub(super) fn has_probe_word(text: &str) -> bool {
     PIECES.iter().any(|piece| text.contains(piece))
 }
 

@@ -89,7 +89,7 @@ impl FallbackConfig {
             (false, true) => Place::BehindCall,
             _ => Place::Anywhere,
         };
-        let asked = in_call || self.leniency.dialects != Dialects::Off;
-        asked.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, place, at)).flatten()
+        let enabled = in_call || self.leniency.dialects != Dialects::Off;
+        enabled.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, place, at)).flatten()
     }
 }

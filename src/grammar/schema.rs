@@ -114,20 +114,20 @@ impl Types {
 /// The types of the values that `schema` allows. References are resolved in `root`; one that cannot be resolved, or is
 /// circular, adds none.
 pub fn types(schema: &Value, root: &Value) -> Types {
-    Walk { root, silent: Types::ALL, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0)
+    Walk { root, untyped: Types::ALL, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0)
 }
 
 /// Whether a schema mentions strings in any of its branches; one without types does not. `root` and references as in
 /// [`types`].
 pub fn may_be_string(schema: &Value, root: &Value) -> bool {
-    Walk { root, silent: Types::NONE, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0).has(Types::STRING)
+    Walk { root, untyped: Types::NONE, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0).has(Types::STRING)
 }
 
 /// A walk through a schema and its references. If several keywords compete, the one that the rules are made from counts.
 struct Walk<'a> {
     root: &'a Value,
     /// The types of a schema that mentions none.
-    silent: Types,
+    untyped: Types,
     /// The number of parts that may still be visited.
     left: Cell<usize>,
 }
@@ -138,7 +138,7 @@ impl Walk<'_> {
         if depth > limits::JSON_DEPTH || self.left.get() == 0 {
             return Types::NONE;
         }
-        let Value::Object(fields) = schema else { return self.silent };
+        let Value::Object(fields) = schema else { return self.untyped };
         let inner = |schema: &Value| self.types(schema, depth + 1);
         if let Some(reference) = fields.get("$ref") {
             return target(reference, self.root).map_or(Types::NONE, inner);
@@ -164,18 +164,18 @@ impl Walk<'_> {
     /// The types as if `type` were `name`; empty: without `type`.
     fn of_type(&self, fields: &Fields, name: &str, depth: usize) -> Types {
         if let Some(Value::Array(branches)) = all_of(fields, name) {
-            let mut said = branches.iter().filter(|branch| !says_nothing(branch)).peekable();
+            let mut said = branches.iter().filter(|branch| !is_unconstrained(branch)).peekable();
             return match (name, said.peek()) {
-                ("", None) => self.silent,
+                ("", None) => self.untyped,
                 ("", _) => said.map(|branch| self.types(branch, depth + 1)).fold(Types::ALL, Types::and),
                 _ => said.map(|branch| self.types(branch, depth + 1)).fold(Types::named(name), Types::and),
             };
         }
         match name {
-            "" if says_object(fields) => Types::OBJECT,
+            "" if has_object_keywords(fields) => Types::OBJECT,
             "" if fields.contains_key("items") || fields.contains_key("prefixItems") => Types::ARRAY,
-            "" if says_string(fields) => Types::STRING,
-            "" => self.silent,
+            "" if has_string_keywords(fields) => Types::STRING,
+            "" => self.untyped,
             name => Types::named(name),
         }
     }
@@ -183,17 +183,17 @@ impl Walk<'_> {
 
 /// The branches of `allOf`, if no other keyword determines the rules of a schema of the type `name` or without one.
 pub(super) fn all_of<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
-    fields.get("allOf").filter(|_| name == "string" || matches!(name, "" | "object") && !says_object(fields))
+    fields.get("allOf").filter(|_| name == "string" || matches!(name, "" | "object") && !has_object_keywords(fields))
 }
 
 /// Whether a schema has a keyword for objects.
-pub(super) fn says_object(fields: &Fields) -> bool {
+pub(super) fn has_object_keywords(fields: &Fields) -> bool {
     fields.contains_key("properties")
         || fields.get("additionalProperties").is_some_and(|allowed| *allowed != Value::Bool(true))
 }
 
 /// Whether a schema has a keyword for strings.
-pub(super) fn says_string(fields: &Fields) -> bool {
+pub(super) fn has_string_keywords(fields: &Fields) -> bool {
     ["pattern", "minLength", "maxLength"].iter().any(|key| fields.contains_key(*key))
         || fields.get("format").and_then(Value::as_str).and_then(Format::named).is_some()
 }
@@ -221,7 +221,7 @@ impl Format {
 }
 
 /// Whether a schema allows any value.
-fn says_nothing(schema: &Value) -> bool {
+fn is_unconstrained(schema: &Value) -> bool {
     let keys = [
         "$ref",
         "oneOf",
@@ -235,7 +235,9 @@ fn says_nothing(schema: &Value) -> bool {
         "items",
         "prefixItems",
     ];
-    schema.as_object().is_none_or(|fields| keys.iter().all(|key| !fields.contains_key(*key)) && !says_string(fields))
+    schema
+        .as_object()
+        .is_none_or(|fields| keys.iter().all(|key| !fields.contains_key(*key)) && !has_string_keywords(fields))
 }
 
 #[cfg(test)]

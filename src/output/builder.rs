@@ -70,7 +70,7 @@ pub(crate) struct MessageBuilder {
     deltas: Vec<Entry>,
     delta_text: String,
     /// Whether to skip the deltas.
-    silent: bool,
+    without_deltas: bool,
     /// The end of the parsed text that the deltas cover. A text that is confirmed in part is new behind this only.
     reported_to: usize,
     places: Places,
@@ -103,14 +103,14 @@ impl MessageBuilder {
     }
 
     /// Turns deltas off.
-    pub fn silence(&mut self) {
-        self.silent = true;
+    pub fn turn_off_deltas(&mut self) {
+        self.without_deltas = true;
         self.clear_deltas();
     }
 
     fn content(&mut self, text: Text<'_>, span: Range<usize>) {
         let from = self.delta_text.len();
-        let new = self.content.append(text, (!self.silent).then_some(&mut self.delta_text));
+        let new = self.content.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         self.report(DeltaKind::Content, 0, new, from, span);
     }
 
@@ -118,10 +118,10 @@ impl MessageBuilder {
         let from = self.delta_text.len();
         let shows = self.reasoning_shows || !text.is_blank();
         let new = if shows {
-            if !self.reasoning_shows && !self.silent {
+            if !self.reasoning_shows && !self.without_deltas {
                 self.delta_text.push_str(self.reasoning.owned());
             }
-            self.reasoning.append(text, (!self.silent).then_some(&mut self.delta_text))
+            self.reasoning.append(text, (!self.without_deltas).then_some(&mut self.delta_text))
         } else {
             // The text includes the white space that waited.
             let new = self.reasoning.append(Text::Owned(&text.shown()), None);
@@ -150,7 +150,7 @@ impl MessageBuilder {
         call.state.span.start = begin;
         call.state.flags = flags;
         let from = self.delta_text.len();
-        if first && !self.silent {
+        if first && !self.without_deltas {
             self.delta_text.push_str(name);
         }
         let new = (call.name == name).then_some(first);
@@ -179,7 +179,7 @@ impl MessageBuilder {
             id.clone_into(&mut call.id);
         }
         let new = (!again && call.id == id).then_some(first && !id.is_empty());
-        if new == Some(true) && !self.silent {
+        if new == Some(true) && !self.without_deltas {
             self.delta_text.push_str(id);
         }
         self.report(DeltaKind::ToolId, index, new, from, span);
@@ -189,7 +189,7 @@ impl MessageBuilder {
         let Some(index) = self.begun.checked_sub(1) else { return };
         let Some(call) = self.calls.get_mut(index) else { return };
         let from = self.delta_text.len();
-        let new = call.arguments.append(text, (!self.silent).then_some(&mut self.delta_text));
+        let new = call.arguments.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         let new = new.filter(|new| !new || !call.state.ended);
         if new == Some(false) {
             self.place_brace(index, text, &span);
@@ -213,7 +213,7 @@ impl MessageBuilder {
             self.contradicted = true;
         } else if !std::mem::replace(&mut call.state.ended, true) {
             call.state.span.end = call.state.span.end.max(span.end);
-            if !self.silent {
+            if !self.without_deltas {
                 let end = self.delta_text.len();
                 self.deltas.push(Entry { kind: DeltaKind::ToolEnd, call: index, text: end..end, span });
             }
@@ -271,7 +271,7 @@ impl MessageBuilder {
     }
 
     /// Whether the message has neither content nor calls.
-    pub fn is_silent_so_far(&self) -> bool {
+    pub fn is_blank(&self) -> bool {
         self.begun == 0 && self.content.position() == 0
     }
 
@@ -364,7 +364,7 @@ impl MessageBuilder {
             self.reported_to = self.reported_to.max(span.end);
         }
         self.places.add(kind, call, span.clone());
-        if self.silent {
+        if self.without_deltas {
             return;
         }
         let span = self.in_output(&span);

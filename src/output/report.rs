@@ -44,9 +44,10 @@ pub(crate) fn report(
     let mut calls = Vec::new();
     for (index, (call, record)) in message.tool_calls.iter().zip(records).enumerate() {
         let span = &record.span;
-        let mut tell = |kind, message| found.push(Diagnostic { kind, call: Some(index), span: span.clone(), message });
+        let mut diagnose =
+            |kind, message| found.push(Diagnostic { kind, call: Some(index), span: span.clone(), message });
         let name = record.flags.dialect.and_then(&dialect);
-        calls.push(report_call(call, record, name, tools, &mut tell));
+        calls.push(report_call(call, record, name, tools, &mut diagnose));
     }
     found.sort_by_cached_key(|diagnostic| diagnostic.span.start);
     Report { calls, diagnostics: found }
@@ -57,25 +58,25 @@ fn report_call(
     record: &CallRecord,
     dialect: Option<&str>,
     tools: &[Tool],
-    tell: &mut impl FnMut(DiagnosticKind, String),
+    diagnose: &mut impl FnMut(DiagnosticKind, String),
 ) -> CallReport {
     let CallRecord { complete, flags, .. } = *record;
     let origin = flags.origin;
     if let Some(name) = dialect {
-        tell(DiagnosticKind::Dialect, format!("a call in the format of {name}"));
+        diagnose(DiagnosticKind::Dialect, format!("a call in the format of {name}"));
     } else if flags.recovered && !flags.in_reasoning {
-        tell(DiagnosticKind::Dialect, "a call where the format has none".to_owned());
+        diagnose(DiagnosticKind::Dialect, "a call where the format has none".to_owned());
     }
     if flags.in_reasoning {
-        tell(DiagnosticKind::CallInReasoning, "a call inside the reasoning".to_owned());
+        diagnose(DiagnosticKind::CallInReasoning, "a call inside the reasoning".to_owned());
     }
     let tool = tools.iter().find(|tool| tool.name == call.name);
     let known = tool.is_some() || tools.is_empty();
     if !known {
-        tell(DiagnosticKind::UnknownTool, format!("no tool has the name {:?}", call.name));
+        diagnose(DiagnosticKind::UnknownTool, format!("no tool has the name {:?}", call.name));
     }
     if !complete {
-        tell(
+        diagnose(
             DiagnosticKind::UnfinishedCall,
             match record.rest.trim_ascii() {
                 "" => "the call has no end".to_owned(),
@@ -84,7 +85,7 @@ fn report_call(
         );
         return CallReport { complete, known, valid: false, origin };
     }
-    let mut wrong = |message| tell(DiagnosticKind::InvalidArguments, message);
+    let mut wrong = |message| diagnose(DiagnosticKind::InvalidArguments, message);
     let (valid, repeated) = match (members(&call.arguments), tool) {
         (Ok((_, repeated)), None) => (true, repeated),
         (Ok((arguments, repeated)), Some(tool)) => {
@@ -105,7 +106,7 @@ fn report_call(
         }
     };
     for name in repeated {
-        tell(DiagnosticKind::DuplicateArgument, format!("{name:?} is given more than once"));
+        diagnose(DiagnosticKind::DuplicateArgument, format!("{name:?} is given more than once"));
     }
     CallReport { complete, known, valid, origin }
 }

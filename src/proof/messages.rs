@@ -76,7 +76,7 @@ impl Probe {
 }
 
 /// The messages that a template may be able to render, simple ones first.
-pub(super) fn sayable(template: &Template) -> Vec<Probe> {
+pub(super) fn renderable(template: &Template) -> Vec<Probe> {
     let Caps { tool_calls, parallel_tool_calls, .. } = *template.caps();
     // The caps may be wrong because a trial failed for another reason. But a template that does not name calls cannot render
     // them.

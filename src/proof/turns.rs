@@ -65,7 +65,7 @@ pub(crate) struct Turn {
 
 impl<'t> Exam<'t> {
     pub fn new(taught: &'t Taught, reader: Reader) -> Self {
-        let probes = messages::sayable(&taught.template);
+        let probes = messages::renderable(&taught.template);
         let cases = probes.iter().map(|_| Default::default()).collect();
         Exam { taught, template: taught.template.probing(), reader, probes, asked: Default::default(), cases }
     }

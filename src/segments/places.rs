@@ -82,13 +82,13 @@ fn values(prompt: &str, found: &Found) -> Vec<Segment> {
             shown.push(label.value);
         }
     }
-    tell_apart(found, &shown, &mut segments);
+    resolve_places(found, &shown, &mut segments);
     segments
 }
 
 /// Resolves ids and equal texts with several places: each occurrence gets one of the places, in order, or the one next to
 /// other values of its message.
-fn tell_apart(found: &Found, shown: &[usize], segments: &mut [Segment]) {
+fn resolve_places(found: &Found, shown: &[usize], segments: &mut [Segment]) {
     let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
     for (at, value) in shown.iter().enumerate().filter(|(_, value)| found.values[**value].origins.len() > 1) {
         places.entry(*value).or_default().push(at);

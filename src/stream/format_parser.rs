@@ -90,7 +90,7 @@ impl Sink for Routed<'_> {
         let Routed { written, output } = self;
         match event {
             Event::Begin(channel, at) => {
-                let begins = written.builder.is_silent_so_far();
+                let begins = written.builder.is_blank();
                 let parser = written.config.in_region(channel, begins, at);
                 written.set_fallback(parser);
             }

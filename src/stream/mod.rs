@@ -97,7 +97,7 @@ impl Parser {
     /// As [`Parser::parse`].
     pub fn read(&self, text: &[u8], partial: bool, strict: bool) -> Result<Ended> {
         let mut stream = Stream::new(self);
-        stream.written.builder.silence();
+        stream.written.builder.turn_off_deltas();
         let _ = stream.feed(text);
         let ended = stream.finish(partial);
         if strict && ended.status == Status::Recovered { Err(ended.mismatch()) } else { Ok(ended) }

@@ -41,7 +41,7 @@ impl Trial {
     }
 
     fn read(&self, path: &str) -> bool {
-        self.usage.saw(path, Use::Read)
+        self.usage.recorded(path, Use::Read)
     }
 }
 
@@ -91,13 +91,13 @@ fn content(env: &Environment) -> (bool, bool) {
     const MARKER: &str = "STRING_MARKER";
     let user = |content: Json| json!([{"role": "user", "content": content}]);
     let text = Trial::new(env, user(json!(MARKER)), Json::Null, Some(CONTENT));
-    let indexed = text.usage.saw(CONTENT, Use::Index);
+    let indexed = text.usage.recorded(CONTENT, Use::Index);
     // A template that indexes a string and does not render it does not support strings.
     let string = text.succeeded() && (!indexed || text.shows(MARKER));
     let mut typed = indexed;
-    if text.usage.saw(CONTENT, Use::IsString) {
+    if text.usage.recorded(CONTENT, Use::IsString) {
         let parts = Trial::new(env, user(json!([])), Json::Null, None);
-        typed |= parts.succeeded() && parts.usage.saw(CONTENT, Use::Index);
+        typed |= parts.succeeded() && parts.usage.recorded(CONTENT, Use::Index);
     }
     (string, typed)
 }

@@ -59,7 +59,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("string", |_, args| {
         let value = subject(args);
         if let Some(trace) = value.downcast_object_ref::<Text>().map(|text| &text.trace) {
-            trace.asked_for_string();
+            trace.tested_for_string();
         }
         Ok(as_text(&value).is_some())
     }),

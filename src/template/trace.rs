@@ -34,7 +34,7 @@ impl Usage {
     }
 
     /// Whether the value at `path`, one of the given paths, was accessed in this way.
-    pub(super) fn saw(&self, path: &str, how: Use) -> bool {
+    pub(super) fn recorded(&self, path: &str, how: Use) -> bool {
         let at = self.paths.iter().position(|watched| *watched == path);
         debug_assert!(at.is_some(), "{path} is not watched");
         at.is_some_and(|at| self.seen.load(Ordering::Relaxed) & bit(at, how) != 0)
@@ -89,7 +89,7 @@ impl Trace {
         self.report(Use::Index, str::is_empty);
     }
 
-    pub(super) fn asked_for_string(&self) {
+    pub(super) fn tested_for_string(&self) {
         self.report(Use::IsString, str::is_empty);
     }
 

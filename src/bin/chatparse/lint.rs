@@ -122,7 +122,7 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
         Ok(report) => report,
         Err(unusable) => return verdict(&format!("cannot be read: {}", unusable.message), false, screen),
     };
-    if !linted.shows_nothing() {
+    if !linted.renders_nothing() {
         for found in causes(report) {
             cause(&found, report, screen)?;
         }

@@ -38,7 +38,7 @@ impl Linted {
     }
 
     /// Whether no message is rendered by the template.
-    pub fn shows_nothing(&self) -> bool {
+    pub fn renders_nothing(&self) -> bool {
         self.found
             .as_ref()
             .is_ok_and(|report| report.cases.iter().all(|case| matches!(case.outcome, Outcome::Omitted(_))))
@@ -47,7 +47,7 @@ impl Linted {
     /// A short description of what is wrong, if anything is.
     pub fn fault(&self) -> Option<String> {
         let Ok(report) = &self.found else { return None };
-        if self.shows_nothing() {
+        if self.renders_nothing() {
             return Some("the template renders none of the messages".into());
         }
         match report.faults().count() {

@@ -49,7 +49,7 @@ fn results(linted: &Linted) -> Vec<Value> {
         Err(unusable) => return vec![result("unusable", "error", unusable.message.clone(), unusable.place.as_ref())],
         Ok(report) => report,
     };
-    if linted.shows_nothing() {
+    if linted.renders_nothing() {
         return vec![result("unusable", "error", "the template renders none of the messages".into(), None)];
     }
     let found = causes(report).into_iter().map(|cause| {

@@ -34,7 +34,7 @@ pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &Format
         p.trigger_rule("tool-call", p.sequence(list))
     } else {
         let start = p.literal(&*tools.per_call_start);
-        let end = p.choice([p.markup(&tools.per_call_end), p.tolerated(sight(p, layout, true))]);
+        let end = p.choice([p.markup(&tools.per_call_end), p.tolerated(look_ahead(p, layout, true))]);
         let one = p.sequence([start, gap(), each, gap(), end]);
         let mut list = vec![one];
         if spec.parallel() {
@@ -55,7 +55,7 @@ pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &Format
 
 /// Looks ahead to what follows a call, where the model has left out its end. `next`: the beginning of another call is
 /// accepted.
-fn sight(p: &FormatBuilder, layout: &Layout, next: bool) -> ExprId {
+fn look_ahead(p: &FormatBuilder, layout: &Layout, next: bool) -> ExprId {
     let tools = &layout.tools;
     let next = next.then_some(&tools.per_call_start);
     let behind = [&tools.per_call_end, &tools.section_end].into_iter().chain(next).map(|marker| marker.trim());
@@ -247,10 +247,10 @@ impl Call<'_> {
         }
     }
 
-    /// The end of the call: its own marker, a look ahead to the marker around it, or nothing. `next`: as in [`sight`].
+    /// The end of the call: its own marker, a look ahead to the marker around it, or nothing. `next`: as in [`look_ahead`].
     fn close(&self, next: bool) -> ExprId {
         let (p, layout) = (self.p, self.layout);
-        let seen = p.tolerated(sight(p, layout, next));
+        let seen = p.tolerated(look_ahead(p, layout, next));
         if !layout.function.close.is_empty() {
             let close = p.choice([p.literal(&*layout.function.close), seen]);
             return p.sequence([self.extra_ends(), p.space(), p.tool_close(close)]);

@@ -113,8 +113,8 @@ impl Values<'_> {
             _ => (self.nested.object.as_ref()?, ANY[1]),
         };
         let schema = member.schema.get();
-        let says = schema.get("items").is_some() || schema.get("properties").is_some();
-        if says && depth < SCHEMA_LEVELS {
+        let described = schema.get("items").is_some() || schema.get("properties").is_some();
+        if described && depth < SCHEMA_LEVELS {
             return Some(self.expr(kind, container, slot, member, depth + 1));
         }
         if !self.p.is_defined(name) {

@@ -73,7 +73,7 @@ fn fold_results(messages: &[Value]) -> Vec<Value> {
         if let Some((content, after)) = closing_content(rest) {
             turn.insert("content".to_owned(), content.clone());
             rest = after;
-        } else if let Some(content) = message.get("content").filter(|content| says(content)) {
+        } else if let Some(content) = message.get("content").filter(|content| has_text(content)) {
             turn.insert("content".to_owned(), content.clone());
         }
         if let Some(reasoning @ Value::String(_)) = message.get("reasoning_content") {
@@ -88,10 +88,10 @@ fn fold_results(messages: &[Value]) -> Vec<Value> {
 fn closing_content(messages: &[Value]) -> Option<(&Value, &[Value])> {
     let (message, after) = messages.split_first()?;
     let content = message.get("content").filter(|_| message["role"] == "assistant" && calls_of(message).is_none())?;
-    says(content).then_some((content, after))
+    has_text(content).then_some((content, after))
 }
 
-fn says(content: &Value) -> bool {
+fn has_text(content: &Value) -> bool {
     match content {
         Value::String(text) => !text.is_empty(),
         Value::Array(parts) => !parts.is_empty(),

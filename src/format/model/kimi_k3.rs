@@ -150,8 +150,8 @@ fn typed_value(p: &FormatBuilder, schema: &Value, annotated: impl Fn(ExprId) -> 
         Some(_) => p.sequence([attributes(p), p.arg_json(annotated(p.until(ARGUMENT_END))), close]),
         None => {
             let json = p.atomic(p.sequence([p.arg_json(annotated(p.json())), close]));
-            let says_string = p.sequence([p.literal(" type=\"string\""), attributes(p), text]);
-            p.choice([says_string, p.sequence([attributes(p), p.choice([json, text])])])
+            let string_type = p.sequence([p.literal(" type=\"string\""), attributes(p), text]);
+            p.choice([string_type, p.sequence([attributes(p), p.choice([json, text])])])
         }
     }
 }

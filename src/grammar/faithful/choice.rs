@@ -82,9 +82,9 @@ impl<'a> Lowering<'_, 'a> {
                 let known = marks.properties.remove(name.as_str()).flatten();
                 marks.properties.insert(name, both(known, values));
             }
-            let says = fields.get("additionalProperties").is_some();
+            let additional = fields.get("additionalProperties").is_some();
             marks.closed |= fields.get("additionalProperties") == Some(&Value::Bool(false));
-            marks.open |= says || properties.is_none() && fields.contains_key("patternProperties");
+            marks.open |= additional || properties.is_none() && fields.contains_key("patternProperties");
         }
         marks.closed |= self.undeclared == Undeclared::LeftOut && !marks.open && !marks.properties.is_empty();
         Ok(marks)

@@ -23,7 +23,7 @@ use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
 use self::all::{All, Key};
-use self::keywords::{excluded_types, spoken_of};
+use self::keywords::{excluded_types, types_of_keywords};
 use self::places::{Part, Place, Places};
 use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::primitive::{self, blank as space, comma, no_character};
@@ -207,7 +207,7 @@ impl<'a> Lowering<'_, 'a> {
         if types == 0 {
             return Ok(Some(None));
         }
-        if !all.choices.is_empty() || spoken_of(all) & types != 0 {
+        if !all.choices.is_empty() || types_of_keywords(all) & types != 0 {
             return Ok(None);
         }
         let name = match types {
@@ -267,9 +267,9 @@ impl<'a> Lowering<'_, 'a> {
         if types & types::STRING != 0 {
             branches.extend(self.string(&all, name)?);
         }
-        let spoken = spoken_of(&all);
+        let constrained = types_of_keywords(&all);
         for (one, shared) in [(types::ARRAY, "array"), (types::OBJECT, "object")] {
-            match (types & one, spoken & one != 0) {
+            match (types & one, constrained & one != 0) {
                 (0, _) => {}
                 (_, false) => branches.push(Rule::Reference(self.builder.share(shared))),
                 (types::ARRAY, true) => branches.extend(self.array(&all, name)?),

@@ -37,19 +37,19 @@ impl<'a> Lowering<'_, 'a> {
     /// The rule for objects; `None` if no object fits.
     pub(super) fn object(&mut self, all: &All<'a>, name: &SmolStr) -> Result<Option<Rule>> {
         let required: Vec<&'a str> = unique(all.values("required").flat_map(|(_, names)| strings(names)));
-        let spoken = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
-        let names = unique(spoken.map(|(name, _)| name.as_str()).chain(required.iter().copied()));
+        let given = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
+        let names = unique(given.map(|(name, _)| name.as_str()).chain(required.iter().copied()));
         let is_required: HashSet<&str> = required.into_iter().collect();
         let taken: HashSet<&str> = all.values("not").filter_map(|(_, not)| forbidden(not)).collect();
         let closed = self.is_closed(all);
-        let spoken = all.values("patternProperties").filter_map(|(_, patterns)| patterns.as_object());
-        let each = all.parts.len() + spoken.map(|patterns| patterns.len()).sum::<usize>();
+        let given = all.values("patternProperties").filter_map(|(_, patterns)| patterns.as_object());
+        let each = all.parts.len() + given.map(|patterns| patterns.len()).sum::<usize>();
         let mut declared = Vec::new();
         for property in &names {
             self.spend(each + property.len())?;
             let mut schemas = self.schemas_of(all, property);
             schemas.never |= taken.contains(property) || !self.may_be_named(all, property);
-            schemas.never |= closed && schemas.unspoken && !is_required.contains(property);
+            schemas.never |= closed && schemas.undescribed && !is_required.contains(property);
             // Each schema is compared with the others.
             self.spend(schemas.parts.len() * schemas.parts.len() / 8)?;
             let value = All::of(&mut self.places, schemas.parts);
@@ -111,12 +111,12 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Whether properties that the schema does not mention are left out although it allows them.
     fn is_closed(&mut self, all: &All<'a>) -> bool {
-        let says = |key: &'static str| all.values(key).next().is_some();
+        let has = |key: &'static str| all.values(key).next().is_some();
         let closed = self.undeclared == Undeclared::LeftOut
-            && says("properties")
-            && !says("additionalProperties")
-            && !says("unevaluatedProperties")
-            && !says("patternProperties");
+            && has("properties")
+            && !has("additionalProperties")
+            && !has("unevaluatedProperties")
+            && !has("patternProperties");
         if closed && let Some((part, _)) = all.values("properties").next() {
             let message = "properties that are not declared are left out".to_owned();
             self.note(part.place, "properties", FidelityKind::Narrowed, message);
@@ -125,8 +125,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     fn note_order(&mut self, all: &All<'a>, is_open: bool) {
-        let spoken = all.values("properties").next().map(|(part, _)| (part, "properties"));
-        let Some((part, key)) = spoken.or_else(|| all.values("required").next().map(|(part, _)| (part, "required")))
+        let given = all.values("properties").next().map(|(part, _)| (part, "properties"));
+        let Some((part, key)) = given.or_else(|| all.values("required").next().map(|(part, _)| (part, "required")))
         else {
             return;
         };
@@ -136,7 +136,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// The schemas of a property's value.
     fn schemas_of(&mut self, all: &All<'a>, name: &'a str) -> Schemas<'a> {
-        let mut found = Schemas { parts: Vec::new(), never: false, unspoken: true };
+        let mut found = Schemas { parts: Vec::new(), never: false, undescribed: true };
         for part in &all.parts {
             let Some(fields) = part.schema.as_object() else { continue };
             let mut own = false;
@@ -154,7 +154,7 @@ impl<'a> Lowering<'_, 'a> {
                 Some(schema) if !own => found.parts.push(self.places.key(*part, "additionalProperties", schema)),
                 _ => {}
             }
-            found.unspoken &= !own;
+            found.undescribed &= !own;
         }
         found
     }
@@ -420,7 +420,7 @@ struct Schemas<'a> {
     parts: Vec<Part<'a>>,
     never: bool,
     /// No part has a schema for this very property.
-    unspoken: bool,
+    undescribed: bool,
 }
 
 fn strings(names: &Value) -> impl Iterator<Item = &str> {

@@ -10,7 +10,7 @@ use super::graph::{Count, Graph, Node, NodeId, Place, Property, Text};
 use super::{Empty, keywords};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grammar::pointer;
-use crate::grammar::schema::{Format, all_of, refused, says_object, says_string};
+use crate::grammar::schema::{Format, all_of, has_object_keywords, has_string_keywords, refused};
 use crate::limits;
 
 type Fields = Map<String, Value>;
@@ -118,9 +118,9 @@ impl<'a> Resolver<'a> {
         }
         match name {
             "" if fields.is_empty() && self.empty == Empty::AnyObject => self.object(fields, id, depth),
-            "" if says_object(fields) => self.object(fields, id, depth),
+            "" if has_object_keywords(fields) => self.object(fields, id, depth),
             "" if fields.contains_key("items") || fields.contains_key("prefixItems") => self.array(fields, id, depth),
-            "" if says_string(fields) => self.string(fields, id),
+            "" if has_string_keywords(fields) => self.string(fields, id),
             "" => self.format(fields, id).map(|_| Node::Any),
             "object" => self.object(fields, id, depth),
             "string" => self.string(fields, id),
