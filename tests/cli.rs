@@ -800,7 +800,7 @@ fn grammar_prints_and_checks() {
     let allowed = run_with(&["grammar", "--check", &file, "-"], b"{\"n\": 4}").succeeded();
     assert_eq!(allowed, "the grammar allows the text\n");
     run_with(&["grammar", "--check", &file, "-"], b"{\"n\": x}").failed(1, &["from byte 6 on", "x}"]);
-    run_with(&["grammar", "--check", &file, "-"], b"{\"n\": 4").failed(1, &["wants more"]);
+    run_with(&["grammar", "--check", &file, "-"], b"{\"n\": 4").failed(1, &["expects more"]);
 
     let lark = run_with(&["grammar", "--dialect", "lark"], br#"{"type": "boolean"}"#).succeeded();
     assert_eq!(lark, "start: ROOT\nROOT: /true|false/\n");

@@ -58,7 +58,7 @@ pub(super) fn read(text: &str) -> Result<Rules> {
     let rules = reader.rules.into_iter().map(Option::unwrap_or_default).collect();
     let rules = Rules { rules, classes: reader.classes, root };
     if rules.has_left_recursion() {
-        return Err(Error::invalid("grammar: a rule is left-recursive, which llama.cpp rejects"));
+        return Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp rejects"));
     }
     Ok(rules)
 }

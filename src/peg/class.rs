@@ -67,7 +67,8 @@ mod tests {
             assert!(inside.chars().all(|c| set(class).contains(c)), "{class}: {inside}");
             assert!(outside.chars().all(|c| !set(class).contains(c)), "{class}: {outside}");
         }
-        for (class, says) in [("", "empty"), ("[^]", "empty"), ("[b-a]", "comes after"), (r"[\uD800]", "no character")]
+        for (class, says) in
+            [("", "empty"), ("[^]", "empty"), ("[b-a]", "comes after"), (r"[\uD800]", "not a character")]
         {
             assert!(CharSet::parse(class).unwrap_err().message().contains(says), "{class}");
         }

@@ -154,6 +154,6 @@ mod tests {
         assert_eq!((tree.outcome, tree.nodes.len()), (Outcome::Failed, 0));
         // The start of the text is not the start of the parse.
         assert_eq!(parser.parse(b"a=1;b", 4, false).unwrap().outcome, Outcome::Failed);
-        assert!(parser.parse(b"a", 2, false).unwrap_err().message().contains("behind the text"));
+        assert!(parser.parse(b"a", 2, false).unwrap_err().message().contains("behind the end of the text"));
     }
 }

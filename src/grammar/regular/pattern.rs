@@ -341,7 +341,7 @@ impl Parser<'_> {
                 let code = u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32);
                 match code.filter(|_| self.skip('}')) {
                     Some(c) => Chars::one(c),
-                    None => return Err(Invalid("an escape \\u{ names no character")),
+                    None => return Err(Invalid("an escape \\u{ does not denote a character")),
                 }
             }
             'u' => self.hex(4, c)?,
