@@ -10,11 +10,11 @@
 //! render:  the same bytes (what was rendered)    the turn ........ | what ends the turn, new messages, opening
 //! ```
 //!
-//! * `history` holds the messages, and makes the requests.
-//! * `turn` finds where in the render the turn ends. The output stays as it was written.
-//! * `rewrite` says why it cannot be so, and of which message.
-//! * `short` does with a short conversation, where that was found to tell the same.
-//! * `preserve` asks a template by small conversations whether it ever is so.
+//! - `history` holds the messages, and makes the requests.
+//! - `turn` finds the end of the turn in the render. The output stays as it was written.
+//! - `rewrite` finds the reason if that is impossible, and the message concerned.
+//! - `short` renders a short conversation instead, if that is known to give the same result.
+//! - `preserve` finds out with small conversations whether a template keeps prefixes in general.
 
 mod history;
 mod preserve;

@@ -1,15 +1,15 @@
 //! Tests how well a template's messages are read back, and which reader does it best.
 //!
-//! What was learnt of a template, or is known of its family, is a claim: so the model writes. Its proof are messages that the
-//! template renders as the model would write them, and that come back when they are read. They are other messages than those
-//! that an analysis learns from: other words, other counts, values that look like something else (`messages`).
+//! What was learnt of a template, or is known of its family, may be wrong. A proof renders messages as the model would write
+//! them, parses them, and compares. They are other messages than those that the analysis learns from: other words, other
+//! counts, values that look like values of other types (`messages`).
 //!
-//! * `turns` renders them and finds the assistant's turn in each. A message that the template refuses, and one whose turn
-//!   cannot be told from the prompt, counts neither way. What the template leaves out is not asked for.
-//! * `reading` reads a turn with one reader and compares. Another message than the one that was rendered comes back where the
-//!   template writes both alike (a null that it leaves out): that is no fault of a reader's, either.
-//! * `choice` lets candidates read until it is clear which one reads best: a few rich messages first, more only where those do
-//!   not decide. A template with one candidate renders nothing for it.
+//! - `turns` renders them and finds the assistant's turn in each. A message that the template rejects, or whose turn
+//!   cannot be found, does not count. Parts that the template leaves out are not expected back.
+//! - `reading` parses a turn with one reader and compares. If the template renders two messages alike (e.g. without a
+//!   null), either may come back.
+//! - `choice` tests candidates until the best is certain: with a few rich messages first, and with more only if necessary.
+//!   A template with one candidate needs no renders for it.
 //!
 //! A [`Proof`] is the complete test of one reader, made on request.
 

@@ -1,9 +1,9 @@
 //! Finds the origin of each byte of a prompt.
 //!
-//! From a request to [`Segments`]. The request is rendered once more with a label around each of its values
-//! (`template::Labels`). Without its labels, that render must be the prompt; then the labels tell where each value stands. Where the template
-//! looks into a value, a label may change what it writes: such values are found out (`choice`) and labelled in another way, or not at all. The
-//! stretch that depends on a value without a label is unknown.
+//! The request is rendered again with a label around each of its values (`crate::template::Labels`). Without its labels,
+//! that render must be equal to the prompt; then the labels locate each value. If the template inspects a value, a label may
+//! change the render: such values are found (`choice`) and labelled in another way, or not at all. The range that depends
+//! on a value without a label is unknown.
 
 mod choice;
 mod json_text;
