@@ -119,8 +119,8 @@ static void failures(void) {
   CHECK(is(chat_error_body(error, 7), ""));
   chat_error_free(error);
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "api: 0 is none", chat_answer_new(0, TEXT("{}"), NULL, 0, &answer, &error));
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "the request is no JSON", chat_answer_new(1, TEXT("{"), NULL, 0, &answer, &error));
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "options: no JSON", chat_answer_new(1, TEXT("{}"), TEXT("{"), &answer, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "the request is not JSON", chat_answer_new(1, TEXT("{"), NULL, 0, &answer, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "options: not JSON", chat_answer_new(1, TEXT("{}"), TEXT("{"), &answer, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "options.id: ", chat_answer_new(1, TEXT("{}"), TEXT("{\"id\": 1}"), &answer, &error));
   CHECK(answer == NULL);
 

@@ -238,7 +238,7 @@ static void next_turn(void) {
   chat_params_free(last);
 
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "messages[0]", chat_params_continue(params, TEXT(""), TEXT("[7]"), 0, &next, &error));
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "no JSON", chat_params_continue(params, TEXT(""), TEXT("["), 0, &next, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "not JSON", chat_params_continue(params, TEXT(""), TEXT("["), 0, &next, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "0x2", chat_params_continue(params, TEXT(""), TEXT("[]"), 2, &next, &error));
   chat_params_free(params);
 }

@@ -80,7 +80,7 @@ static void nodes(void) {
   CHECK(chat_tree_outcome(tree) == CHAT_MATCH_FAILED);
   chat_tree_free(tree);
   tree = NULL;
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "behind the text", chat_parser_tree(parser, TEXT("a"), 2, 0, &tree, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "behind the end of the text", chat_parser_tree(parser, TEXT("a"), 2, 0, &tree, &error));
   BAD(chat_parser_tree(parser, TEXT("a"), 0, 4, &tree, &error));
   BAD(chat_parser_tree(parser, TEXT("a"), 0, 0, NULL, &error));
   CHECK(tree == NULL);

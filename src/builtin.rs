@@ -1,6 +1,6 @@
-//! Templates of our own, by name: one for each way to write calls and reasoning, and one for each family of templates with
-//! a dedicated format, under the family's name; GPT-OSS's format has two dialects. They are what a caller without a template
-//! uses, and what the demo and the tests run on.
+//! Built-in templates by name: one for each way to write calls and reasoning, and one for each family of templates with a
+//! dedicated format, under the family's name; GPT-OSS's format has two dialects. Callers without a template, the demo and
+//! the tests use them.
 
 /// A built-in template.
 #[derive(Clone, Copy, Debug)]
@@ -8,7 +8,7 @@
 pub struct Builtin {
     /// Its name.
     pub name: &'static str,
-    /// What it shows, in a few words.
+    /// A short description.
     pub about: &'static str,
     /// Its text.
     pub source: &'static str,
@@ -62,7 +62,7 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "qwen3-coder", "", "<|im_end|>", "Qwen3-Coder: names in tags, values on lines of their own; reasoning opened by the prompt";
 };
 
-/// The built-in template of that name.
+/// The built-in template with this name.
 pub fn find(name: &str) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name)
 }

@@ -1,19 +1,19 @@
-//! Classes of characters as people and grammars write them, `[a-z_]` or `[^"\\]`: how they are read and written.
+//! Reads and writes character classes such as `[a-z_]` or `[^"\\]`.
 
 use smol_str::{SmolStr, SmolStrBuilder, format_smolstr};
 
-/// Why there is no character.
+/// Why a character could not be read.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
     /// The text ends.
     End,
-    /// There is no such escape; `None`: the text ends behind the backslash.
+    /// An unknown escape; `None`: the text ends after the backslash.
     Escape(Option<char>),
     /// This escape needs so many hexadecimal digits.
     Digits(char, usize),
 }
 
-/// Ranges of code points, both ends in them: in order, and apart.
+/// Sorts and merges inclusive ranges of code points.
 pub(crate) fn merged_ranges(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     ranges.sort_unstable();
     ranges.dedup_by(|next, last| {
@@ -26,7 +26,7 @@ pub(crate) fn merged_ranges(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     ranges
 }
 
-/// The code point that is written at the start of `text`, with the escapes of GBNF, and what follows it.
+/// The code point at the start of `text`, decoding GBNF's escapes, and the text after it.
 pub(crate) fn character(text: &str) -> Result<(u32, &str), Unreadable> {
     let mut chars = text.chars();
     let first = chars.next().ok_or(Unreadable::End)?;
@@ -53,8 +53,8 @@ pub(crate) fn character(text: &str) -> Result<(u32, &str), Unreadable> {
     }
 }
 
-/// The ends of the range at the start of `text`, or one character twice, and what follows. A dash at the end of the class is
-/// no range.
+/// The range at the start of `text` (one character is a range of itself), and the text after it. A dash at the end of the
+/// class is literal.
 pub(crate) fn range<'t, C: Copy, E>(
     text: &'t str,
     is_end: impl Fn(&str) -> bool,
@@ -67,23 +67,23 @@ pub(crate) fn range<'t, C: Copy, E>(
     }
 }
 
-/// The two ways in which llama.cpp spells classes.
+/// The two forms in which llama.cpp writes classes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spelling {
-    /// ASCII, whatever the characters are.
+    /// ASCII only.
     Ascii,
-    /// Characters as they are, where they may stand so.
+    /// Characters unescaped where possible.
     Plain,
 }
 
-/// The class of these ranges, or with `negated` of all other characters, as GBNF.
+/// Writes the class of these ranges, or with `negated` of all other characters, as GBNF.
 pub(crate) fn spelled(ranges: impl Iterator<Item = (char, char)>, negated: bool, spelling: Spelling) -> SmolStr {
     let mut out = SmolStrBuilder::new();
     out.push_str(if negated { "[^" } else { "[" });
     let mut ranges = ranges.peekable();
     while let Some((low, high)) = ranges.next() {
         if (low, high) == ('-', '-') && ranges.peek().is_none() {
-            // At the end it is no range.
+            // A dash at the end is literal.
             out.push('-');
             continue;
         }
@@ -109,8 +109,8 @@ fn push(c: char, spelling: Spelling, out: &mut SmolStrBuilder) {
         }
         ('[', _) if ascii => out.push_str("\\["),
         ('-', _) if !ascii => out.push_str("\\-"),
-        // In front it would negate the class, and not all readers know an escape for it, nor for a dash. A NUL would end
-        // the text for a reader written in C.
+        // At the start, a caret would negate the class, and not all readers have an escape for it, nor for a dash. A NUL
+        // would end the text for a reader in C.
         ('^' | '-' | '\0', code) => out.push_str(&format_smolstr!("\\x{code:02X}")),
         (c, _) if !ascii || matches!(c, ' '..='~') => out.push(c),
         (_, code @ ..=0xFF) => out.push_str(&format_smolstr!("\\x{code:02X}")),

@@ -1,4 +1,4 @@
-//! The façade: a template, learnt once, turns each request into a prompt and a parser.
+//! The public entry point: a template, analysed once, turns each request into a prompt and a parser.
 
 mod config;
 mod options;
@@ -27,8 +27,8 @@ use config::Config;
 pub use crate::format::{Constraint, Delimiter, Thinking};
 pub use options::TemplateOptions;
 
-/// A chat template: compiled, with its caps and, once somebody asks, its analysis and who reads it. Immutable; share it between
-/// threads. A clone is the same template, and costs nothing.
+/// A compiled chat template. It computes its caps, its analysis and its reader on first use. Immutable; threads may share
+/// it. Clones share the same data.
 ///
 /// ```
 /// use chatparse::{ChatTemplate, Request, Stream};
@@ -47,53 +47,39 @@ pub struct ChatTemplate(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     taught: Taught,
-    /// Who may read it.
+    /// The candidates for its reader.
     candidates: Vec<Reader>,
-    /// Whether they prove themselves before one of them is taken.
+    /// Whether the candidates are tested before one is chosen.
     prove: bool,
     choice: OnceLock<Choice>,
     proof: OnceLock<Proof>,
     formats: FormatCache,
-    /// What was found out of the template, by what it was asked.
+    /// Results of tests of the template, by question.
     noted: Mutex<VecDeque<(String, bool)>>,
 }
 
-/// What one request needs. Immutable; share it between threads.
-///
-/// ```
-/// use chatparse::chat::Constraint;
-/// use chatparse::{ChatTemplate, Message, Request, Tool};
-/// let mut request = Request::new(vec![Message::new("user", "Is it raining in Oslo?")]);
-/// let schema = serde_json::json!({"type": "object", "properties": {"city": {"type": "string"}}});
-/// request.tools.push(Tool::new("weather", "The weather of a city.", schema));
-/// let params = ChatTemplate::builtin("json-call").unwrap().params(&request)?;
-/// assert!(params.prompt.contains("weather")); // for the model
-/// assert!(matches!(params.constraint, Constraint::Lazy(_))); // the sampler applies the grammar once a call begins
-/// assert!(params.grammar().text.contains("root ::="));
-/// assert!(params.preserved_tokens.iter().any(|token| token == "<tool_call>")); // for the tokeniser
-/// # Ok::<(), chatparse::Error>(())
-/// ```
+/// The prompt and the parser for one request, with what else a host needs. Immutable; threads may share it.
 #[derive(Clone, Debug)]
 pub struct Params {
-    /// The name that hosts know this way of parsing by, e.g. `peg-native`.
+    /// The name of the format, as hosts know it, e.g. `peg-native`.
     pub format: &'static str,
-    /// The prompt, with the generation prompt and what a continued message has so far.
+    /// The prompt, with the generation prompt and the text so far of a continued message.
     pub prompt: String,
-    /// The end of the prompt that is already the assistant's turn. The parser knows it.
+    /// The end of the prompt that belongs to the assistant's turn. The parser includes it.
     pub generation_prompt: String,
-    /// The media that the prompt wants, in its order. Empty for a plain request, which the host renders by itself.
+    /// The media in the prompt, in order. Empty for a plain request, whose host renders the prompt itself.
     pub media: Vec<Media>,
-    /// Whether and where a grammar constrains the output.
+    /// Whether and from where a grammar constrains the output.
     pub constraint: Constraint,
     /// Texts that the tokeniser must keep as single tokens and the detokeniser must print.
     pub preserved_tokens: Vec<String>,
-    /// Texts that end the output besides the end-of-turn token.
+    /// Texts that end the output, in addition to the end-of-turn token.
     pub additional_stops: Vec<String>,
-    /// The markers of reasoning; `None` where the template knows none.
+    /// The markers of reasoning; `None` if the template has none.
     pub thinking: Option<Thinking>,
-    /// How the turns of each role begin in a prompt.
+    /// The texts that begin the turns of each role in a prompt.
     pub delimiters: Vec<Delimiter>,
-    /// Parses the output.
+    /// The parser of the output.
     pub parser: Parser,
     compiled: Arc<CompiledFormat>,
 }
@@ -106,14 +92,14 @@ impl ChatTemplate {
     /// are the texts of the model's special tokens, empty for none or for those of the file.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] where the source does not parse, [`crate::ErrorKind::Limit`] where it is too long,
+    /// [`crate::ErrorKind::Template`] for a syntax error, [`crate::ErrorKind::Limit`] if the source is too long,
     /// [`crate::ErrorKind::InvalidArgument`] for a JSON object without a template.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Self> {
         let options = TemplateOptions { bos: bos.to_owned(), eos: eos.to_owned(), ..TemplateOptions::default() };
         ChatTemplate::with_options(source, &options)
     }
 
-    /// Compiles a template that is to be taken in a certain way.
+    /// Compiles a template with options.
     ///
     /// # Errors
     /// As [`ChatTemplate::new`].
@@ -140,7 +126,7 @@ impl ChatTemplate {
         })))
     }
 
-    /// A template of our own by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
+    /// A built-in template by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
     pub fn builtin(name: &str) -> Option<Self> {
         let builtin = crate::builtin::find(name)?;
         Some(ChatTemplate::new(builtin.source, builtin.bos, builtin.eos).expect("built-in templates compile"))
@@ -151,35 +137,36 @@ impl ChatTemplate {
         self.0.taught.template.source()
     }
 
-    /// The text of the token that ends a turn; empty where it is not known.
+    /// The text of the token that ends a turn; empty if unknown.
     pub(crate) fn eos(&self) -> &str {
         self.0.taught.template.eos()
     }
 
-    /// What the template accepts. The first call takes a few renders.
+    /// The template's capabilities. The first call takes a few renders.
     pub fn caps(&self) -> &Caps {
         self.0.taught.template.caps()
     }
 
-    /// What was learnt of the template, and how. The first call takes some thirty renders.
+    /// The learnt layout, with its evidence. The first call takes some thirty renders.
     pub fn analysis(&self) -> &Analysis {
         self.0.taught.analysis()
     }
 
-    /// How the template writes an assistant's turn in this way to think, which [`Reader::Turn`] reads by; `None` where that
+    /// How the template writes an assistant's turn with thinking on or off, as learnt for [`Reader::Turn`]; `None` if it
     /// could not be learnt. The first call takes some thirty renders.
     pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
         self.0.taught.turn(thinking)
     }
 
-    /// Who reads what the model writes. Where there are several candidates, the first call lets them read what the template renders
-    /// until one of them has turned out best (some ten renders, where the first reads all of it), unless
-    /// [`TemplateOptions::prove`] says no. [`ChatTemplate::params`] asks for it, so call this first to have that behind you.
+    /// The reader of the model's output. If there are several candidates, the first call tests them on messages that the
+    /// template renders, until one is best (some ten renders if the first candidate reads all), unless
+    /// [`TemplateOptions::prove`] is off. [`ChatTemplate::params`] needs it, so call this at startup to avoid the delay
+    /// later.
     pub fn reader(&self) -> Reader {
         self.choice().reader
     }
 
-    /// The same, with what the candidates have read.
+    /// The reader, and the results of the candidates.
     pub fn choice(&self) -> &Choice {
         self.0.choice.get_or_init(|| {
             let candidates = if self.0.prove { &self.0.candidates[..] } else { &self.0.candidates[..1] };
@@ -187,12 +174,12 @@ impl ChatTemplate {
         })
     }
 
-    /// The messages that the template writes, and its reader.
+    /// The messages that the template renders, and its reader.
     pub(crate) fn exam(&self) -> (Exam<'_>, Reading) {
         (Exam::new(&self.0.taught, self.reader()), Reading::new(self.reader()))
     }
 
-    /// Whether the template is what `question` asks for: what `ask` says, or said before.
+    /// The result of a test of the template: runs `ask` for a new `question`, and caches the result.
     pub(crate) fn noted(&self, question: String, ask: impl FnOnce() -> bool) -> bool {
         let noted = || self.0.noted.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, answer)) = noted().iter().find(|(known, _)| *known == question) {
@@ -205,14 +192,14 @@ impl ChatTemplate {
         answer
     }
 
-    /// How well the messages that the template writes are read back by [`ChatTemplate::reader`]. The first call renders and
-    /// reads some sixty.
+    /// Tests how well [`ChatTemplate::reader`] reads the messages that the template renders. The first call takes some sixty
+    /// renders.
     pub fn proof(&self) -> &Proof {
         self.0.proof.get_or_init(|| proof::prove(&self.0.taught, self.reader()))
     }
 
-    /// The prompt alone, for a caller that does not parse. No analysis is needed for it unless a message is continued, or the
-    /// template may be one of a family that changes prompts.
+    /// The prompt alone, for callers that do not parse. It needs no analysis, unless a message is continued, or the template
+    /// may belong to a family that changes prompts.
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].
@@ -223,8 +210,8 @@ impl ChatTemplate {
         Ok(reader.prompts(&self.0.taught, &self.0.taught.template, request, false)?.prompt.prompt)
     }
 
-    /// The prompt of a request with the origin of each of its bytes: which of them are the template's, and which message, field, tool or
-    /// variable the others are from. Takes two to forty renders, so ask only where somebody looks at it.
+    /// The prompt of a request with the origin of each of its bytes: the template, or a message and its field, a tool or a
+    /// variable. Takes two to forty renders, so call it only if the result is needed.
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].
@@ -235,19 +222,19 @@ impl ChatTemplate {
     /// Prompt and parser for one request.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Template`] where the template raises, [`crate::ErrorKind::InvalidArgument`] where the request does not fit it
-    /// (a grammar beside tools, arguments of a call that it refuses), [`crate::ErrorKind::Schema`] where the
-    /// schema of the response cannot be used, [`crate::ErrorKind::Limit`].
+    /// [`crate::ErrorKind::Template`] if the template raises an error, [`crate::ErrorKind::InvalidArgument`] if the request
+    /// is not possible with it (a grammar beside tools, invalid arguments of a call), [`crate::ErrorKind::Schema`] if the
+    /// response schema cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
         self.params_of(request, self.prompts(request)?)
     }
 
-    /// What the request puts in front of the output.
+    /// The prompt of the request, in parts.
     pub(crate) fn prompts(&self, request: &Request) -> Result<Prompts> {
         self.reader_of(request).prompts(&self.0.taught, &self.0.taught.template, request, true)
     }
 
-    /// The prompts of short conversations that ask how the template writes.
+    /// Renders prompts of short conversations for tests of the template.
     pub(crate) fn probe(&self) -> impl Fn(&Request) -> Result<String> {
         let template = self.0.taught.template.probing();
         move |request| {
@@ -256,12 +243,12 @@ impl ChatTemplate {
         }
     }
 
-    /// Nothing needs to be known where all is content.
+    /// No reader is necessary if all output is content.
     fn reader_of(&self, request: &Request) -> Reader {
         if request.force_pure_content { Reader::Layout } else { self.reader() }
     }
 
-    /// What goes with the prompt of a request.
+    /// Completes the prompt of a request to its [`Params`].
     pub(crate) fn params_of(&self, request: &Request, prompts: Prompts) -> Result<Params> {
         let reader = self.reader_of(request);
         let Prompts { prompt: Prompt { prompt, generation_prompt }, opening, continuation, media } = prompts;
@@ -289,7 +276,7 @@ impl ChatTemplate {
         })
     }
 
-    /// The way to parse what `spec` asks for: made once for requests that ask for the same.
+    /// The compiled format for `spec`: cached for equal specs.
     fn compiled(&self, reader: Reader, spec: &FormatSpec, pure_content: bool) -> Result<Arc<CompiledFormat>> {
         let make = || {
             if let Some(schema) = spec.response_schema() {
@@ -305,20 +292,20 @@ impl ChatTemplate {
 }
 
 impl Params {
-    /// The grammar that constrains the output, as GBNF, and where it is not exactly what the schemas ask for. Empty text where
-    /// nothing constrains it. Lazy ([`Constraint::Lazy`]) ones are about the text from a trigger on, others about the
-    /// generation prompt with the output. Made by the first call.
+    /// The grammar that constrains the output, as GBNF, with a report on where it departs from the schemas. The text is
+    /// empty if the output is unconstrained. A lazy grammar ([`Constraint::Lazy`]) begins at a trigger, others at the
+    /// generation prompt. Built by the first call.
     pub fn grammar(&self) -> &Arc<Grammar> {
         self.compiled.grammar()
     }
 
-    /// The same in another dialect, about the output alone: lazy or not, it starts with the output's first byte, behind
-    /// [`Params::generation_prompt`], and free text in front of a trigger is a part of it. Only [`Dialect::Gbnf`] is
-    /// [`Params::grammar`] as it is, for an engine that knows triggers and the prompt. The report says what the dialect cannot say; what the
-    /// grammar leaves of the schemas is in its own.
+    /// The grammar in another dialect, for the output only: it begins at the first byte behind
+    /// [`Params::generation_prompt`], and a lazy grammar includes the free text in front of a trigger. [`Dialect::Gbnf`] is
+    /// the exception: it is the same as [`Params::grammar`], for an engine that uses the triggers and the prompt. The report
+    /// lists what the dialect cannot express; departures from the schemas are in the grammar's own report.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] with the reason where [`Dialect::StructuralTagOld`] does not fit,
+    /// [`crate::ErrorKind::InvalidArgument`] with the reason if [`Dialect::StructuralTagOld`] cannot express the format,
     /// [`crate::ErrorKind::Limit`].
     pub fn grammar_as(&self, dialect: Dialect) -> Result<Printed> {
         let grammar = self.grammar();
@@ -333,9 +320,9 @@ impl Params {
         }
     }
 
-    /// All of it as JSON, for hosts that read it as one text: strings, arrays and objects as the fields are named, with
-    /// `grammar`, `grammar_lazy`, `grammar_triggers` and `grammar_report` for the constraint and `supports_thinking`, `thinking_start_tag` and
-    /// `thinking_end_tags` for the reasoning.
+    /// All fields as JSON, for hosts that read one text: strings, arrays and objects with the fields' names, with `grammar`,
+    /// `grammar_lazy`, `grammar_triggers` and `grammar_report` for the constraint, and `supports_thinking`,
+    /// `thinking_start_tag` and `thinking_end_tags` for the reasoning.
     pub fn to_json(&self) -> Value {
         let grammar = self.grammar();
         let triggers = self.constraint.triggers().iter();

@@ -1,5 +1,5 @@
-//! What can go wrong before any model output is seen: a template, a schema, a request or a call that cannot be served.
-//! Model output never makes an error; it makes a message and a status.
+//! The crate's error type, for what can fail before model output is parsed: a template, a schema, a request or a call. Model
+//! output never causes an error; it gives a message and a status.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub enum ErrorKind {
     Schema,
     /// A limit of the library was reached: each is a constant in `src/limits.rs`.
     Limit,
-    /// A strict parse met output that does not fit the format.
+    /// A strict parse of output that does not match the format.
     Parse,
     /// A defect of this library.
     Internal,
@@ -36,7 +36,7 @@ impl ErrorKind {
     }
 }
 
-/// A kind, and a sentence that names what is wrong and where.
+/// An error: its kind, and a message that names what is wrong and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -44,15 +44,16 @@ pub struct Error {
     place: Option<Box<(Place, Range<usize>)>>,
 }
 
-/// Where in a template an error is.
+/// The place of an error in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
-    /// The line of its source, from 1 on. Of a template in a `tokenizer_config.json` or the like, the source is the template's text.
+    /// The line in its source, from 1. For a template in a `tokenizer_config.json` or the like, the source is the template's
+    /// text.
     pub line: usize,
-    /// The character of the line, from 1 on, where it is known.
+    /// The character in the line, from 1, if known.
     pub column: Option<usize>,
-    /// The source from there on, or the line where the column is not known; its beginning where that is long.
+    /// The source from there on, or the line if the column is unknown; shortened if it is long.
     pub excerpt: String,
 }
 
@@ -65,39 +66,39 @@ impl fmt::Display for Place {
 }
 
 impl Error {
-    /// An error of `kind` that says `message`.
+    /// An error of this kind with this message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error { kind, message: message.into().into_boxed_str(), place: None }
     }
 
-    /// An error at a place of a template: the message names it in front of the `reason`, and has `more` behind it.
+    /// An error at a place in a template: the message is the place, the `reason` and `more`.
     pub(crate) fn in_template(kind: ErrorKind, place: Place, reason: &str, more: &str) -> Self {
         let before = format!("template {place}: ");
         let span = before.len()..before.len() + reason.len();
         Error { place: Some(Box::new((place, span))), ..Error::new(kind, before + reason + more) }
     }
 
-    /// [`ErrorKind::InvalidArgument`] in short.
+    /// Shorthand for [`ErrorKind::InvalidArgument`].
     pub fn invalid(message: impl Into<String>) -> Self {
         Error::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// The class of the error.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What is wrong and where, for people.
+    /// The message: what is wrong and where.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The place in the template, where it is known.
+    /// The place in the template, if known.
     pub fn place(&self) -> Option<&Place> {
         self.place.as_ref().map(|place| &place.0)
     }
 
-    /// The message without the place, for those who show it in their own way.
+    /// The message without the place, for callers that print the place themselves.
     pub fn reason(&self) -> &str {
         self.place.as_ref().map_or(&self.message, |place| &self.message[place.1.clone()])
     }
@@ -111,5 +112,5 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The crate's result.
+/// The crate's result type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

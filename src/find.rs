@@ -1,35 +1,35 @@
-//! Finding bytes where the next is often near, or the text short: eight bytes at a time, without the set-up of a wide search,
-//! which follows where they are far. And the borders of characters.
+//! Finds bytes in texts that are short, or where the next match is usually near: eight bytes at a time, and then with a wide
+//! search, which has a set-up cost. Also finds the borders of characters.
 
 use memchr::{memchr, memchr2, memchr3};
 
 /// Each byte of a word is 1.
 const ONES: u64 = u64::MAX / 255;
 
-/// Bytes that are searched before the wide search begins.
+/// Bytes to search before the wide search begins.
 const NEAR: usize = 32;
 
-/// The last place up to `at` where no character is cut.
+/// The last border of a character at or before `at`.
 pub(crate) fn char_border_before(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The first place from `at` on where no character is cut.
+/// The first border of a character at or after `at`.
 pub(crate) fn char_border_behind(text: &str, at: usize) -> usize {
     (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
-/// The first of this byte.
+/// The first occurrence of a byte.
 pub(crate) fn find(byte: u8, text: &[u8]) -> Option<usize> {
     if text.len() < NEAR { eight_by_eight(text, |word| equal(word, byte)) } else { memchr(byte, text) }
 }
 
-/// The first of either byte.
+/// The first occurrence of either byte.
 pub(crate) fn find2([a, b]: [u8; 2], text: &[u8]) -> Option<usize> {
     near_or_far(text, |word| equal(word, a) | equal(word, b), |text| memchr2(a, b, text))
 }
 
-/// The first of three bytes.
+/// The first occurrence of any of three bytes.
 pub(crate) fn find3([a, b, c]: [u8; 3], text: &[u8]) -> Option<usize> {
     near_or_far(text, |word| equal(word, a) | equal(word, b) | equal(word, c), |text| memchr3(a, b, c, text))
 }
@@ -39,7 +39,7 @@ pub(crate) fn find_to_escape(text: &[u8]) -> Option<usize> {
     eight_by_eight(text, |word| equal(word, b'"') | equal(word, b'\\') | below(word, b' '))
 }
 
-/// The first byte that a JSON string in ASCII must escape: those, and all that is no printable ASCII.
+/// The first byte that a JSON string in ASCII must escape: also any that is not printable ASCII.
 pub(crate) fn find_to_escape_ascii(text: &[u8]) -> Option<usize> {
     eight_by_eight(text, |word| {
         equal(word, b'"') | equal(word, b'\\') | below(word, b' ') | equal(word, 0x7F) | (word & (ONES * 0x80))
@@ -53,7 +53,7 @@ fn near_or_far(text: &[u8], mask: impl Fn(u64) -> u64, far: impl FnOnce(&[u8]) -
     }
 }
 
-/// The first byte that the mask marks by the highest bit of its place in a word. Behind that, the mask may be wrong.
+/// The first byte whose highest bit is set in the mask of its word. Bits behind the first may be wrong.
 fn eight_by_eight(text: &[u8], mask: impl Fn(u64) -> u64) -> Option<usize> {
     let (words, rest) = text.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
@@ -62,7 +62,7 @@ fn eight_by_eight(text: &[u8], mask: impl Fn(u64) -> u64) -> Option<usize> {
             return Some(at * 8 + found.trailing_zeros() as usize / 8);
         }
     }
-    // Tokens have some four bytes.
+    // Tokens usually have four bytes.
     let (half, tail) = rest.split_at(rest.len() & 4);
     let found = half.first_chunk().map_or(0, |half| mask(u64::from(u32::from_le_bytes(*half))) & 0x8080_8080);
     let at = if found == 0 {

@@ -1,5 +1,4 @@
-//! What a request makes of a template besides its prompt, kept for requests that want the same: agents send the same tools
-//! again and again.
+//! Caches the compiled formats of a template by all that they depend on, because agents send the same tools again and again.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,10 +14,10 @@ use crate::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES};
 use crate::message::{GrammarStyle, Tool};
 use crate::parser::Parser;
 
-/// A format, compiled.
+/// A compiled format.
 #[derive(Debug)]
 pub(crate) struct CompiledFormat {
-    /// The format, less its expressions, which the parser has.
+    /// The format without its expressions, which the parser holds.
     format: Format,
     pub parser: Parser,
     style: GrammarStyle,
@@ -34,10 +33,10 @@ impl Deref for CompiledFormat {
 }
 
 impl CompiledFormat {
-    /// Compiles `format`. `tools`: whose calls may also be read where the format has none.
+    /// Compiles `format`. `tools`: the tools whose calls may also be read outside of the format.
     pub fn new(mut format: Format, spec: &FormatSpec, tools: Vec<Tool>) -> Result<CompiledFormat> {
         let output = std::mem::take(&mut format.output);
-        // Behind a call, the end of a thought that the call stood in is none of the answer either.
+        // Behind a call inside the reasoning, the end of the reasoning is not part of the answer.
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
         let ends =
             [spec.eos].into_iter().map(str::to_owned).chain(format.additional_stops.iter().chain(thoughts).cloned());
@@ -45,7 +44,7 @@ impl CompiledFormat {
         Ok(CompiledFormat { format, parser, style: spec.grammar_style, grammar: OnceLock::new() })
     }
 
-    /// The grammar of the format; empty where nothing constrains the output. Made by the first call.
+    /// The grammar of the format; empty if nothing constrains the output. Built by the first call.
     pub fn grammar(&self) -> &Arc<Grammar> {
         self.grammar.get_or_init(|| {
             Arc::new(match &self.format.constraint {
@@ -55,20 +54,20 @@ impl CompiledFormat {
         })
     }
 
-    /// About what of it takes memory that is made when somebody needs it, as far as it is there.
+    /// Approximate memory use in bytes of what was built on first use so far.
     fn late_bytes(&self) -> usize {
         self.grammar.get().map_or(0, |grammar| grammar.text.len()) + self.parser.late_bytes()
     }
 }
 
-/// A template's last formats, the one that was used last first. Shared by threads.
+/// A template's last formats, the most recently used first. Threads may share it.
 #[derive(Default)]
 pub(crate) struct FormatCache(Mutex<VecDeque<Cached>>);
 
 struct Cached {
     key: CacheKey,
     format: Arc<CompiledFormat>,
-    /// What it takes from the beginning.
+    /// Its memory use when it was added.
     bytes: usize,
 }
 
@@ -86,10 +85,10 @@ impl Cached {
 }
 
 impl FormatCache {
-    /// The format that serves `spec`; `make` says which that is, where it is not there yet.
+    /// Returns the cached format for `spec`, or compiles the one that `make` returns.
     pub fn get_or_make(&self, spec: &FormatSpec, make: impl FnOnce() -> Result<Format>) -> Result<Arc<CompiledFormat>> {
         let compile = || CompiledFormat::new(make()?, spec, spec.tools().to_vec()).map(Arc::new);
-        // What a message has so far hardly comes twice.
+        // A prefilled message hardly occurs twice.
         if spec.prefill != spec.opening {
             return compile();
         }
@@ -115,14 +114,14 @@ impl FormatCache {
         Some(format)
     }
 
-    /// Keeps it, unless it is too large; then those go that were not used for the longest time, as many as need be.
+    /// Adds an entry, unless it is too large, and drops the least recently used ones as needed.
     fn keep(&self, new: Cached) {
         let mut cached = self.cached();
-        // Another thread may have made the same meanwhile.
+        // Another thread may have added the same entry meanwhile.
         cached.retain(|one| one.key != new.key);
         cached.push_front(new);
         let (mut count, mut sum) = (0, 0);
-        // All are measured anew: grammars and more may have been made of them since.
+        // All entries are measured again, because grammars may have been built since.
         cached.retain(|one| {
             let bytes = one.bytes();
             if bytes > CACHED_FORMATS_BYTES {
@@ -141,16 +140,16 @@ impl fmt::Debug for FormatCache {
     }
 }
 
-/// All that a [`FormatSpec`] says, in one piece: it is written once for a request, and then cheap to compare with many. JSON stands in
-/// it as it is written, because grammars have the order of members and the sign of zero.
+/// A [`FormatSpec`] in serialised form: written once for a request, and then cheap to compare with many. JSON is kept as
+/// written, because grammars depend on the order of members and the sign of zero.
 #[derive(PartialEq)]
 struct CacheKey(Vec<u8>);
 
 impl CacheKey {
-    /// Names each field, so that no new one can be forgotten.
+    /// Names each field, so that a new one cannot be forgotten.
     fn of(spec: &FormatSpec) -> CacheKey {
         let FormatSpec {
-            // The formats are those of one template.
+            // A cache belongs to one template.
             source: _,
             eos: _,
             opening,
@@ -165,7 +164,7 @@ impl CacheKey {
             leniency,
             grammar_style,
         } = *spec;
-        /// Of two small tools.
+        /// The usual length, for two small tools.
         const USUAL: usize = 2 << 10;
         let mut key = Vec::with_capacity(USUAL);
         key.extend([continuation as u8, tool_choice as u8, reasoning_format as u8]);
@@ -176,9 +175,9 @@ impl CacheKey {
     }
 }
 
-/// About what a JSON value takes in memory.
+/// Approximate memory use of a JSON value in bytes.
 fn bytes(value: &Value) -> usize {
-    /// Of a member's key and its place in the index.
+    /// The key of a member and its index entry.
     const MEMBER: usize = size_of::<String>() + 4 * size_of::<usize>();
     size_of::<Value>()
         + match value {
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_alike_shares_a_format() {
+    fn only_equal_specs_share_a_format() {
         let cache = FormatCache::default();
         let (null, schema) = (Value::Null, json!({"type": "object"}));
         let tools = [tool("a", r#"{"x": 1, "y": 0.0}"#)];

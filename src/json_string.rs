@@ -1,4 +1,4 @@
-//! Texts as JSON strings.
+//! Writes texts as JSON strings, and reads the inside of JSON strings.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ pub(crate) fn quoted(text: &str) -> SmolStr {
     out.into()
 }
 
-/// Adds a text as a JSON string. With `ascii`, whatever is not printable ASCII is escaped, too.
+/// Appends a text as a JSON string. With `ascii`, everything except printable ASCII is escaped.
 pub(crate) fn push_json_string(text: &str, out: &mut String, ascii: bool) {
     out.push('"');
     if ascii {
@@ -27,7 +27,7 @@ pub(crate) fn push_json_string(text: &str, out: &mut String, ascii: bool) {
     out.push('"');
 }
 
-/// Adds a text as it stands inside a JSON string.
+/// Appends a text in the form that it has inside a JSON string.
 pub(crate) fn push_quoted(text: &str, out: &mut String) {
     escape(text, out, find_to_escape);
 }
@@ -37,7 +37,8 @@ pub(crate) fn push_quoted_char(c: char, out: &mut String) {
     if matches!(c, '\0'..' ' | '"' | '\\') { push_escape(c, out) } else { out.push(c) }
 }
 
-/// Adds what stands inside a JSON string without its escapes, up to an escape at the end that is not whole. Gives the bytes read.
+/// Appends the text inside a JSON string without its escapes, up to an incomplete escape at the end. Returns the number of
+/// bytes read.
 pub(crate) fn push_unquoted(text: &str, out: &mut String) -> usize {
     let mut at = 0;
     while let Some(slash) = find(b'\\', &text.as_bytes()[at..]) {
@@ -51,7 +52,7 @@ pub(crate) fn push_unquoted(text: &str, out: &mut String) -> usize {
     text.len()
 }
 
-/// The character of the escape that `text` begins with, and its length; `None` where more must come.
+/// The character of the escape at the start of `text`, and its length; `None` if it is incomplete.
 fn escaped(text: &str) -> Option<(char, usize)> {
     let unit = |text: &str| match text.get(..6).filter(|text| text.starts_with("\\u")) {
         Some(escape) => u32::from_str_radix(&escape[2..], 16).ok(),
@@ -80,7 +81,7 @@ fn escaped(text: &str) -> Option<(char, usize)> {
                 }
             }
             Some(unit) => (char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER), 6),
-            // No escape of JSON: it stays.
+            // Not an escape of JSON: the backslash stays.
             None => ('\\', 1),
         },
         other => (other, 1 + other.len_utf8()),
@@ -130,7 +131,7 @@ mod tests {
             push_json_string(text, &mut ascii, true);
             assert!(ascii.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{ascii}");
             assert_eq!(serde_json::from_str::<String>(&ascii).unwrap(), text);
-            // In any two pieces, the rest of the first one before the second.
+            // With any two pieces, the rest of the first is read before the second.
             let inside = &ascii[1..ascii.len() - 1];
             for cut in 0..=inside.len() {
                 let mut back = String::new();

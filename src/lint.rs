@@ -1,10 +1,9 @@
-//! Whether what a template writes is read back: messages of all kinds are rendered as the model would write them, parsed, and
-//! rendered again.
+//! Tests a template for its author: renders messages of all kinds, parses them, and renders the results again.
 //!
-//! A prompt, and the same conversation with the assistant's message in it: where the second text begins with the first, the
-//! rest is the assistant's turn. Parsing it must give the message, and the message must render to the same bytes: a host
-//! that keeps what its model has read would otherwise have to read it again from the first byte that differs. Whether that is so
-//! once other messages follow is told apart, for each kind of turn.
+//! If the render with the assistant's message begins with the prompt, the rest is the assistant's turn. Parsing the turn
+//! must give the message, and the parsed message must render to the same bytes; otherwise a server that keeps the state of
+//! its model would have to process the prompt again from the first byte that differs. Whether prompts stay unchanged when
+//! other messages follow is reported separately, for each kind of turn.
 
 use serde_json::{Value, json};
 
@@ -17,79 +16,79 @@ use crate::segments::Origin;
 
 pub use crate::proof::Thinking;
 
-/// Bytes of text shown around a difference.
+/// Bytes of text around a difference in the report.
 const CONTEXT: usize = 30;
 
-/// What came of all probes.
+/// The results of all probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Each message in each way to think, in a fixed order.
+    /// Each message with each thinking, in a fixed order.
     pub cases: Vec<Case>,
-    /// Whether prompts only grow, for each kind of turn, without reasoning and with it. What does not is no fault, but costs
-    /// a host that keeps what its model has read.
+    /// Whether prompts only grow, for each kind of turn, with and without reasoning. If they do not, that is not a fault,
+    /// but it costs a host that keeps the state of its model.
     pub next: Vec<Preserving>,
-    /// Texts of a prompt that cannot be told apart from what a user wrote, because the template changes values in a way that cannot be followed. A
-    /// host that makes special tokens of the template's text alone takes them for a user's.
+    /// Texts of a prompt whose origin is unknown, because the template changes values in a way that cannot be followed. A
+    /// host that makes special tokens of the template's text only treats them as a user's text.
     pub untraced: Vec<String>,
 }
 
-/// One message, rendered and read back.
+/// The result for one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Case {
-    /// What the message shows, e.g. `parallel calls`.
+    /// The name of the message, e.g. `parallel calls`.
     pub probe: &'static str,
-    /// How the model is asked to think.
+    /// Its thinking.
     pub thinking: Thinking,
-    /// The assistant's turn as the model would write it; empty where it is not known.
+    /// The assistant's turn as the model would write it; empty if unknown.
     pub turn: String,
-    /// What was found.
+    /// The result.
     pub outcome: Outcome,
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It comes back.
+    /// The message is read back, and renders to the same bytes.
     Survives,
-    /// The template leaves a part of the message out; the rest comes back. No fault of what is read.
+    /// The template leaves out this part of the message; the rest is read back. Not a fault of the reader.
     Omitted(&'static str),
-    /// The message does not begin where the prompt ends, so that nobody knows what the model writes. A fault where it is
-    /// so for all ways to think.
+    /// The message does not begin where the prompt ends, so what the model writes is unknown. A fault if that is the case
+    /// with all thinking.
     NoTurn(Difference),
-    /// What is parsed is another message: as JSON, what was wanted and what came.
+    /// The parsed message differs: the expected and the parsed one, as JSON.
     Lost {
-        /// The first byte of the conversation that the parsed message renders differently.
+        /// The first byte of the conversation that differs when the parsed message is rendered.
         at: Option<usize>,
         /// The message.
         expected: String,
         /// What was parsed.
         got: String,
     },
-    /// The message comes back with white space around a text, which renders to other bytes; without it, it renders to the
-    /// same. No fault, but a host that wants the same bytes must trim.
+    /// The parsed message has additional white space around a text, and so renders to other bytes; without it, the render is
+    /// the same. Not a fault, but a host that needs the same bytes must trim.
     Spaced(Difference),
-    /// The message comes back, but renders to other bytes.
+    /// The message is read back, but renders to other bytes.
     Rewritten(Difference),
-    /// The template refuses the conversation, with this error.
+    /// The template rejects the conversation, with this error.
     Refused(Error),
 }
 
-/// Two texts that differ.
+/// A difference between two texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
     /// The first byte that differs, counted from the start of the rendered conversation.
     pub at: usize,
-    /// What stands there, with some text before it.
+    /// The expected text there, with some text before it.
     pub expected: String,
-    /// What came instead, with the same text before it.
+    /// The text that is there instead, with the same text before it.
     pub got: String,
 }
 
 impl Report {
-    /// The cases that a template's author must look at.
+    /// The cases that the template's author should look at.
     pub fn faults(&self) -> impl Iterator<Item = &Case> {
         self.cases.iter().filter(|case| match case.outcome {
             Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) => false,
@@ -101,8 +100,9 @@ impl Report {
         })
     }
 
-    /// The report as one JSON object: `faults`, their number, and `cases`, each with `probe`, `thinking`, `turn`, `outcome` and
-    /// what the outcome says more: `at`, `expected`, `got`, `part` or `error`; `next`, objects as of [`Preserving::to_json`]; and `untraced`, texts.
+    /// The report as one JSON object: `faults` (their number); `cases`, each with `probe`, `thinking`, `turn`, `outcome` and
+    /// its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of [`Preserving::to_json`]; and `untraced`,
+    /// an array of texts.
     pub fn to_json(&self) -> Value {
         let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
         let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();
@@ -152,7 +152,7 @@ impl Outcome {
     }
 }
 
-/// Renders and reads back a fixed set of messages, and renders small conversations turn by turn.
+/// Tests a template with a fixed set of messages, and with small conversations turn by turn.
 pub fn lint(template: &ChatTemplate) -> Report {
     let (mut exam, mut reading) = template.exam();
     let mut cases = Vec::new();
@@ -172,13 +172,13 @@ pub fn lint(template: &ChatTemplate) -> Report {
     Report { cases, next: next.collect(), untraced: untraced(template) }
 }
 
-/// What cannot be traced in a conversation with values of all kinds; nothing where the template refuses it.
+/// Texts of unknown origin in a conversation with values of all kinds; empty if the template rejects it.
 fn untraced(template: &ChatTemplate) -> Vec<String> {
     let call = json!({"id": "call00001", "type": "function", "function":
         {"name": "look_up", "arguments": {"place": "Porto Alegre", "days": 3, "tags": ["grey", true]}}});
     let tool = json!({"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters":
         {"type": "object", "properties": {"place": {"type": "string", "description": "Where"}}, "required": ["place"]}}});
-    // The time is said, as in a proof: the report is the same on every day, and where there is no clock.
+    // The time is fixed, as in a proof, so that the report is the same on each day, and without a clock.
     let body = json!({"tools": [tool], "now": 0, "messages": [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "How is the weather?"},
@@ -214,7 +214,7 @@ fn outcome(
     let got = &read.got.message;
     let render = |got: &Message| exam.render(&asked.request, &with_ids(got, &case.whole));
     if read.verdict != Verdict::Same {
-        // Arguments that were cut short are no JSON.
+        // Arguments that were cut off are not JSON.
         let at = match render(got) {
             Ok(again) => difference(rendered, &again).map(|difference| difference.at),
             Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
@@ -235,7 +235,7 @@ fn trimmed(message: &Message) -> Message {
     Message { content, reasoning_content, ..message.clone() }
 }
 
-/// Where `got` is not `expected`; more text behind the end of `expected` is a difference.
+/// The first difference between `got` and `expected`; additional text at the end of `got` is a difference.
 fn difference(expected: &str, got: &str) -> Option<Difference> {
     let mut at = expected.bytes().zip(got.bytes()).take_while(|(a, b)| a == b).count();
     if at == expected.len() && at == got.len() {

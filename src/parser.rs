@@ -1,4 +1,4 @@
-//! What output is parsed with.
+//! [`Parser`]: a compiled format with the text that the prompt has begun, also as text.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,21 +11,21 @@ use crate::grammar::{self, Grammar};
 use crate::message::{GrammarStyle, Leniency, Tool};
 use crate::peg::{self, Arena, Budget, Program, TagId, Tree, TreeParser};
 
-/// A compiled format, and the text that the prompt has already put in the model's mouth. Immutable and cheap to clone; shared
-/// by threads.
+/// A compiled format, and the part of the model's turn that the prompt contains. Immutable and cheap to clone; threads may
+/// share it.
 #[derive(Clone, Debug)]
 pub struct Parser {
     program: Arc<Program>,
     prefill: Arc<str>,
     fallback: Arc<FallbackConfig>,
-    /// For trees, which few ask for.
+    /// Compiled on first use, because few callers need trees.
     trees: Arc<OnceLock<TreeParser>>,
 }
 
-/// A parser as text.
+/// The JSON form of a parser.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    /// Which way of writing this is.
+    /// The version of this form.
     chatparse_parser: u32,
     prefill: String,
     format: Value,
@@ -40,19 +40,19 @@ struct Stored {
 const VERSION: u32 = 1;
 
 impl Parser {
-    /// Compiles a format. `prefill` is what of the model's turn the prompt holds already: it is parsed as if the model had
-    /// written it.
+    /// Compiles a format. `prefill`: the part of the model's turn that the prompt contains; it is parsed in front of the
+    /// output.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for a format that refers to a rule it does not have or that begins with itself,
-    /// [`crate::ErrorKind::Limit`] for one that is too deep or too long.
+    /// [`crate::ErrorKind::InvalidArgument`] if the format refers to a missing rule or is left-recursive,
+    /// [`crate::ErrorKind::Limit`] if it is too deep or too long.
     pub fn new(format: Arena, prefill: &str) -> Result<Self> {
         Parser::with_tools(format, prefill, Vec::new(), Leniency::default(), Vec::new())
     }
 
-    /// The same for a format in which these tools may be called: their calls are also read where the format has none, as far
-    /// as `leniency` says, and reported where they are not what the tools ask for. `ends`: the texts that end the model's turn,
-    /// such as the end-of-sequence token; behind calls they are no content.
+    /// Like [`Parser::new`], for a format whose calls are of these tools: depending on `leniency`, calls are also read
+    /// outside of the format, and arguments are checked against the tools' schemas. `ends`: texts that end the model's turn,
+    /// such as the end-of-sequence token; behind calls they are dropped.
     ///
     /// # Errors
     /// As [`Parser::new`].
@@ -73,46 +73,46 @@ impl Parser {
         &self.program
     }
 
-    /// What a parse may take unless the host sets another budget for its stream.
+    /// The default budget of a stream.
     pub fn budget(&self) -> Budget {
         self.program.budget()
     }
 
-    /// What reads calls outside the format.
+    /// The configuration of the fallback parser.
     pub(crate) fn fallback(&self) -> &Arc<FallbackConfig> {
         &self.fallback
     }
 
-    /// What of the model's turn the prompt holds already.
+    /// The part of the model's turn that the prompt contains.
     pub fn prefill(&self) -> &str {
         &self.prefill
     }
 
-    /// About what it takes in memory, less the schemas, which it shares with others.
+    /// Approximate memory use in bytes, without the schemas, which are shared.
     pub(crate) fn bytes(&self) -> usize {
         self.fallback.format().bytes() + self.program.bytes() + self.prefill.len()
     }
 
-    /// The same of what is made when somebody needs it, as far as it is there.
+    /// Approximate memory use in bytes of what was compiled on first use so far.
     pub(crate) fn late_bytes(&self) -> usize {
         self.fallback.bytes() + self.trees.get().map_or(0, TreeParser::bytes)
     }
 
-    /// The format itself.
+    /// The format's expressions.
     pub fn format(&self) -> &Arena {
         self.fallback.format()
     }
 
-    /// The text behind a tag that is a label of the format.
+    /// The label of a tag, if it has one.
     pub fn label(&self, tag: TagId) -> Option<&str> {
         self.format().label(tag)
     }
 
-    /// What `text` is made of from byte `from` on; it begins with the prefill. `cut`: it was cut off.
+    /// Parses `text` to a tree from byte `from` on; the text begins with the prefill. `cut`: it was cut off.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where `from` lies behind the text, [`crate::ErrorKind::Limit`] for a format with too many
-    /// rules.
+    /// [`crate::ErrorKind::InvalidArgument`] if `from` is behind the end, [`crate::ErrorKind::Limit`] if the format has too
+    /// many rules.
     pub fn tree(&self, text: &[u8], from: usize, cut: bool) -> Result<Tree> {
         let trees = match self.trees.get() {
             Some(trees) => trees,
@@ -124,18 +124,18 @@ impl Parser {
         trees.parse(text, from, cut)
     }
 
-    /// The grammar of what it parses, as GBNF. `lazy`: of what may follow a trigger only, that is of the trigger rules;
-    /// otherwise of the prefill together with the output.
+    /// The grammar of what the parser accepts, as GBNF. With `lazy`, the grammar of the trigger rules, which begins at a
+    /// trigger; otherwise that of the prefill and the output together.
     pub fn grammar(&self, lazy: bool) -> Grammar {
         self.grammar_in(lazy, GrammarStyle::default())
     }
 
-    /// [`Parser::grammar`] with schemas in the given style.
+    /// Like [`Parser::grammar`], with schemas in this style.
     pub fn grammar_in(&self, lazy: bool, style: GrammarStyle) -> Grammar {
         grammar::from_arena(self.fallback.format(), lazy, style)
     }
 
-    /// The parser as a text that [`Parser::from_text`] reads, in another process, too, if its library has the same version.
+    /// The parser as a text for [`Parser::from_text`], also in another process with the same library version.
     pub fn to_text(&self) -> String {
         let stored = Stored {
             chatparse_parser: VERSION,
@@ -148,16 +148,18 @@ impl Parser {
         serde_json::to_string(&stored).unwrap_or_default()
     }
 
-    /// Reads a parser that [`Parser::to_text`] wrote.
+    /// Reads the text of [`Parser::to_text`]. The text is checked, so it may come from anywhere.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for text of another shape or version; and as [`Parser::new`].
+    /// [`crate::ErrorKind::InvalidArgument`] for text of another shape or version; otherwise as [`Parser::new`].
     pub fn from_text(text: &str) -> Result<Self> {
         let stored: Stored =
             serde_json::from_str(text).map_err(|error| Error::invalid(format!("parser: not one: {error}")))?;
         if stored.chatparse_parser != VERSION {
             let found = stored.chatparse_parser;
-            return Err(Error::invalid(format!("parser: written in way {found}, this version reads way {VERSION}")));
+            return Err(Error::invalid(format!(
+                "parser: the text has version {found}, this library reads version {VERSION}"
+            )));
         }
         let format = Arena::from_json(stored.format)?;
         Parser::with_tools(format, &stored.prefill, stored.tools, stored.leniency, stored.ends)

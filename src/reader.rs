@@ -1,7 +1,7 @@
-//! Who reads what a template's model writes: the candidates, and what each makes of a request.
+//! The readers of a template's output: the candidates, and the format and prompt that each makes for a request.
 //!
-//! A [`Reader`] is a way to get a [`Format`] for what a request wants, and the prompt that goes with it. Which of a template's
-//! candidates is taken is decided in [`crate::proof`], by what they read back.
+//! A [`Reader`] makes a [`Format`] for a request, and the prompt that belongs to it. [`crate::proof`] decides which of a
+//! template's candidates is used, by what they read back.
 
 use std::sync::OnceLock;
 
@@ -12,11 +12,11 @@ use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, auto, famil
 use crate::message::{Continuation, Media, Request};
 use crate::template::{Template, plain, prepare};
 
-/// A way to read what a template's model writes.
+/// A way to read the output of a template's model.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Reader {
-    /// The format of a family of templates, which is known and not learnt.
+    /// The hand-written format of a family of templates.
     Family(&'static Family),
     /// The learnt layout: [`Analysis`].
     Layout,
@@ -34,12 +34,12 @@ impl Reader {
         }
     }
 
-    /// Whether what it knows comes from this template's renders.
+    /// Whether all that it knows is from this template's renders.
     pub fn is_learnt(self) -> bool {
         !matches!(self, Reader::Family(_))
     }
 
-    /// Whether something is known of the model that no render shows.
+    /// Whether it knows something of the model that renders do not show.
     pub(crate) fn knows(self, taught: &Taught) -> bool {
         let known = |evidence: &Evidence| matches!(evidence.source, Source::Workaround { .. });
         match self {
@@ -61,8 +61,8 @@ impl Reader {
         }
     }
 
-    /// What a request puts in front of the output. `opening`: not the prompt alone is wanted.
-    /// `template` renders it: the taught one, or its like for probes.
+    /// The prompt of a request. `opening`: also compute the opening of the assistant's turn. `template` renders it: the
+    /// learnt template, or a variant of it for probes.
     pub(crate) fn prompts(
         self,
         taught: &Taught,
@@ -81,7 +81,7 @@ impl Reader {
             return Ok(Prompts { prompt, opening, continuation, media: Vec::new() });
         }
         let prepared = prepare(template, request)?;
-        // What is continued stands behind the opening.
+        // A continued message follows the opening.
         let opening = opening || prepared.continued.is_some();
         let input = PromptInput { template, prepared: &prepared, request, opening };
         let continuation = if prepared.continued.is_some() { prepared.continuation } else { Continuation::None };
@@ -113,25 +113,25 @@ impl Reader {
     }
 }
 
-/// What a request puts in front of the output.
+/// The prompt of a request and its parts.
 #[derive(Debug)]
 pub(crate) struct Prompts {
     pub prompt: Prompt,
-    /// What opens the assistant's turn, without a message that is continued.
+    /// The opening of the assistant's turn, without a continued message.
     pub opening: String,
     pub continuation: Continuation,
-    /// The media that the prompt wants, in its order.
+    /// The media in the prompt, in order.
     pub media: Vec<Media>,
 }
 
-/// A template, and what is learnt of it once somebody asks.
+/// A template, and what is learnt of it on first use.
 #[derive(Debug)]
 pub(crate) struct Taught {
     pub template: Template,
-    /// Nothing is known but what the template shows.
+    /// Uses only what the template shows.
     learn_only: bool,
     analysis: OnceLock<Analysis>,
-    /// With thinking off, and on; a template without that switch writes all of them as with thinking on.
+    /// With thinking off, and on. A template without that switch has both as with thinking on.
     turns: [OnceLock<Option<TurnFormat>>; 2],
 }
 
@@ -144,20 +144,20 @@ impl Taught {
         self.analysis.get_or_init(|| analysis::analyze(&self.template.probing(), self.learn_only))
     }
 
-    /// How turns are written in this way to think; `None` where that could not be learnt.
+    /// How turns are written with thinking on or off; `None` if that could not be learnt.
     pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
         let thinking = thinking || !self.template.knows_thinking_switch();
         self.turns[usize::from(thinking)].get_or_init(|| turn::learn(&self.template.probing(), thinking)).as_ref()
     }
 
-    /// How turns are written behind this opening: in the way to think that has it, or else in the one that is asked for.
+    /// How turns are written behind this opening: with the thinking that produces the opening, or otherwise as requested.
     fn turn_behind(&self, opening: &str, thinking: bool) -> Option<&TurnFormat> {
         let asked = self.turn(thinking).filter(|turn| turn.opening == opening);
         let other = || self.turn(!thinking).filter(|turn| turn.opening == opening);
         asked.or_else(other).or_else(|| self.turn(thinking)).or_else(|| self.turn(!thinking))
     }
 
-    /// Who may read it. On a tie the earlier one does.
+    /// The candidates. On a tie the earlier one is used.
     pub fn candidates(&self) -> Vec<Reader> {
         let family = if self.learn_only { None } else { family_of(self.template.source()) };
         family.map(Reader::Family).into_iter().chain([Reader::Layout, Reader::Turn]).collect()

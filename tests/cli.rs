@@ -283,13 +283,13 @@ fn errors_show_the_place_and_a_way_on() {
     run(&["render", "chatml", &slip]).failed(
         1,
         &[
-            "slip.json:2:16: no JSON: key must be a string",
+            "slip.json:2:16: not JSON: key must be a string",
             "\n  2 |  {\"role\": \"é\",, \"content\": 1}]}\n    |               ^\n",
         ],
     );
     run(&["render", "chatml", &filter]).failed(1, &["filter.jinja:1:2: ", "hint: ", "TEMPLATE comes first"]);
     run(&["render", &request, &request]).failed(1, &["without a chat_template", "hint: ", "TEMPLATE comes first"]);
-    run_with(&["grammar"], b"{\"a\": }").failed(1, &["standard input:1:7: no JSON"]);
+    run_with(&["grammar"], b"{\"a\": }").failed(1, &["standard input:1:7: not JSON"]);
 
     let bare = file("model/tokenizer_config.json", b"{\"bos_token\": \"<s>\"}");
     run(&["inspect", &bare]).failed(1, &["without a chat_template", "hint: ", "a file of its own"]);
@@ -386,7 +386,7 @@ fn inspect_shows_caps_layout_and_evidence() {
     assert!(learnt["evidence"].as_array().unwrap().iter().any(|item| item["field"] == "reasoning.start"));
     // What shows no message is no chat template.
     for (name, text) in [("empty.jinja", ""), ("plain.txt", "Hello.\n")] {
-        run(&["inspect", &file(name, text.as_bytes())]).failed(1, &[name, "shows none of the 9 messages"]);
+        run(&["inspect", &file(name, text.as_bytes())]).failed(1, &[name, "renders none of the 9 messages"]);
     }
     // Tokens that nobody gave are named.
     let tokens = file("tokens.jinja", b"{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}");
@@ -581,7 +581,7 @@ fn lint_says_what_is_not_read_back() {
     assert_eq!(shown.matches("  fault  ").count(), 2, "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() <= 80 && line == line.trim_end()), "{shown}");
     run(&["lint", "no-such-template"]).failed(2, &["no-such-template"]);
-    run(&["lint", &file("plain.txt", b"Hello.\n")]).failed(1, &["shows none of the messages"]);
+    run(&["lint", &file("plain.txt", b"Hello.\n")]).failed(1, &["renders none of the messages"]);
 }
 
 #[test]
@@ -800,7 +800,7 @@ fn grammar_prints_and_checks() {
     let allowed = run_with(&["grammar", "--check", &file, "-"], b"{\"n\": 4}").succeeded();
     assert_eq!(allowed, "the grammar allows the text\n");
     run_with(&["grammar", "--check", &file, "-"], b"{\"n\": x}").failed(1, &["from byte 6 on", "x}"]);
-    run_with(&["grammar", "--check", &file, "-"], b"{\"n\": 4").failed(1, &["wants more"]);
+    run_with(&["grammar", "--check", &file, "-"], b"{\"n\": 4").failed(1, &["expects more"]);
 
     let lark = run_with(&["grammar", "--dialect", "lark"], br#"{"type": "boolean"}"#).succeeded();
     assert_eq!(lark, "start: ROOT\nROOT: /true|false/\n");

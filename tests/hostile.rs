@@ -45,7 +45,7 @@ fn templates_that_fail() {
 
 #[test]
 fn requests_that_are_none() {
-    assert!(request_error("").contains("no JSON"));
+    assert!(request_error("").contains("not JSON"));
     assert!(request_error("[]").contains("must be an object"));
     assert!(request_error("{}").contains("messages"));
     assert!(request_error(r#"{"messages": 7}"#).contains("messages"));
@@ -53,7 +53,7 @@ fn requests_that_are_none() {
         request_error(r#"{"messages": [{"role": "user", "content": "a"}, {"role": 1, "content": ""}]}"#)
             .contains("messages[1].role")
     );
-    assert!(request_error(&format!("{{\"messages\": {}", "[".repeat(100_000))).contains("no JSON"));
+    assert!(request_error(&format!("{{\"messages\": {}", "[".repeat(100_000))).contains("not JSON"));
 }
 
 #[test]

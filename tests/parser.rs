@@ -57,7 +57,7 @@ fn what_no_library_wrote_is_refused() {
     use ErrorKind::{InvalidArgument, Limit};
     refused("", InvalidArgument, "not one");
     refused("[]", InvalidArgument, "not one");
-    refused(r#"{"chatparse_parser": 2, "prefill": "", "format": null}"#, InvalidArgument, "way 2");
+    refused(r#"{"chatparse_parser": 2, "prefill": "", "format": null}"#, InvalidArgument, "version 2");
     refused(&stored(json!([{"unheard_of": 1}]), 0), InvalidArgument, "unheard_of");
     refused(&stored(json!([]), 0), InvalidArgument, "the root");
     refused(&stored(json!([{"atomic": 0}]), 0), InvalidArgument, "node 0 must refer to nodes before it");

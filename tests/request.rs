@@ -293,7 +293,7 @@ fn malformed_arguments_spoil_no_conversation() {
         assert_eq!(shown(ANYTHING, "empty", broken).unwrap(), json!({}));
         assert_eq!(shown(OBJECTS, "empty", broken).unwrap(), json!({}));
     }
-    for (broken, says) in [("{", "no JSON: EOF"), ("", "no JSON: EOF"), ("[1]", "no JSON object")] {
+    for (broken, says) in [("{", "not JSON: EOF"), ("", "not JSON: EOF"), ("[1]", "not a JSON object")] {
         for source in [PLAIN, ANYTHING, OBJECTS] {
             let error = shown(source, "error", broken).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);

@@ -139,7 +139,7 @@ fn options_count_before_the_body() {
         "{unknown}"
     );
     let text = Request::from_text_with(r#"{"messages": []}"#, "[").unwrap_err();
-    assert!(text.message().starts_with("the options is no JSON") || text.message().contains("options"), "{text}");
+    assert!(text.message().starts_with("the options is not JSON") || text.message().contains("options"), "{text}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! Tagged arguments: what stands around an argument's name and around its value.
+//! Learns tagged arguments: the text around an argument's name and around its value.
 //!
-//! Three comparisons. *The same call with another argument*: where name and value differ as one piece, the text around
-//! the name must be alike on both sides; where they differ apart, the name's tag is the last marker before it and the
-//! first after it. *The same call with another value*: everything between the name and the value is the value's
-//! prefix, and everything from the value to the close of the call its suffix. *The same call with a second argument*:
-//! what is left between the first value's suffix and the second name's prefix separates them.
+//! Three comparisons. *The same call with another argument*: if name and value differ as one piece, the text around the name
+//! must be the same on both sides; if they differ separately, the name's tag reaches from the last marker before it to the
+//! first after it. *The same call with another value*: the text between name and value is the value's prefix, and the text
+//! from the value to the close of the call is its suffix. *The same call with a second argument*: the text between the first
+//! value's suffix and the second name's prefix is the separator.
 
 use super::diff::Diff;
 use super::evidence::Study;
@@ -31,7 +31,7 @@ fn names(study: &mut Study) {
     });
 }
 
-/// Name and value are in one difference: what precedes the name and what follows it up to the value, on both sides.
+/// For one difference with name and value: the text before the name, and the text from the name to the value, on both sides.
 fn tag_of_whole_argument<'a>(diff: &Diff<'a>) -> Option<(&'a str, String)> {
     let around = |text: &'a str, name: &str, value: &str| {
         let (before, after) = text.split_once(name)?;
@@ -42,7 +42,8 @@ fn tag_of_whole_argument<'a>(diff: &Diff<'a>) -> Option<(&'a str, String)> {
     (left == right && !left.0.is_empty()).then(|| (left.0, left.1.to_string()))
 }
 
-/// Only the name differs: the last marker before it, and the text up to and with the first marker after it.
+/// For a difference in the name only: the last marker before it, and the text up to the first marker after it, marker
+/// included.
 fn tag_of_bare_name<'a>(diff: &Diff<'a>) -> Option<(&'a str, String)> {
     let rest = diff.left.strip_prefix(ARGUMENT)?;
     diff.right.strip_prefix(OTHER_ARGUMENT)?;
@@ -73,7 +74,7 @@ fn values(study: &mut Study) {
     });
 }
 
-/// What follows the value, up to what closes the function, else the call, else the section.
+/// The text after the value, up to the close of the function, of the call or of the section.
 fn value_suffix<'a>(rest: &'a str, layout: &Layout) -> &'a str {
     let closers = [&layout.function.close, &layout.tools.per_call_end, &layout.tools.section_end];
     match closers.into_iter().find(|closer| !closer.is_empty()) {
@@ -91,7 +92,7 @@ fn separator(study: &mut Study) {
     let first = format!("{VALUE}{}", arguments.value_suffix.trim_end_matches(is_space));
     let second = format!("{}{OTHER_ARGUMENT}", arguments.name_prefix);
     let Some((rest, _)) = pair.b.rsplit_once(&second) else { return };
-    // What repeats the argument is part of its tags, however they were read.
+    // A marker that repeats the argument is part of its tags, however those were read.
     let Some(between) = after_last(rest, &first).filter(|between| !between.contains(ARGUMENT)) else { return };
     study.learn("one argument / two arguments", &pair, |layout| layout.arguments.separator = trim(between).into());
 }

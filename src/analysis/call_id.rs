@@ -1,7 +1,7 @@
-//! A call's id in a tagged format: whether the template writes it, where, and between which markers.
+//! Learns where a tagged format has a call's id, and between which markers.
 //!
-//! The same call is compared with itself under another id. Where the difference lies relative to the function's name
-//! and to the `{` of the arguments says where ids stand.
+//! Compares one call under two ids. The position of the difference relative to the function's name and to the `{` of the
+//! arguments gives the position of the id.
 
 use super::evidence::Study;
 use super::layout::{CallIdLayout, CallIdPosition};
@@ -22,11 +22,11 @@ pub(super) fn run(study: &mut Study) {
     }
     let Some(call_id) = locate(diff.prefix, diff.suffix) else { return };
     study.learn(QUESTION, &pair, |layout| {
-        // Without the id's markers in view, its suffix and what follows were taken for the end of the call.
+        // An earlier pass did not know the id's markers and took its suffix and what follows for the end of the call.
         if !call_id.suffix.is_empty() && layout.tools.per_call_end.starts_with(&call_id.suffix) {
             layout.tools.per_call_end.clear();
         }
-        // Likewise its suffix was taken for the end of the name, where a marker follows the call.
+        // If a marker follows the call, the suffix was taken for the end of the name.
         if call_id.position == CallIdPosition::BetweenNameAndArguments && layout.function.name_suffix == call_id.suffix
         {
             layout.function.name_suffix.clear();
@@ -36,7 +36,7 @@ pub(super) fn run(study: &mut Study) {
     });
 }
 
-/// `before` and `after` are the texts around what differs in the id.
+/// `before` and `after`: the texts around the difference in the id.
 fn locate(before: &str, after: &str) -> Option<CallIdLayout> {
     let name_after = after.find(FUNCTION);
     let name_before = before.rfind(FUNCTION);
@@ -74,7 +74,7 @@ fn locate(before: &str, after: &str) -> Option<CallIdLayout> {
     }
 }
 
-/// The first marker after which, with no other in between, an id begins.
+/// The first marker that an id follows, with no other marker in between.
 fn marker_before_id(text: &str) -> Option<String> {
     let markup = Markup::new(text);
     let leads_to_id = |marker: &&Marker| {

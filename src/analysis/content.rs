@@ -1,9 +1,8 @@
-//! Content: whether what the model says stands bare or between markers.
+//! Learns whether the content is between markers.
 //!
-//! A reply is compared with a call and with a thought, in both of which the content is empty: what disappears with the
-//! content is the content's. If the first comparison leaves the reply alone, it stands bare, unless the second shows
-//! that something came off in front of it. Otherwise the longer of the two differences is searched for the reply
-//! between two markers.
+//! Compares a reply with a call and with a thought, both without content: what is missing there belongs to the content. If
+//! the first difference is the reply alone, the content is bare, unless the second has more text in front of it. Otherwise
+//! the longer of the two differences is searched for the reply between two markers.
 
 use super::evidence::Study;
 use super::layout::{ContentMode, Layout, ReasoningMode};
@@ -39,8 +38,8 @@ pub(super) fn run(study: &mut Study) {
     });
 }
 
-/// Whether the difference to a thought is no sign of markers: it does not begin with a gap, which only a block
-/// that was closed before the content leaves, or it is the end of reasoning that the content follows.
+/// Whether the difference to a thought is not a sign of markers: it does not begin with a gap, which only a block that was
+/// closed before the content leaves, or it is the end of reasoning that the content follows.
 fn stands_bare(beside_thought: &str, layout: &Layout) -> bool {
     let reasoning = &layout.reasoning;
     let follows_reasoning = || {

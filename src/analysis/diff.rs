@@ -1,9 +1,9 @@
-//! [`Diff`]: two renders of one template, split into what they share and what is theirs alone.
+//! [`Diff`]: splits two renders of one template into the text that they share and the text that only one of them has.
 
 use super::markup::{Markup, Segment};
 
-/// `a` is `prefix + left + suffix`, `b` is `prefix + right + suffix`. No marker is cut in two: what a marker in one
-/// text shares with a marker in the other counts only if the whole marker is the same.
+/// `a` is `prefix + left + suffix`, `b` is `prefix + right + suffix`. Markers are never split: two different markers share
+/// nothing, even if they begin or end alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Diff<'a> {
     pub prefix: &'a str,
@@ -13,11 +13,12 @@ pub(super) struct Diff<'a> {
 }
 
 impl<'a> Diff<'a> {
-    /// Equal segments are taken from both ends in turn, one at a time: neither end eats what belongs to the other where
-    /// a piece (a line break, an end-of-turn marker) occurs in both. What is left is compared character by character
-    /// where both sides have text there, end first.
+    /// Takes equal segments from both ends in turn, one at a time, so that a piece that occurs at both ends (a line break,
+    /// an end-of-turn marker) is not always assigned to the same end. Compares the remaining texts character by character,
+    /// end first.
     ///
-    /// Where `b` only goes on after the end of `a`, that is how it is split, whatever the ends have in common.
+    /// If `b` only continues after the end of `a`, the difference is that continuation, even if the ends have more in
+    /// common.
     pub(super) fn between(a: &'a str, b: &'a str) -> Self {
         let (a_segments, b_segments) = (Markup::new(a).segments(), Markup::new(b).segments());
         let (head, tail) = shared_ends(&a_segments, &b_segments);
@@ -30,7 +31,7 @@ impl<'a> Diff<'a> {
         }
     }
 
-    /// The split of two texts that share so many bytes at the start and at the end.
+    /// Splits two texts that share this many bytes at the start and at the end.
     pub(super) fn sharing(a: &'a str, b: &'a str, head: usize, tail: usize) -> Self {
         Diff {
             prefix: &a[..head],
@@ -41,14 +42,14 @@ impl<'a> Diff<'a> {
     }
 }
 
-/// How many bytes at the start and at the end two texts share.
+/// The number of bytes that two texts share at the start and at the end.
 fn shared_ends(mut a: &[Segment], mut b: &[Segment]) -> (usize, usize) {
     let (mut head, mut tail) = (0, 0);
     while a.len() > 1 && b.len() > 1 {
         let taken = head + tail;
         head += take_first(&mut a, &mut b);
-        // A side that is now down to one segment gives it to the start too if it fits there: an end-of-turn marker then
-        // closes the turn before instead of opening the addition.
+        // A side with one segment left also gives it to the start if it is equal there: an end-of-turn marker then closes
+        // the previous turn instead of opening the addition.
         if a.len() == 1 || b.len() == 1 {
             head += take_first(&mut a, &mut b);
         }
@@ -58,7 +59,7 @@ fn shared_ends(mut a: &[Segment], mut b: &[Segment]) -> (usize, usize) {
         }
     }
     match (a, b) {
-        // One side is down to its last segment: it may still end, or else begin, the other side.
+        // One side has one segment left, which may end or begin the other side.
         ([only], [first, .., last]) | ([first, .., last], [only]) if only == last || only == first => {
             let size = only.as_str().len();
             if only == last { (head, tail + size) } else { (head + size, tail) }
@@ -79,7 +80,7 @@ fn shared_ends(mut a: &[Segment], mut b: &[Segment]) -> (usize, usize) {
     }
 }
 
-/// Takes the first segment from both sides where it is the same, and says how long it is.
+/// Removes the first segment from both sides if it is equal. Returns its length, or 0.
 fn take_first(a: &mut &[Segment], b: &mut &[Segment]) -> usize {
     match (*a, *b) {
         ([x, rest_a @ ..], [y, rest_b @ ..]) if x == y => {
@@ -90,7 +91,7 @@ fn take_first(a: &mut &[Segment], b: &mut &[Segment]) -> usize {
     }
 }
 
-/// Takes the last segment from both sides where it is the same, and says how long it is.
+/// Removes the last segment from both sides if it is equal. Returns its length, or 0.
 fn take_last(a: &mut &[Segment], b: &mut &[Segment]) -> usize {
     match (*a, *b) {
         ([rest_a @ .., x], [rest_b @ .., y]) if x == y => {
@@ -101,13 +102,13 @@ fn take_last(a: &mut &[Segment], b: &mut &[Segment]) -> usize {
     }
 }
 
-/// The bytes that two texts share at their starts; markers share nothing.
+/// The number of bytes that two texts share at their starts; 0 for markers.
 fn common_start(a: Segment, b: Segment) -> usize {
     let (Segment::Text(a), Segment::Text(b)) = (a, b) else { return 0 };
     a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
 }
 
-/// The bytes that two texts share at their ends; markers share nothing.
+/// The number of bytes that two texts share at their ends; 0 for markers.
 fn common_end(a: Segment, b: Segment) -> usize {
     let (Segment::Text(a), Segment::Text(b)) = (a, b) else { return 0 };
     a.chars().rev().zip(b.chars().rev()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()

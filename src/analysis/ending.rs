@@ -1,15 +1,15 @@
-//! Where calls end: what the template writes between two calls and behind the last one.
+//! Learns where calls end: the text between two calls and behind the last one.
 //!
-//! All markers of calls are known by now, those of the work-arounds too. One call compared with two shows whether
-//! anything but white space stands between them. What follows the last marker of a call is the end of the turn; a
-//! template that opens the next turn unasked adds that, with thinking off as much of it as there can be.
+//! Runs after the work-arounds, when all markers of calls are known. Comparing one call with two gives the text between
+//! them. The text behind the last marker of a call is the end of the turn. If the template opens the next turn without being
+//! asked to, that opening is removed, with thinking off so that as much of it as possible is rendered.
 
 use super::evidence::Study;
 use super::layout::{CallIdPosition, Layout, ToolFormat};
 use super::markup::{Markup, after_last, is_space, trim, trim_start};
 use super::probe::{Call, FUNCTION, OTHER_FUNCTION, OTHER_VALUE, Probe};
 
-/// More pieces than the end of any turn has.
+/// More pieces than any template has at the end of a turn.
 const MOST_PIECES: usize = 8;
 
 pub(super) fn run(study: &mut Study) {
@@ -28,13 +28,13 @@ fn end_of_turn(study: &mut Study) {
     let Some(end) = after_last(&pair.b, OTHER_VALUE).and_then(|rest| after_call(rest, study.layout())) else { return };
     let pieces =
         Markup::new(end).segments().into_iter().map(|piece| trim(piece.as_str())).filter(|piece| !piece.is_empty());
-    // Words are an instruction for the next turn, not the end of this one.
+    // Words belong to an instruction for the next turn, not to the end of this one.
     let pieces = pieces.take_while(|piece| !piece.contains(is_space)).take(MOST_PIECES).map(str::to_string);
     let pieces: Vec<String> = pieces.collect();
     study.learn("a reply / a call, thinking off", &pair, |layout| layout.tools.turn_end = pieces);
 }
 
-/// What follows the call of whose last value `rest` is the remainder.
+/// The text after the call. `rest` begins behind the call's last value.
 fn after_call<'a>(rest: &'a str, layout: &Layout) -> Option<&'a str> {
     let Layout { tools, function, call_id, .. } = layout;
     let closers = [&tools.section_end, &tools.per_call_end, &function.close];

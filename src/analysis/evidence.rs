@@ -1,8 +1,8 @@
-//! What the analysis shows for itself: for each field of the [`Layout`], the pair of renders that it was read from.
+//! The provenance of a [`Layout`]: for each field, the pair of renders that it was read from.
 //!
 //! Passes work on a [`Study`]. They render pairs of probes, and change the layout only through [`Study::learn`],
-//! [`Study::derive`] and [`Study::patch`], which compare the layout before and after and file what changed. So no pass
-//! keeps books, and no field can be set without evidence.
+//! [`Study::derive`] and [`Study::patch`], which compare the layout before and after and record the changes. So each field
+//! that is set has evidence.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,49 +17,49 @@ use super::probe::{self, Call, Probe};
 use crate::limits::PROBE_BYTES;
 use crate::template::Template;
 
-/// Shared text that is kept at either side of a difference, in characters.
+/// Shared text that is kept on either side of a difference, in characters.
 const CONTEXT: usize = 60;
 /// Longest difference that is kept, in characters.
 const DIFFERENCE: usize = 600;
 
-/// One field's value and where it comes from. Later evidence for the same field replaces earlier.
+/// The value of one field and its source. Later evidence for the same field replaces earlier.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Evidence {
     /// The field by its dotted name, as in [`Analysis::fields`], e.g. `reasoning.start`.
     pub field: &'static str,
-    /// The value that it got.
+    /// The value that the field got.
     pub value: Value,
     /// The pass that found it, e.g. `reasoning`.
     pub pass: &'static str,
-    /// What showed it.
+    /// The source of the value.
     pub source: Source,
 }
 
-/// Where a value comes from.
+/// Where a value was read from.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Source {
-    /// Two renders that differ in one fact. Long texts are cut, with `…` where something is missing.
+    /// Two renders that differ in one fact. Long texts are cut; `…` marks a cut.
     Comparison {
         /// The fact, e.g. `a reply without / with reasoning`.
         question: &'static str,
-        /// The end of the text that both renders begin with.
+        /// The end of the text that both renders share before the difference.
         before: String,
         /// What only the first render has.
         left: String,
         /// What only the second render has.
         right: String,
-        /// The start of the text that both renders end with.
+        /// The start of the text that both renders share after it.
         after: String,
     },
-    /// The fields found before.
+    /// Fields found before.
     Layout,
-    /// A row of the table of work-arounds, which recognised the template by its source.
+    /// A row of the table of work-arounds, which recognises the template by its source.
     Workaround {
         /// The template or family.
         name: &'static str,
-        /// Why its renders do not show the truth.
+        /// Why its renders are misleading.
         reason: &'static str,
     },
 }
@@ -92,7 +92,7 @@ impl Evidence {
 pub(super) struct Pair {
     pub a: Rc<str>,
     pub b: Rc<str>,
-    /// The lengths of what they share at the start and at the end, once somebody has asked.
+    /// The lengths that they share at the start and at the end, computed on first use.
     shared: Cell<Option<(usize, usize)>>,
 }
 
@@ -112,15 +112,15 @@ impl Pair {
 /// An analysis in progress.
 pub(super) struct Study<'t> {
     template: &'t Template,
-    /// What was rendered so far: passes ask for many a probe again.
+    /// Renders so far: several passes use the same probe.
     renders: RefCell<Vec<(Probe, Option<Rc<str>>)>>,
-    /// What probes with tools offer.
+    /// The tools in the probes.
     tools: Arc<Value>,
-    /// Whether the template looks at `enable_thinking`.
+    /// Whether the template reads `enable_thinking`.
     knows_switch: bool,
     pass: &'static str,
     layout: Layout,
-    /// [`Layout::fields`] of the layout.
+    /// [`Layout::fields`] of the current layout.
     fields: Vec<(&'static str, Value)>,
     evidence: Vec<Evidence>,
 }
@@ -140,7 +140,7 @@ impl<'t> Study<'t> {
         }
     }
 
-    /// What follows is found by `pass`.
+    /// Names the pass that the following changes belong to.
     pub(super) fn enter(&mut self, pass: &'static str) {
         self.pass = pass;
     }
@@ -149,7 +149,7 @@ impl<'t> Study<'t> {
         self.template
     }
 
-    /// What is known so far.
+    /// The layout so far.
     pub(super) fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -158,12 +158,12 @@ impl<'t> Study<'t> {
         Analysis { layout: self.layout, evidence: self.evidence }
     }
 
-    /// Both renders; `None` where the template refuses one of them or writes more than [`PROBE_BYTES`].
+    /// Renders both; `None` if the template rejects one of them or its render is longer than [`PROBE_BYTES`].
     pub(super) fn pair(&self, a: Probe, b: Probe) -> Option<Pair> {
         Some(Pair { a: self.render(a)?, b: self.render(b)?, shared: Cell::default() })
     }
 
-    /// The same conversation with one call and with two.
+    /// Renders the same conversation with one call and with two.
     pub(super) fn one_and_two_calls(&self) -> Option<Pair> {
         self.pair(Probe::calling(&[Call::FIRST]), Probe::calling(&[Call::FIRST, Call::SECOND]))
     }
@@ -174,7 +174,7 @@ impl<'t> Study<'t> {
     }
 
     fn render(&self, probe: Probe) -> Option<Rc<str>> {
-        // What the template has no name for, it cannot see.
+        // The switch has no effect on a template that does not read it, so that one render serves both.
         let probe = if self.knows_switch { probe } else { probe.thinking(true) };
         if let Some((_, known)) = self.renders.borrow().iter().find(|(known, _)| *known == probe) {
             return known.clone();
@@ -185,7 +185,7 @@ impl<'t> Study<'t> {
         text
     }
 
-    /// Changes the layout by what `pair` shows.
+    /// Changes the layout, with `pair` as evidence.
     pub(super) fn learn(&mut self, question: &'static str, pair: &Pair, change: impl FnOnce(&mut Layout)) {
         let Diff { prefix, left, right, suffix } = pair.diff();
         let source = Source::Comparison {
@@ -203,15 +203,15 @@ impl<'t> Study<'t> {
         self.change(Source::Workaround { name, reason }, change);
     }
 
-    /// Changes the layout by what it says already.
+    /// Changes the layout by what other fields imply.
     pub(super) fn derive(&mut self, change: impl FnOnce(&mut Layout)) {
         self.change(Source::Layout, change);
     }
 
-    /// Forgets what the pass has not understood. What a probe says is the probe's and in no marker; where it is in one, neither that
-    /// marker nor those beside it are what they seem to be.
+    /// Resets fields with values that cannot be right. A marker never contains a word of a probe; if it does, that marker
+    /// and its neighbours were misread.
     pub(super) fn settle(&mut self) {
-        let wrong: Vec<&str> = self.said().collect();
+        let wrong: Vec<&str> = self.misread().collect();
         if wrong.is_empty() {
             return;
         }
@@ -220,22 +220,22 @@ impl<'t> Study<'t> {
         let forgotten =
             |item: &Evidence| before.iter().zip(&self.fields).any(|(old, new)| old.0 == item.field && old != new);
         self.evidence.retain(|item| !forgotten(item));
-        debug_assert_eq!(self.said().next(), None, "what was forgotten says nothing");
+        debug_assert_eq!(self.misread().next(), None, "the fields were reset");
     }
 
-    /// The fields in which the pass has put something that a probe says. An id that is known for one is meant to be there.
-    fn said(&self) -> impl Iterator<Item = &'static str> {
+    /// The fields in which the pass has put a word of a probe, other than the id in a field that is meant to hold one.
+    fn misread(&self) -> impl Iterator<Item = &'static str> {
         let id = match &*self.layout.call_id.example {
             "" => None,
             id => Some(id),
         };
-        let said = move |text: &str| match id {
-            None => probe::is_said_in(text),
-            Some(id) => probe::is_said_in(&text.replace(id, "")),
+        let misread = move |text: &str| match id {
+            None => probe::has_probe_word(text),
+            Some(id) => probe::has_probe_word(&text.replace(id, "")),
         };
         let says = move |value: &Value| match value {
-            Value::String(text) => said(text),
-            Value::Array(items) => items.iter().filter_map(Value::as_str).any(said),
+            Value::String(text) => misread(text),
+            Value::Array(items) => items.iter().filter_map(Value::as_str).any(misread),
             _ => false,
         };
         let found = |field: &str| {

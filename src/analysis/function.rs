@@ -1,7 +1,7 @@
-//! The name of a called function: what stands before and after it, and what closes the call after its arguments.
+//! Learns the text around the name of a called function, and the text that closes the call after its arguments.
 //!
-//! Two calls of different functions are compared. The difference is the name and whatever of its tag changes with it;
-//! the name's prefix reaches back to the marker that opens the call, its suffix forward to where the arguments begin.
+//! Compares calls of two functions. The difference is the name and the part of its tag that changes with it. The name's
+//! prefix begins at the marker that opens the call; its suffix ends where the arguments begin.
 
 use super::diff::Diff;
 use super::evidence::Study;
@@ -34,15 +34,15 @@ pub(super) fn run(study: &mut Study) {
     });
 }
 
-/// The shared text from the marker that opens the call.
+/// The shared text, from the marker that opens the call.
 fn name_prefix<'a>(diff: &Diff<'a>, layout: &Layout) -> Option<&'a str> {
     let tools = &layout.tools;
     let opening = if tools.per_call_start.is_empty() { &tools.section_start } else { &tools.per_call_start };
     if opening.is_empty() { None } else { after_last(diff.prefix, opening) }
 }
 
-/// The text before the JSON of the arguments, markers included; nothing where no marker follows the JSON, for then
-/// it cannot be told from the end of the turn.
+/// The text before the JSON of the arguments, markers included. Empty if no marker follows the JSON, because it cannot be
+/// told from the end of the turn then.
 fn up_to_json(text: &str) -> &str {
     let markup = Markup::new(text);
     let mut at = 0;
@@ -56,7 +56,7 @@ fn up_to_json(text: &str) -> &str {
     if markup.markers_from(at).is_empty() { "" } else { &text[..at] }
 }
 
-/// The text before the tag of the first argument; nothing where there is no such tag.
+/// The text before the tag of the first argument; empty if there is no such tag.
 fn before_argument(text: &str) -> &str {
     let markup = Markup::new(text);
     let names_argument = |tag: &&Marker| {
@@ -66,7 +66,7 @@ fn before_argument(text: &str) -> &str {
     markup.markers_from(0).iter().find(names_argument).map_or("", |tag| &text[..tag.start])
 }
 
-/// What stands between the last argument and the end of the call, where that end is known.
+/// The text between the last argument and the end of the call, if that end is known.
 fn close<'a>(diff: &Diff<'a>, layout: &Layout) -> &'a str {
     let tools = &layout.tools;
     let end = if tools.per_call_end.is_empty() { &tools.section_end } else { &tools.per_call_end };
@@ -77,7 +77,7 @@ fn close<'a>(diff: &Diff<'a>, layout: &Layout) -> &'a str {
     let rest = match tools.format {
         ToolFormat::TagWithJson => rest.rfind(['}', ']']).map_or("", |at| &rest[at + 1..]),
         _ => {
-            // The value's own closing tag comes first.
+            // The closing tag of the value comes first.
             let markup = Markup::new(rest);
             markup.marker_at(markup.space_at(0)).map_or("", |tag| &rest[tag.spaced..])
         }

@@ -1,8 +1,8 @@
-//! Calls that are JSON through and through: which field holds what, and what stands around the JSON.
+//! Learns calls that are JSON throughout: the role of each field, and the text around the JSON.
 //!
-//! Everything from the first `{` to the last `}` of the call text is one call. A field is known by its value: the
-//! probe's function name, its argument, its id. Before and after stand the section's markers, and maybe the brackets
-//! of an array. One call compared with two then tells whether the markers come once or with each call.
+//! The text from the first `{` to the last `}` of the call text is one call. A field is recognised by its value: the probe's
+//! function name, argument or id. The text before and after has the section's markers and possibly the brackets of an array.
+//! Comparing one call with two shows whether the markers occur once or with each call.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::layout::{ToolFormat, ToolsLayout};
 use super::markup::{is_space, trim, trim_start};
 use super::probe::{ARGUMENT, FUNCTION, ID_ROOT};
 
-/// Reads `text`, the call text that `pair` showed. Where it is not one JSON object after all, nothing is learnt.
+/// Reads `text`, the call text in `pair`. If it is not one JSON object, nothing is learnt.
 pub(super) fn run(study: &mut Study, pair: &Pair, text: &str) {
     let (Some(open), Some(close)) = (text.find('{'), text.rfind('}')) else { return };
     let Some(Ok(Value::Object(call))) = text.get(open..=close).map(serde_json::from_str) else { return };
@@ -32,7 +32,7 @@ pub(super) fn run(study: &mut Study, pair: &Pair, text: &str) {
     });
 }
 
-/// What one member of the call's object says about the fields.
+/// Reads the fields from one member of the call's object.
 fn read_field(tools: &mut ToolsLayout, key: &str, value: &Value) {
     if key == FUNCTION {
         tools.name_is_key = true;
@@ -52,7 +52,7 @@ fn read_field(tools: &mut ToolsLayout, key: &str, value: &Value) {
     assign_role(tools, key.into(), key, value);
 }
 
-/// Recognises a field by its value; failing that, an id that the template made up by its key.
+/// Recognises a field by its value. An id that the template makes up is recognised by its key.
 fn assign_role(tools: &mut ToolsLayout, path: String, key: &str, value: &Value) {
     match value {
         Value::String(text) if text.contains(ID_ROOT) => tools.id_field = path,
@@ -63,7 +63,7 @@ fn assign_role(tools: &mut ToolsLayout, path: String, key: &str, value: &Value) 
     }
 }
 
-/// Whether the argument's name is in `value`, as a key or inside a string of JSON text.
+/// Whether the argument's name is in `value`, as a key or inside JSON text in a string.
 fn mentions_argument(value: &Value) -> bool {
     value.to_string().contains(ARGUMENT)
 }
@@ -79,7 +79,7 @@ fn in_order_of_appearance(tools: &ToolsLayout, text: &str) -> Vec<String> {
     placed.into_iter().map(|(_, field)| field).collect()
 }
 
-/// A section start that a second call repeats belongs to each call.
+/// If the second call repeats the section start, the section belongs to each call.
 pub(super) fn check_repetition(study: &mut Study) {
     let Some(pair) = study.one_and_two_calls() else { return };
     let start = &study.layout().tools.section_start;
@@ -89,7 +89,7 @@ pub(super) fn check_repetition(study: &mut Study) {
 }
 
 impl ToolsLayout {
-    /// What was taken for the markers around all calls stands around each.
+    /// Moves the section's markers to each call.
     pub(super) fn make_section_per_call(&mut self) {
         self.per_call_start = std::mem::take(&mut self.section_start);
         self.per_call_end = std::mem::take(&mut self.section_end);

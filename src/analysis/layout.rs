@@ -1,8 +1,8 @@
-//! [`Layout`]: everything that the later stages need to know about how a template writes an assistant's turn.
-//! Inert data: passes fill it, the format stage and the tools read it, nothing here decides anything.
+//! [`Layout`]: what llama.cpp's analysis learns about how a template writes an assistant's turn. Plain data: the passes fill
+//! it, the format stage and tools read it.
 //!
-//! All markers are kept as the template writes them, white space included where it matters for reading a prompt's end;
-//! readers trim where the model is free to differ. An empty string means that there is no such marker.
+//! Markers are kept as the template writes them, with the white space that matters for reading a prompt's end; readers trim
+//! it where the model may vary it. An empty string stands for a missing marker.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,32 +10,32 @@ use serde_json::{Map, Value};
 /// How a template writes reasoning, content, tool calls and turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Where the model's reasoning stands.
+    /// The text around reasoning, and when it is rendered.
     pub reasoning: ReasoningLayout,
-    /// What surrounds the content.
+    /// The text around the content.
     pub content: ContentLayout,
-    /// How tool calls are written as a whole.
+    /// The text around tool calls.
     pub tools: ToolsLayout,
-    /// What surrounds the name of a called function; tagged formats only.
+    /// The text around the name of a called function; tagged formats only.
     pub function: FunctionLayout,
-    /// What surrounds the arguments of a call; tagged formats only.
+    /// The text around the arguments of a call; tagged formats only.
     pub arguments: ArgumentsLayout,
-    /// Where a call's id stands; tagged formats only.
+    /// The position of a call's id; tagged formats only.
     pub call_id: CallIdLayout,
-    /// What opens a user's turn, e.g. `<|im_start|>user`.
+    /// The opening of a user's turn, e.g. `<|im_start|>user`.
     pub user_start: String,
-    /// What opens an assistant's turn, e.g. `<|im_start|>assistant`.
+    /// The opening of an assistant's turn, e.g. `<|im_start|>assistant`.
     pub assistant_start: String,
-    /// Texts that must stay single tokens for the markers to be seen, e.g. `["<think>", "</think>", "<tool_call>"]`.
+    /// Texts that the tokeniser must keep as single tokens, e.g. `["<think>", "</think>", "<tool_call>"]`.
     pub preserved_tokens: Vec<String>,
-    /// Texts at which the host should stop besides the end-of-turn token, e.g. `["</assistant>"]`.
+    /// Texts at which the host should stop, in addition to the end-of-turn token, e.g. `["</assistant>"]`.
     pub additional_stops: Vec<String>,
 }
 
-/// Whether and when a template shows reasoning.
+/// Whether and when a template renders reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReasoningMode {
-    /// It never does, or its reasoning has no marker.
+    /// Never, or without a marker.
     #[default]
     None,
     /// Between markers, before the content: `<think>why</think>answer`. The start may be empty.
@@ -55,26 +55,26 @@ impl ReasoningMode {
     }
 }
 
-/// Where the model's reasoning stands.
+/// The text around reasoning, and when it is rendered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReasoningLayout {
-    /// Whether and when.
+    /// Whether and when it is rendered.
     pub mode: ReasoningMode,
-    /// What opens it, e.g. `<think>\n`; empty where reasoning starts without a word, as in `why</think>answer`.
+    /// The opening, e.g. `<think>\n`; empty if reasoning begins without one, as in `why</think>answer`.
     pub start: String,
-    /// What closes it, e.g. `\n</think>\n\n`.
+    /// The end, e.g. `\n</think>\n\n`.
     pub end: String,
 }
 
 /// Whether a template puts markers around content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContentMode {
-    /// Content stands bare.
+    /// No markers.
     #[default]
     Plain,
-    /// Content stands between markers: `<response>answer</response>`.
+    /// Content is always between markers: `<response>answer</response>`.
     AlwaysWrapped,
-    /// Content stands between markers where reasoning came before it, otherwise bare.
+    /// Content is between markers if reasoning precedes it.
     WrappedWithReasoning,
 }
 
@@ -89,14 +89,14 @@ impl ContentMode {
     }
 }
 
-/// What surrounds the content.
+/// The text around the content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContentLayout {
-    /// Whether there are markers.
+    /// Whether there are markers, and when.
     pub mode: ContentMode,
-    /// What opens it, e.g. `<response>`.
+    /// The opening, e.g. `<response>`.
     pub start: String,
-    /// What closes it, e.g. `</response>`.
+    /// The end, e.g. `</response>`.
     pub end: String,
 }
 
@@ -104,7 +104,7 @@ pub struct ContentLayout {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFormat {
-    /// The template does not write tool calls, or they could not be read.
+    /// The template does not render tool calls, or they could not be read.
     #[default]
     None,
     /// All of it: `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`.
@@ -127,43 +127,42 @@ impl ToolFormat {
     }
 }
 
-/// How tool calls are written as a whole: the markers around all calls (the section) and around each, and, for
-/// [`ToolFormat::JsonNative`], the names of the fields of the JSON object. A field inside another is written with a
-/// dot: `function.name`.
+/// The text around tool calls: the markers around all calls of a message (the section) and around each call and, for
+/// [`ToolFormat::JsonNative`], the names of the JSON object's fields. A nested field is written with a dot: `function.name`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsLayout {
     /// The family.
     pub format: ToolFormat,
-    /// What opens the calls of a message, e.g. `<|tool_calls_begin|>`.
+    /// Opens the calls of a message, e.g. `<|tool_calls_begin|>`.
     pub section_start: String,
-    /// What closes them, e.g. `<|tool_calls_end|>`.
+    /// Closes them, e.g. `<|tool_calls_end|>`.
     pub section_end: String,
-    /// What opens each call, e.g. `<tool_call>\n`.
+    /// Opens each call, e.g. `<tool_call>\n`.
     pub per_call_start: String,
-    /// What closes each call, e.g. `</tool_call>`.
+    /// Closes each call, e.g. `</tool_call>`.
     pub per_call_end: String,
-    /// Several calls of one section stand side by side, with nothing but white space between them.
+    /// Calls of one section are separated by white space only.
     pub side_by_side: bool,
-    /// What ends a turn of calls behind all of the above, piece by piece, e.g. `["<|im_end|>"]`. The model may spell it out.
+    /// The pieces that end a turn behind calls, e.g. `["<|im_end|>"]`. The model may write them as text.
     pub turn_end: Vec<String>,
     /// The function's name is a key, as in `{"get_weather": {"city": "Oslo"}}`.
     pub name_is_key: bool,
     /// Calls are elements of an array, as in `[TOOL_CALLS][{...}, {...}]`.
     pub array_wrapped: bool,
-    /// The model may write OpenAI's wrapper, `{"type": "function", "function": {...}}`, whatever the template shows.
+    /// The model may also write OpenAI's wrapper, `{"type": "function", "function": {...}}`.
     pub openai_wrapper: bool,
-    /// The object that holds name and arguments where they are not at the top; `function` where none was seen.
+    /// The object that holds name and arguments if they are nested; `function` if none was seen.
     pub function_field: String,
-    /// The field of the function's name, e.g. `name` or `function.name`; empty where the name is a key.
+    /// The field of the function's name, e.g. `name` or `function.name`; empty if the name is a key.
     pub name_field: String,
-    /// The field of the arguments, e.g. `arguments` or `parameters`; empty where the name is a key.
+    /// The field of the arguments, e.g. `arguments` or `parameters`; empty if the name is a key.
     pub args_field: String,
-    /// The field of the call's id, e.g. `id`; empty for none.
+    /// The field of the call's id, e.g. `id`; empty if there is none.
     pub id_field: String,
-    /// The field of an id that the template makes up itself, e.g. `tool_call_id` counting from 0; empty for none.
+    /// The field of an id that the template generates, e.g. `tool_call_id` counting from 0; empty if there is none.
     pub gen_id_field: String,
-    /// The fields above in the order in which the template writes them, e.g. `["name", "arguments", "id"]`.
+    /// The fields above in the order of the template, e.g. `["name", "arguments", "id"]`.
     pub field_order: Vec<String>,
 }
 
@@ -190,51 +189,51 @@ impl Default for ToolsLayout {
     }
 }
 
-/// What surrounds the name of a called function. Examples are for `<function=f><parameter=x>1</parameter></function>`.
+/// The text around the name of a called function. The examples are for `<function=f><parameter=x>1</parameter></function>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FunctionLayout {
-    /// What stands before the name, e.g. `<function=`.
+    /// Before the name, e.g. `<function=`.
     pub name_prefix: String,
-    /// What stands after it, e.g. `>\n`.
+    /// After the name, e.g. `>\n`.
     pub name_suffix: String,
-    /// A marker of its own between name and first argument, e.g. `<tool_sep>`.
+    /// A separate marker between name and first argument, e.g. `<tool_sep>`.
     pub args_separator: String,
-    /// What stands after the last argument and before the end of the call, e.g. `</function>`.
+    /// After the last argument and before the end of the call, e.g. `</function>`.
     pub close: String,
 }
 
-/// What surrounds the arguments of a call. Examples are for `<parameter=x>1</parameter>`.
+/// The text around the arguments of a call. The examples are for `<parameter=x>1</parameter>`.
 ///
-/// `start` and `end` are for layouts that are put together by hand. An analysis leaves them empty: what opens all
-/// arguments is part of [`FunctionLayout::name_suffix`] or [`FunctionLayout::args_separator`] to it, and what closes
-/// them part of [`FunctionLayout::close`].
+/// `start` and `end` are for layouts that are written by hand. The analysis leaves them empty: it puts the opening of all
+/// arguments into [`FunctionLayout::name_suffix`] or [`FunctionLayout::args_separator`], and their end into
+/// [`FunctionLayout::close`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArgumentsLayout {
-    /// What opens all arguments, e.g. `<args>`.
+    /// Opens all arguments, e.g. `<args>`.
     pub start: String,
-    /// What closes all arguments, e.g. `</args>`.
+    /// Closes all arguments, e.g. `</args>`.
     pub end: String,
-    /// What stands before an argument's name, e.g. `<parameter=`.
+    /// Before an argument's name, e.g. `<parameter=`.
     pub name_prefix: String,
-    /// What stands after it, e.g. `>\n`.
+    /// After the name, e.g. `>\n`.
     pub name_suffix: String,
-    /// What stands between that and the value, e.g. `<arg_value>`.
+    /// Between that and the value, e.g. `<arg_value>`.
     pub value_prefix: String,
-    /// What stands after the value, e.g. `\n</parameter>\n`.
+    /// After the value, e.g. `\n</parameter>\n`.
     pub value_suffix: String,
-    /// What stands between two arguments besides white space, e.g. `,`.
+    /// Between two arguments, besides white space, e.g. `,`.
     pub separator: String,
-    /// The model may put white space between argument tags where the template does not, or leave it out.
+    /// The model may add or omit white space between argument tags.
     pub loose_whitespace: bool,
 }
 
-/// Where a call's id stands in a tagged format.
+/// The position of a call's id in a tagged format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallIdPosition {
-    /// Nowhere.
+    /// Calls have no id.
     #[default]
     None,
     /// `[CALL_ID]id[CALL]name{...}`.
@@ -257,23 +256,23 @@ impl CallIdPosition {
     }
 }
 
-/// Where a call's id stands; tagged formats only (a JSON call has [`ToolsLayout::id_field`]).
+/// The position of a call's id and its markers; tagged formats only (a JSON call has [`ToolsLayout::id_field`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallIdLayout {
-    /// Where.
+    /// The position.
     pub position: CallIdPosition,
     /// The marker before it, e.g. `[CALL_ID]`.
     pub prefix: String,
     /// The marker after it, e.g. `[ARGS]`.
     pub suffix: String,
-    /// An id of a probe, where it was read as a part of [`FunctionLayout::name_prefix`], e.g. the `call00001` of
-    /// `call00001<name>`. The model writes its own there.
+    /// The id of a probe, if it is a part of [`FunctionLayout::name_prefix`], e.g. the `call00001` of `call00001<name>`. The
+    /// model writes another id there.
     pub example: String,
 }
 
 impl Layout {
-    /// Takes back what is known of the part of a turn that `field` belongs to: reasoning, content, or calls; or the field alone.
+    /// Resets the part of a turn that `field` belongs to (reasoning, content or calls), or the field if it belongs to none.
     pub(super) fn forget(&mut self, field: &str) {
         match field.split('.').next().unwrap_or(field) {
             "reasoning" => self.reasoning = ReasoningLayout::default(),
@@ -291,8 +290,8 @@ impl Layout {
         }
     }
 
-    /// Every field by its dotted name, in a fixed order: what an inspector prints, line by line.
-    /// Modes are their names, markers are strings, switches are booleans.
+    /// Every field by its dotted name, in a fixed order, as an inspector prints them. Modes are their names, markers are
+    /// strings, switches are booleans.
     pub fn fields(&self) -> Vec<(&'static str, Value)> {
         let Layout { reasoning, content, tools, function, arguments, call_id, .. } = self;
         let text = |marker: &str| Value::from(marker);
@@ -343,7 +342,7 @@ impl Layout {
         ]
     }
 
-    /// The same as one JSON object, a nested object for each group of fields.
+    /// The fields as one JSON object, with a nested object for each group.
     pub fn to_json(&self) -> Value {
         let mut root = Map::new();
         for (path, value) in self.fields() {

@@ -1,15 +1,15 @@
-//! Reading rendered text as markup: where markers stand and what lies between them.
+//! Finds the markers in rendered text, and the text between them.
 //!
-//! A *marker* is what chat templates write around the parts of a turn: `<think>`, `</tool_call>`, `<|im_start|>`,
-//! `[INST]`. It opens with `<` or `[` and goes to the first `>` or `]` of its kind, whatever lies between; that is the
-//! only thing about markers that this crate takes for granted. JSON arrays and stray angle brackets read as markers
-//! too. That does no harm: the same text reads the same way in both renders of a pair.
+//! A *marker* is what chat templates write around the parts of a turn: `<think>`, `</tool_call>`, `<|im_start|>`, `[INST]`.
+//! It begins with `<` or `[` and ends at the first `>` or `]` of its kind, whatever is in between; the analysis assumes
+//! nothing else about markers. JSON arrays and single angle brackets are read as markers too. This is harmless, because both
+//! renders of a pair are read the same way.
 
 use std::ops::Range;
 
 use memchr::{memchr_iter, memchr2_iter};
 
-/// White space as markers see it: ASCII only, vertical tab included.
+/// White space around markers: ASCII only, vertical tab included.
 pub(super) fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r')
 }
@@ -24,12 +24,12 @@ pub(super) fn trim_start(text: &str) -> &str {
     text.trim_start_matches(is_space)
 }
 
-/// What follows the last `needle` in `text`; `None` where there is none.
+/// The text after the last `needle` in `text`; `None` if there is none.
 pub(super) fn after_last<'a>(text: &'a str, needle: &str) -> Option<&'a str> {
     text.rsplit_once(needle).map(|(_, after)| after)
 }
 
-/// What stands before the first `needle` in `text`; all of it where there is none.
+/// The text before the first `needle` in `text`; all of it if there is none.
 pub(super) fn before_first<'a>(text: &'a str, needle: &str) -> &'a str {
     text.split_once(needle).map_or(text, |(before, _)| before)
 }
@@ -60,38 +60,38 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Where a known text stands, and the markers that touch it but for white space.
+/// The place of a known text, and the markers next to it; only white space may be in between.
 pub(super) struct Site {
-    /// The marker before it and the white space up to it.
+    /// The marker before it, with the white space between the two.
     pub before: Option<Range<usize>>,
     /// The text itself.
     pub needle: Range<usize>,
-    /// The marker after it and the white space that follows; not the white space in front.
+    /// The marker after it, with the white space behind that marker but without the white space in front of it.
     pub after: Option<Range<usize>>,
 }
 
 impl Site {
-    /// Both markers, where there are two.
+    /// Both markers, if there are two.
     pub(super) fn between(&self) -> Option<(Range<usize>, Range<usize>)> {
         self.before.clone().zip(self.after.clone())
     }
 }
 
-/// Where one marker stands.
+/// The place of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marker {
-    /// Its opening bracket.
+    /// Position of its opening bracket.
     pub start: usize,
-    /// After its closing bracket.
+    /// Position after its closing bracket.
     pub end: usize,
-    /// After the white space that follows it.
+    /// Position after the white space behind it.
     pub spaced: usize,
 }
 
-/// A text and every place at which a marker begins in it, found once so that each question costs a binary search.
+/// A text and the places of all markers in it. They are found once, so that each query is a binary search.
 pub(super) struct Markup<'a> {
     text: &'a str,
-    /// In order of their starts. They may overlap: in `<a <b>` one begins at either `<`.
+    /// Sorted by start. They may overlap: in `<a <b>`, one begins at each `<`.
     markers: Vec<Marker>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Markup<'a> {
         Markup { text, markers }
     }
 
-    /// The text at `range`, which must come from this markup.
+    /// The text at `range`, which must be from this markup.
     pub(super) fn slice(&self, range: Range<usize>) -> &'a str {
         &self.text[range]
     }
@@ -142,7 +142,7 @@ impl<'a> Markup<'a> {
         self.markers.first().map(|marker| self.slice(marker.start..marker.end))
     }
 
-    /// The last marker, the one after which no other begins.
+    /// The last marker: no other begins after it.
     pub(super) fn last_marker(&self) -> Option<&'a str> {
         self.last().map(|marker| self.slice(marker.start..marker.end))
     }
@@ -157,8 +157,8 @@ impl<'a> Markup<'a> {
         self.markers.iter().find(|marker| marker.end > newest)
     }
 
-    /// The marker and white space that end at `at`, as long as can be: before the `x` of `a > b <c <d> x` that is
-    /// `<c <d> `.
+    /// The marker and the white space that end at `at`. Takes the longest: in `a > b <c <d> x`, that is `<c <d> ` before the
+    /// `x`.
     pub(super) fn spaced_marker_before(&self, at: usize) -> Option<Range<usize>> {
         let end = self.text[..at].trim_end_matches(is_space).len();
         let (open, close) = match self.text[..end].chars().next_back()? {
@@ -171,7 +171,7 @@ impl<'a> Markup<'a> {
         inside[floor..].find(open).map(|start| floor + start..at)
     }
 
-    /// Every place where `needle` stands, with the markers around it.
+    /// All occurrences of `needle`, with the markers around them.
     pub(super) fn sites<'s>(&'s self, needle: &'s str) -> impl Iterator<Item = Site> + 's {
         self.text.match_indices(needle).map(|(at, _)| {
             let end = at + needle.len();
@@ -184,7 +184,7 @@ impl<'a> Markup<'a> {
         })
     }
 
-    /// The text cut at marker boundaries, left to right; no segment is empty.
+    /// The text, cut at marker boundaries, left to right; no segment is empty.
     pub(super) fn segments(&self) -> Vec<Segment<'a>> {
         let mut segments = Vec::new();
         let mut at = 0;

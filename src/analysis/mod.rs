@@ -1,14 +1,14 @@
-//! Learning how a template writes, by asking it.
+//! Learns how a template writes a turn, by rendering conversations with it.
 //!
-//! A chat template is a program from conversations to text. What it writes around reasoning, content and tool calls is what its
-//! model has been trained to write. Nobody says which text that is, but a template can be asked: it renders any conversation. All
-//! that is learnt here, is learnt from renders of conversations that we make up. A template that refuses one teaches nothing by
-//! it; an analysis cannot fail, it can only find little.
+//! A chat template is a program from conversations to text. Its model was trained to write what the template writes around
+//! reasoning, content and tool calls. No description of that text exists, but the template renders any conversation. The
+//! analysis learns only from renders of conversations that it makes up. A template may reject one of them; then less is
+//! learnt. The analysis cannot fail.
 //!
 //! # Two readings
 //!
-//! **A turn** ([`turn`]) takes any template. It puts a mark at both ends of each text that goes into a conversation, so that a
-//! render falls apart into parts that we know and *glue* between them that is the template's own:
+//! **A turn** ([`turn`]) is learnt from any template. The sampler puts a mark at both ends of each text in a conversation,
+//! so that a render splits into known parts and the template's text between them, the *glue*:
 //!
 //! ```text
 //! given     thinks "why", says "answer", calls f with x = "1"
@@ -16,44 +16,46 @@
 //! parts     reasoning  content  call: name, key, value
 //! glue      <think>  </think>\n  " <call>"  (  ='  '  )</call>  <end>
 //! ```
-//! Turns with and without each part, with one, two and three calls, with values of each kind show all the glue that there is. What
-//! comes between two parts is known by the two parts; what differs from call to call (a name that comes again, a number) is found
-//! by its text. A piece of glue that ends one thing and begins another is cut by comparing what else may follow: `}]` behind the last call
-//! and `}, {` between two have `}` in common, which closes a call. Arrays and objects that are not written as JSON are taken apart the same way,
-//! one level inside the other. Nothing is looked for, so nothing must look as expected.
+//! Turns with and without each part, with one, two and three calls, and with values of each kind contain all the glue there
+//! is. The two parts around a piece of glue identify it; text that differs from call to call (a repeated name, a number) is
+//! found by its value. A piece of glue that ends one part and begins another is split by comparing its continuations: `}]`
+//! behind the last call and `}, {` between two share `}`, which closes a call. Arrays and objects that are not written as
+//! JSON are analysed the same way, level by level. The analysis searches for no pattern, so it does not depend on how
+//! markers look.
 //!
-//! **A layout** ([`Layout`]) is what llama.cpp learns: three shapes of calls, found by comparing two renders that differ in one
-//! fact, at the borders of markers. Its fields have names that hosts know, and formats made from it are llama.cpp's to the byte.
+//! **A layout** ([`Layout`]) is what llama.cpp learns: three shapes of calls, found by comparing two renders that differ in
+//! one fact, at the borders of markers. Hosts know the names of its fields, and formats made from it are equal to
+//! llama.cpp's to the byte.
 //!
-//! | pass | asks | fills |
+//! | pass | question | fills |
 //! | --- | --- | --- |
-//! | `reasoning` | where does a thought stand, and when | [`Layout::reasoning`] |
-//! | `content` | does a reply stand bare | [`Layout::content`] |
-//! | `tools` | how much of a call is JSON | [`ToolsLayout::format`], then asks one of the two below |
+//! | `reasoning` | where is a thought, and when | [`Layout::reasoning`] |
+//! | `content` | is a reply between markers | [`Layout::content`] |
+//! | `tools` | how much of a call is JSON | [`ToolsLayout::format`], then runs one of the two below |
 //! | `json_native` | which field is which, what is around the JSON | [`Layout::tools`] |
 //! | `tagged` | what is around all calls and around each | [`Layout::tools`] |
 //! | `function`, `arguments`, `call_id` | what is around a name, a value, an id | the group of that name |
 //! | `turns` | what opens a message | [`Layout::user_start`], [`Layout::assistant_start`] |
-//! | `tokens` | nothing: lists the markers found | [`Layout::preserved_tokens`] |
-//! | `workarounds` | nothing: knows some templates by their source | what their renders do not show |
-//! | `ending` | what follows the calls, and what stands between two | [`ToolsLayout::turn_end`], [`ToolsLayout::side_by_side`] |
+//! | `tokens` | none: lists the markers found | [`Layout::preserved_tokens`] |
+//! | `workarounds` | none: recognises some templates by their source | what their renders do not show |
+//! | `ending` | what follows the calls, and what is between two | [`ToolsLayout::turn_end`], [`ToolsLayout::side_by_side`] |
 //!
-//! The probes are in `probe`, the differences in `diff`, the borders in `markup`. What was found comes with its [`Evidence`]: the two renders,
-//! where they differ, and the question that they answer.
+//! `probe` makes the conversations, `diff` compares two renders, `markup` finds markers. Each result comes with its
+//! [`Evidence`]: the two renders, where they differ, and the question that they answer.
 //!
-//! Nothing that a probe says can be a marker. Where it ends up in one, the pass has not understood what it saw: what it has found
-//! of that part of a turn is forgotten, and a template whose calls have no shape that the passes know has none.
+//! A marker cannot contain a word of a probe. If one does, the pass has misread the render: the findings on that part of the
+//! turn are dropped, and a template whose calls have no shape that the passes know has no calls in its layout.
 //!
-//! # Which of them is right
+//! # Choosing between them
 //!
-//! Either is a claim. `crate::proof` puts it to the test: other messages than those learnt from are rendered and read back, and
-//! who reads most of them reads the template. So a reading may be wrong, but not unnoticed.
+//! Either reading may be wrong. `crate::proof` checks them: it renders other messages than those learnt from, parses them,
+//! and takes the reading that reads most of them. So a wrong reading is noticed.
 //!
-//! # Knowledge
+//! # Assumptions
 //!
-//! Nothing here knows what a marker looks like beyond its brackets, and nothing but `workarounds` knows a template: each row says
-//! what the renders hide. Renders are bounded by the template stage, by [`crate::limits::PROBE_FUEL`] and
-//! [`crate::limits::PROBE_BYTES`], and all work on them is near linear.
+//! The code here assumes nothing about a marker beyond its brackets, and only `workarounds` knows single templates; each of
+//! its rows names what the renders hide. The template stage, [`crate::limits::PROBE_FUEL`] and
+//! [`crate::limits::PROBE_BYTES`] bound the renders, and all work on them is close to linear.
 
 mod arguments;
 mod call_id;
@@ -86,7 +88,7 @@ use serde_json::Value;
 
 use crate::template::Template;
 
-/// What a template's renders show.
+/// The result of analysing a template.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Analysis {
     /// How the template writes.
@@ -116,10 +118,10 @@ impl Analysis {
 
 type Pass = fn(&mut Study);
 
-/// The one pass that knows templates.
+/// The only pass that knows single templates.
 const WORKAROUNDS: &str = "workarounds";
 
-/// The passes in the order in which they build on each other.
+/// The passes; each may use the fields of those before it.
 const PASSES: &[(&str, Pass)] = &[
     ("reasoning", reasoning::run),
     ("content", content::run),
@@ -130,8 +132,8 @@ const PASSES: &[(&str, Pass)] = &[
     ("ending", ending::run),
 ];
 
-/// Learns how `template` writes: some twenty renders of short conversations, beside those of its caps. `learn_only`: no single
-/// template is known, so no work-around applies.
+/// Analyses a template: about twenty renders of short conversations, in addition to those of its caps. `learn_only`: skips
+/// the work-arounds for single templates.
 pub fn analyze(template: &Template, learn_only: bool) -> Analysis {
     let mut study = Study::new(template);
     for (name, pass) in PASSES {

@@ -1,8 +1,8 @@
-//! Probe conversations: what the template is asked to render, in words that occur in no template.
+//! Probe conversations: what the template is asked to render, in words that do not occur in templates.
 //!
-//! A comparison needs two conversations that differ in one fact. To keep the rest of a render from blurring the
-//! difference, no two words that may stand at the same place begin or end with the same character, and call ids share
-//! a beginning so that a split shows where an id starts. Ids are nine letters and digits: some templates insist.
+//! A comparison needs two conversations that differ in one fact. To keep the difference sharp, no two words that may be at
+//! the same place begin or end with the same character. Call ids begin alike, so that a split shows where an id starts. Ids
+//! are nine letters and digits, because some templates require that.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use serde_json::{Map, Value, json};
 
 use crate::template::{Caps, Conversation};
 
-/// What the user says.
+/// The user's message.
 pub(super) const USER: &str = "Umbrellas, please: which do you stock? U";
-/// What the user said before.
+/// The user's earlier message.
 pub(super) const USER_EARLIER: &str = "Windows, first: do you clean them? W";
-/// What the assistant answers.
+/// The assistant's answer.
 pub(super) const REPLY: &str = "All of them, as far as I can tell A";
-/// What the assistant thinks before it answers.
+/// The assistant's reasoning.
 pub(super) const THOUGHT: &str = "Reckoning what is on the shelf R";
 /// The function that most probes call.
 pub(super) const FUNCTION: &str = "FF_function_one_FF";
@@ -30,7 +30,7 @@ pub(super) const OTHER_ARGUMENT: &str = "BB_argument_two_BB";
 pub(super) const VALUE: &str = "XXXX";
 /// Another value.
 pub(super) const OTHER_VALUE: &str = "YYYY";
-/// What all ids begin with.
+/// The common beginning of all ids.
 pub(super) const ID_STEM: &str = "call";
 
 /// The id of the first call.
@@ -38,7 +38,7 @@ pub(super) const ID: &str = "call00001";
 const ID_OF_SECOND: &str = "call00002";
 const ID_CHANGED: &str = "call99999";
 
-/// What probes say, in pieces that no template says: each is a part of one of the words above.
+/// Parts of the words above, which no template contains.
 const PIECES: &[&str] = &[
     "Umbrellas",
     "do you stock",
@@ -58,12 +58,12 @@ const PIECES: &[&str] = &[
     ID_CHANGED,
 ];
 
-/// Whether something that a probe says is in `text`.
-pub(super) fn is_said_in(text: &str) -> bool {
+/// Whether `text` contains a word of a probe.
+pub(super) fn has_probe_word(text: &str) -> bool {
     PIECES.iter().any(|piece| text.contains(piece))
 }
 
-/// How an id that a probe gives to a call can be recognised, whichever call it is.
+/// A part of each call id, by which one is recognised.
 pub(super) const ID_ROOT: &str = "call0000";
 
 /// A tool call of a probe.
@@ -78,13 +78,13 @@ impl Call {
     /// The call that most probes make: two arguments, `VALUE` and `OTHER_VALUE`.
     pub(super) const FIRST: Call =
         Call { function: FUNCTION, arguments: &[(ARGUMENT, VALUE), (OTHER_ARGUMENT, OTHER_VALUE)], id: ID };
-    /// The same arguments for the other function, with the id of a second call.
+    /// The other function with the same arguments, and the id of a second call.
     pub(super) const SECOND: Call = Call { function: OTHER_FUNCTION, id: ID_OF_SECOND, ..Call::FIRST };
-    /// The first call by another id.
+    /// The first call with another id.
     pub(super) const FIRST_WITH_OTHER_ID: Call = Call { id: ID_CHANGED, ..Call::FIRST };
     /// The first call with its first argument only.
     pub(super) const ONE_ARGUMENT: Call = Call { arguments: &[(ARGUMENT, VALUE)], ..Call::FIRST };
-    /// The first call with its first argument only, which has the other value.
+    /// The first call with its first argument only, and another value for it.
     pub(super) const ONE_ARGUMENT_CHANGED: Call = Call { arguments: &[(ARGUMENT, OTHER_VALUE)], ..Call::FIRST };
     /// The first call with its second argument only.
     pub(super) const OTHER_ARGUMENT_ONLY: Call = Call { arguments: &[(OTHER_ARGUMENT, OTHER_VALUE)], ..Call::FIRST };
@@ -104,14 +104,14 @@ fn object(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Turn {
     role: &'static str,
-    /// Null where there is none.
+    /// `None` is rendered as null.
     content: Option<&'static str>,
     thinks: bool,
     calls: Vec<Call>,
 }
 
 impl Turn {
-    /// As a template with `caps` wants it.
+    /// The message in the form that a template with `caps` takes.
     fn to_json(&self, caps: &Caps) -> Value {
         let content = self.content.map(|text| caps.content(text)).unwrap_or_default();
         let reasoning = self.thinks.then(|| ("reasoning_content", THOUGHT.into()));
@@ -131,22 +131,22 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// Nothing said yet, no tools, thinking on, no generation prompt.
+    /// No messages, no tools, thinking on, no generation prompt.
     pub(super) fn empty() -> Self {
         Probe { turns: Vec::new(), offers_tools: false, enable_thinking: true, add_generation_prompt: false }
     }
 
-    /// The user has asked.
+    /// A question of the user.
     pub(super) fn asked() -> Self {
         Probe::empty().user(USER)
     }
 
-    /// The user has asked and two tools are on offer.
+    /// A question of the user, and two tools.
     pub(super) fn asked_with_tools() -> Self {
         Probe { offers_tools: true, ..Probe::asked() }
     }
 
-    /// The user has asked, and the assistant makes these calls.
+    /// A question of the user, and an assistant message with these calls.
     pub(super) fn calling(calls: &[Call]) -> Self {
         Probe::asked_with_tools().calls(calls)
     }
@@ -155,32 +155,32 @@ impl Probe {
         self.turn(Turn { role: "user", content: Some(text), ..Turn::default() })
     }
 
-    /// The assistant says [`REPLY`].
+    /// Adds an assistant message with [`REPLY`].
     pub(super) fn reply(self) -> Self {
         self.assistant(Turn { content: Some(REPLY), ..Turn::default() })
     }
 
-    /// The assistant thinks [`THOUGHT`], then says `text`.
+    /// Adds an assistant message with [`THOUGHT`] and `text`.
     pub(super) fn thought(self, text: &'static str) -> Self {
         self.assistant(Turn { content: Some(text), thinks: true, ..Turn::default() })
     }
 
-    /// The assistant calls tools and says nothing.
+    /// Adds an assistant message with calls and without content.
     pub(super) fn calls(self, calls: &[Call]) -> Self {
         self.assistant(Turn { content: Some(""), calls: calls.to_vec(), ..Turn::default() })
     }
 
-    /// The assistant thinks [`THOUGHT`], then calls a tool; its content is null.
+    /// Adds an assistant message with [`THOUGHT`] and a call; its content is null.
     pub(super) fn thought_and_call(self, call: Call) -> Self {
         self.assistant(Turn { thinks: true, calls: vec![call], ..Turn::default() })
     }
 
-    /// The template variable `enable_thinking`.
+    /// Sets the template variable `enable_thinking`.
     pub(super) fn thinking(self, enable_thinking: bool) -> Self {
         Probe { enable_thinking, ..self }
     }
 
-    /// The assistant's turn is opened.
+    /// Adds the generation prompt.
     pub(super) fn turn_opened(self) -> Self {
         Probe { add_generation_prompt: true, ..self }
     }
@@ -194,7 +194,7 @@ impl Probe {
         self
     }
 
-    /// The conversation as a template with `caps` wants it. `tools` are those that a probe may offer.
+    /// The conversation in the form that a template with `caps` takes. `tools`: the tools, for probes that have some.
     pub(super) fn conversation(&self, caps: &Caps, tools: &Arc<Value>) -> Conversation {
         Conversation {
             plain: false,
@@ -208,7 +208,7 @@ impl Probe {
     }
 }
 
-/// The tools of all probes that offer any.
+/// The tools of the probes.
 pub(super) fn tools() -> Arc<Value> {
     let tool = |name: &str, description: &str| {
         json!({

@@ -1,13 +1,13 @@
-//! Reasoning: whether the model thinks before it answers, and between which markers.
+//! Learns whether the model reasons before it answers, and between which markers.
 //!
 //! Three comparisons, each of which catches templates that the others miss:
 //!
-//! * *A reply without and with reasoning.* A template that keeps reasoning in the history shows both markers around
-//!   it, `<think>…</think>`; or only an end, where reasoning opens without a word.
-//! * *An opened turn with thinking off and on.* A template that forgets old reasoning still steers new reasoning in
-//!   the generation prompt. With thinking on it opens the block (`<think>`), or with thinking off it writes one that
-//!   is already closed (`<think></think>`).
-//! * *Reasoning before a reply and before a call.* Some templates keep reasoning only where a call follows.
+//! - *A reply without and with reasoning.* A template that keeps reasoning in the history renders both markers around it,
+//!   `<think>…</think>`; or only the end marker, if reasoning begins without one.
+//! - *An opened turn with thinking off and on.* A template that drops old reasoning still controls new reasoning in the
+//!   generation prompt. With thinking on it opens the block (`<think>`), or with thinking off it writes an empty one
+//!   (`<think></think>`).
+//! - *Reasoning before a reply and before a call.* Some templates keep reasoning only in front of a call.
 
 use super::diff::Diff;
 use super::evidence::{Pair, Study};
@@ -15,7 +15,7 @@ use super::layout::{ReasoningLayout, ReasoningMode};
 use super::markup::{Markup, Segment, after_last, is_space, trim};
 use super::probe::{Call, Probe, REPLY, THOUGHT};
 
-/// How much of a generation prompt's end must reappear in the other one to be taken for the same place, in bytes.
+/// Bytes at the end of one generation prompt that must occur in the other to count as the same place.
 const ANCHOR: usize = 64;
 
 pub(super) fn run(study: &mut Study) {
@@ -33,7 +33,7 @@ fn kept_in_history(study: &mut Study) {
     }
     let markup = Markup::new(&pair.b);
     let (start, end) = match markup.sites(THOUGHT).find_map(|site| Some((site.between()?, site.needle.end))) {
-        // White space in front of the end marker belongs to it: the model will write it there.
+        // White space in front of the end marker belongs to it, because the model writes it there.
         Some(((before, after), thought_end)) => (markup.slice(before), markup.slice(thought_end..after.end)),
         None => match markup.sites(THOUGHT).next().and_then(|site| site.after) {
             Some(after) => ("", markup.slice(after)),
@@ -63,7 +63,7 @@ fn switched_by_request(study: &mut Study) {
     });
 }
 
-/// The start and the end that `pair` shows, apart from those that are `known`.
+/// The start and the end in `pair`, without those that are `known`.
 fn markers_of_the_switch<'p>(pair: &'p Pair, known: &ReasoningLayout) -> Option<(Option<&'p str>, Option<&'p str>)> {
     let Diff { left: off, right: on, .. } = pair.diff();
     match (trim(off), trim(on)) {
@@ -74,7 +74,7 @@ fn markers_of_the_switch<'p>(pair: &'p Pair, known: &ReasoningLayout) -> Option<
             Some((start, end)) => Some((Some(start), Some(end))),
             None => Some((marker_before_last(&pair.a, added), Some(off))),
         },
-        // The switch changes more than the end of the prompt, for instance a line of the system message.
+        // The switch changes more than the end of the prompt, e.g. a line of the system message.
         _ => {
             let added = addition(&pair.b, &pair.a).into_iter().chain(addition(&pair.a, &pair.b));
             let (start, end) = added.filter_map(empty_block).next()?;
@@ -83,7 +83,7 @@ fn markers_of_the_switch<'p>(pair: &'p Pair, known: &ReasoningLayout) -> Option<
     }
 }
 
-/// The two markers that `text` consists of.
+/// The two markers, if `text` consists of nothing else.
 fn empty_block(text: &str) -> Option<(&str, &str)> {
     match inked_segments(text).as_slice() {
         [Segment::Marker(start), Segment::Marker(end)] => Some((start, end)),
@@ -91,7 +91,7 @@ fn empty_block(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The marker before `last` where `last` is the final segment of `text`, white space aside.
+/// The marker before `last`, if `last` is the final segment of `text` apart from white space.
 fn marker_before_last<'a>(text: &'a str, last: &str) -> Option<&'a str> {
     match inked_segments(text).as_slice() {
         [.., Segment::Marker(start), end] if end.as_str() == last => Some(start),
@@ -99,14 +99,14 @@ fn marker_before_last<'a>(text: &'a str, last: &str) -> Option<&'a str> {
     }
 }
 
-/// What `longer` adds after the text that `base` ends with.
+/// The text that `longer` adds after the end of `base`.
 fn addition<'a>(base: &str, longer: &'a str) -> Option<&'a str> {
     let from = base.len().saturating_sub(ANCHOR);
     let anchor = (from..=base.len()).find_map(|at| base.get(at..))?;
     after_last(longer, anchor)
 }
 
-/// The segments of `text` that are more than white space.
+/// The segments of `text` that are not white space.
 fn inked_segments(text: &str) -> Vec<Segment<'_>> {
     let mut segments = Markup::new(text).segments();
     segments.retain(|segment| !segment.as_str().chars().all(is_space));
@@ -116,7 +116,7 @@ fn inked_segments(text: &str) -> Vec<Segment<'_>> {
 fn kept_for_calls(study: &mut Study) {
     let reply = || Probe::asked_with_tools().thought(REPLY);
     let call = || Probe::asked_with_tools().thought_and_call(Call::FIRST);
-    // Where reasoning is kept always or never, one of the two settles it.
+    // If reasoning is kept always or never, one render decides it.
     let kept = study.shows(Probe::asked().thought(REPLY), THOUGHT);
     let settled = if kept { study.shows(reply(), THOUGHT) } else { !study.shows(call(), THOUGHT) };
     if settled {

@@ -1,9 +1,9 @@
-//! Calls whose function is named by a tag: the markers around the section and around each call.
+//! Learns calls whose function is named by a tag: the markers around the section and around each call.
 //!
-//! In the call text the name is found first, with the tag around it if there is one (`<function=name>`). Two markers
-//! in a row before it open the section and the call, and two in a row at the very end close them; a single marker
-//! right before the name opens the section, and a single one at the very end closes it. One call compared with two
-//! then corrects the guess which of them belong to each call.
+//! Finds the name in the call text first, with the tag around it if there is one (`<function=name>`). Two markers in a row
+//! before it open the section and the call, and two in a row at the very end close them. A single marker right before the
+//! name opens the section, and a single one at the very end closes it. Comparing one call with two then corrects which of
+//! them belong to each call.
 
 use super::diff::Diff;
 use super::evidence::{Pair, Study};
@@ -11,7 +11,7 @@ use super::layout::ToolFormat;
 use super::markup::{Markup, trim, trim_start};
 use super::probe::FUNCTION;
 
-/// Reads `text`, the call text that `pair` showed.
+/// Reads `text`, the call text in `pair`.
 pub(super) fn run(study: &mut Study, pair: &Pair, text: &str, format: ToolFormat) {
     let name_tag = name_tag(text);
     let name = name_tag.map_or(FUNCTION, |tag| tag.text);
@@ -31,13 +31,13 @@ pub(super) fn run(study: &mut Study, pair: &Pair, text: &str, format: ToolFormat
 /// The tag that names the function.
 #[derive(Clone, Copy)]
 struct NameTag<'a> {
-    /// The tag and the white space after it; a square one only up to the name.
+    /// The tag and the white space after it; a tag in square brackets only up to the name.
     text: &'a str,
     /// Its part before the name, e.g. `<function=`.
     before_name: &'a str,
 }
 
-/// The first tag around the function's name. A name that another tag follows at once is not in a tag of its own.
+/// The first tag around the function's name. A name with a tag directly behind it is not in a tag.
 fn name_tag(text: &str) -> Option<NameTag<'_>> {
     let mut floor = 0;
     for (name, _) in text.match_indices(FUNCTION) {
@@ -110,11 +110,11 @@ fn single_frame<'a>(text: &'a str, name: &str) -> Option<Frame<'a>> {
     })
 }
 
-/// What a second call repeats belongs to each call; an end that does not come twice closes the section.
+/// Markers that the second call repeats belong to each call; an end that occurs once closes the section.
 pub(super) fn check_repetition(study: &mut Study) {
     let Some(pair) = study.one_and_two_calls() else { return };
     let Diff { right, suffix, .. } = pair.diff();
-    // The end of the first call is shared text: only what the second adds to it is the second's alone.
+    // The end of the first call is shared text; the difference is what the second call adds.
     let second = trim_start(Diff::between(suffix, right).right);
     study.learn("one call / two calls", &pair, |layout| {
         let tools = &mut layout.tools;

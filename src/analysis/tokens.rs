@@ -1,4 +1,4 @@
-//! Preserved tokens: the markers as a tokenizer must know them, without white space and each once.
+//! Lists the markers that the tokeniser must keep as single tokens, trimmed and without duplicates.
 
 use super::evidence::Study;
 use super::layout::Layout;
@@ -8,7 +8,7 @@ pub(super) fn run(study: &mut Study) {
     study.derive(|layout| layout.preserved_tokens = markers_of(layout));
 }
 
-/// All markers that the model writes, in the order in which they are usually met.
+/// All markers that the model writes, in their usual order.
 fn markers_of(layout: &Layout) -> Vec<String> {
     let Layout { reasoning, content, tools, function, arguments, call_id, .. } = layout;
     let markers = [

@@ -1,10 +1,10 @@
-//! Tool calls as a whole: in which family of formats the template writes them.
+//! Learns the family of formats that the template writes tool calls in.
 //!
-//! A reply is compared with a call; what is new is the *call text*, from the first marker of the section to the last.
-//! Where the function's name stands in it as a JSON string in a JSON place, all of the call is JSON. Where only an
-//! argument's name does, the arguments are. Otherwise even those are tagged. Which markers there are is then read
-//! from the call text by [`super::json_native`] or [`super::tagged`] and, for the tagged families, refined by further
-//! comparisons: [`super::function`], [`super::arguments`], [`super::call_id`].
+//! Compares a reply with a call. The addition is the *call text*, from the first marker of the section to the last. If the
+//! function's name is a JSON string in it, at a JSON position, the whole call is JSON. If only an argument's name is, the
+//! arguments are JSON. Otherwise the arguments are tagged. [`super::json_native`] or [`super::tagged`] reads the markers
+//! from the call text; for the tagged families, [`super::function`], [`super::arguments`] and [`super::call_id`] refine them
+//! by further comparisons.
 
 use super::evidence::Study;
 use super::layout::{Layout, ToolFormat};
@@ -43,13 +43,13 @@ pub(super) fn run(study: &mut Study) {
     call_id::run(study);
 }
 
-/// Whether `word` stands in `text` as a quoted string right after `{` or `:`.
+/// Whether `word` is a quoted string in `text`, directly after `{` or `:`.
 fn stands_in_json(text: &str, word: &str) -> bool {
     let quoted = format!("\"{word}\"");
     text.match_indices(&quoted).any(|(at, _)| text[..at].trim_end_matches(is_space).ends_with(['{', ':']))
 }
 
-/// The call text without the reasoning block that a template puts in front of it even where nothing was thought.
+/// The call text without an empty reasoning block, which some templates put in front of it.
 fn without_reasoning_markers(text: &str, layout: &Layout) -> String {
     let mut text = text.to_string();
     for marker in [&layout.reasoning.start, &layout.reasoning.end] {

@@ -1,8 +1,8 @@
-//! Turns: what opens a user's and an assistant's message.
+//! Learns the openings of a user's and an assistant's message.
 //!
-//! A message is added to a conversation; what the render gains up to the message's text is its opening. From the
-//! assistant's, markers of reasoning are cut off: they open a part of the turn, not the turn. From the user's, what
-//! closes the turn before is cut off.
+//! Adds a message to a conversation; the opening is what the render gains up to the message's text. Markers of reasoning are
+//! removed from the assistant's opening, because they open a part of the turn. The end of the previous turn is removed from
+//! the user's opening.
 
 use super::evidence::{Pair, Study};
 use super::markup::{Markup, Segment, before_first, is_space, trim};
@@ -26,7 +26,7 @@ fn assistant(study: &mut Study) {
 }
 
 fn user(study: &mut Study) {
-    // Many templates refuse an empty conversation; a later question shows the opening as well.
+    // Many templates reject an empty conversation; a later question has the same opening.
     let later = || Probe::empty().user(USER_EARLIER).reply();
     let first = study.pair(Probe::empty(), Probe::asked()).map(|pair| ("nothing / a question", pair));
     let found = first.or_else(|| {
@@ -57,7 +57,7 @@ fn user_opening(pair: &Pair) -> String {
     trim(&opening).into()
 }
 
-/// Whether a marker that stands where a turn begins looks like the end of the turn before, as `<|im_end|>` does.
+/// Whether a marker at the beginning of a turn looks like the end of the previous turn, as `<|im_end|>` does.
 fn closes(marker: &str) -> bool {
     let marker = marker.to_ascii_lowercase();
     marker.contains("end") || marker.contains("close")

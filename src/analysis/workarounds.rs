@@ -1,7 +1,7 @@
-//! Templates whose renders do not show how their model writes, one row each.
+//! Templates whose renders do not show how their model writes: a table with a row for each.
 //!
-//! A row recognises a template by texts of its source and corrects the layout that the passes have found. It says
-//! why it must; a row without a reason that can be checked against the template goes.
+//! A row recognises a template by texts in its source and corrects the layout that the passes have found. Each row has a
+//! reason that can be checked against the template.
 
 use memchr::memmem;
 
@@ -12,21 +12,21 @@ use super::markup::trim;
 struct Workaround {
     /// The template or family.
     name: &'static str,
-    /// What its renders hide.
+    /// What its renders do not show.
     reason: &'static str,
-    /// Texts that must all be in the source.
+    /// Texts that the source must contain.
     present: &'static [&'static str],
-    /// Texts that must not be.
+    /// Texts that the source must not contain.
     absent: &'static [&'static str],
-    /// What must have been found, or not, for the row to apply.
+    /// The row applies only if the layout so far meets this condition.
     when: fn(&Layout) -> bool,
     patch: fn(&mut Layout),
 }
 
-/// For rows that the source alone decides.
+/// For rows that depend on the source only.
 const ALWAYS: fn(&Layout) -> bool = |_| true;
 
-/// In order: a later row sees what an earlier one did.
+/// In order: a later row sees the corrections of earlier ones.
 const TABLE: &[Workaround] = &[
     Workaround {
         name: "Qwen and DeepSeek before reasoning_content",
@@ -152,7 +152,7 @@ const TABLE: &[Workaround] = &[
     },
     Workaround {
         name: "Llama 3.x",
-        reason: "asked for name and parameters, the model may still write OpenAI's function wrapper",
+        reason: "although the prompt asks for name and parameters, the model may write OpenAI's function wrapper",
         present: &["Respond in the format {\"name\": function name", "Do not use variables."],
         absent: &[],
         when: ALWAYS,
@@ -207,7 +207,7 @@ fn set_content(layout: &mut Layout, mode: ContentMode, start: &str, end: &str) {
     preserve(layout, &[start, end]);
 }
 
-/// The markers around calls from the outside: section start, call start, call end, section end.
+/// Sets the markers around calls, outermost first: section start, call start, call end, section end.
 fn set_frame(layout: &mut Layout, [section_start, per_call_start, per_call_end, section_end]: [&str; 4]) {
     layout.tools.section_start = section_start.into();
     layout.tools.section_end = section_end.into();

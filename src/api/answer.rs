@@ -1,4 +1,4 @@
-//! One answer, from its first event to its last, or as a body.
+//! One answer in the shape of an API, as events or as a body.
 
 use std::collections::HashSet;
 
@@ -14,21 +14,21 @@ use crate::stream::Ended;
 
 /// One answer in the shape of an API: a stream's deltas as events, and a finished message as a body.
 ///
-/// A streamed answer is [`Answer::begin`], [`Answer::deltas`] for each piece, also for what [`crate::Stream::finish`] still adds, and
-/// [`Answer::finish`]. One that is not streamed is [`Answer::body`] alone. Where both are asked for, they say the same.
+/// A streamed answer is [`Answer::begin`], [`Answer::deltas`] for each piece, including what [`crate::Stream::finish`] adds,
+/// and [`Answer::finish`]. An answer that is not streamed is [`Answer::body`] alone. Both have the same content.
 ///
-/// **Ids of calls.** A call has the id that the model wrote in front of its arguments. Where it wrote none there, or one that an
-/// earlier call of the answer has, the id is made: see [`AnswerOptions`]. An id never changes once it was shown, so one that the model
-/// writes behind the arguments counts in answers that are not streamed only.
+/// **Ids of calls.** A call has the id that the model wrote in front of its arguments. If there is none, or an earlier call
+/// of the answer has the same, the id is generated: see [`AnswerOptions`]. An id never changes once it was sent, so an id
+/// behind the arguments is used only in answers that are not streamed.
 ///
-/// **Calls that are cut off** are in the answer as far as they came, as a client of a streamed one has seen them. The finish reason,
-/// `length` or its like, tells. In Messages, whose body has no place for half an object, they have their whole members; arguments
-/// that are no JSON object are `{}` there.
+/// **Calls that are cut off** are in the answer as far as they were written, as a client of a streamed answer has received
+/// them. The finish reason is `length` or the like. In Messages, whose body cannot hold half an object, such calls have
+/// their complete members; arguments that are not a JSON object are `{}` there.
 ///
-/// **Calls of custom tools** have their text and no arguments. It comes in one piece, once it is whole.
+/// **Calls of custom tools** have a text instead of arguments. It is sent in one piece, once it is complete.
 ///
-/// It keeps the heads and bounds of what it has shown, and of Responses the text of the item that is open, and that of a custom call; a piece costs its own
-/// bytes.
+/// An answer keeps the heads and bounds of what was sent, and for Responses the text of the open item and of a custom call.
+/// The cost of a piece is linear in its bytes.
 #[derive(Clone, Debug)]
 pub struct Answer {
     api: Api,
@@ -47,7 +47,7 @@ enum Stage {
 }
 
 impl Answer {
-    /// An answer of which nothing is there.
+    /// An empty answer.
     pub fn new(api: Api, mut options: AnswerOptions) -> Answer {
         if options.id.is_empty() {
             options.id = Ids::new("", options.seed, 0).id(api.id_prefix(), 0);
@@ -62,16 +62,16 @@ impl Answer {
         Answer { api, options, items, chat, responses: responses::Writer::default(), stage: Stage::New }
     }
 
-    /// The API whose shape it has.
+    /// The API of the answer.
     pub fn api(&self) -> Api {
         self.api
     }
 
-    /// The events that stand in front of everything else. `input_tokens`, those of the prompt, show in Messages; other APIs tell
+    /// Begins a streamed answer, and returns the first events. `input_tokens`: the prompt's, for Messages; other APIs report
     /// them at the end.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where it has begun.
+    /// [`crate::ErrorKind::InvalidArgument`] if it has already begun.
     pub fn begin(&mut self, input_tokens: u64) -> Result<Vec<Event>> {
         self.at(Stage::New)?;
         self.stage = Stage::Begun;
@@ -82,21 +82,22 @@ impl Answer {
         })
     }
 
-    /// The events that tell of a stream's deltas; none where they add nothing that shows.
+    /// Returns the events for a stream's deltas; empty if they add nothing visible.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where it has not begun or is finished, for deltas of a rollback, and for those that do not
-    /// follow on those before. The answer is of no use then.
+    /// [`crate::ErrorKind::InvalidArgument`] if it has not begun or is finished, for deltas of a rollback, and for deltas
+    /// that do not continue the previous ones. The answer must not be used after that.
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
         let steps = self.items.deltas(deltas)?;
         Ok(self.steps(&steps))
     }
 
-    /// The events of the end. `ended` is what the stream's `finish` gave; its deltas have been passed before.
+    /// Ends a streamed answer, and returns the last events. `ended`: the result of the stream's `finish`, whose deltas must
+    /// have been passed before.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where it has not begun or is finished.
+    /// [`crate::ErrorKind::InvalidArgument`] if it has not begun or is finished.
     pub fn finish(&mut self, ended: &Ended, finish: &Finish) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
         self.stage = Stage::Finished;
@@ -111,11 +112,11 @@ impl Answer {
         Ok(events)
     }
 
-    /// The events of an answer that broke off for a reason of the server's: the last ones. `http_status` is what the server would
-    /// have answered at the beginning.
+    /// Ends a streamed answer after an error of the server, and returns the last events. `http_status`: the code that the
+    /// server would have sent at the beginning.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where it has not begun or is finished: then the body is [`Api::error_body`].
+    /// [`crate::ErrorKind::InvalidArgument`] if it has not begun or is finished: use [`Api::error_body`] then.
     pub fn fail(&mut self, http_status: u16, message: &str) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
         self.stage = Stage::Finished;
@@ -127,12 +128,12 @@ impl Answer {
         })
     }
 
-    /// An event that says nothing but that the server is alive; only Messages has one.
+    /// An event that keeps the connection alive; only Messages has one.
     pub fn ping(&self) -> Vec<Event> {
         if self.api == Api::Messages { messages::ping() } else { Vec::new() }
     }
 
-    /// The answer as one body. Costs as much as the message.
+    /// The answer as one body. The cost is linear in the message.
     pub fn body(&self, ended: &Ended, finish: &Finish) -> Value {
         let mut read;
         let items = if self.stage == Stage::New {

@@ -10,7 +10,7 @@ use crate::message::{Delta, DeltaKind, Message, chunk_delta};
 /// The data of the last event of every stream.
 const DONE: &str = "[DONE]";
 
-/// What the chunks of an answer have in common, as text: there are many, and most say a word.
+/// The common part of an answer's chunks, serialised once, because there are many and most hold a word.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writer {
     head: String,
@@ -19,7 +19,7 @@ pub(super) struct Writer {
 impl Writer {
     pub fn new(options: &AnswerOptions) -> Writer {
         let mut head = Value::Object(head(options, "chat.completion.chunk")).to_string();
-        // What follows is a part of the object.
+        // The rest of the object follows.
         head.pop();
         Writer { head }
     }
@@ -28,7 +28,7 @@ impl Writer {
         vec![self.chunk(options, &json!({"role": "assistant", "content": null}), "null")]
     }
 
-    /// All steps as one chunk, if there is anything in them.
+    /// Converts all steps to one chunk, unless they are empty.
     pub fn steps(&self, options: &AnswerOptions, items: &Items, steps: &[Step]) -> Vec<Event> {
         let delta = delta(items, steps);
         if delta.as_object().is_some_and(Map::is_empty) {
@@ -40,7 +40,7 @@ impl Writer {
     pub fn finish(&self, options: &AnswerOptions, items: &Items, finish: &Finish) -> Vec<Event> {
         let reason = format!("\"{}\"", finish_reason(items, finish));
         let mut events = vec![self.chunk(options, &json!({}), &reason)];
-        // A client that has not asked for it may not expect a chunk without choices.
+        // Clients that did not request it may not accept a chunk without choices.
         let includes_usage = options.request.is_null() || options.request["stream_options"]["include_usage"] == true;
         if let Some(tokens) = finish.usage.as_ref().filter(|_| includes_usage) {
             let data = format!("{},\"choices\":[],\"usage\":{}}}", self.head, usage(tokens));
@@ -58,14 +58,14 @@ impl Writer {
     }
 }
 
-/// The steps as the `delta` of a chunk.
+/// The `delta` of a chunk for these steps.
 fn delta(items: &Items, steps: &[Step]) -> Value {
     let delta = |kind, call, text| Delta { kind, call, text, span: 0..0 };
     let deltas = steps.iter().flat_map(|step| match step {
         Step::Begin(item) => match items.items[*item].part {
             Part::Call(call) => {
                 let head = &items.calls[call];
-                // Some clients add to the arguments before they are there.
+                // Some clients append to the arguments without checking that they exist.
                 let begin = delta(DeltaKind::ToolArguments, call, "");
                 vec![delta(DeltaKind::ToolName, call, &head.name), delta(DeltaKind::ToolId, call, &head.id), begin]
             }
@@ -88,7 +88,7 @@ fn delta(items: &Items, steps: &[Step]) -> Value {
     delta
 }
 
-/// A function's part of a chunk as a custom tool's.
+/// Converts the call in a chunk to one of a custom tool.
 fn make_custom(call: &mut Value) {
     let Some(call) = call.as_object_mut() else { return };
     if let Some(kind) = call.get_mut("type") {

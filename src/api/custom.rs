@@ -1,24 +1,24 @@
-//! Calls of custom tools. A model calls them as functions with one argument, a text; OpenAI's APIs show that text as it is.
+//! Calls of custom tools. A model calls them as functions with one argument, a text; OpenAI's APIs return that text.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-/// The names of the custom tools that a request of OpenAI's offers.
+/// The names of the custom tools in an OpenAI request.
 pub(super) fn names(request: &Value) -> HashSet<String> {
     let tools = request["tools"].as_array().into_iter().flatten().filter(|tool| tool["type"] == "custom");
     let names = tools.filter_map(|tool| tool["name"].as_str().or_else(|| tool["custom"]["name"].as_str()));
     names.map(str::to_owned).collect()
 }
 
-/// The text of a call with these arguments; of a call that was cut off, as far as it came. Arguments of another shape are the
+/// The text in a call's arguments; of a call that was cut off, the part that was written. Arguments of another shape are the
 /// text themselves.
 pub(super) fn input(arguments: &str) -> String {
     let read = |text: &str| Some(serde_json::from_str::<Value>(text).ok()?.get("input")?.as_str()?.to_owned());
     read(arguments).or_else(|| unfinished(arguments, read)).unwrap_or_else(|| arguments.to_owned())
 }
 
-/// The longest escape is a pair of surrogates: so much may be in the way of closing a string.
+/// The longest escape is a pair of surrogates: this many bytes may have to be removed before the string can be closed.
 const ESCAPE: usize = 12;
 
 fn unfinished(arguments: &str, read: impl Fn(&str) -> Option<String>) -> Option<String> {

@@ -1,11 +1,11 @@
-//! What a server answers where it cannot serve a request.
+//! The answers of a server to requests that it cannot serve.
 
 use serde_json::{Value, json};
 
 use super::Api;
 use crate::error::{Error, ErrorKind};
 
-/// HTTP codes with what OpenAI and Anthropic call such an error. Other codes are like the first of their hundred.
+/// HTTP codes with OpenAI's and Anthropic's names for such errors. For other codes, the entry for the same hundred is used.
 const KINDS: &[(u16, &str, &str)] = &[
     (400, "invalid_request_error", "invalid_request_error"),
     (401, "authentication_error", "authentication_error"),
@@ -18,7 +18,7 @@ const KINDS: &[(u16, &str, &str)] = &[
     (529, "server_error", "overloaded_error"),
 ];
 
-/// The HTTP code for an error of this library: 400 for what the client sent, 500 for what is not the client's doing.
+/// The HTTP code for an error of this library: 400 for errors in the request, otherwise 500.
 pub fn http_status(error: &Error) -> u16 {
     match error.kind() {
         ErrorKind::InvalidArgument | ErrorKind::Schema | ErrorKind::Limit | ErrorKind::Template => 400,
@@ -27,7 +27,7 @@ pub fn http_status(error: &Error) -> u16 {
 }
 
 impl Api {
-    /// The body of an error with this HTTP code. OpenAI's say in `param` which field is wrong, where the message begins with one.
+    /// The body of an error with this HTTP code. For OpenAI, `param` is the field that the message begins with, if it does.
     pub fn error_body(self, http_status: u16, message: &str) -> Value {
         let (openai, anthropic) = kinds(http_status);
         match self {
@@ -45,7 +45,7 @@ pub(super) fn kinds(http_status: u16) -> (&'static str, &'static str) {
     of(http_status).or(other).map_or(("server_error", "api_error"), |(_, openai, anthropic)| (openai, anthropic))
 }
 
-/// The path that a message begins with: `messages[2].content: missing`.
+/// The path at the start of a message: `messages[2].content: missing`.
 fn param(message: &str) -> Option<&str> {
     let (path, _) = message.split_once(": ")?;
     let is_path = !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || "_.[]".contains(c));

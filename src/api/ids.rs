@@ -1,13 +1,13 @@
-//! Ids that the library makes: the same for the same answer, unlike those of others.
+//! Generates ids: reproducible for an answer, and different between answers.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// How many letters and digits a made id has. Mistral's templates refuse any other number.
+/// The number of letters and digits in a generated id. Mistral's templates reject any other number.
 const LENGTH: usize = 9;
 
-/// Where the ids of one answer come from.
+/// The source of an answer's ids.
 #[derive(Clone, Debug)]
 pub(super) struct Ids {
     answer: DefaultHasher,
@@ -15,13 +15,13 @@ pub(super) struct Ids {
 
 impl Ids {
     pub fn new(answer: &str, seed: u64, choice: u64) -> Ids {
-        // Its keys are fixed, so the same is always the same.
+        // Its keys are fixed, so that ids are reproducible.
         let mut hasher = DefaultHasher::new();
         (answer, seed, choice).hash(&mut hasher);
         Ids { answer: hasher }
     }
 
-    /// Id number `index` of those that begin with `prefix`.
+    /// The id with number `index` and this prefix.
     pub fn id(&self, prefix: &str, index: usize) -> String {
         let mut hasher = self.answer.clone();
         index.hash(&mut hasher);

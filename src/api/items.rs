@@ -1,6 +1,7 @@
-//! The deltas of a stream as items of an answer: stretches of reasoning and of text, and calls, each with a beginning and an end.
+//! Groups the deltas of a stream into items of an answer: stretches of reasoning and of text, and calls, each with a
+//! beginning and an end.
 //!
-//! Kept are the items' bounds and the heads of the calls, no texts: a finished message has those.
+//! Holds the items' bounds and the heads of the calls, but no texts: those are in the finished message.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,15 +14,15 @@ use crate::error::{Error, Result};
 use crate::message::{Delta, DeltaKind, Message};
 use crate::stream::Ended;
 
-/// What the library says of a call's arguments before the model writes any.
+/// The delta for a call's arguments that comes before the model has written any.
 const BRACE: &str = "{";
 
-/// What an item is made of.
+/// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Reasoning,
     Content,
-    /// A call, by its number.
+    /// A call, by its index.
     Call(usize),
 }
 
@@ -29,23 +30,23 @@ pub(super) enum Part {
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub part: Part,
-    /// Where it stands in the message's reasoning or content; empty for a call.
+    /// Its range in the message's reasoning or content; empty for a call.
     span: Range<usize>,
-    /// Nothing is missing at its end.
+    /// Whether it is complete.
     pub whole: bool,
 }
 
-/// What is settled of a call before its arguments.
+/// The part of a call that precedes its arguments.
 #[derive(Clone, Debug)]
 pub(super) struct CallHead {
     pub name: String,
     pub id: String,
-    /// It is of a custom tool: its text is no JSON.
+    /// It is of a custom tool: its text is not JSON.
     pub custom: bool,
     item: usize,
 }
 
-/// What happens to item number `.0`.
+/// A change of the item with index `.0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step<'a> {
     Begin(usize),
@@ -53,16 +54,16 @@ pub(super) enum Step<'a> {
     End(usize),
 }
 
-/// A call that has a name by now; its id may follow.
+/// A call with a name; its id may follow.
 #[derive(Clone, Debug)]
 struct Waiting {
     name: String,
     id: String,
-    /// The brace that opens every object was told, ahead of the output.
+    /// The opening brace was passed already, ahead of the output.
     brace: bool,
 }
 
-/// The items of an answer so far.
+/// All items so far.
 #[derive(Clone, Debug)]
 pub(super) struct Items {
     ids: Ids,
@@ -72,18 +73,18 @@ pub(super) struct Items {
     call_ids: HashSet<String>,
     waiting: Option<Waiting>,
     custom_tools: HashSet<String>,
-    /// The arguments of the open call, where it is one of a custom tool: its text shows at its end.
+    /// The arguments of the open call of a custom tool, whose text is sent at its end.
     held: String,
     open: Option<usize>,
     reasoning: usize,
     content: usize,
-    /// What the client had written of the answer, and how much of it has come back.
+    /// The beginning of the answer that the client has written, and how much of it was repeated.
     prefill: String,
     skipped: usize,
 }
 
 impl Items {
-    /// No items yet. `prefill`: what content begins with and is not shown.
+    /// No items. `prefill`: the beginning of the content that is not to be sent.
     pub fn new(options: &AnswerOptions, custom_tools: HashSet<String>, prefill: String) -> Items {
         Items {
             ids: Ids::new(&options.id, options.seed, options.choice),
@@ -102,7 +103,7 @@ impl Items {
         }
     }
 
-    /// The id of item number `index`.
+    /// The id of the item with this index.
     pub fn item_id(&self, index: usize) -> String {
         let prefix = match self.items[index].part {
             Part::Reasoning => "rs_",
@@ -113,10 +114,11 @@ impl Items {
         self.ids.id(prefix, index)
     }
 
-    /// Adds what deltas of a stream say.
+    /// Adds the deltas of a stream.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for deltas of a rollback, and for those that do not follow on those before.
+    /// [`crate::ErrorKind::InvalidArgument`] for deltas of a rollback, and for deltas that do not continue the previous
+    /// ones.
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Step<'a>>> {
         let mut steps = Vec::new();
         for delta in deltas {
@@ -131,7 +133,7 @@ impl Items {
                     self.waiting = Some(Waiting { name: delta.text.to_owned(), id: String::new(), brace: false });
                 }
                 DeltaKind::ToolId => {
-                    // An id behind the arguments is too late: the call was shown with another.
+                    // An id behind the arguments is too late: another one was sent.
                     if let Some(waiting) = &mut self.waiting {
                         delta.text.clone_into(&mut waiting.id);
                         self.settle(&mut steps);
@@ -151,7 +153,7 @@ impl Items {
                 }
                 withdrawn => {
                     return Err(Error::invalid(format!(
-                        "stream: {} says that output was rolled back; what an answer has shown cannot be taken back",
+                        "stream: {} removes text after a rollback; an answer cannot take back what was sent",
                         withdrawn.name()
                     )));
                 }
@@ -160,7 +162,7 @@ impl Items {
         Ok(steps)
     }
 
-    /// The answer ends: `cut` where a limit cut it off.
+    /// Ends the answer. `cut`: a limit cut it off.
     pub fn finish(&mut self, cut: bool) -> Vec<Step<'static>> {
         let mut steps = Vec::new();
         self.settle(&mut steps);
@@ -171,7 +173,7 @@ impl Items {
         steps
     }
 
-    /// Takes over a message of which no deltas came.
+    /// Reads a message whose deltas were not passed.
     pub fn read(&mut self, ended: &Ended, cut: bool) {
         let Message { reasoning_content, content, tool_calls, .. } = &ended.message;
         let delta = |kind, call, text| Delta { kind, call, text, span: 0..0 };
@@ -182,13 +184,13 @@ impl Items {
             let end = Some(delta(DeltaKind::ToolEnd, index, "")).filter(|_| report.complete);
             [Some(delta(DeltaKind::ToolName, index, &call.name)), id, end].into_iter().flatten()
         });
-        // They are in order, and none is of a rollback.
+        // They are in order, and there was no rollback.
         let read = self.deltas(texts.chain(calls));
         debug_assert!(read.is_ok());
         self.finish(cut);
     }
 
-    /// The text of an item of a message: reasoning, content, or what a call says.
+    /// The text of an item in a message: reasoning, content, or a call's arguments.
     pub fn text_of<'a>(&self, item: &Item, message: &'a Message) -> Cow<'a, str> {
         let text = match item.part {
             Part::Reasoning => message.reasoning_content.get(item.span.clone()),
@@ -245,16 +247,16 @@ impl Items {
         steps.push(Step::Text(item, text.into()));
     }
 
-    /// The brace waits with the call, if one waits.
+    /// Keeps the brace with the waiting call, if there is one.
     fn hold_brace(&mut self) -> bool {
         self.waiting.as_mut().is_some_and(|waiting| !std::mem::replace(&mut waiting.brace, true))
     }
 
-    /// The id of the call that waits is certain.
+    /// Fixes the id of the waiting call.
     fn settle(&mut self, steps: &mut Vec<Step>) {
         let Some(Waiting { name, mut id, brace }) = self.waiting.take() else { return };
         let (call, item) = (self.calls.len(), self.items.len());
-        // A model may write the same id twice, and clients tell results apart by it.
+        // Models may repeat an id, but clients match results by it.
         if id.is_empty() || self.call_ids.contains(&id) {
             id = self.ids.id(&self.call_id_prefix, call);
         }
@@ -291,5 +293,7 @@ impl Items {
 }
 
 fn out_of_order(call: usize) -> Error {
-    Error::invalid(format!("stream: its deltas do not follow on those before, at call {call}; pass all of one stream"))
+    Error::invalid(format!(
+        "stream: the deltas do not continue the previous ones, at call {call}; pass all deltas of one stream"
+    ))
 }

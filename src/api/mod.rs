@@ -1,9 +1,9 @@
-//! Requests and answers in the shape of the APIs that servers speak: OpenAI's chat completions and Responses, and Anthropic's
+//! Converts requests and answers of the common server APIs: OpenAI's chat completions and Responses, and Anthropic's
 //! Messages.
 //!
-//! The library's own shape is chat completions: [`Api::request`] turns a body of another API into one of these, which
-//! [`crate::Request::from_json`] reads. An [`Answer`] turns a stream's deltas into events, and a finished message into a body.
-//! Which HTTP route is which, what a request costs and when to stop stays with the server.
+//! The library's own form is chat completions: [`Api::request`] converts a body of another API to it, and
+//! [`crate::Request::from_json`] reads it. An [`Answer`] converts a stream's deltas to events, and a finished message to a
+//! body. HTTP routes, the counting of tokens and stopping are up to the server.
 //!
 //! ```
 //! use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish};
@@ -49,7 +49,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 
-/// An API that a server speaks.
+/// An API of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Api {
@@ -62,14 +62,15 @@ pub enum Api {
 }
 
 impl Api {
-    /// The chat-completions body that asks for what a body of this API asks for; one of chat completions as it is.
+    /// Converts a body of this API to chat completions; a chat-completions body is unchanged.
     ///
-    /// Of Responses and Messages, several calls are allowed unless the body says otherwise, as is usual there; options of ours, and of
-    /// samplers, pass by their names; the limit of tokens is `max_completion_tokens`. Fields that are not known are left out. Costs as much as the body.
+    /// In Responses and Messages, several calls are allowed unless the body forbids them, as in these APIs. This library's
+    /// options and those of samplers keep their names; the limit of tokens becomes `max_completion_tokens`. Unknown fields
+    /// are dropped. The cost is linear in the body.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] naming the field that is wrong, or that cannot be had, e.g. `input[3].type`. What
-    /// is passed on is looked at by [`crate::Request::from_json`].
+    /// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported, e.g.
+    /// `input[3].type`. Fields that are copied are checked by [`crate::Request::from_json`] later.
     pub fn request(self, body: &Value) -> Result<Value> {
         match self {
             Api::ChatCompletions => Ok(body.clone()),
@@ -78,7 +79,7 @@ impl Api {
         }
     }
 
-    /// What ids of answers begin with.
+    /// The prefix of answer ids.
     fn id_prefix(self) -> &'static str {
         match self {
             Api::ChatCompletions => "chatcmpl-",

@@ -1,11 +1,11 @@
-//! What requests of Responses and Messages have in common on their way to chat completions.
+//! The common part of converting Responses and Messages requests to chat completions.
 
 use serde_json::{Map, Value};
 
 use crate::message::OPTIONS;
 use crate::message::fields::Fields;
 
-/// Fields that mean the same in chat completions, besides the options of ours.
+/// Fields with the same meaning in chat completions, in addition to this library's options.
 const SAME: &[&str] = &[
     "model",
     "stream",
@@ -21,17 +21,17 @@ const SAME: &[&str] = &[
     "service_tier",
 ];
 
-/// A chat-completions body with the fields of `body` that mean the same there.
+/// A chat-completions body with those fields of `body` that mean the same there.
 pub(super) fn chat_body(body: &Fields) -> Map<String, Value> {
     [SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect()
 }
 
-/// The fields of these names that are there.
+/// Copies the fields with these names, if present.
 pub(super) fn taken(from: &Fields, names: &[&str]) -> Map<String, Value> {
     names.iter().filter_map(|name| Some(((*name).to_owned(), from.get(name)?.clone()))).collect()
 }
 
-/// How much the model should think.
+/// Sets how much the model should think.
 pub(super) fn set_effort(effort: &str, chat: &mut Map<String, Value>) {
     if effort == "none" {
         chat.entry("enable_thinking").or_insert(false.into());

@@ -1,4 +1,4 @@
-//! What the three APIs share on the way out: events, how an answer ended, and what a host says of an answer.
+//! The common types of the three APIs' answers: events, finish reasons, and the host's options.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ impl Event {
         Event { name, data: data.to_string() }
     }
 
-    /// The bytes that a server sends for it (server-sent events): `event: ...`, where it has a name, `data: ...`, and an empty line.
+    /// The event in the format of server-sent events: `event: ...`, if it has a name, `data: ...`, and an empty line.
     pub fn sse(&self) -> String {
         let mut text = String::with_capacity(self.name.len() + self.data.len() + 18);
         if !self.name.is_empty() {
@@ -35,20 +35,20 @@ impl Event {
     }
 }
 
-/// Why the model wrote no more.
+/// Why the output ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It ended its turn.
+    /// The model ended its turn.
     #[default]
     Stop,
     /// A limit of tokens cut it off.
     Length,
-    /// It wrote this text, one that the client had given to stop at.
+    /// The model wrote this stop text of the client.
     StopSequence(String),
 }
 
-/// Tokens, as the host counts them.
+/// Numbers of tokens, as the host counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
@@ -73,9 +73,10 @@ impl Usage {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finish {
-    /// Why the model wrote no more.
+    /// Why the output ended.
     pub reason: Reason,
-    /// Tokens. Chat completions and Responses leave them out where the host has not counted; Messages, which must have them, says 0.
+    /// Numbers of tokens. Without them, chat completions and Responses leave the field out, and Messages, where it is
+    /// required, has 0.
     pub usage: Option<Usage>,
 }
 
@@ -89,7 +90,7 @@ impl Finish {
     /// "reasoning_tokens": 0}}`. All may be missing. `reason` is `stop` or `length`; a `stop_sequence` is the reason by itself.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] naming the field.
+    /// [`crate::ErrorKind::InvalidArgument`] with the name of the field.
     pub fn from_json(json: &Value) -> Result<Finish> {
         let fields = Fields::new(json, "")?;
         let reason = match (fields.text("reason")?, fields.text("stop_sequence")?) {
@@ -115,32 +116,33 @@ impl Finish {
     }
 }
 
-/// What a host says of an answer. An `id` or a `seed` that no other answer has makes the ids of its calls unlike those of any
-/// other, which clients rely on: the library looks at no clock and makes nothing up by chance.
+/// The host's options for an answer. Clients need ids of calls that are unique; the library uses neither a clock nor random
+/// numbers, so set an `id` or a `seed` that no other answer has.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct AnswerOptions {
-    /// The id of the answer. Empty: one made of `seed`.
+    /// The id of the answer. If empty, it is generated from `seed`.
     pub id: String,
-    /// The name of the model. Empty: the one that the request asks for.
+    /// The name of the model. If empty, the one in the request.
     pub model: String,
-    /// When the answer was made, in Unix seconds.
+    /// The creation time of the answer, in Unix seconds.
     pub created: u64,
-    /// What made ids are made of, besides `id` and the number of the call.
+    /// Generated ids depend on it, in addition to `id` and the index of the call.
     pub seed: u64,
-    /// What made ids of calls begin with. Nine letters and digits follow: some templates (Mistral's) render no other ids.
+    /// The prefix of generated ids of calls. Nine letters and digits follow, because some templates (Mistral's) accept no
+    /// other ids.
     pub call_id_prefix: String,
-    /// Which of several choices of one request this is, from 0: the `index` in chat completions.
+    /// The index of the choice, from 0, in chat completions.
     pub choice: u64,
-    /// The client's body, as it came: Responses repeats fields of it. Null where that does not matter.
+    /// The client's body: Responses repeats fields of it. May be null.
     pub request: Value,
 }
 
 impl AnswerOptions {
-    /// Reads an object with fields of these names but `request`. All may be missing.
+    /// Reads an object with these fields, except `request`. All are optional.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] naming the field.
+    /// [`crate::ErrorKind::InvalidArgument`] with the name of the field.
     pub fn from_json(json: &Value) -> Result<AnswerOptions> {
         let fields = Fields::new(json, "options")?;
         let text = |name| fields.text(name).map(|text| text.unwrap_or_default().to_owned());

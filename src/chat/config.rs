@@ -1,11 +1,11 @@
-//! Templates in the files that models come with: `tokenizer_config.json` and `chat_template.json`.
+//! Reads templates from the files of models: `tokenizer_config.json` and `chat_template.json`.
 
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
-/// A template and the special tokens, as such a file has them.
+/// A template and the special tokens in such a file.
 #[derive(Debug, PartialEq)]
 pub(super) struct Config {
     pub source: String,
@@ -14,13 +14,13 @@ pub(super) struct Config {
 }
 
 impl Config {
-    /// Reads `text`, if it is a JSON object; `None`: it is a template's source. Where it holds several templates, `name` says which
-    /// (empty: the one called `default`).
+    /// Reads `text`, if it is a JSON object; `None` if it is a template's source. If it has several templates, `name`
+    /// chooses one (empty: `default`).
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] where there is no template in it, or none of that name.
     pub fn read(text: &str, name: &str) -> Result<Option<Config>> {
-        // No template begins like an object's first key, or is that short.
+        // A template does not begin like a JSON object's first key, and is longer.
         let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
         if !inside.is_some_and(|inside| inside.starts_with(['"', '}'])) {
             return Ok(None);
@@ -48,7 +48,7 @@ fn of_name(named: &[Value], name: &str) -> Result<String> {
     let found = named.iter().find(|template| template["name"] == name).and_then(|found| found["template"].as_str());
     found.map(str::to_owned).ok_or_else(|| {
         let known: Vec<&str> = named.iter().filter_map(|template| template["name"].as_str()).collect();
-        Error::invalid(format!("chat_template: none is called {name:?}; there are: {}", known.join(", ")))
+        Error::invalid(format!("chat_template: there is no template {name:?}; there are: {}", known.join(", ")))
     })
 }
 

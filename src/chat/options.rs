@@ -1,11 +1,11 @@
-//! How a template is to be taken.
+//! Options for compiling a template.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
-/// How a template is to be taken. More fields will come: change the ones that you need in a default.
+/// Options for compiling a template. Later versions may add fields: use `..TemplateOptions::default()` for the rest.
 ///
 /// ```
 /// use chatparse::{ChatTemplate, TemplateOptions};
@@ -19,16 +19,16 @@ use crate::error::{Error, Result};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TemplateOptions {
-    /// Which of several named templates of a `tokenizer_config.json` is meant, e.g. `tool_use`; empty for `default`.
+    /// The name of one of several templates in a `tokenizer_config.json`, e.g. `tool_use`; empty for `default`.
     pub name: String,
     /// The text of the model's token that begins a prompt; empty for none.
     pub bos: String,
     /// The text of the model's token that ends a turn; empty for none.
     pub eos: String,
-    /// Only what the template shows by itself counts: no family of templates and no work-around is looked up.
+    /// Learn from the template's renders only: use neither the families of templates nor the work-arounds.
     pub learn_only: bool,
-    /// Where there are several ways to read the template's model, they prove themselves on messages that the template renders, and
-    /// the best is taken. Otherwise the first is: no proof is made unless somebody asks for it. On by default.
+    /// If there are several readers for the template, test them on messages that the template renders, and use the best.
+    /// Otherwise the first is used, and a proof is made on request only. On by default.
     pub prove: bool,
 }
 
@@ -39,12 +39,12 @@ impl Default for TemplateOptions {
 }
 
 impl TemplateOptions {
-    /// Options from the text of a JSON object with the names of the fields; what it leaves out is as in the default.
+    /// Reads options from the text of a JSON object with the names of the fields; missing fields have their defaults.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for a field that there is not.
+    /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for an unknown field.
     pub fn from_text(text: &str) -> Result<Self> {
-        // A list of values is no way to say which is which.
+        // Parsed as an object first, because serde would accept an array of values.
         let fields = serde_json::from_str::<Map<String, Value>>(text);
         let options = fields.and_then(|fields| serde_json::from_value(fields.into()));
         options.map_err(|error| Error::invalid(format!("options: {error}")))

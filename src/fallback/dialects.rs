@@ -1,4 +1,5 @@
-//! Calls that models write in another way than their template does: a table of ways, each with what it begins with.
+//! A table of the dialects in which models write calls instead of their template's format, with the texts that such calls
+//! begin with.
 
 use crate::format::members::{self, Member};
 use crate::format::{FormatBuilder, Tag};
@@ -6,24 +7,24 @@ use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
-/// A way to write calls.
+/// A dialect of calls.
 struct Dialect {
     name: &'static str,
-    /// Which rows it stands among.
+    /// The group of rows that it belongs to.
     rows: Rows,
-    /// What its calls begin with: any of these.
+    /// The texts that its calls may begin with.
     starts: &'static [&'static str],
     call: fn(&Offer) -> ExprId,
 }
 
 impl Dialect {
-    /// One with a marker of its own.
+    /// A dialect whose calls begin with a marker.
     const fn marked(name: &'static str, starts: &'static [&'static str], call: fn(&Offer) -> ExprId) -> Dialect {
         Dialect { name, rows: Rows::Marked, starts, call }
     }
 }
 
-/// The table. A row's number is part of its tag.
+/// The table. The index of a row is part of its tag.
 const DIALECTS: &[Dialect] = &[
     Dialect::marked(IN_TAGS, &[TOOL_CALL[0]], json_in_tags),
     Dialect::marked("function-tags", &[TOOL_CALL[0], "<function="], function_tags),
@@ -42,36 +43,37 @@ const DIALECTS: &[Dialect] = &[
     Dialect { name: IN_TAGS, rows: Rows::Held, starts: &["{"], call: bare_json },
 ];
 
-/// JSON in tags: in those of Hermes and Qwen, which models write most and not always whole, or in any wrapper that marks it.
+/// JSON in tags: those of Hermes and Qwen, which are the most common and often incomplete, or any other wrapper that marks
+/// it.
 const IN_TAGS: &str = "json-in-tags";
 
-/// Levels of arguments that stand before the name of their call.
+/// Maximum nesting of arguments in front of the name of their call.
 const SHALLOW: usize = 16;
 
 const TOOL_CALL: [&str; 2] = ["<tool_call>", "</tool_call>"];
 
-/// The name of a row of the table, by its number.
+/// The name of the row with this index.
 pub(crate) fn name(index: u16) -> Option<&'static str> {
     DIALECTS.get(usize::from(index)).map(|dialect| dialect.name)
 }
 
-/// Whether nothing marks the calls of a row; `None` where there is no such row.
+/// Whether the calls of a row have no marker; `None` if there is no such row.
 pub(super) fn is_bare(index: u16) -> Option<bool> {
     DIALECTS.get(usize::from(index)).map(|dialect| dialect.rows == Rows::Bare)
 }
 
-/// Which rows of the table.
+/// A group of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
-    /// Those with a marker of their own.
+    /// Dialects with markers.
     Marked,
     /// Bare JSON.
     Bare,
-    /// Bare JSON that a wrapper marks.
+    /// Bare JSON inside a wrapper that marks it.
     Held,
 }
 
-/// The calls of the table, and what they begin with. `unknown`: also of tools that nobody offers.
+/// The calls of a group, and the texts that they begin with. `unknown`: also calls of tools that are not offered.
 pub(super) fn calls(p: &FormatBuilder, tools: &[Tool], unknown: bool, rows: Rows) -> (Vec<ExprId>, Vec<String>) {
     let table = DIALECTS.iter().enumerate().filter(|(_, dialect)| dialect.rows == rows);
     let (mut calls, mut starts) = (Vec::new(), Vec::new());
@@ -83,22 +85,22 @@ pub(super) fn calls(p: &FormatBuilder, tools: &[Tool], unknown: bool, rows: Rows
     (calls, starts)
 }
 
-/// What may be called.
+/// The tool or tools that a row's calls may name.
 struct Offer<'a> {
     p: &'a FormatBuilder,
     tools: &'a [Tool],
     unknown: bool,
-    /// The row of the table.
+    /// The index of the row.
     dialect: usize,
 }
 
 impl Offer<'_> {
-    /// Any name that may be called.
+    /// Any of the names.
     fn name(&self) -> ExprId {
         if self.unknown { self.noted(self.p.any_tool_name()) } else { self.known_name() }
     }
 
-    /// A name, and the dialect that it is called in.
+    /// A name, tagged with the dialect.
     fn noted(&self, name: ExprId) -> ExprId {
         self.p.sequence([self.p.tag(Tag::dialect(self.dialect), self.p.empty()), name])
     }
@@ -107,15 +109,15 @@ impl Offer<'_> {
         self.noted(self.p.listed_tool_name(self.tools))
     }
 
-    /// A call between these markers, its arguments as one JSON object.
+    /// A call between these markers, with arguments as one JSON object.
     fn json_call(&self, before_name: ExprId, after_name: ExprId, close: ExprId) -> ExprId {
         let p = self.p;
         let head = p.atomic(p.sequence([p.tool_open(before_name), self.name(), after_name, p.space()]));
         p.sequence([head, p.any_json_args(), p.space(), p.tool_close(close)])
     }
 
-    /// `{"name": "f", "arguments": {...}}` after `before`: the fields in either order, the arguments also as `parameters`. The
-    /// last brace may be missing in front of `after`.
+    /// `{"name": "f", "arguments": {...}}` after `before`: the fields in either order, and `parameters` for `arguments`. The
+    /// last brace is optional in front of `after`.
     fn object(&self, before: ExprId, name: ExprId, after: &str) -> ExprId {
         let p = self.p;
         let comma = || p.sequence([p.space(), p.literal(","), p.space()]);
@@ -133,8 +135,8 @@ impl Offer<'_> {
         p.choice([name_first, name_last])
     }
 
-    /// Arguments whose name is still to come. Where it does not, all of them is text in which calls may begin, and is read again
-    /// from each on: as often as they nest.
+    /// Arguments in front of their name. Without a name the object is text, and each object nested in it is tried again as a
+    /// call; so the cost grows with the nesting, which is bounded.
     fn shallow_object(&self) -> ExprId {
         let p = self.p;
         let container = |open: &str, close: &str, item: ExprId| {
@@ -174,7 +176,7 @@ impl Offer<'_> {
             let arguments = if tool.name == FormatBuilder::ANY {
                 members::arguments(p, tool, one)
             } else {
-                // Rules beside those of the format and of other dialects.
+                // The prefix keeps these rules apart from those of the format and of other dialects.
                 let prefix = format!("{}{}{}-arg-", tags.wrapper[0], tags.call, tool.name);
                 let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
                 let unlisted = members::unlisted_name(p, &prefix, &parameters);
@@ -187,7 +189,7 @@ impl Offer<'_> {
         }))
     }
 
-    /// Text up to the closing tag, less the line break in front of it.
+    /// Text up to the closing tag, without the line break in front of it.
     fn text(&self) -> ExprId {
         let p = self.p;
         let on_its_own_line = format!("\n{PARAMETER_END}");
@@ -195,12 +197,12 @@ impl Offer<'_> {
         p.sequence([text, p.arg_close(p.choice([p.literal(on_its_own_line), p.literal(PARAMETER_END)]))])
     }
 
-    /// A block of JSON.
+    /// The opening of a JSON code block.
     fn block_start(&self) -> ExprId {
         self.p.sequence([self.p.space(), self.p.literal("```json"), self.p.space()])
     }
 
-    /// A marker that may be missing, and white space in front of it.
+    /// An optional marker, with white space in front of it.
     fn maybe(&self, marker: &str) -> ExprId {
         self.p.optional(self.p.sequence([self.p.space(), self.p.literal(marker)]))
     }
@@ -208,9 +210,9 @@ impl Offer<'_> {
 
 const PARAMETER_END: &str = "</parameter>";
 
-/// How a call with arguments in tags is spelt.
+/// The tags of a dialect with tagged arguments.
 struct ArgumentTags {
-    /// Around the call; may be missing.
+    /// The tags around the call; optional.
     wrapper: [&'static str; 2],
     call: &'static str,
     argument: &'static str,
@@ -218,13 +220,13 @@ struct ArgumentTags {
     end: &'static str,
 }
 
-/// `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`, as Hermes and Qwen write.
+/// `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`, the dialect of Hermes and Qwen.
 fn json_in_tags(offer: &Offer) -> ExprId {
     let p = offer.p;
     p.sequence([offer.object(p.literal(TOOL_CALL[0]), offer.name(), TOOL_CALL[1]), offer.maybe(TOOL_CALL[1])])
 }
 
-/// `<tool_call><function=f><parameter=x>1</parameter></function></tool_call>`, as Qwen3-Coder writes.
+/// `<tool_call><function=f><parameter=x>1</parameter></function></tool_call>`, the dialect of Qwen3-Coder.
 fn function_tags(offer: &Offer) -> ExprId {
     let tags = ArgumentTags {
         wrapper: TOOL_CALL,
@@ -250,7 +252,7 @@ fn invoke_tags(offer: &Offer) -> ExprId {
     p.choice([offer.tagged_call(&tags), offer.tagged_call(&listed)])
 }
 
-/// `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|>`, in a section or not.
+/// `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|>`, with or without a section.
 fn kimi_k2(offer: &Offer) -> ExprId {
     let p = offer.p;
     let number = p.optional(p.sequence([p.literal(":"), p.some(p.one_of(&[('0', '9')]))]));
@@ -263,7 +265,7 @@ fn kimi_k2(offer: &Offer) -> ExprId {
     p.sequence([p.atomic(p.sequence(head)), p.any_json_args(), p.space(), close, end])
 }
 
-/// `<｜tool▁call▁begin｜>function<｜tool▁sep｜>f`, a block of JSON and `<｜tool▁call▁end｜>`, in a section or not.
+/// `<｜tool▁call▁begin｜>function<｜tool▁sep｜>f`, a JSON code block and `<｜tool▁call▁end｜>`, with or without a section.
 fn deepseek_r1(offer: &Offer) -> ExprId {
     let p = offer.p;
     p.choice([["<｜", "｜>"], ["<", ">"]].map(|[left, right]| {
@@ -277,14 +279,14 @@ fn deepseek_r1(offer: &Offer) -> ExprId {
     }))
 }
 
-/// `function<f>` and a block of JSON.
+/// `function<f>` and a JSON code block.
 fn deepseek_r1_function(offer: &Offer) -> ExprId {
     let p = offer.p;
     let after = p.sequence([p.literal(">"), offer.block_start()]);
     offer.json_call(p.literal("function<"), after, p.literal("```"))
 }
 
-/// `function` and a block of JSON: `{"tools": [{"name": "f", "arguments": {"x": 1}}]}`.
+/// `function` and a JSON code block: `{"tools": [{"name": "f", "arguments": {"x": 1}}]}`.
 fn deepseek_r1_list(offer: &Offer) -> ExprId {
     let p = offer.p;
     let list = p.json_member("tools", p.literal("["));
@@ -294,7 +296,7 @@ fn deepseek_r1_list(offer: &Offer) -> ExprId {
     p.sequence([offer.object(p.sequence(start), offer.name(), ""), p.many(more), p.sequence(end)])
 }
 
-/// `<tool_call>function</think>f`, a block of JSON and `</tool_call>`.
+/// `<tool_call>function</think>f`, a JSON code block and `</tool_call>`.
 fn deepseek_r1_tags(offer: &Offer) -> ExprId {
     let p = offer.p;
     let start = p.sequence([p.literal(TOOL_CALL[0]), p.space(), p.literal("function</think>")]);
@@ -302,8 +304,8 @@ fn deepseek_r1_tags(offer: &Offer) -> ExprId {
     p.sequence([call, offer.maybe(TOOL_CALL[1])])
 }
 
-/// `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"x": 1}<|call|>`, the recipient before the channel or behind
-/// it, with the parts of the header that models leave out or get wrong.
+/// `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"x": 1}<|call|>`: the recipient may be before or
+/// behind the channel, and the header may lack parts or have errors that models make.
 fn harmony(offer: &Offer) -> ExprId {
     let p = offer.p;
     let one_of = |words: &[&'static str]| p.any_of(words.iter().copied());
@@ -316,7 +318,7 @@ fn harmony(offer: &Offer) -> ExprId {
     offer.json_call(p.sequence(to), p.sequence(after), close)
 }
 
-/// `{"name": "f", "arguments": {"x": 1}}` by itself, of a tool that is known: nothing else marks it.
+/// `{"name": "f", "arguments": {"x": 1}}` without a marker, for offered tools only.
 fn bare_json(offer: &Offer) -> ExprId {
     offer.object(offer.p.empty(), offer.known_name(), "")
 }

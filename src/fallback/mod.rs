@@ -1,8 +1,7 @@
-//! Calls where the format has none: in text that is not in the format, and, where the request asks for it, in content and in
-//! reasoning.
+//! Reads calls outside of the format: in text behind it and, if the request asks for it, in content and in reasoning.
 //!
-//! Such text has a description of its own ([`dialects`]), which runs on the same machine as a format. A [`FallbackParser`] runs
-//! it and passes the events on to the message builder that the format's parser writes to.
+//! Such text has a description ([`dialects`], `text`), which runs on the same machine as a format. A [`FallbackParser`] runs
+//! it and sends events to the same message builder as the format's parser.
 
 mod dialects;
 mod origin;
@@ -19,40 +18,40 @@ use text::Place;
 pub(crate) use dialects::name as dialect_name;
 pub(crate) use parser::{End, FallbackParser};
 
-/// What a parser needs to read calls outside its format. The programs are made when the first output needs them.
+/// What a parser needs to read calls outside of its format. Programs are compiled on first use.
 #[derive(Debug)]
 pub struct FallbackConfig {
     format: Arc<Arena>,
-    /// The tools on offer. None: nothing is looked for.
+    /// The tools that are offered. If empty, the parser searches for no calls.
     pub tools: Vec<Tool>,
-    /// What is asked for.
+    /// Which calls are searched for, and where.
     pub leniency: Leniency,
-    /// How the model's turn ends where it spells that out.
+    /// Texts that end the model's turn.
     pub ends: Vec<String>,
     programs: [OnceLock<Option<Arc<Program>>>; Place::COUNT],
-    /// Whether the format's own calls have a marker.
+    /// Whether calls of the format have a marker.
     marked: OnceLock<bool>,
 }
 
 impl FallbackConfig {
-    /// For a format and a request with these tools, where the model's turn ends so.
+    /// The configuration for a format and a request. `ends`: the texts that end the model's turn.
     pub fn new(format: Arc<Arena>, tools: Vec<Tool>, leniency: Leniency, mut ends: Vec<String>) -> Self {
         ends.retain(|end| !end.trim().is_empty());
         FallbackConfig { format, tools, leniency, ends, programs: Default::default(), marked: OnceLock::new() }
     }
 
-    /// What the output should look like.
+    /// The format.
     pub fn format(&self) -> &Arc<Arena> {
         &self.format
     }
 
-    /// About what the programs take in memory that are there by now.
+    /// Approximate memory use in bytes of the programs compiled so far.
     pub(crate) fn bytes(&self) -> usize {
         let made = self.programs.iter().filter_map(|cell| cell.get()?.as_ref());
         made.map(|program| program.bytes()).sum()
     }
 
-    /// A program for calls in `place`; `None` where there are none to look for, or where the tools are too many.
+    /// The program for calls in `place`; `None` if there are no calls to search for, or too many tools.
     fn program(&self, place: Place) -> Option<Arc<Program>> {
         let text = || text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, place);
         let make = || peg::compile(&text()).ok();
@@ -61,14 +60,14 @@ impl FallbackConfig {
             .clone()
     }
 
-    /// Where a call comes from that was found where the format has none. `dialect`: the row of the table that it is written in.
+    /// The origin of a call outside of the format. `dialect`: its row of the table.
     fn origin(&self, dialect: Option<u16>) -> CallOrigin {
         let marked = || *self.marked.get_or_init(|| origin::is_marked(&self.format, &self.tools));
         origin::of_found(dialect, marked)
     }
 
-    /// What looks for calls in a region of the format that begins at `at`. `None` where the request does not ask for it. `begins`:
-    /// there is nothing in front of it but reasoning.
+    /// A parser for calls in a region of the format that begins at `at`; `None` if the request does not ask for one.
+    /// `begins`: only reasoning precedes the region.
     pub(crate) fn in_region(self: &Arc<Self>, channel: Channel, begins: bool, at: usize) -> Option<FallbackParser> {
         let place = match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
             (Channel::Content, Dialects::Always, _) => Place::Anywhere,
@@ -82,15 +81,15 @@ impl FallbackConfig {
         FallbackParser::new(Arc::clone(self), channel, place, at)
     }
 
-    /// What looks for calls in text that left the format at `at`. `None` where the request does not ask for it. `in_call`: a call
-    /// broke off there; `called`: there is one in front.
+    /// A parser for calls in text that left the format at `at`; `None` if the request does not ask for one. `in_call`: a
+    /// call was interrupted there. `called`: a call precedes.
     pub(crate) fn behind_format(self: &Arc<Self>, at: usize, in_call: bool, called: bool) -> Option<FallbackParser> {
         let place = match (in_call, called) {
             (true, _) => Place::InCall,
             (false, true) => Place::BehindCall,
             _ => Place::Anywhere,
         };
-        let asked = in_call || self.leniency.dialects != Dialects::Off;
-        asked.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, place, at)).flatten()
+        let enabled = in_call || self.leniency.dialects != Dialects::Off;
+        enabled.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, place, at)).flatten()
     }
 }

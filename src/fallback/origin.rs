@@ -1,15 +1,15 @@
-//! Where a call comes from that was found where the format has none.
+//! Determines the origin of a call outside of the format.
 
 use super::dialects;
 use crate::message::{CallOrigin, Tool};
 use crate::peg::Arena;
 
-/// The origin of a call that the format's own parser did not read. `dialect`: the row of the table that it is written in, `None` for the
-/// format's own way. `marked`: calls of the format have a marker.
+/// The origin of a call that the fallback parser read. `dialect`: its row of the table, `None` for the format's own way to
+/// write calls. `marked`: calls of the format have a marker.
 ///
-/// A call in the format's own way counts as one of the format if its marker says so; without one it is as bare as any other JSON
-/// object. A bare call directly in a tag or in special tokens has a row of its own, as that wrapper marks it. Fences and brackets
-/// mark nothing: they hold what a model quotes, too.
+/// A call in the format's own way counts as one of the format if it has a marker; without one it is a bare JSON object like
+/// any other. A bare call directly inside a tag or special tokens has a separate row, because that wrapper marks it. Fences
+/// and brackets do not mark calls, because models also put quotations into them.
 pub(super) fn of_found(dialect: Option<u16>, marked: impl FnOnce() -> bool) -> CallOrigin {
     match dialect.and_then(dialects::is_bare) {
         Some(true) => CallOrigin::Bare,
@@ -19,13 +19,13 @@ pub(super) fn of_found(dialect: Option<u16>, marked: impl FnOnce() -> bool) -> C
     }
 }
 
-/// Whether each call of a format begins with a marker. Where only some do, what was found may be one of the others.
+/// Whether every call of a format begins with a marker. If only some do, a call may be one of the others.
 pub(super) fn is_marked(format: &Arena, tools: &[Tool]) -> bool {
     let openings = format.trigger_rules().filter_map(|rule| format.first_texts(rule));
     openings.flatten().all(|opening| !is_bare(&opening, tools))
 }
 
-/// Whether a call that begins so looks like JSON, or like a Python call of one of the tools.
+/// Whether a call with this beginning looks like JSON, or like a Python call of one of the tools.
 fn is_bare(opening: &str, tools: &[Tool]) -> bool {
     let opening = opening.trim_start();
     let opening = match opening.strip_prefix("```") {

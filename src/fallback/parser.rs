@@ -1,9 +1,9 @@
-//! Text in which there may be calls, as it comes.
+//! Parses text that may contain calls, piece by piece.
 //!
-//! White space in front of a call goes with the call, so white space waits for what comes behind it. Where a call breaks off,
-//! what was read of it stands, and the parser starts anew behind it: no byte is read more than three times.
+//! White space in front of a call belongs to the call, so white space waits for the text behind it. If a call is
+//! interrupted, the part that was read stays, and the parser starts again behind it. No byte is read more than three times.
 //!
-//! Calls that count at the end of their text only are noted where they begin, and read once that end is there.
+//! If calls count only at the end of the text, the parser records where they begin and reads them at the end.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,50 +13,50 @@ use super::text::{CANDIDATE, Place};
 use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
 use crate::peg::{Budget, Machine, Program, Rewindable, State, incomplete_tail};
 
-/// What ends a text.
+/// What ended a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The output goes on with something else.
+    /// The output continues with another region.
     Region,
-    /// The output is whole.
+    /// The output is complete.
     Output,
-    /// The output was cut off: what may become a call is left out, as half a marker is.
+    /// The output was cut off: the beginning of a possible call is left out, like half a marker.
     Cut,
 }
 
-/// Bytes that a machine reads before its captures are read: bounds what they take in memory.
+/// Bytes that a machine reads before its captures are read. This bounds the memory for captures.
 const PIECE: usize = 16 << 10;
 
-/// Reads text in which there may be calls. All positions are those of the parsed text.
+/// A parser of text that may contain calls. All positions are in the parsed text.
 #[derive(Clone)]
 pub(crate) struct FallbackParser {
     config: Arc<FallbackConfig>,
     program: Arc<Program>,
     place: Place,
-    /// Where its machine began.
+    /// The position where its machine began.
     start: usize,
     run: Rewindable,
     reader: CaptureReader,
     prose: Prose,
-    /// Where the calls begin that end the text so far, if calls count there only.
+    /// If calls count at the end only: where the calls begin that currently end the text.
     candidates: Option<usize>,
-    /// From here on everything is text.
+    /// From here on all text is plain.
     gave_up: bool,
     limit: Option<usize>,
 }
 
-/// Text that is no call.
+/// Text outside of calls.
 #[derive(Clone, Debug)]
 struct Prose {
     channel: Channel,
-    /// It is in the message up to here.
+    /// The end of the text that is in the message.
     shown: usize,
-    /// What lies between is white space that goes with a call, if one follows.
+    /// The text up to here is white space that belongs to a call if one follows.
     known: usize,
 }
 
 impl Prose {
-    /// What stands here is no part of a call.
+    /// Adds a span that is not part of a call.
     fn extend(&mut self, span: Range<usize>, output: &[u8], builder: &mut MessageBuilder) {
         if self.shown == self.known {
             self.shown = span.start;
@@ -67,7 +67,7 @@ impl Prose {
         }
     }
 
-    /// What waits up to `to` is text.
+    /// Adds the waiting text up to `to` to the message.
     fn show(&mut self, to: usize, output: &[u8], builder: &mut MessageBuilder) {
         if self.shown < to {
             let span = self.shown..to;
@@ -82,7 +82,7 @@ fn is_white_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
 }
 
-/// Passes events on to the builder, text by way of [`Prose`].
+/// Passes events to the builder; text goes through [`Prose`].
 struct Found<'a> {
     prose: &'a mut Prose,
     config: &'a FallbackConfig,
@@ -106,11 +106,11 @@ impl Sink for Found<'_> {
     }
 }
 
-/// Passes on text alone, and what seemed to be calls in front of it.
+/// Passes on text only, and drops what seemed to be calls in front of it.
 struct Noted<'a> {
     prose: &'a mut Prose,
     candidates: &'a mut Option<usize>,
-    /// White space waits for nothing.
+    /// White space does not wait.
     at_once: bool,
     output: &'a [u8],
     builder: &'a mut MessageBuilder,
@@ -129,7 +129,7 @@ impl Sink for Noted<'_> {
 }
 
 impl FallbackParser {
-    /// `None` where there are no calls to look for.
+    /// Returns `None` if there are no calls to search for.
     pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, place: Place, at: usize) -> Option<Self> {
         let program = config.program(place)?;
         let run = Rewindable::new(Machine::committed(Arc::clone(&program), at));
@@ -147,38 +147,38 @@ impl FallbackParser {
         })
     }
 
-    /// The same with another budget from here on.
+    /// Sets the budget for the rest of the run.
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.run.set_budget(budget);
         self
     }
 
-    /// Whether all that is read from now on is text, and what was read is in the message.
+    /// Whether everything read so far is in the message and everything that follows is plain text.
     pub fn is_text(&self) -> bool {
         self.gave_up && self.prose.shown == self.run.read_to()
     }
 
-    /// Which text is read.
+    /// The part of the message that the text belongs to.
     pub fn channel(&self) -> Channel {
         self.prose.channel
     }
 
-    /// How far the text was read.
+    /// The position up to which the text was read.
     pub fn read_to(&self) -> usize {
         self.run.read_to()
     }
 
-    /// Where the budget ended the search for calls.
+    /// The position where the budget ended the search for calls.
     pub fn limit(&self) -> Option<usize> {
         self.limit
     }
 
-    /// Work so far.
+    /// The work so far.
     pub fn work(&self) -> u64 {
         self.run.work()
     }
 
-    /// Reads on, up to `to`, which is not inside of a character.
+    /// Reads up to `to`, which must be at the border of a character.
     pub fn feed(&mut self, to: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
         while self.read_to() < to && !self.gave_up {
             let end = to.min(self.read_to() + PIECE);
@@ -190,7 +190,7 @@ impl FallbackParser {
         }
     }
 
-    /// Ends the text, all of which was read.
+    /// Ends the text, all of which must have been read.
     pub fn close(&mut self, end: End, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let raw = output.raw;
         match (self.place, end) {
@@ -220,7 +220,7 @@ impl FallbackParser {
         if self.run.machine.state() == State::Limit {
             self.limit = Some(rest);
         }
-        // Behind arguments that are not whole, white space is nothing.
+        // White space behind incomplete arguments is dropped.
         let nothing = self.reader.in_call() && raw[rest..].trim_ascii().is_empty();
         if !(whole || nothing) {
             self.prose.shown = rest;
@@ -247,7 +247,7 @@ impl FallbackParser {
         self.reader.read_all(&mut self.run.machine, output, &mut found);
     }
 
-    /// A call broke off. What could be seen of it before the byte that did not fit stands.
+    /// Called when a call is interrupted. Keeps what was visible of it before the byte that did not match.
     fn start_anew(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let limit = self.run.machine.state() == State::Limit;
         let fits = self.run.rewind(output.seen);
@@ -256,16 +256,16 @@ impl FallbackParser {
         if limit || covered <= self.start || self.place == Place::Whole {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
-            // What seemed to be calls at the end is text, too.
+            // What seemed to be calls at the end is text.
             if !self.place.waits_for_end() {
                 self.prose.show(self.prose.known, output.raw, builder);
                 self.prose.shown = covered.max(self.prose.shown);
             }
             return;
         }
-        // What broke off within a call goes with it.
+        // The rest of an interrupted call belongs to it.
         let place = if self.reader.in_call() { Place::InCall } else { Place::Anywhere };
-        // Only then is a program made: the first one for a place is compiled.
+        // Checked first, because the first program for a place is compiled here.
         if !self.place.waits_for_end()
             && let Some(program) = self.config.program(place)
         {
@@ -277,7 +277,7 @@ impl FallbackParser {
         self.run.machine.feed(output.seen);
     }
 
-    /// Notes where the calls begin that no text follows.
+    /// Records where the calls begin that no text follows.
     fn note_candidates(&mut self, output: &[u8], builder: &mut MessageBuilder) {
         let at_once = self.place == Place::Whole;
         self.run.machine.take_kept();

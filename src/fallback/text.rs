@@ -1,8 +1,8 @@
-//! The description of text in which there may be calls.
+//! Builds the expressions for text that may contain calls.
 //!
-//! What is tried, in this order: the calls of the format at hand, then one row after the other of the table of dialects. Each
-//! begins with a marker of its own, so text waits only where one of these could begin. Nothing of a call shows before its name is
-//! certain, and from there on it is that call: [`Machine::committed`](crate::peg::Machine::committed) runs what is built here.
+//! Alternatives in order: the calls of the format, then the rows of the table of dialects. Each begins with a marker, so
+//! text waits only where a marker may begin. Nothing of a call is visible before its name is certain; from there on it is
+//! that call, because [`Machine::committed`](crate::peg::Machine::committed) runs these expressions.
 
 use std::collections::HashSet;
 
@@ -12,37 +12,37 @@ use crate::format::{FormatBuilder, Tag};
 use crate::message::{BareCalls, Dialects, Leniency, Tool, UnknownTools};
 use crate::peg::{Arena, Expr, ExprId, TagId};
 
-/// In a text whose calls count at its end only: a call begins here.
+/// Begins each call in a text whose calls count at its end only.
 pub(super) const CANDIDATE: TagId = TagId(0x7FF);
 
-/// What the calls in a text may be, and what stands in front of it.
+/// Where calls may be in a text, and what precedes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Anywhere: text, call, text.
     Anywhere,
-    /// The same behind a call, whose wrapper may still be open.
+    /// Like `Anywhere`, behind a call whose wrapper may still be open.
     BehindCall,
-    /// The same behind a call that broke off: its rest comes first, up to what can end it or begin another.
+    /// Like `Anywhere`, behind an interrupted call: its rest comes first, up to a marker that can close it or begin another.
     InCall,
-    /// Only at the end, and only if they are all that stands there. Each begins with the tag [`CANDIDATE`].
+    /// At the end only, and only if the text ends with calls. Each begins with the tag [`CANDIDATE`].
     AtEnd,
-    /// They are the whole text, bare ones among them, or there are none. They begin with the tag [`CANDIDATE`].
+    /// The whole text consists of calls, or has none; bare calls count. They begin with the tag [`CANDIDATE`].
     Whole,
-    /// They are the whole text, which is known.
+    /// The whole text is known to consist of calls.
     Only,
 }
 
 impl Place {
-    /// How many there are.
+    /// The number of places.
     pub const COUNT: usize = Place::Only as usize + 1;
 
-    /// Whether calls are read once the end of the text is there.
+    /// Whether calls are read at the end of the text only.
     pub fn waits_for_end(self) -> bool {
         matches!(self, Place::AtEnd | Place::Whole)
     }
 }
 
-/// Text with calls in it. `format`: what the output should have looked like, whose own calls are read, too.
+/// Text that may contain calls. `format`: the format of the output, whose calls are read too.
 pub(super) fn text_with_calls(
     format: &Arena,
     tools: &[Tool],
@@ -84,15 +84,15 @@ pub(super) fn text_with_calls(
     if whole {
         let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held), behind]));
         let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
-        // White space in front is text at once: most answers are text.
+        // White space in front is visible at once, because most answers are text.
         return p.finish(p.sequence([p.content(p.space()), p.atomic(all)]));
     }
     let before = match place {
-        // A call that goes on a row with the one in front.
+        // A call that continues the row of the previous one.
         Place::BehindCall => {
             let separator = wrappers::separator(&p);
             let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held), behind]);
-            // Or bare ones that the wrapper of that holds, too, if something closes it.
+            // Bare calls in the same wrapper count only if something closes it.
             let closing = p.any_of(ends.iter().map(|end| end.trim()));
             let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
             let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
@@ -110,13 +110,13 @@ pub(super) fn text_with_calls(
         Place::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
         _ => call,
     };
-    // What stands here may be the beginning of a call that is none; bytes that are no text are not any character.
+    // The text may begin like a call; `any` does not match invalid bytes.
     let text = p.content(p.sequence([p.optional(p.any()), p.until_any(starts)]));
     p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))
 }
 
-/// What is left of a call that broke off: up to the nearest marker that can close it, and with those that follow, or up to what
-/// begins another. Where calls have no markers, up to the end of the line.
+/// The rest of an interrupted call: up to and including the nearest markers that can close it, or up to the beginning of
+/// another call. For calls without markers, up to the end of the line.
 fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>) -> ExprId {
     closing.retain(|marker| !starts.contains(marker));
     if closing.is_empty() && !starts.iter().any(|start| is_marker(start)) {
@@ -127,7 +127,7 @@ fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>) 
     p.sequence([p.tag(Tag::Rest, p.until_any(ends.map(String::as_str))), p.many(closes)])
 }
 
-/// What calls end with, and what closes the sections that hold them, in all formats of an arena.
+/// The markers that close calls and their sections in all formats of an arena.
 fn closing_markers(arena: &Arena) -> Vec<String> {
     let nodes = arena.nodes();
     let mut ends = vec![false; nodes.len()];

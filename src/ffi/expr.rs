@@ -237,7 +237,7 @@ pub unsafe extern "C" fn chat_expr_character(
         // SAFETY: the caller's array, by the contract.
         let ranges = unsafe { array(ranges, range_count, "ranges") }?;
         let point = |code: u32| {
-            char::from_u32(code).ok_or_else(|| Error::invalid(format!("ranges: {code:#x} is no character")))
+            char::from_u32(code).ok_or_else(|| Error::invalid(format!("ranges: {code:#x} is not a character")))
         };
         let range = |range: &chat_char_range| match (point(range.first)?, point(range.last)?) {
             (first, last) if first <= last => Ok((first, last)),

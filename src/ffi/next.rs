@@ -56,7 +56,7 @@ pub unsafe extern "C" fn chat_params_continue(
         let (output, messages) =
             unsafe { (bytes(output, output_len, "output")?, utf8(messages, messages_len, "messages")?) };
         let messages: Value = serde_json::from_str(messages)
-            .map_err(|error| Error::invalid(format!("the messages are no JSON: {error}")))?;
+            .map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))?;
         let Next { session, kept, rewrite, short, .. } = match flags {
             0 => params.session.next(output, &messages)?,
             CHAT_CONTINUE_LEARNT => params.session.next_learnt(output, &messages)?,

@@ -1,4 +1,5 @@
-//! Formats from a learnt layout: a turn is reasoning, then content, then calls, each by the markers that the analysis found.
+//! Builds formats from a learnt layout: a turn is reasoning, then content, then calls, separated by the markers that the
+//! analysis found.
 
 use super::builder::FormatBuilder;
 use super::calls::{json, tagged};
@@ -9,7 +10,7 @@ use crate::grammar::Trigger;
 use crate::message::Continuation;
 use crate::peg::{Arena, ExprId};
 
-/// The format of a template with this layout, for one request. `calls`: whether the template writes tool calls at all.
+/// The format of a template with this layout, for one request. `calls`: whether the template can write tool calls.
 pub fn build(layout: &Layout, spec: &FormatSpec, calls: bool) -> Format {
     let callable = layout.tools.format != ToolFormat::None && !spec.tools().is_empty();
     let thinking = (layout.reasoning.mode != ReasoningMode::None).then(|| Thinking {
@@ -27,15 +28,15 @@ pub fn build(layout: &Layout, spec: &FormatSpec, calls: bool) -> Format {
     }
 }
 
-/// A format that takes everything after the generation prompt as content.
+/// A format in which all output behind the generation prompt is content.
 pub fn pure_content(generation_prompt: &str) -> Format {
     let p = FormatBuilder::default();
     let root = p.spaced([p.exact(generation_prompt), p.content(p.rest())]);
     Format { output: p.finish(root), ..Format::default() }
 }
 
-/// What the prompt ends with when the model is to go on with a message: the turn's opening up to the reasoning, the
-/// reasoning so far and, where the content is to be continued, its end and the content so far.
+/// The end of the prompt when the model continues a message: the opening of the turn, the reasoning so far and, if the
+/// content is continued, the end of the reasoning and the content so far.
 pub fn continued_prompt(layout: &Layout, generation_prompt: &str, reasoning: &str, content: Option<&str>) -> String {
     let mut prompt = generation_prompt.to_owned();
     let ReasoningLayout { mode, start, end } = &layout.reasoning;
@@ -75,7 +76,7 @@ fn output(layout: &Layout, spec: &FormatSpec, callable: bool) -> Arena {
     p.finish(root)
 }
 
-/// A grammar is worth having where a response schema, or calls that can be recognised, constrain the output.
+/// The output is constrained only by a response schema or by calls that have a marker.
 fn constraint(layout: &Layout, spec: &FormatSpec, callable: bool) -> Constraint {
     let marker = calls_marker(layout);
     if spec.response_schema().is_some() || callable && spec.call_required() {
@@ -88,7 +89,7 @@ fn constraint(layout: &Layout, spec: &FormatSpec, callable: bool) -> Constraint 
     Constraint::Lazy([Trigger::word(marker)].into_iter().chain(wrapper).collect())
 }
 
-/// What the first call begins with; empty where nothing marks it.
+/// The beginning of the first call; empty if calls have no marker.
 fn calls_marker(layout: &Layout) -> &str {
     match layout.tools.section_start.as_str() {
         "" => &layout.tools.per_call_start,
@@ -125,21 +126,21 @@ fn is_wrapped(layout: &Layout) -> bool {
     content.mode == ContentMode::AlwaysWrapped && !content.start.is_empty() && !content.end.is_empty()
 }
 
-/// A message that is continued may have begun its content without the marker.
+/// The prompt may already contain the marker of the content of a continued message.
 fn wrapped_content(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
     let start = p.literal(&*layout.content.start);
     let start = if spec.continuation == Continuation::Content { p.optional(start) } else { start };
     p.sequence([start, p.content(p.until(&*layout.content.end)), p.literal(&*layout.content.end)])
 }
 
-/// The end of a turn of calls where the model spells it out, as far as it does. A grammar leaves that to the token.
+/// The end of a turn with calls, if the model writes it as text. Grammars leave it out, because a token ends the turn.
 fn turn_end(p: &FormatBuilder, layout: &Layout) -> ExprId {
     let pieces = layout.tools.turn_end.iter().rev();
     let spelled = pieces.fold(p.space(), |rest, piece| p.optional(p.sequence([p.space(), p.literal(piece), rest])));
     p.tolerated(spelled)
 }
 
-/// Content in front of calls: up to what marks them.
+/// Content in front of calls: text up to their marker.
 fn before_calls(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
     if layout.tools.format == ToolFormat::JsonNative {
         if is_wrapped(layout) {

@@ -1,5 +1,4 @@
-//! The words that formats are written in: a builder of expressions that knows the tags, and fragments that several
-//! formats share.
+//! A builder for formats: expressions with their tags, and fragments that several formats share.
 
 use std::ops::Deref;
 
@@ -13,7 +12,7 @@ use crate::peg::{Arena, Builder, ExprId};
 use super::FormatSpec;
 use super::tag::Tag;
 
-/// A [`Builder`] with chat words.
+/// A [`Builder`] with functions for the parts of a message.
 #[derive(Default)]
 pub(crate) struct FormatBuilder {
     builder: Builder,
@@ -40,27 +39,27 @@ impl Deref for FormatBuilder {
 }
 
 impl FormatBuilder {
-    /// In place of a name: any name. No request has it, as it ends with what is no character.
+    /// Stands for any name. It cannot be a real name, because it ends with a noncharacter.
     pub const ANY: &str = "any\u{10FFFF}";
 
-    /// A builder that goes on where a format's expressions end.
+    /// A builder that adds to a format's expressions.
     pub fn extending(arena: Arena) -> Self {
         FormatBuilder { builder: Builder::extending(arena) }
     }
 
-    /// As the child, which may show something before its first byte is there: a choice waits for that byte unless an alternative
-    /// could match without it.
+    /// Like the child, but a choice does not wait for the child's first byte, so that it can be visible before that. The
+    /// choice still waits if another alternative could match without the byte.
     pub fn at_once(&self, child: ExprId) -> ExprId {
         let nothing = self.tolerated(self.choice([self.start(), self.empty()]));
         self.sequence([nothing, child])
     }
 
-    /// A marker: [`crate::peg::Expr::Marker`]. Texts that are none are [`FormatBuilder::exact`].
+    /// A marker: [`crate::peg::Expr::Marker`]. For other text use [`FormatBuilder::exact`].
     pub fn literal(&self, text: impl Into<SmolStr>) -> ExprId {
         self.marker(text)
     }
 
-    /// This text and no other.
+    /// This text exactly.
     pub fn exact(&self, text: impl Into<SmolStr>) -> ExprId {
         self.builder.literal(text)
     }
@@ -85,7 +84,7 @@ impl FormatBuilder {
         self.tag(Tag::Reasoning, child)
     }
 
-    /// The opening of the reasoning once more: some models write it though the prompt has it already.
+    /// The opening of the reasoning again: some models repeat it although the prompt has it.
     pub fn reopened(&self, spec: &FormatSpec, start: &str) -> ExprId {
         match spec.leniency.opening_again {
             OpeningAgain::Marker => self.tolerated(self.optional(self.literal(start.trim_ascii()))),
@@ -98,7 +97,7 @@ impl FormatBuilder {
         self.tag(Tag::Content, child)
     }
 
-    /// A region that counts only as a whole.
+    /// A region whose captures are hidden until it is complete.
     fn whole(&self, tag: Tag, child: ExprId) -> ExprId {
         self.atomic(self.tag(tag, child))
     }
@@ -108,7 +107,7 @@ impl FormatBuilder {
         self.whole(Tag::ToolOpen, child)
     }
 
-    /// Names in the call at hand are written with XML entities.
+    /// The name in this call is written with XML entities.
     pub fn entities(&self) -> ExprId {
         self.tag(Tag::Entities, self.empty())
     }
@@ -118,7 +117,7 @@ impl FormatBuilder {
         self.whole(Tag::ToolClose, child)
     }
 
-    /// A call's name; for [`FormatBuilder::ANY`] the name of any tool that the format does not know.
+    /// A call's name; for [`FormatBuilder::ANY`] the name of any tool that is not in the request.
     pub fn tool_name(&self, name: &str) -> ExprId {
         match name {
             FormatBuilder::ANY if self.is_defined(UNKNOWN_NAME) => {
@@ -137,22 +136,23 @@ impl FormatBuilder {
         self.choice(names.into_iter().map(|name| self.tool_name(name)))
     }
 
-    /// A call's name, whatever it is.
+    /// Any name of a call.
     pub fn any_tool_name(&self) -> ExprId {
         self.whole(Tag::ToolName, self.any_name())
     }
 
-    /// What can be a name: no white space, quotes, brackets or signs of markup, of which one must follow, or it may go on.
+    /// Characters of names: all except white space, quotes, brackets and markup. One of those must follow, or the name may
+    /// continue.
     fn any_name(&self) -> ExprId {
         self.sequence([self.other_name(), self.name_ends()])
     }
 
-    /// What can be a name, of which nothing is known.
+    /// A name of any tool that is not in the request.
     pub fn other_name(&self) -> ExprId {
         self.some(self.none_of(NOT_IN_NAMES))
     }
 
-    /// Looks ahead to what cannot be in a name.
+    /// Looks ahead to a character that cannot be in a name.
     pub fn name_ends(&self) -> ExprId {
         self.and(self.one_of(NOT_IN_NAMES))
     }
@@ -167,7 +167,7 @@ impl FormatBuilder {
         self.tag(Tag::ToolArgs, child)
     }
 
-    /// An argument's name; any for [`FormatBuilder::ANY`], or any but those of a rule.
+    /// An argument's name; any name for [`FormatBuilder::ANY`], or any name except those that a rule excludes.
     pub fn arg_name(&self, name: &str) -> ExprId {
         let name = match name.strip_prefix(FormatBuilder::ANY) {
             None => self.exact(name),
@@ -177,7 +177,7 @@ impl FormatBuilder {
         self.whole(Tag::ArgName, name)
     }
 
-    /// The names that [`FormatBuilder::any_name_but`] leaves out.
+    /// The names that an [`FormatBuilder::any_name_but`] excludes.
     pub fn listed_name(&self, any: &str) -> ExprId {
         match any.strip_prefix(FormatBuilder::ANY) {
             None | Some("") => self.choice([]),
@@ -185,7 +185,7 @@ impl FormatBuilder {
         }
     }
 
-    /// In place of a name: any but these, which a rule of this name knows.
+    /// Stands for any name except these. The rule of this name holds them.
     pub fn any_name_but(&self, rule: &str, names: &[&str]) -> String {
         if names.is_empty() {
             return FormatBuilder::ANY.to_owned();
@@ -198,13 +198,13 @@ impl FormatBuilder {
         format!("{}{rule}", FormatBuilder::ANY)
     }
 
-    /// Whether any name is meant.
+    /// Whether `name` stands for more than one name.
     pub fn is_any(name: &str) -> bool {
         name.starts_with(FormatBuilder::ANY)
     }
 
-    /// An argument's name and what follows it. The name shows on its own unless another one of `names` goes on where it
-    /// ends.
+    /// An argument's name and what follows it. The name is visible before that unless it is a prefix of another one of
+    /// `names`.
     pub fn arg_name_before<'n>(&self, name: &str, names: impl IntoIterator<Item = &'n str>, after: &str) -> ExprId {
         let both = self.sequence([self.arg_name(name), self.literal(after)]);
         if is_ambiguous(name, names) { self.atomic(both) } else { both }
@@ -220,7 +220,7 @@ impl FormatBuilder {
         self.tag(Tag::ArgText, child)
     }
 
-    /// Null in front of what closes the value: a word for it, or, where no text is allowed, nothing.
+    /// Null in front of what closes the value: the word `null` or `None`, or an empty value if the types allow no text.
     pub fn null(&self, types: Types, close: ExprId) -> ExprId {
         let mut words = vec![self.exact("null"), self.exact("None")];
         if !types.has(Types::STRING) {
@@ -235,7 +235,7 @@ impl FormatBuilder {
         self.whole(Tag::ArgClose, child)
     }
 
-    /// The name of an object's member, shown as it comes.
+    /// The name of an object's member. It is visible while it is read.
     pub fn key(&self, child: ExprId) -> ExprId {
         self.tag(Tag::Key, child)
     }
@@ -257,9 +257,9 @@ impl FormatBuilder {
         self.excluding(self.sequence([text, close]), [marker])
     }
 
-    /// The text of an argument, up to a marker, and the marker. Where white space belongs to it, one with other white space counts if
-    /// one of `next`, or the end, follows: in a text it may stand by chance. A model that leaves the marker out goes on with one of
-    /// `left_out`.
+    /// The text of an argument up to a marker, and the marker. If white space is part of the marker, the marker with other
+    /// white space ends the text only in front of one of `next` or of the end, because a text may contain it. If the model
+    /// leaves the marker out, one of `left_out` ends the text.
     pub fn arg_text_up_to(&self, marker: &str, next: &[&str], left_out: &[String]) -> ExprId {
         let core = marker.trim();
         if core.is_empty() || core.len() == marker.len() && left_out.is_empty() {
@@ -277,7 +277,7 @@ impl FormatBuilder {
         self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
     }
 
-    /// A call's arguments as a JSON object that follows the tool's parameters.
+    /// A call's arguments as a JSON object with the schema of the tool's parameters.
     pub fn json_args(&self, tool: &Tool) -> ExprId {
         let schema = schema::parameters(&tool.parameters);
         let object = self.argument(self.json_object(), format!("tool-{}-schema", tool.name), schema, false);
@@ -295,30 +295,31 @@ impl FormatBuilder {
         self.quoted_or(self.tool_args(self.json_object()))
     }
 
-    /// Arguments as they should be, or the same in a JSON string.
+    /// The arguments, or the same as a JSON string.
     fn quoted_or(&self, arguments: ExprId) -> ExprId {
         self.choice([arguments, self.tolerated(self.quoted_args())])
     }
 
-    /// `"arguments": value`, under that name or the other that models know.
+    /// `"arguments": value`, with this key or the other common one.
     pub fn arguments_member(&self, key: &str, value: ExprId) -> ExprId {
         let member = self.json_member(key, value);
         let other = other_key(key).map(|other| self.tolerated(self.json_member(other, value)));
         self.choice([member].into_iter().chain(other))
     }
 
-    /// An object; `null` for none. Another value is no arguments, and must not be lost as if it were.
+    /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
     fn json_object(&self) -> ExprId {
         let object = self.sequence([self.and(self.exact("{")), self.json()]);
         self.choice([object, self.exact("null")])
     }
 
-    /// One of these tools' calls, each a rule of its own.
+    /// A call of one of these tools, with a rule for each.
     pub fn known_tool(&self, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
         self.choice(tools.iter().map(|tool| self.rule(format!("tool-{}", tool.name), call(tool))).collect::<Vec<_>>())
     }
 
-    /// The same, or, unless it is to be content, a call of a tool that nobody offers. For formats that mark their calls.
+    /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be content. For formats that
+    /// mark their calls.
     pub fn any_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
         let tools = spec.tools();
         let known = self.known_tool(tools, call);
@@ -333,37 +334,37 @@ impl FormatBuilder {
         self.choice([known, self.tolerated(call(&any))])
     }
 
-    /// Calls, which the model may leave out unless it must call.
+    /// Calls, optional unless the request requires one.
     pub fn calls(&self, spec: &FormatSpec, calls: ExprId) -> ExprId {
         if spec.call_required() { calls } else { self.optional(calls) }
     }
 
-    /// What stands between two members or items.
+    /// The text between two members or items.
     pub fn separator(&self, child: ExprId) -> ExprId {
         self.whole(Tag::Separator, child)
     }
 
-    /// What comes before is markup, also where the output leaves the format right behind it.
+    /// The text in front is markup, even if the output leaves the format directly behind it.
     pub fn markup_ends(&self) -> ExprId {
         self.content(self.empty())
     }
 
-    /// A marker behind calls, which is markup also where the output leaves the format right behind it.
+    /// A marker behind calls. It is markup even if the output leaves the format directly behind it.
     pub fn markup(&self, marker: &str) -> ExprId {
         if marker.is_empty() { self.empty() } else { self.sequence([self.literal(marker), self.markup_ends()]) }
     }
 
-    /// The characters of a text, each of which may be missing.
+    /// The characters of a text, each optional.
     pub fn each_optional(&self, text: &str) -> Vec<ExprId> {
         text.chars().map(|c| self.optional(self.literal(c.encode_utf8(&mut [0; 4])))).collect()
     }
 
-    /// What opens the assistant's turn, where the prompt ends with it.
+    /// The opening of the assistant's turn, if the prompt ends with it.
     pub fn turn(&self, prefill: &str, opening: &str) -> ExprId {
         self.exact(if prefill.starts_with(opening) { opening } else { "" })
     }
 
-    /// The part of the generation prompt that is always there: up to the opening of the reasoning, if it has one.
+    /// The fixed part of the generation prompt: up to the opening of the reasoning, if there is one.
     pub fn prefix(&self, generation_prompt: &str, reasoning_start: &str) -> ExprId {
         let end = match reasoning_start {
             "" => None,
@@ -393,7 +394,7 @@ impl FormatBuilder {
     }
 }
 
-/// How models call the arguments that a template calls so.
+/// The other common name of the key for arguments.
 pub(super) fn other_key(key: &str) -> Option<&'static str> {
     match key {
         "arguments" => Some("parameters"),
@@ -402,10 +403,10 @@ pub(super) fn other_key(key: &str) -> Option<&'static str> {
     }
 }
 
-/// The rule that any name is that no known tool has.
+/// The rule for a name that no known tool has.
 const UNKNOWN_NAME: &str = "unknown-tool-name";
 
-/// What no name has in it: white space, quotes, brackets and the signs of markup.
+/// Characters that end a name: white space, quotes, brackets and markup.
 const NOT_IN_NAMES: &[(char, char)] = &[
     ('\0', ' '),
     ('"', '"'),
@@ -419,7 +420,7 @@ const NOT_IN_NAMES: &[(char, char)] = &[
     ('\u{7f}', '\u{a0}'),
 ];
 
-/// Whether another one of `names` begins with `name`.
+/// Whether `name` is a proper prefix of another one of `names`.
 pub(super) fn is_ambiguous<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> bool {
     names.into_iter().any(|other| other.len() > name.len() && other.starts_with(name))
 }

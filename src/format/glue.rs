@@ -1,4 +1,4 @@
-//! Glue as expressions. A grammar has it as the template writes it; on reading, white space in it is free.
+//! Turns glue into expressions. A grammar has it as the template writes it; the parser accepts other white space.
 
 use crate::analysis::turn::{Glue, GluePiece};
 use crate::grammar::spelled;
@@ -7,7 +7,7 @@ use crate::peg::ExprId;
 
 use super::builder::{FormatBuilder, other_key};
 
-/// All of it. `tool` and `key` are those that it may name again.
+/// All pieces. `tool` and `key`: the names that the glue may repeat.
 pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
     let pieces = glue.pieces().map(|piece| match piece {
         GluePiece::Text(text) => spelled_text(p, text),
@@ -18,7 +18,7 @@ pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &st
     p.sequence(pieces.collect::<Vec<_>>())
 }
 
-/// A text of the template, in which the arguments' key may be the other one that models know.
+/// A text of the template. It may have the other common key for arguments.
 fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
     let key = ["arguments", "parameters"].into_iter().find(|key| text.contains(&format!("\"{key}\"")));
     let other = key.and_then(|key| Some(text.replace(&format!("\"{key}\""), &format!("\"{}\"", other_key(key)?))));
@@ -26,12 +26,12 @@ fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
     p.choice([p.literal(text)].into_iter().chain(other))
 }
 
-/// A name that was there before.
+/// A name, repeated.
 fn again(p: &FormatBuilder, name: &str) -> ExprId {
     if FormatBuilder::is_any(name) { p.other_name() } else { p.literal(name) }
 }
 
-/// White space that a template writes in several ways, the longest first, as far as the model writes it.
+/// White space that a template writes in several ways: the longest that matches.
 pub(super) fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
     let longest = ways.first().copied().unwrap_or_default();
     if longest.is_empty() {
@@ -42,14 +42,14 @@ pub(super) fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
     p.gbnf(p.sequence(p.each_optional(longest)), all)
 }
 
-/// The white space that glue begins with, and the rest.
+/// The leading white space of the glue, and the rest.
 pub(super) fn split_space(glue: &Glue) -> (&str, Glue) {
     let head = glue.head();
     let length = head.len() - head.trim_start().len();
     (&head[..length], glue.without_start(length))
 }
 
-/// The texts at which a text ends in front of this glue: with the white space that the template writes there, and without.
+/// The texts that end a text in front of this glue: with the template's white space, and without.
 pub(super) fn heads(glue: &Glue) -> Vec<String> {
     let whole = glue.head().trim_end();
     let core = whole.trim_start();

@@ -1,4 +1,4 @@
-//! What GPT-OSS and its dialects have in common.
+//! The format of GPT-OSS ("harmony") and its dialects: a turn is a list of messages, each on a channel.
 
 use serde_json::Value;
 
@@ -11,10 +11,10 @@ use crate::grammar::Trigger;
 use crate::message::{Message, Tool};
 use crate::peg::{Arena, ExprId};
 
-/// Who writes the format.
+/// The model family that writes the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// No spaces. Now and then a message has two headers, or is for a tool that the model was not given.
+    /// No spaces. The model sometimes writes two headers, or calls a tool that it was not given.
     GptOss,
     /// A space after every special token.
     LlmJp,
@@ -25,10 +25,11 @@ const MESSAGE: &str = "<|message|>";
 const CONSTRAIN: &str = "<|constrain|>";
 const START: &str = "<|start|>";
 const END: &str = "<|end|>";
-/// Ends a call that is the turn's last message.
+/// Ends a call that is the last message of the turn.
 const CALL: &str = "<|call|>";
 
-/// The template takes reasoning or content, not both, next to calls. A prompt that ends with a whole turn ends it as a turn within a conversation, not as the model's last word.
+/// Renders the prompt. The template accepts only one of reasoning and content beside calls. If the prompt ends with a
+/// complete turn, that turn ends as one inside a conversation, not as the last.
 pub(crate) fn prompt(input: &PromptInput) -> Result<Prompt> {
     let has_both = |message: &Message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty();
     let mut prompt = match input.request.messages.iter().any(has_both) {
@@ -69,7 +70,7 @@ pub(crate) fn build(spec: &FormatSpec, dialect: Dialect) -> Format {
     }
 }
 
-/// A recipient in the header of the turn's first message or of a later one, before or after the channel.
+/// A recipient in the header of the first message of the turn or of a later one, before or after the channel.
 fn triggers(dialect: Dialect) -> [Trigger; 4] {
     let gap = if dialect == Dialect::LlmJp { r"\s*" } else { "" };
     let channel = format!(r"<\|channel\|>{gap}(?:commentary|analysis)\s+to");
@@ -108,7 +109,7 @@ impl Harmony<'_> {
             (p.rule("any", p.choice(any)), last, must)
         };
         let last = p.sequence([start, last]);
-        // A turn that owes neither a call nor a structured response may end with any message.
+        // If neither a call nor a structured response is required, any message may end the turn.
         let last = if must { last } else { p.choice([last, p.end()]) };
         let root = p.sequence([p.many(p.sequence([start, first])), last]);
         p.finish(root)
@@ -128,7 +129,7 @@ impl Harmony<'_> {
         self.p.sequence([self.p.literal(MESSAGE), self.gap()])
     }
 
-    /// The space between header and text. A second one belongs to the text.
+    /// The space between header and text. A second one is part of the text.
     fn gap(&self) -> ExprId {
         let p = self.p;
         match self.dialect {
@@ -149,7 +150,7 @@ impl Harmony<'_> {
         }
     }
 
-    /// The same in front of a call, whose own header may be on that channel, too.
+    /// Like `first_header`, in front of a call whose own header may be on that channel as well.
     fn header_before_another(&self) -> ExprId {
         let p = self.p;
         p.tolerated(p.optional(p.sequence([self.first_header(), p.and(p.literal(CHANNEL))])))
@@ -161,19 +162,19 @@ impl Harmony<'_> {
         let word = p.some(p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]));
         let blank = p.one_of(&[(' ', ' '), ('\t', '\r')]);
         let sign = self.token(CONSTRAIN);
-        // Something must stand between: a name before it could go on otherwise.
+        // A separator is required, because the name before it could continue.
         let between = p.choice([p.sequence([blank, p.space(), p.optional(sign)]), sign]);
         p.optional(p.sequence([between, word]))
     }
 
-    /// Reasoning; where it is not told from content, with its markers.
+    /// Reasoning; together with its markers if it is not extracted from the content.
     fn analysis(&self) -> ExprId {
         let p = self.p;
         let header = p.sequence([self.first_header(), self.token(CHANNEL), p.literal("analysis"), self.message()]);
         if self.spec.extract_reasoning() {
             return p.sequence([header, p.closed(Tag::Reasoning, END)]);
         }
-        // The header shows once it is certain that it is not a call's.
+        // The header is captured once it is certain that it is not the header of a call.
         let text = p.content(p.until(END));
         let close = p.choice([p.content(p.literal(END)), p.end()]);
         let body = p.excluding(p.sequence([text, close]), [END]);
@@ -194,30 +195,30 @@ impl Harmony<'_> {
         p.sequence([self.first_header(), self.final_header(), p.content(p.until(END))])
     }
 
-    /// The turn's last message, with or without what ends it.
+    /// The turn's last message, with or without its end.
     fn ended(&self, message: ExprId, ends: &[&str]) -> ExprId {
         let p = self.p;
         let end = p.any_of(ends.iter().copied());
         p.spaced([message, p.tolerated(p.optional(end)), p.end()])
     }
 
-    /// A call of something that the model was not given, such as a tool it knows from its training. It is not for the user.
+    /// A call of a tool that is not in the request, e.g. one from the model's training. It is not shown to the user.
     fn unsolicited(&self) -> ExprId {
         let p = self.p;
         let close = p.choice([p.literal(END), p.end()]);
-        // To itself is the first of two headers.
+        // The recipient `assistant` is the first of two headers.
         let recipient = p.sequence([p.literal(" to="), p.not(p.literal("assistant<|channel|>"))]);
         let message = p.sequence([p.optional(self.work_channel()), recipient, p.until(END), close]);
         p.rule("unsolicited", message)
     }
 
-    /// A channel of calls.
+    /// A channel that has calls.
     fn work_channel(&self) -> ExprId {
         let p = self.p;
         p.sequence([self.token(CHANNEL), p.choice([p.literal("commentary"), p.literal("analysis")])])
     }
 
-    /// One call, or several that are messages of their own.
+    /// One call, or several in separate messages.
     fn calls(&self, start: ExprId) -> ExprId {
         let p = self.p;
         let call = p.any_tool(self.spec, &|tool| self.call(tool));
@@ -230,7 +231,7 @@ impl Harmony<'_> {
         p.trigger_rule("tool-call", if self.spec.parallel() { p.sequence([call, more]) } else { call })
     }
 
-    /// A model that is not stopped behind its calls thinks on, calls again and answers, all in one output.
+    /// If the host does not stop the model behind its calls, it goes on to think, call and answer in the same output.
     fn behind_calls(&self, start: ExprId, any: [ExprId; 2]) -> ExprId {
         let p = self.p;
         let end = || p.sequence([p.space(), p.choice([p.literal(END), p.literal(CALL)])]);
@@ -243,7 +244,7 @@ impl Harmony<'_> {
         p.tolerated(p.optional(p.sequence([end(), more, answer])))
     }
 
-    /// The recipient stands before the channel or after it.
+    /// The recipient is before or after the channel.
     fn call(&self, tool: &Tool) -> ExprId {
         let p = self.p;
         let more = p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);

@@ -1,7 +1,8 @@
-//! Formats from what was learnt of a turn: parts, and the glue between them.
+//! Builds formats from a learnt turn: its parts, and the glue between them.
 //!
-//! A model writes reasoning, then content, then calls; some put content behind the calls. Each part is a step of its own that
-//! ends for good, so that nothing is read twice: a step takes any glue that was seen in front of its part, wherever it came from.
+//! A model writes reasoning, then content, then calls; some write content behind the calls. Each part is a step that ends
+//! for good, so that nothing is read twice. A step accepts any glue that was seen in front of its part, whatever part came
+//! before.
 
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
@@ -12,8 +13,8 @@ use crate::analysis::{Layout, ReasoningMode};
 use crate::grammar::Trigger;
 use crate::peg::ExprId;
 
-/// The format of a template that writes turns like this, for one request. `layout` knows how turns begin, and reasoning that no
-/// turn of the history shows.
+/// The format of a template that writes turns like this, for one request. `layout` has the opening of turns, and reasoning
+/// that is missing from rendered history.
 pub fn build(turn: &TurnFormat, layout: &Layout, spec: &FormatSpec) -> Format {
     let p = FormatBuilder::default();
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
@@ -34,11 +35,11 @@ pub fn build(turn: &TurnFormat, layout: &Layout, spec: &FormatSpec) -> Format {
     }
 }
 
-/// Reasoning behind one opening.
+/// Reasoning with one of its openings.
 struct Thought<'a> {
-    /// Its marker, wherever that stands.
+    /// Its marker, in the prompt or in the output.
     start: &'a str,
-    /// What opens it; nothing where the prompt does.
+    /// The opening in the output; empty if the prompt has it.
     open: Glue,
     close: Glue,
 }
@@ -56,7 +57,7 @@ impl<'a> Thought<'a> {
         Some(if opening == turn.opening { thought } else { thought.behind(opening) })
     }
 
-    /// Another opening may open it, or close it, too.
+    /// The same reasoning when another opening may begin or end it.
     fn behind(self, opening: &str) -> Thought<'a> {
         let opens = !self.start.is_empty() && opening.rfind(self.start) > opening.rfind(self.close.head().trim());
         let open = match (opens, self.open.is_blank()) {
@@ -68,7 +69,7 @@ impl<'a> Thought<'a> {
     }
 }
 
-/// What the prompt ends with when the model is to go on with a message.
+/// The end of the prompt when the model continues a message.
 pub fn continued_prompt(
     turn: &TurnFormat,
     layout: &Layout,
@@ -121,7 +122,7 @@ impl<'a> Writer<'a> {
         self.turn.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
     }
 
-    /// Where the first text or call may follow on: the prompt, unless that opens the reasoning.
+    /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
     fn begin(&self) -> &'static [Place] {
         match self.thought.is_some_and(|thought| thought.open.is_empty()) {
             true => &[Place::Reasoning],
@@ -145,7 +146,7 @@ impl<'a> Writer<'a> {
                 p.choice(wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]).collect::<Vec<_>>());
             steps.extend([open, p.response(schema), self.close(&[Place::Content])]);
         } else {
-            // What closes the last text of a turn does not stand behind calls.
+            // The end of the last text of a turn is not repeated behind calls.
             let close = self.close(&[Place::Content]);
             steps.push(self.content());
             steps.push(match self.callable {
@@ -172,13 +173,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What ends a text in front of calls.
+    /// The markers that end a text in front of calls.
     fn marks_of_calls(&self, from: &'static [Place]) -> Vec<String> {
         let glues = self.edges(from, Place::Call).filter(|_| self.callable);
         glues.flat_map(|edge| calls::heads(self.turn, edge, self.spec)).collect()
     }
 
-    /// What ends the last text of a turn.
+    /// The markers that end the last text of a turn.
     fn marks_of_end(&self) -> Vec<String> {
         let glues = self.edges(&[Place::Content], Place::End).filter(|edge| !edge.glue.is_blank());
         glues.flat_map(|edge| heads(&edge.glue)).collect()
@@ -207,7 +208,7 @@ impl<'a> Writer<'a> {
         p.choice(ways)
     }
 
-    /// All calls of a message with the glue around them, and text behind them where the template puts it there.
+    /// All calls of a message with the glue around them, and the text behind them if the template has one.
     fn calls(&self) -> ExprId {
         let (p, turn) = (self.p, self.turn);
         let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
@@ -221,14 +222,14 @@ impl<'a> Writer<'a> {
         }
         rest.push(self.close(&[Place::Call]));
         if let Some(edge) = self.edges(&[Place::Call], Place::Content).next() {
-            // The end of the turn is no content only because calls may have some behind them.
+            // The end of the turn is excluded from content only where text may follow calls.
             let marks = self.marks_of_end().into_iter().chain(heads(&turn.end));
             let text = p.content(p.until_any(marks));
             let close = self.close(&[Place::Content]);
             rest.push(p.optional(p.sequence([glue(p, &edge.glue, None, ""), text, close])));
         }
         let rest = p.rule("calls", p.sequence(rest));
-        // Where the same stands behind other white space, that depends on what comes before.
+        // Where the same opening follows different white space, the part before it decides which.
         let mut firsts: Vec<(Glue, Vec<&str>)> = Vec::new();
         for edge in self.edges(self.before_calls(), Place::Call) {
             let (space, core) = split_space(&edge.glue);
@@ -246,7 +247,7 @@ impl<'a> Writer<'a> {
         p.choice(ways.collect::<Vec<_>>())
     }
 
-    /// What stands behind the last part from one of these places, which a model may leave out.
+    /// The end of the last part, coming from one of these places; a model may leave it out.
     fn close(&self, from: &'static [Place]) -> ExprId {
         let p = self.p;
         let ends: Vec<&Edge> = self.edges(from, Place::End).filter(|edge| !edge.glue.is_blank()).collect();
@@ -259,7 +260,7 @@ impl<'a> Writer<'a> {
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())
     }
 
-    /// The end of a turn where the model spells it out. A grammar leaves that to the token.
+    /// The end of a turn, if the model writes it as text. Grammars leave it out, because a token ends the turn.
     fn end(&self) -> ExprId {
         let p = self.p;
         let spelled = match self.turn.end.is_blank() {
@@ -269,7 +270,7 @@ impl<'a> Writer<'a> {
         p.tolerated(p.sequence([spelled, p.space()]))
     }
 
-    /// Whether calls are told by a marker, so that one of an unknown tool is one, too.
+    /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
         let mut glues = self.edges(self.before_calls(), Place::Call).chain(self.edges(&[Place::Call], Place::Call));
         glues.all(|edge| calls::is_strong(&edge.glue))

@@ -1,4 +1,4 @@
-//! How a model writes: descriptions of outputs, as expressions with tags.
+//! Descriptions of what a model may write, as expressions with tags.
 //!
 //! ```text
 //! FormatSpec (request, prompt's end) ──┐
@@ -6,10 +6,10 @@
 //! template's source ─▶ model (family) ─┘
 //! ```
 //!
-//! [`auto`] describes what was learnt of a template ([`crate::analysis::Layout`]); [`model`] has a file for each family of templates
-//! that cannot be learnt. Both are written with `FormatBuilder` and share ways to write calls (`calls`). One description gives the
-//! parser and the grammar. A format depends on its [`FormatSpec`] and the template, on nothing else, so equal ones are made once.
-//! What a tag means for the message is said in `output`.
+//! [`auto`] builds the format from what was learnt of a template ([`crate::analysis::Layout`]); [`model`] has a file for
+//! each family of templates that cannot be learnt. Both use `FormatBuilder` and share the ways to write calls (`calls`). The
+//! parser and the grammar are made from the same description. A format depends only on its [`FormatSpec`] and the template,
+//! so that equal ones are built once. `output` defines the effect of each tag on the message.
 
 pub mod auto;
 mod builder;
@@ -36,39 +36,40 @@ use crate::grammar::Trigger;
 use crate::message::{Continuation, GrammarStyle, Leniency, ReasoningFormat, Request, Tool, ToolChoice};
 use crate::peg::Arena;
 
-/// What a format may know of a request: all that it may depend on, so that equal ones give equal formats.
+/// Everything that a format may depend on, so that equal specs give equal formats.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatSpec<'a> {
     /// The template's text.
     pub source: &'a str,
-    /// The token that ends the model's turn; empty where it is not known.
+    /// The token that ends the model's turn; empty if unknown.
     pub eos: &'a str,
-    /// The end of the prompt that opens the assistant's turn, as the template renders it.
+    /// The end of the prompt that opens the assistant's turn, as rendered.
     pub opening: &'a str,
-    /// The same with what a continued message has so far: what the parser reads before the output.
+    /// `opening` and the text so far of a continued message: the parser reads it before the output.
     pub prefill: &'a str,
-    /// Where the model continues a message; never [`Continuation::Auto`], and `None` where there is nothing to continue.
+    /// The part of the message that the model continues; never [`Continuation::Auto`], and `None` if no message is
+    /// continued.
     pub continuation: Continuation,
-    /// The tools that the request allows, whether calls may be or not: see [`FormatSpec::tools`].
+    /// The tools that the request offers, even if calls are not allowed: see [`FormatSpec::tools`].
     pub offered: &'a [Tool],
-    /// Whether calls may, must or must not be.
+    /// Whether calls are allowed, required or forbidden.
     pub tool_choice: ToolChoice,
-    /// More than one call.
+    /// Whether more than one call is allowed.
     pub parallel_tool_calls: bool,
-    /// What happens to reasoning.
+    /// How reasoning is returned.
     pub reasoning_format: ReasoningFormat,
-    /// The template variable of that name.
+    /// The template variable `enable_thinking`.
     pub enable_thinking: bool,
-    /// The schema of a structured response; `Null` for none.
+    /// The schema of a structured response; `Null` if there is none.
     pub json_schema: &'a Value,
-    /// What becomes of output that is not quite in the format.
+    /// How output is treated that deviates from the format.
     pub leniency: Leniency,
-    /// How the schemas become rules of the grammar.
+    /// How schemas are turned into grammar rules.
     pub grammar_style: GrammarStyle,
 }
 
 impl<'a> FormatSpec<'a> {
-    /// What a request wants of a format, by itself: of no template, with nothing in front of the output.
+    /// The spec of a request without a template, with an empty prompt.
     pub fn of(request: &'a Request) -> Self {
         FormatSpec {
             source: "",
@@ -87,37 +88,37 @@ impl<'a> FormatSpec<'a> {
         }
     }
 
-    /// The tools that may be called; empty where they are not to be called.
+    /// The tools that may be called; empty if calls are not allowed.
     pub fn tools(&self) -> &'a [Tool] {
         if self.tool_choice == ToolChoice::None { &[] } else { self.offered }
     }
 
-    /// At least one call.
+    /// Whether at least one call is required.
     pub fn call_required(&self) -> bool {
         self.tool_choice == ToolChoice::Required
     }
 
-    /// More than one call.
+    /// Whether more than one call is allowed.
     pub fn parallel(&self) -> bool {
         self.parallel_tool_calls
     }
 
-    /// Whether reasoning is told from content.
+    /// Whether reasoning is separated from content.
     pub fn extract_reasoning(&self) -> bool {
         self.reasoning_format != ReasoningFormat::None
     }
 
-    /// The schema of a structured response, an object that says something.
+    /// The schema of a structured response, if it is a non-empty object.
     pub fn response_schema(&self) -> Option<&'a Value> {
         self.response_object().filter(|schema| schema.as_object().is_some_and(|fields| !fields.is_empty()))
     }
 
-    /// The same, but `{}` (any JSON) counts, too.
+    /// Like [`FormatSpec::response_schema`], but includes `{}` (any JSON).
     pub fn response_object(&self) -> Option<&'a Value> {
         Some(self.json_schema).filter(|schema| schema.is_object())
     }
 
-    /// The constraint of a format with these triggers. `structured`: the response follows a schema.
+    /// The constraint of a format with these triggers. `structured`: the response has a schema.
     fn constraint(&self, structured: bool, triggers: impl IntoIterator<Item = Trigger>) -> Constraint {
         let callable = !self.tools().is_empty();
         if structured || callable && self.call_required() {
@@ -130,22 +131,22 @@ impl<'a> FormatSpec<'a> {
     }
 }
 
-/// The one description of an output, and what goes with it.
+/// The description of an output, and what a host needs with it.
 #[derive(Clone, Debug)]
 pub struct Format {
-    /// The name that hosts know this way of parsing by.
+    /// The name of the format, as hosts know it.
     pub name: &'static str,
-    /// What the output may look like, the generation prompt included.
+    /// The expressions for the output, generation prompt included.
     pub output: Arena,
-    /// Whether a grammar constrains the output, and if so, how it starts.
+    /// Whether and from where a grammar constrains the output.
     pub constraint: Constraint,
-    /// Texts that must stay single tokens.
+    /// Texts that the tokeniser must keep as single tokens.
     pub preserved_tokens: Vec<String>,
-    /// Texts that end the output besides the end-of-turn token.
+    /// Texts that end the output, in addition to the end-of-turn token.
     pub additional_stops: Vec<String>,
-    /// What opens and closes reasoning; `None` where the template has none.
+    /// The markers of reasoning; `None` if the template has none.
     pub thinking: Option<Thinking>,
-    /// How the turns of each role begin in a prompt.
+    /// The texts that begin the turns of each role in a prompt.
     pub delimiters: Vec<Delimiter>,
 }
 
@@ -163,13 +164,13 @@ impl Default for Format {
     }
 }
 
-/// Whether a grammar constrains the output.
+/// Whether and from where a grammar constrains the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Constraint {
     /// No grammar.
     #[default]
     Free,
-    /// From the first byte on. The triggers are for hosts that want to know them all the same.
+    /// From the first byte on. The triggers are informative.
     Strict(Vec<Trigger>),
     /// From the first trigger on.
     Lazy(Vec<Trigger>),
@@ -195,13 +196,13 @@ impl Constraint {
     }
 }
 
-/// The markers of reasoning.
+/// The markers around reasoning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Thinking {
-    /// What opens it; may be empty.
+    /// The opening; may be empty.
     pub start: String,
-    /// Any of these closes it.
+    /// The texts that close it.
     pub ends: Vec<String>,
 }
 
@@ -211,7 +212,7 @@ impl Thinking {
     }
 }
 
-/// What a turn begins with.
+/// The beginning of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delimiter {
@@ -222,7 +223,7 @@ pub struct Delimiter {
 }
 
 impl Delimiter {
-    /// The openings that a layout knows.
+    /// The delimiters in a layout.
     fn of_layout(layout: &Layout) -> Vec<Delimiter> {
         let openings = [("assistant", &*layout.assistant_start), ("user", &*layout.user_start)];
         Delimiter::list(openings.into_iter().filter(|(_, text)| !text.is_empty()))

@@ -1,4 +1,4 @@
-//! The prompt of a request, and what families of templates change about it.
+//! Renders the prompt of a request, with helpers for the changes that families of templates make to it.
 
 use serde_json::{Value, json};
 
@@ -6,36 +6,35 @@ use crate::error::Result;
 use crate::message::{Continuation, Message, Request};
 use crate::template::{Conversation, Prepared, Template};
 
-/// What a prompt is made from.
+/// The input of a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptInput<'a> {
     /// The template that renders it.
     pub template: &'a Template,
-    /// The request as the template takes it.
+    /// The request, converted for the template.
     pub prepared: &'a Prepared,
     /// The request itself.
     pub request: &'a Request,
-    /// Whether the generation prompt is wanted by itself, too, which may take a second render.
+    /// Whether to compute the generation prompt, which may take a second render.
     pub opening: bool,
 }
 
-/// What the model is given.
+/// A rendered prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// The whole prompt.
     pub prompt: String,
-    /// Its end: what opens the model's message, and in a continuation what the message already holds. The parser reads it
-    /// before the model's output. Empty where it is not wanted.
+    /// The end of the prompt: the opening of the model's message and, in a continuation, the text that the message already
+    /// has. The parser reads it before the model's output. Empty if it was not requested.
     pub generation_prompt: String,
 }
 
-/// The prompt as the template renders it. Continuing a message needs to know how the model writes: see
-/// [`Prompt::continued`].
+/// Renders the prompt without changes. To continue a message, use [`Prompt::continued`].
 pub fn plain(input: &PromptInput) -> Result<Prompt> {
     render(input, &input.prepared.conversation)
 }
 
-/// [`plain`] for a conversation that was changed.
+/// [`plain`] for another conversation than the request's.
 pub(crate) fn render(input: &PromptInput, conversation: &Conversation) -> Result<Prompt> {
     if !input.opening {
         return Ok(Prompt { prompt: input.template.render(conversation)?, generation_prompt: String::new() });
@@ -44,8 +43,8 @@ pub(crate) fn render(input: &PromptInput, conversation: &Conversation) -> Result
     Ok(Prompt { prompt, generation_prompt })
 }
 
-/// The opening of a turn whose content goes on, with the white space that the template puts in front of content; `None` where that is what
-/// the opening ends with, or where the template shows more there than white space.
+/// The opening of a turn whose content is continued, with the white space that the template puts in front of content. `None`
+/// if the opening already ends with it, or if the template writes more than white space there.
 pub fn opening_of_content(input: &PromptInput, prompt: &Prompt) -> Option<String> {
     const CONTENT: &str = "CONTINUED_CONTENT";
     let message = input.prepared.continued.as_ref().filter(|message| message.reasoning_content.is_empty())?;
@@ -64,7 +63,7 @@ pub fn opening_of_content(input: &PromptInput, prompt: &Prompt) -> Option<String
     is_other.then(|| format!("{opening}{space}"))
 }
 
-/// [`plain`] with `change` made to each message.
+/// [`plain`] after `change` was applied to each message.
 pub(crate) fn render_changed(input: &PromptInput, change: impl Fn(&mut Value)) -> Result<Prompt> {
     let conversation = &input.prepared.conversation;
     let mut messages = Value::clone(&conversation.messages);
@@ -72,15 +71,15 @@ pub(crate) fn render_changed(input: &PromptInput, change: impl Fn(&mut Value)) -
     render(input, &Conversation { messages: messages.into(), ..conversation.clone() })
 }
 
-/// The calls of an assistant message that makes some.
+/// The calls of an assistant message, if it has any.
 pub(crate) fn calls_of(message: &Value) -> Option<&Vec<Value>> {
     let calls = message.get("tool_calls").filter(|_| message["role"] == "assistant")?.as_array()?;
     (!calls.is_empty()).then_some(calls)
 }
 
 impl Prompt {
-    /// Goes on in the message that the request continues, if any: `opening`, which ends where reasoning begins, then the
-    /// message's reasoning, then, where the model continues the content, `between` and the content.
+    /// Appends the message that the request continues, if any: `opening`, which ends where reasoning begins, the message's
+    /// reasoning and, if the model continues the content, `between` and the content.
     pub fn continued(self, input: &PromptInput, opening: &str, between: &str) -> Prompt {
         self.continued_with(input, |message, in_content| {
             let mut text = format!("{opening}{}", message.reasoning_content);
@@ -92,8 +91,8 @@ impl Prompt {
         })
     }
 
-    /// [`Prompt::continued`] with the text that `write` gives for the message; its second argument tells whether the model
-    /// continues the content.
+    /// Like [`Prompt::continued`], with the text that `write` returns for the message. Its second argument is true if the
+    /// model continues the content.
     pub fn continued_with(mut self, input: &PromptInput, write: impl FnOnce(&Message, bool) -> String) -> Prompt {
         if let Some(message) = &input.prepared.continued {
             self.generation_prompt = write(message, input.prepared.continuation == Continuation::Content);

@@ -1,4 +1,4 @@
-//! What a captured region means: the closed set of tags that formats put on their expressions.
+//! The meanings of captured regions: the closed set of tags that formats put on their expressions.
 
 use crate::peg::TagId;
 
@@ -13,7 +13,7 @@ pub enum Tag {
     Content,
     /// A call begins.
     ToolOpen,
-    /// It is whole.
+    /// A call is complete.
     ToolClose,
     /// The call's id, with or without quotes.
     ToolId,
@@ -21,7 +21,7 @@ pub enum Tag {
     ToolName,
     /// The call's arguments as one JSON object.
     ToolArgs,
-    /// The same inside of a JSON string.
+    /// The call's arguments as a JSON object inside a JSON string.
     QuotedToolArgs,
     /// The name of one argument.
     ArgName,
@@ -29,23 +29,23 @@ pub enum Tag {
     ArgJson,
     /// The value of one argument, written as raw text.
     ArgText,
-    /// Null, whatever stands there.
+    /// Null, whatever the text is.
     ArgNull,
-    /// The value of one argument is whole.
+    /// The value of one argument is complete.
     ArgClose,
-    /// The name of a member of an object, shown as it comes; between its markers.
+    /// The name of an object's member between its markers; visible while it is read.
     Key,
     /// An object whose members are argument names and values.
     Object,
     /// An array whose items are argument values.
     Array,
-    /// What stands between two members or items, where the comma is to show before the second begins.
+    /// The text between two members or items, if the comma must be visible before the second begins.
     Separator,
-    /// The call that follows is of a tool that nobody offered.
+    /// The call that follows is of a tool that is not offered.
     Unknown,
-    /// Names in the call at hand have `&`, quotes and angle brackets as XML entities.
+    /// The name in this call has `&`, quotes and angle brackets as XML entities.
     Entities,
-    /// What follows a call that broke off and is no part of what was read of it.
+    /// Text behind an interrupted call that is not part of the call.
     Rest,
 }
 
@@ -73,22 +73,22 @@ impl Tag {
         Tag::Rest,
     ];
 
-    /// The id for "the call that follows is in this dialect", a row of the table.
+    /// The tag id for calls in a dialect, given its row in the table.
     pub(crate) fn dialect(index: usize) -> TagId {
         TagId(FIRST_DIALECT + index as u16)
     }
 
-    /// The row behind such an id.
+    /// The row of the dialect, if the id stands for one.
     pub(crate) fn dialect_of(id: TagId) -> Option<u16> {
         id.0.checked_sub(FIRST_DIALECT)
     }
 
-    /// The tag behind an id of a format's arena.
+    /// The tag with this id in a format's arena.
     pub fn from_id(id: TagId) -> Option<Tag> {
         Tag::ALL.get(usize::from(id.0)).copied()
     }
 
-    /// The tag's name, as llama.cpp has it where it has one.
+    /// The tag's name: llama.cpp's if it has one.
     pub fn name(self) -> &'static str {
         match self {
             Tag::Reasoning => "reasoning",
@@ -114,7 +114,7 @@ impl Tag {
         }
     }
 
-    /// Whether the region's text shows while it is still open.
+    /// Whether the region's text is visible while the region is open.
     pub fn streams(self) -> bool {
         matches!(
             self,

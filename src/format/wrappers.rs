@@ -1,19 +1,19 @@
-//! What models put around calls: fences, brackets, tags, special tokens. It goes with the calls that it holds, and is no content.
+//! What models put around calls: fences, brackets, tags, special tokens. A wrapper belongs to its calls and is not content.
 
 use super::FormatBuilder;
 use crate::peg::ExprId;
 
-/// What wrappers begin with.
+/// The texts that wrappers begin with.
 pub(crate) const STARTS: [&str; 3] = ["```", "<", "["];
 
-/// The longest name in a special token.
+/// The maximum length of the name in a special token.
 const NAME: u32 = 40;
-/// Names of tags around calls; in capitals between brackets, too.
+/// Names of tags around calls; also between brackets, in capitals.
 const NAMES: [&str; 9] =
     ["tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action"];
 
-/// One or more calls, in wrappers one inside the other: as many as models write. `held`: a call in a tag or in special tokens, which
-/// tell also a bare one from a quotation.
+/// One or more calls in nested wrappers. `held`: a call inside a tag or special tokens. There, a call without a marker is
+/// not a quotation, so `held` may match one.
 pub(crate) fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
     let row = |call| {
         let separator = p.optional(separator(p));
@@ -27,17 +27,17 @@ pub(crate) fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
     p.choice([calls, around(p, once, p.choice([marked, once]))])
 }
 
-/// Whether a text is a marker and nothing else.
+/// Whether the whole text is a marker.
 pub(crate) fn is_marker(text: &str) -> bool {
     text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric)
 }
 
-/// What models write between calls.
+/// The text that models write between calls.
 pub(crate) fn separator(p: &FormatBuilder) -> ExprId {
     p.one_of(&[(',', ','), (';', ';')])
 }
 
-/// A wrapper with `inner` in it, or with `marked` if it is a tag or a special token; or `inner` alone.
+/// A wrapper with `inner`, or with `marked` if it is a tag or a special token; or `inner` without a wrapper.
 fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
     let holding = |inner: ExprId, open: ExprId, close: ExprId| {
         p.sequence([open, p.space(), inner, p.optional(p.sequence([p.space(), close]))])
@@ -52,8 +52,8 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
     ])
 }
 
-/// Text up to calls that nothing but themselves marks, each of which begins with one of these texts, and the wrappers that models
-/// put around such calls. `ends`: what else ends the text.
+/// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers around such calls. `ends`:
+/// other texts that end it.
 pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) -> ExprId {
     let stops = || calls.iter().chain(ends).cloned();
     let wrapper = p.choice([fence(p), special(p), tag(p, "<")]);
@@ -66,11 +66,11 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) 
     p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_any(stops()))])
 }
 
-/// What stands behind calls and closes what nobody has opened, or ends the turn. `ends`: what calls and turns end with; `openings`:
-/// what calls begin with.
+/// Closers behind calls that nothing has opened, and ends of the turn. `ends`: the texts that end calls and turns;
+/// `openings`: the texts that begin calls.
 pub(crate) fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str]) -> ExprId {
     let any = p.choice([p.any_of(ends.iter().map(|end| end.trim())), special(p), tag(p, "</")]);
-    // A bracket closes with the marker behind it.
+    // A bracket only together with the marker behind it.
     let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
     let next = p.any_of(openings.iter().map(|opening| opening.trim()));
     let line = p.choice([p.end(), p.and(p.exact("\n"))]);

@@ -1,4 +1,4 @@
-//! Text up to a marker, as a grammar has to say it: one rule for each thing that may have been seen of a marker so far.
+//! Text up to a marker, for grammars: an automaton whose states become rules, each for the part of a marker seen so far.
 
 use std::collections::VecDeque;
 
@@ -13,27 +13,27 @@ pub(super) struct Automaton {
 
 #[derive(Default)]
 struct State {
-    /// Where characters of markers lead, sorted by the character.
+    /// Transitions by characters of markers, sorted by the character.
     next: SmallVec<[(char, usize); 1]>,
-    /// The longest proper suffix of what led here that begins a marker.
+    /// The state of the longest proper suffix of this state's text that begins a marker.
     fallback: usize,
-    /// A marker ends here.
+    /// Whether a marker ends here.
     ends: bool,
 }
 
-/// Where the characters lead from one state.
+/// The transitions from one state.
 #[derive(Default)]
 pub(super) struct Moves {
     /// Characters that complete a marker.
     pub completing: SmallVec<[char; 4]>,
-    /// Characters that lead to another state than the first, sorted by that state.
+    /// Characters that lead to a state other than the first, sorted by that state.
     pub onward: SmallVec<[(usize, char); 4]>,
     /// All of these together; every other character leads to the first state.
     pub special: SmallVec<[char; 8]>,
 }
 
 impl State {
-    /// Where a character of a marker leads, or its place among those that lead somewhere.
+    /// The target of a character, or the index at which to insert it.
     fn to(&self, c: char) -> Result<usize, usize> {
         self.next.binary_search_by_key(&c, |(known, _)| *known).map(|place| self.next[place].1)
     }
@@ -88,17 +88,17 @@ impl Automaton {
         }
     }
 
-    /// How many states there are.
+    /// The number of states.
     pub fn len(&self) -> usize {
         self.states.len()
     }
 
-    /// The states in which no marker has ended. The first is where the text begins.
+    /// The states in which no marker has ended. The text begins in the first one.
     pub fn open(&self) -> impl Iterator<Item = usize> {
         (0..self.states.len()).filter(|&at| !self.states[at].ends)
     }
 
-    /// Where characters lead from a state.
+    /// The transitions from a state.
     pub fn moves(&self, at: usize) -> Moves {
         let mut moves = Moves::default();
         for &c in &self.alphabet {
@@ -121,7 +121,7 @@ impl Automaton {
 mod tests {
     use super::*;
 
-    /// Whether `text` has no marker in it.
+    /// Whether `text` contains no marker.
     fn is_free(automaton: &Automaton, text: &str) -> bool {
         let mut at = 0;
         text.chars().all(|c| {

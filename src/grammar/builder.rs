@@ -1,4 +1,4 @@
-//! Rules under unique names, and what was given up on the way.
+//! Collects rules under unique names, and the report on where they depart from their schemas.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -15,23 +15,23 @@ use crate::message::GrammarStyle;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Grammar {
-    /// The rules as GBNF, a line each, sorted by name.
+    /// The rules as GBNF, one per line, sorted by name.
     pub text: String,
-    /// Where the grammar is not exactly what the schemas ask for.
+    /// Where the grammar departs from the schemas.
     pub report: Vec<Fidelity>,
 }
 
-/// A place of a schema that the grammar does not follow to the letter. Places without an entry are followed.
+/// A place of a schema at which the grammar departs from it. At all other places the grammar is exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fidelity {
     /// The rule or tool that the schema was added as; empty for a grammar's only schema.
     pub schema: String,
-    /// The place inside the schema, as a JSON pointer with `#` in front.
+    /// The place inside the schema, as a JSON pointer after `#`.
     pub pointer: String,
-    /// In which way.
+    /// How the grammar departs from it.
     pub kind: FidelityKind,
-    /// What stands there instead, for people.
+    /// What the grammar has there instead, for display.
     pub message: String,
 }
 
@@ -39,11 +39,11 @@ pub struct Fidelity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FidelityKind {
-    /// The grammar allows more.
+    /// The grammar allows more than the schema.
     Widened,
-    /// The grammar allows less.
+    /// The grammar allows less than the schema.
     Narrowed,
-    /// The part could not be used at all, and something else stands for it.
+    /// The part could not be used, and something else replaces it.
     Refused,
 }
 
@@ -58,25 +58,25 @@ impl FidelityKind {
     }
 }
 
-/// Collects rules. Each gets a name of its own; a rule that is there already, under that name, is used again.
+/// Collects rules under unique names. An equal rule of the same name is shared.
 #[derive(Clone, Debug)]
 pub struct Builder {
     pub(super) style: GrammarStyle,
     rules: BTreeMap<SmolStr, Entry>,
-    /// The texts of rules, those of removed ones, too.
+    /// The texts of all rules, including removed ones.
     texts: String,
-    /// By the name that was asked for: the rules that got a number behind it.
+    /// By requested name: the rules that got a number appended.
     numbered: HashMap<SmolStr, Numbered>,
-    /// Names in the order they came in, for [`Builder::undo`].
+    /// Names in the order in which they were added, for [`Builder::undo`].
     journal: Vec<SmolStr>,
     report: Vec<Fidelity>,
-    /// The rules of references: which document they are in, and the pointer.
+    /// The rules of references, by document and pointer.
     pub(super) references: HashMap<(u64, String), SmolStr>,
-    /// Documents that were too deep to be told from others.
+    /// The number of documents that were too deep to be compared with others.
     pub(super) strange: u64,
 }
 
-/// A rule and where its text is. The name of a recursive rule is taken before its body is there.
+/// A rule and the place of its text. A recursive rule is named before it has a body.
 #[derive(Clone, Debug)]
 struct Entry {
     rule: Rule,
@@ -103,12 +103,12 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// With the rule `space`, the blanks that may stand between the parts of a JSON value.
+    /// A builder with the rule `space`, for the blanks between the parts of a JSON value.
     pub fn new() -> Self {
         Builder::with_style(GrammarStyle::default())
     }
 
-    /// [`Builder::new`] for schemas in the given style.
+    /// Like [`Builder::new`], for schemas in this style.
     pub fn with_style(style: GrammarStyle) -> Self {
         let texts = String::with_capacity(2048);
         let (rules, numbered, journal, report, references) = Default::default();
@@ -117,13 +117,13 @@ impl Builder {
         builder
     }
 
-    /// Whether nothing was added yet.
+    /// Whether nothing was added.
     pub fn is_new(&self) -> bool {
         self.journal.len() == 1 && self.report.is_empty()
     }
 
-    /// Adds a rule and returns its actual name: characters that names cannot have become dashes, the names of the rules that
-    /// schemas share get a dash behind them, and where another rule has the name, a number follows. `""` is `root`, the top.
+    /// Adds a rule and returns its actual name: characters that names cannot have become dashes, a dash is appended to the
+    /// reserved names of shared rules, and a number if another rule has the name. `""` is `root`, the top.
     pub fn add_rule(&mut self, name: impl Into<SmolStr>, body: Rule) -> SmolStr {
         let name = name.into();
         let name = if name.is_empty() { "root".into() } else { clean(&name) };
@@ -144,7 +144,7 @@ impl Builder {
         self.report.push(entry);
     }
 
-    /// The grammar. llama.cpp's reader takes it, whatever the bounds of repetitions.
+    /// Returns the grammar. llama.cpp's reader accepts it, whatever the bounds of repetitions.
     pub fn finish(mut self) -> Grammar {
         while self.fit() {}
         let sign = " ::= ";
@@ -157,19 +157,19 @@ impl Builder {
         Grammar { text, report: self.report }
     }
 
-    /// The grammar of what is there by now, for rules that somebody wrote by hand.
+    /// Returns the grammar so far, for rules written by hand.
     ///
     /// # Errors
-    /// What llama.cpp's reader would refuse: [`crate::ErrorKind::InvalidArgument`] where there is no rule `root`, a rule refers to
-    /// one that is not there or begins with itself; [`crate::ErrorKind::Limit`].
+    /// If llama.cpp's reader would reject it: [`crate::ErrorKind::InvalidArgument`] if `root` is missing, or a rule refers
+    /// to a missing rule or is left-recursive; [`crate::ErrorKind::Limit`].
     pub fn build(&self) -> Result<Grammar> {
         let grammar = self.clone().finish();
         gbnf::read(&grammar.text)?;
         Ok(grammar)
     }
 
-    /// Gives rules of their own to groups that repeat too often for their size; whether there were any. What moves changes the
-    /// order in which names are read, and so what counts for how much.
+    /// Moves groups that repeat too often for their size into rules. Returns whether there were any. A move changes the
+    /// order in which names are read, and so the sizes of other groups.
     fn fit(&mut self) -> bool {
         if self.rules.values().all(|entry| fit::is_small(&entry.rule)) {
             return false;
@@ -195,7 +195,7 @@ impl Builder {
         any
     }
 
-    /// [`Builder::add_rule`] that may have the name of a shared rule.
+    /// Like [`Builder::add_rule`], but the name may be that of a shared rule.
     pub(super) fn add(&mut self, name: &SmolStr, rule: Rule) -> SmolStr {
         let name = clean(name);
         let rule = settled(rule);
@@ -210,7 +210,7 @@ impl Builder {
         name
     }
 
-    /// The name under which a rule with this text is there, or is to be.
+    /// The name of the rule with this text, if it exists, or a free name for it.
     fn name_for(&mut self, name: SmolStr, text: &Range<usize>) -> SmolStr {
         let text = &self.texts[text.clone()];
         let same = |entry: &Entry| self.text(entry) == Some(text);
@@ -242,9 +242,9 @@ impl Builder {
         number
     }
 
-    /// Takes a free name like `name`, for a rule that [`Builder::fill`] adds.
+    /// Reserves a free name like `name`, for a rule that [`Builder::fill`] adds.
     pub(super) fn reserve(&mut self, name: &SmolStr) -> SmolStr {
-        // A host's rule may be called nothing.
+        // A host may pass a name without a usable character.
         let name = if name.is_empty() { "rule".into() } else { clean(name) };
         let mut free = name.clone();
         let mut number = 0_u64;
@@ -257,14 +257,14 @@ impl Builder {
         free
     }
 
-    /// Gives a reserved name its body.
+    /// Adds the body of a reserved name.
     pub(super) fn fill(&mut self, reserved: &SmolStr, rule: Rule) {
         let rule = settled(rule);
         let text = Some(self.write(&rule));
         self.rules.insert(reserved.clone(), Entry { rule, text });
     }
 
-    /// Adds the text of a rule to the texts.
+    /// Appends the text of a rule to the texts.
     fn write(&mut self, rule: &Rule) -> Range<usize> {
         let start = self.texts.len();
         rule.write(&mut self.texts);
@@ -275,17 +275,17 @@ impl Builder {
         entry.text.clone().map(|text| &self.texts[text])
     }
 
-    /// How much text the rules that were ever added have.
+    /// The length of all rules that were ever added, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.texts.len()
     }
 
-    /// Now.
+    /// The current state, for [`Builder::undo`].
     pub(super) fn mark(&self) -> Mark {
         Mark { rules: self.journal.len(), report: self.report.len() }
     }
 
-    /// Takes back all that was added since.
+    /// Removes all that was added since a mark.
     pub(super) fn undo(&mut self, mark: Mark) {
         for name in self.journal.drain(mark.rules..) {
             self.rules.remove(&name);
@@ -295,7 +295,7 @@ impl Builder {
     }
 }
 
-/// The body of a rule such that its line ends in something: behind `::=` and `|` the next line would be read on.
+/// A body whose line does not end in `::=` or `|`: a reader would continue such a line with the next one.
 fn settled(rule: Rule) -> Rule {
     match rule {
         Rule::Empty => Rule::literal(""),
@@ -308,7 +308,7 @@ fn settled(rule: Rule) -> Rule {
     }
 }
 
-/// A name of letters, digits and dashes: whatever else it has becomes a dash, several in a row one.
+/// Replaces each run of characters other than letters, digits and dashes by one dash.
 pub(super) fn clean(name: &SmolStr) -> SmolStr {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if name.chars().all(fits) {

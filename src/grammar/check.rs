@@ -1,8 +1,8 @@
-//! Whether a grammar allows a text.
+//! Checks whether a grammar allows a text.
 //!
-//! Earley's algorithm over characters: every rule that may be under way is followed at once, so ambiguity costs no more than
-//! the cube of the length. Chains of rules that end in each other, as repetitions do, are skipped over (Leo's improvement):
-//! they take linear time.
+//! Earley's algorithm over characters: it follows all possible rules at once, so ambiguity costs at most the cube of the
+//! length. Chains of rules that end in each other, as repetitions do, are skipped (Leo's improvement), so they take linear
+//! time.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,35 +10,35 @@ use super::gbnf::{self, Rules, Symbol};
 use crate::error::Result;
 use crate::limits;
 
-/// A grammar that texts can be checked against. Reads GBNF as llama.cpp does and refuses what it refuses.
+/// A grammar that texts can be checked against. Reads GBNF like llama.cpp and rejects what it rejects.
 #[derive(Debug)]
 pub struct Recogniser {
     pub(super) rules: Rules,
     nullable: Vec<bool>,
-    /// All alternatives, one after the other, each with its end.
+    /// All alternatives, one after the other, each followed by its end.
     slots: Vec<Slot>,
-    /// Where the alternatives of each rule begin.
+    /// The beginnings of each rule's alternatives.
     begins: Vec<Vec<u32>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Slot {
     Symbol(Symbol),
-    /// The end of an alternative of that rule.
+    /// The end of an alternative of this rule.
     End(u32),
 }
 
-/// What is under way: how far into an alternative, and where in the text it began.
+/// A started alternative: the position in it, and the position in the text where it began.
 type Item = (u32, u32);
 
-/// What is under way at one place of the text.
+/// The items at one position of the text.
 #[derive(Default)]
 struct Set {
     items: Vec<Item>,
     seen: HashSet<Item>,
-    /// The items that wait for a rule.
+    /// By rule: the items that wait for it.
     waiting: HashMap<u32, Vec<Item>>,
-    /// For a rule that only one item waits for, as its last part: the end of the chain of such items.
+    /// By rule that only one item waits for, as its last part: the last item of the chain of such items.
     chains: HashMap<u32, Option<Item>>,
 }
 
@@ -51,10 +51,7 @@ impl Set {
 }
 
 impl Recogniser {
-    /// Reads a grammar.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] naming the line, [`crate::ErrorKind::Limit`].
+    /// Reads a grammar. Errors name the line.
     pub fn new(grammar: &str) -> Result<Recogniser> {
         let rules = gbnf::read(grammar)?;
         let (mut slots, mut begins) = (Vec::new(), Vec::with_capacity(rules.rules.len()));
@@ -75,17 +72,17 @@ impl Recogniser {
         self.run(text).1
     }
 
-    /// Whether some text that the grammar allows begins with this one.
+    /// Whether this text is the beginning of one that the grammar allows.
     pub fn prefix(&self, text: &str) -> bool {
         self.reach(text) == text.len()
     }
 
-    /// How many bytes of the text some text that the grammar allows begins with.
+    /// The length in bytes of the longest beginning of the text that also begins a text that the grammar allows.
     pub fn reach(&self, text: &str) -> usize {
         self.run(text).0
     }
 
-    /// How far the text fits, and whether all of it may stand alone.
+    /// How far the text matches, and whether all of it is allowed.
     fn run(&self, text: &str) -> (usize, bool) {
         let mut sets = vec![Set::default()];
         for begin in &self.begins[self.rules.root as usize] {
@@ -103,7 +100,7 @@ impl Recogniser {
                     next.add((slot + 1, from));
                 }
             }
-            // What was complete here is of no use any more.
+            // Completed items of this set are not needed any more.
             sets[now].seen = HashSet::new();
             sets[now].items = Vec::new();
             if next.items.is_empty() || steps > limits::CHECK_STEPS {
@@ -118,7 +115,7 @@ impl Recogniser {
         (text.len(), sets.last().is_some_and(|last| last.items.iter().any(whole)))
     }
 
-    /// Adds to the last set all that follows from what is in it.
+    /// Adds all items that follow from those in the last set.
     fn close(&self, sets: &mut [Set], steps: &mut usize) {
         let now = sets.len() - 1;
         let mut done = 0;
@@ -138,12 +135,12 @@ impl Recogniser {
                             sets[now].add((*begin, now as u32));
                         }
                     }
-                    // A rule that may be empty may be over as soon as it begins.
+                    // A rule that may be empty may also be skipped.
                     if self.nullable[rule as usize] {
                         sets[now].add((slot + 1, from));
                     }
                 }
-                // Done with above.
+                // Handled above.
                 Slot::End(_) if from as usize == now => {}
                 Slot::End(rule) => match self.chain(sets, from, rule) {
                     Some(end) => sets[now].add(end),
@@ -159,8 +156,9 @@ impl Recogniser {
         }
     }
 
-    /// Where completing `rule`, begun at `from`, leads in the end if it leads one way only. Rules that begin with themselves, after
-    /// some that may be empty, can lead in a circle: none of those has an end. All places up to `from` are closed.
+    /// If completing `rule`, begun at `from`, leads one way only: the last item on that way. Rules that begin with
+    /// themselves, behind some that may be empty, can lead in a circle, which has no last item. All sets up to `from` must
+    /// be closed.
     fn chain(&self, sets: &mut [Set], from: u32, rule: u32) -> Option<Item> {
         let mut path = Vec::new();
         let mut passed = HashSet::new();
@@ -185,7 +183,7 @@ impl Recogniser {
             path.push((at, rule, (slot, parent_from)));
             passed.insert((at, rule));
             (at, rule) = (parent_from, parent);
-            // No way leads forwards in the text, so a circle stays at one place.
+            // Each step leads back in the text or stays, so a circle stays at one position.
             if passed.contains(&(at, rule)) {
                 let here = path.iter().rev().take_while(|(place, ..)| *place == at).count();
                 for (_, rule, _) in path.drain(path.len() - here..) {

@@ -1,16 +1,16 @@
-//! Classes of characters as rules.
+//! Rules for single characters of a class.
 
 use smol_str::format_smolstr;
 
 use super::rule::Rule;
 use crate::char_class::{Spelling, spelled};
 
-/// One character of these ranges, or with `negated` any other, in ASCII.
+/// One ASCII character of these ranges, or with `negated` any character outside of them.
 pub(super) fn class(ranges: impl Iterator<Item = (char, char)>, negated: bool) -> Rule {
     Rule::Class(spelled(ranges, negated, Spelling::Ascii))
 }
 
-/// One character of these, or with `negated` any other.
+/// One of these characters, or with `negated` any other.
 pub(super) fn one_of(negated: bool, chars: &[char]) -> Rule {
     class(chars.iter().map(|&c| (c, c)), negated)
 }

@@ -1,8 +1,8 @@
-//! Repetitions that llama.cpp's reader takes.
+//! Moves repetitions that are too large for llama.cpp's reader into rules.
 //!
-//! It unrolls a repetition into as many rules as the upper bound says, and gives up where the unrolled rules of what repeats,
-//! times that bound, are more than [`limits::GBNF_REPETITIONS`]. What is inside parentheses counts with every name that was not
-//! read before; a rule's name counts once. So a group that is too large moves into a rule, and nothing else changes.
+//! The reader unrolls a repetition into as many rules as its upper bound. It rejects the grammar if the size of the repeated
+//! part, times that bound, exceeds [`limits::GBNF_REPETITIONS`]. A part in parentheses counts with every name that was not
+//! read before; a rule's name counts once. So a group that is too large becomes a rule; the language stays the same.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 use super::rule::{Bounds, Rule};
 use crate::limits;
 
-/// Reads rules in the order of their text.
+/// Counts like llama.cpp's reader, in the order of the rules' text.
 #[derive(Default)]
 pub(super) struct Reader {
     names: HashSet<SmolStr>,
@@ -19,7 +19,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Reads the rule `name`; `hoist` gets each body that is too large, and answers the name of the rule it has become.
+    /// Reads the rule `name`. Calls `hoist` with each body that is too large; it returns the name of the rule that the body
+    /// has become.
     pub fn read(&mut self, name: &SmolStr, body: &mut Rule, hoist: &mut dyn FnMut(Rule) -> SmolStr) {
         self.name(name);
         self.part(body, hoist);
@@ -35,10 +36,10 @@ impl Reader {
         self.names.len() as u64 + self.unrolled
     }
 
-    /// How many rules the part counts for where it repeats.
+    /// The size of a part if it is repeated.
     fn part(&mut self, part: &mut Rule, hoist: &mut dyn FnMut(Rule) -> SmolStr) -> u64 {
         match part {
-            // A body written by hand was found to be small enough when it came.
+            // A body written by hand was checked when it was added.
             Rule::Empty | Rule::Literal(_) | Rule::Spelled(_) | Rule::Class(_) | Rule::Gbnf(_) => 1,
             Rule::Reference(name) => {
                 self.name(name);
@@ -69,12 +70,12 @@ impl Reader {
     }
 }
 
-/// Whether no repetition in a rule can be too large, whatever other rules there are: what most rules are.
+/// Whether no repetition in a rule can be too large, whatever the other rules are. True for most rules.
 pub(super) fn is_small(rule: &Rule) -> bool {
     most(rule).is_some()
 }
 
-/// At most how many rules a part adds to the count, and for how many it counts itself where it repeats. `None`: too many.
+/// The maximum that a part adds to the count, and its size if it is repeated. `None`: too many.
 fn most(part: &Rule) -> Option<(u64, u64)> {
     match part {
         Rule::Empty | Rule::Literal(_) | Rule::Spelled(_) | Rule::Class(_) | Rule::Gbnf(_) => Some((0, 1)),
@@ -94,7 +95,7 @@ fn most(part: &Rule) -> Option<(u64, u64)> {
     }
 }
 
-/// What a bound multiplies by, and how many rules it makes.
+/// The factor of a bound, and the number of rules it adds.
 fn unrolled(bounds: &Bounds) -> (u64, u64) {
     let max = bounds.max.filter(|max| *max <= limits::GBNF_REPETITIONS);
     match max {

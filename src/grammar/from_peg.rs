@@ -1,7 +1,8 @@
-//! A format's expressions as grammar rules: the same description that parses the output constrains it.
+//! Turns a format's expressions into grammar rules, so that one description parses and constrains the output.
 //!
-//! Rules stay rules, schemas speak where they annotate JSON, text up to a marker becomes an automaton of one rule a state, and
-//! look aheads vanish: a grammar cannot say them, so it may allow a little more than the parser does.
+//! Rules stay rules, schemas replace the JSON that they annotate, text up to a marker becomes an automaton with a rule for
+//! each state. Look aheads are dropped, because a grammar cannot express them; so it may allow a little more than the parser
+//! does.
 
 use std::collections::HashMap;
 
@@ -20,7 +21,7 @@ use crate::limits;
 use crate::message::GrammarStyle;
 use crate::peg::{Annotated, Arena, Expr, ExprId, SchemaRef};
 
-/// The grammar of a format, with schemas in the given style. `lazy`: of what may follow a trigger only, that is of its trigger rules.
+/// The grammar of a format, with schemas in this style. `lazy`: the grammar of its trigger rules, which begins at a trigger.
 pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
     let mut rules = Builder::with_style(style);
     rules.add_format(arena, lazy);
@@ -28,7 +29,7 @@ pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
 }
 
 impl Builder {
-    /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger only.
+    /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger.
     pub fn add_format(&mut self, format: &Arena, lazy: bool) {
         let mut lowering = Lowering {
             arena: format,
@@ -65,29 +66,29 @@ impl Builder {
                 schema: String::new(),
                 pointer: "#".to_owned(),
                 kind: FidelityKind::Widened,
-                message: "the format is too large for a grammar; any text stands for what is left".to_owned(),
+                message: "the format is too large for a grammar; any text is allowed for the rest".to_owned(),
             });
         }
     }
 }
 
-/// What of an expression a rule stands for.
+/// The variant of an expression that a rule stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
-    /// All that it may be.
+    /// The whole expression.
     All,
-    /// What it may be other than nothing.
+    /// The expression without the empty text.
     Some,
 }
 
-/// What a rule about text and markers allows.
+/// The variants of text with markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Text {
-    /// Text without a marker, also none at all.
+    /// Text without a marker, possibly empty.
     Any,
-    /// Text without a marker, at least a character.
+    /// Text without a marker, at least one character.
     Some,
-    /// Text that ends with the first marker in it.
+    /// Text that ends with the first marker.
     Closed,
 }
 
@@ -109,20 +110,20 @@ struct Lowering<'a> {
     /// Rules that have a name but no body yet.
     pending: Vec<(SmolStr, ExprId, What)>,
     nothing: Nothing<'a>,
-    /// Levels of expressions that are being written one inside the other.
+    /// The current nesting of expressions.
     depth: usize,
-    /// Rules for text with markers, by the markers and what of the text they are about.
+    /// Rules for text with markers.
     texts: HashMap<(&'a [SmolStr], Text), SmolStr>,
     /// Rules for schemas.
     schemas: HashMap<ExprId, Rule>,
-    /// Groups of parts in any order so far.
+    /// The number of unordered groups so far.
     orders: usize,
-    /// How many more parts the rules may have: what may be nothing is written out twice on every level.
+    /// The number of parts that may still be written. Optional parts are written twice on each level.
     left: usize,
 }
 
 impl<'a> Lowering<'a> {
-    /// Whether that many more parts may be written.
+    /// Subtracts parts from the budget. Returns whether it was sufficient.
     fn spend(&mut self, parts: usize) -> bool {
         self.left = self.left.saturating_sub(parts);
         self.left > 0
@@ -154,7 +155,7 @@ impl<'a> Lowering<'a> {
                 if branches.len() == 1 { branches.swap_remove(0) } else { Rule::Choice(branches) }
             }
             Expr::Repeat(child, min, max) => {
-                // A repetition of what may be nothing is no grammar for some readers.
+                // Some readers reject a repetition of a part that may be empty.
                 let once = *max == Some(1);
                 match if once { self.lower(*child) } else { self.lower_some(*child) } {
                     Rule::Empty => Rule::Empty,
@@ -184,7 +185,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What an expression may be other than nothing.
+    /// Lowers an expression without the empty text.
     fn lower_some(&mut self, id: ExprId) -> Rule {
         if !self.spend(1) {
             return Rule::class(".").repeat(1, None);
@@ -198,7 +199,7 @@ impl<'a> Lowering<'a> {
         rule
     }
 
-    /// The same of what may be nothing.
+    /// Like `lower_some`, for expressions that may be empty.
     fn some_of(&mut self, id: ExprId) -> Rule {
         let arena = self.arena;
         match arena.get(id) {
@@ -207,7 +208,7 @@ impl<'a> Lowering<'a> {
                 choice(branches.into_iter().map(|child| self.lower_some(child)).collect())
             }
             Expr::Sequence(children) => {
-                // One of the parts is the first that is something.
+                // One branch for each part that may be the first non-empty one.
                 let firsts = (0..children.len()).map(|first| {
                     let rest = children[first + 1..].iter();
                     let mut parts = vec![self.lower_some(children[first])];
@@ -226,7 +227,7 @@ impl<'a> Lowering<'a> {
                     first => sequence(vec![first.clone(), item(first).repeat(0, more)]),
                 }
             }
-            // Nothing is what all of its required parts may be.
+            // It may be empty if all of its required parts may be.
             Expr::Unordered(parts) => {
                 let parts = parts.0.iter().chain(&parts.1);
                 match choice(parts.map(|&part| self.lower_some(part)).collect()) {
@@ -262,7 +263,7 @@ impl<'a> Lowering<'a> {
         Rule::Reference(reserved)
     }
 
-    /// A schema that cannot be used degrades alone: any JSON stands for it, and the report says so.
+    /// A schema that cannot be used is reported and replaced by any JSON; other schemas are not affected.
     fn schema(&mut self, value: &Annotated) -> Rule {
         let Annotated { name, schema: SchemaRef { document, pointer }, child, argument, .. } = value;
         let undeclared = if *argument { Undeclared::LeftOut } else { Undeclared::Allowed };
@@ -281,7 +282,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// GBNF that its author vouches for. What does not read as such gives way to the child, and the report says so.
+    /// GBNF from the format's author. If it is invalid, it is reported and the child is used.
     fn gbnf(&mut self, text: &str, child: ExprId) -> Rule {
         match Rule::gbnf(text) {
             _ if text.is_empty() => Rule::Empty,
@@ -355,7 +356,7 @@ impl<'a> Lowering<'a> {
         if required.is_empty() {
             return any(&optional).repeat(0, None);
         }
-        // A rule for each subset would be too many: count them instead of remembering which are there.
+        // A rule for each subset would be too many: count the parts instead.
         if required.len() > limits::ANY_ORDER_PARTS {
             let all: Vec<Rule> = required.iter().chain(&optional).cloned().collect();
             let (least, most) = (required.len() as u64, all.len() as u64);
@@ -364,7 +365,8 @@ impl<'a> Lowering<'a> {
         if !self.spend(required.iter().chain(&optional).map(parts).sum::<usize>() << required.len()) {
             return Rule::class(".").repeat(0, None);
         }
-        // A rule for each set of required parts that are still missing, by the set's bits; the empty set comes first.
+        // A rule for each set of required parts that are still missing, indexed by the set's bits; the empty set comes
+        // first.
         let number = self.orders;
         self.orders += 1;
         let mut name = |missing| self.rules.reserve(&format_smolstr!("any-order-{number}-{missing}"));
@@ -385,7 +387,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Of how many parts a rule is made.
+/// The number of parts of a rule.
 fn parts(rule: &Rule) -> usize {
     1 + match rule {
         Rule::Sequence(rules) | Rule::Choice(rules) => rules.iter().map(parts).sum(),
@@ -394,7 +396,7 @@ fn parts(rule: &Rule) -> usize {
     }
 }
 
-/// Any of these but the empty ones.
+/// A choice without the empty branches.
 fn choice(branches: Vec<Rule>) -> Rule {
     let mut branches: Vec<Rule> = branches.into_iter().filter(|branch| *branch != Rule::Empty).collect();
     match branches.len() {
@@ -404,7 +406,7 @@ fn choice(branches: Vec<Rule>) -> Rule {
     }
 }
 
-/// As the body of a rule. It must not end in a blank: the next line would count as part of it.
+/// The rule as a body. It must not end in a blank, because the next line would continue it.
 fn body_of(rule: Rule) -> Rule {
     if !matches!(rule, Rule::Choice(_) | Rule::Empty) {
         return rule;
@@ -429,7 +431,7 @@ fn flatten(rule: Rule, into: &mut Vec<Rule>) {
     }
 }
 
-/// All of these but the empty ones, with choices in parentheses.
+/// A sequence without the empty parts, with choices in parentheses.
 fn sequence(parts: Vec<Rule>) -> Rule {
     let mut flat = Vec::with_capacity(parts.len());
     for part in parts {
@@ -447,7 +449,7 @@ fn sequence(parts: Vec<Rule>) -> Rule {
     }
 }
 
-/// As one item, that a repetition sign can follow.
+/// The rule as one item that can be repeated.
 fn item(rule: Rule) -> Rule {
     match rule {
         rule @ (Rule::Sequence(_) | Rule::Choice(_) | Rule::Repeat(..) | Rule::Gbnf(_) | Rule::Empty) => rule.group(),
@@ -455,7 +457,7 @@ fn item(rule: Rule) -> Rule {
     }
 }
 
-/// As often as the bounds say.
+/// Repeats a rule.
 fn repeat(rule: Rule, min: u32, max: Option<u32>) -> Rule {
     match (min, max) {
         (1, Some(1)) => rule,

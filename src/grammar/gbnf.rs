@@ -1,4 +1,4 @@
-//! Reads GBNF as llama.cpp's grammar reader does: same syntax, same limits, same refusals.
+//! Reads GBNF like llama.cpp's grammar reader: same syntax, same limits, same errors.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ pub(super) struct Rules {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {
-    /// A character of that class.
+    /// A character of this class.
     Char(u32),
-    /// That rule.
+    /// This rule.
     Rule(u32),
 }
 
-/// Characters: inclusive ranges of code points, or with `negated` all others.
+/// A class of characters: inclusive ranges of code points, or with `negated` all others.
 #[derive(Debug, PartialEq, Eq, Hash, Clone)]
 pub(super) struct Class {
     pub ranges: Vec<(u32, u32)>,
@@ -38,10 +38,10 @@ impl Class {
 }
 
 type Alternatives = Vec<Vec<Symbol>>;
-/// How often something repeats; without an upper bound: for ever.
+/// Minimum and maximum number of repetitions; `None` is unbounded.
 type Bounds = (u64, Option<u64>);
 
-/// Reads a grammar and checks what llama.cpp checks before it samples: every rule is there, none begins with itself.
+/// Reads a grammar and makes llama.cpp's checks: all rules are defined, none is left-recursive.
 pub(super) fn read(text: &str) -> Result<Rules> {
     let mut reader = Reader::new(text);
     reader.blanks(true);
@@ -58,12 +58,12 @@ pub(super) fn read(text: &str) -> Result<Rules> {
     let rules = reader.rules.into_iter().map(Option::unwrap_or_default).collect();
     let rules = Rules { rules, classes: reader.classes, root };
     if rules.has_left_recursion() {
-        return Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp refuses"));
+        return Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp rejects"));
     }
     Ok(rules)
 }
 
-/// The body of a rule: `text` without the blanks around it, where all of that is one body in one line.
+/// `text` without the blanks around it, if it is one rule body on one line.
 pub(super) fn body(text: &str) -> Result<&str> {
     let end = text.trim_ascii_end().len();
     let mut reader =
@@ -73,7 +73,7 @@ pub(super) fn body(text: &str) -> Result<&str> {
         return Err(Error::invalid("body: blank; no text at all is written \"\""));
     }
     if let Some(at) = body.find('\0') {
-        return Err(Error::invalid(format!("body, byte {}: a NUL, which ends texts of C", reader.at + at)));
+        return Err(Error::invalid(format!("body, byte {}: a NUL, which would end the text in C", reader.at + at)));
     }
     reader.alternatives(0)?;
     match reader.peek() {
@@ -84,10 +84,10 @@ pub(super) fn body(text: &str) -> Result<&str> {
 }
 
 impl Rules {
-    /// Which rules may be empty.
+    /// By rule: whether it may be empty.
     pub fn nullable(&self) -> Vec<bool> {
         let mut nullable = vec![false; self.rules.len()];
-        // What waits for each rule to become nullable.
+        // By rule: the alternatives that become nullable with it.
         let mut users: Vec<Vec<u32>> = vec![Vec::new(); self.rules.len()];
         let mut queue = Vec::new();
         for (id, alternatives) in self.rules.iter().enumerate() {
@@ -111,8 +111,8 @@ impl Rules {
         nullable
     }
 
-    /// As llama.cpp sees it: rules whose alternatives are only made of rules that may be empty do not count as such. So it
-    /// takes `("a"? "b"?)*`, which llama.cpp's own grammars have.
+    /// As llama.cpp sees it: a rule does not count as nullable if its alternatives consist only of nullable rules. So it
+    /// accepts `("a"? "b"?)*`, which its own grammars contain.
     fn has_left_recursion(&self) -> bool {
         let empty: Vec<bool> = self.rules.iter().map(|alternatives| alternatives.iter().any(Vec::is_empty)).collect();
         let firsts: Vec<Vec<u32>> = self.rules.iter().map(|alternatives| firsts(alternatives, &empty)).collect();
@@ -147,7 +147,7 @@ impl Rules {
     }
 }
 
-/// The rules that something may begin with.
+/// The rules that an expression may begin with.
 fn firsts(alternatives: &Alternatives, empty: &[bool]) -> Vec<u32> {
     let mut firsts = Vec::new();
     for alternative in alternatives {
@@ -165,7 +165,7 @@ fn firsts(alternatives: &Alternatives, empty: &[bool]) -> Vec<u32> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// The text is the body of one rule: no line breaks, and no comments, which end with one.
+    /// The text is the body of one rule: without line breaks, and without comments, which end in one.
     alone: bool,
     names: HashMap<&'a str, u32>,
     rules: Vec<Option<Alternatives>>,
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
         if self.skip(text) { Ok(()) } else { Err(self.error(format!("expected {text:?}"))) }
     }
 
-    /// Blanks and comments; line breaks only where a rule cannot end.
+    /// Skips blanks and comments; line breaks only if a rule cannot end here.
     fn blanks(&mut self, breaks: bool) {
         while let Some(c) = self.peek() {
             match c {
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
 
     fn sequence(&mut self, depth: usize) -> Result<Vec<Symbol>> {
         let mut symbols = Vec::new();
-        // Where the last item begins, and how many rules it counts for.
+        // Where the last item begins, and the number of rules it counts for.
         let (mut last, mut size) = (0, 1);
         while let Some(c) = self.peek() {
             let begin = symbols.len();
@@ -360,11 +360,11 @@ impl<'a> Reader<'a> {
             self.at = self.text.len() - rest.len();
             ranges.push(range);
         }
-        // A class without characters is no item at all.
+        // A class without characters is not an item.
         Ok(if ranges.is_empty() { None } else { Some(self.class_id(Class { ranges, negated })) })
     }
 
-    /// The character at the start of `text`, which all of the rest of the grammar is, and what follows.
+    /// The character at the start of `text`, the rest of the grammar, and what follows it.
     fn character(&mut self, text: &'a str) -> Result<(u32, &'a str)> {
         char_class::character(text).map_err(|problem| {
             let (read, message) = match problem {
@@ -415,7 +415,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Unrolls a repetition of what begins at `last`; returns how many rules it counts for in turn.
+    /// Unrolls a repetition of the symbols from `last` on. Returns the number of rules that it counts for.
     fn repeat(&mut self, symbols: &mut Vec<Symbol>, last: usize, size: u64, (min, max): Bounds) -> Result<u64> {
         if last == symbols.len() {
             return Err(self.error("there is nothing to repeat"));

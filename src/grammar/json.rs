@@ -5,7 +5,7 @@ use serde_json::{Number, Value};
 use crate::json_string::push_json_string;
 use crate::limits;
 
-/// `value` as text; `None` where it is nested too deeply.
+/// `value` as text; `None` if it is nested too deeply.
 pub(super) fn print(value: &Value) -> Option<String> {
     let mut out = String::new();
     push(value, &mut out, 0)?;
@@ -46,19 +46,19 @@ fn push(value: &Value, out: &mut String, depth: usize) -> Option<()> {
     Some(())
 }
 
-/// A number as one of 64 bits; infinite where it is larger than those.
+/// A number as a 64-bit float; infinite if it is too large.
 pub(super) fn real(number: &Number) -> f64 {
     number.as_str().parse().unwrap_or_default()
 }
 
-/// The shortest digits that read back the same, with an exponent of at least two digits outside 1e-4..1e15.
+/// The shortest digits that round-trip, with an exponent of at least two digits outside of 1e-4..1e15.
 fn float(number: f64) -> String {
     let scientific = format!("{:e}", number.abs());
     let sign = if number.is_sign_negative() { "-" } else { "" };
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
     let digits = mantissa.replace('.', "");
     let exponent: i32 = exponent.parse().unwrap_or_default();
-    // Where the point stands, from the first digit on.
+    // The position of the point, counted from the first digit.
     let point = exponent + 1;
     let count = digits.len() as i32;
     let text = if number == 0.0 {

@@ -1,5 +1,5 @@
-//! Grammars for constrained sampling: of JSON schemas and of formats, as GBNF; when they start; and what they allow. And
-//! whether a value is what a schema asks for.
+//! Grammars for constrained sampling, from JSON schemas and formats, as GBNF; their triggers; and checks of texts against
+//! grammars and of values against schemas.
 
 mod automaton;
 mod builder;
@@ -38,7 +38,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::message::GrammarStyle;
 
-/// The grammar of the JSON values that a schema allows, compact or pretty.
+/// The grammar of the JSON values that a schema allows, compact or pretty-printed.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Schema`] for a schema that cannot be used, with a JSON pointer; [`crate::ErrorKind::Limit`].
@@ -64,23 +64,24 @@ pub fn from_json_schema_as(schema: &Value, style: GrammarStyle) -> Result<Gramma
     Ok(builder.finish())
 }
 
-/// What makes a lazily applied grammar start.
+/// A text or pattern at which a lazy grammar starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trigger {
-    /// How `value` is to be read.
+    /// How to read `value`.
     pub kind: TriggerKind,
     /// A word or a regular expression.
     pub value: String,
 }
 
 impl Trigger {
-    /// Starts where this text appears.
+    /// A trigger at this text.
     pub fn word(value: impl Into<String>) -> Self {
         Trigger { kind: TriggerKind::Word, value: value.into() }
     }
 
-    /// Starts where this regular expression matches: at its first group that takes part, or at its beginning.
+    /// A trigger at a match of this regular expression: the grammar starts at the first group that matched, or at the
+    /// beginning of the match.
     pub fn pattern(value: impl Into<String>) -> Self {
         Trigger { kind: TriggerKind::Pattern, value: value.into() }
     }
@@ -90,7 +91,7 @@ impl Trigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TriggerKind {
-    /// A text that appears in the output.
+    /// A text in the output.
     Word,
     /// A regular expression (ECMAScript) that is searched for in the output.
     Pattern,

@@ -1,30 +1,30 @@
-//! Which expressions of a format a grammar's rules let be nothing at all.
+//! Finds the expressions of a format whose grammar rules may be empty.
 
 use smol_str::SmolStr;
 
 use super::schema;
 use crate::peg::{Arena, Children, Expr, ExprId, SchemaRef};
 
-/// What is known of an arena's expressions. Each is looked at once, when somebody asks; chains of rules cost no stack.
+/// What is known about an arena's expressions. Each is computed once, on first use; chains of rules use no stack.
 pub(super) struct Nothing<'a> {
     arena: &'a Arena,
-    /// By expression. While one is being looked at it counts as something: it may begin with itself.
+    /// By expression. While one is being computed it counts as non-empty, because it may begin with itself.
     known: Vec<Option<bool>>,
 }
 
-/// What decides whether an expression may be nothing.
+/// What decides whether an expression may be empty.
 enum Depends {
     Itself(bool),
-    /// All of these must be.
+    /// It may be empty if all of these may be.
     All(Children),
-    /// One of these must be.
+    /// It may be empty if one of these may be.
     Any(Children),
 }
 
 /// An expression that waits for its parts.
 struct Open {
     id: ExprId,
-    /// Whether all of them must be nothing, or one.
+    /// Whether all parts must allow the empty text, or one.
     all: bool,
     rest: smallvec::IntoIter<[ExprId; 4]>,
 }
@@ -34,7 +34,7 @@ impl<'a> Nothing<'a> {
         Nothing { arena, known: vec![None; arena.len()] }
     }
 
-    /// Whether the grammar's rule for `id` allows nothing.
+    /// Whether the grammar's rule for `id` may be empty.
     pub fn may_be(&mut self, id: ExprId) -> bool {
         let mut open = Vec::new();
         if self.known[id.index()].is_none() {
@@ -77,7 +77,7 @@ impl<'a> Nothing<'a> {
             Expr::Schema(value) if value.raw && may_be_string(&value.schema) => on(value.child),
             Expr::Any | Expr::Char(_) | Expr::Schema(_) => Depends::Itself(false),
             Expr::Excluding(_, markers) => Depends::Itself(markers.iter().any(SmolStr::is_empty)),
-            // What its author wrote is taken to be something.
+            // GBNF from the author counts as non-empty.
             Expr::Gbnf(_, text) => Depends::Itself(text.is_empty()),
             Expr::Sequence(children) => Depends::All(children.clone()),
             Expr::Choice(children) => Depends::Any(written(self.arena, children)),
@@ -91,14 +91,14 @@ impl<'a> Nothing<'a> {
     }
 }
 
-/// The alternatives that a grammar has: "or the output ends here" is for what comes without a grammar.
+/// The alternatives that a grammar has; the end of the output as an alternative is for parsing only.
 pub(super) fn written(arena: &Arena, children: &[ExprId]) -> Children {
     let is_written = |id: &ExprId| !matches!(arena.get(*id), Expr::End | Expr::Tolerated(_));
     let written: Children = children.iter().copied().filter(is_written).collect();
     if written.is_empty() { children.into() } else { written }
 }
 
-/// Whether the text of a value is written as it is.
+/// Whether a raw value may be a string.
 pub(super) fn may_be_string(schema: &SchemaRef) -> bool {
     schema::may_be_string(schema.get(), &schema.document)
 }

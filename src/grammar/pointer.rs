@@ -1,4 +1,4 @@
-//! References of schemas, and the JSON pointers in them.
+//! Resolves `$ref`s within a document, and their JSON pointers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use smol_str::SmolStr;
 
 use crate::peg::SchemaRef;
 
-/// Where a reference `#` or `#/...` leads, or the step at which it leads nowhere.
+/// The target of a reference `#` or `#/...`, or the step that cannot be resolved.
 pub(super) fn find<'a, 'r>(root: &'a Value, reference: &'r str) -> Result<&'a Value, &'r str> {
     find_through(root, reference, |_| {})
 }
 
-/// The same; tells of every value on the way behind the root.
+/// Like `find`; calls a function for each value on the way, except the root.
 pub(super) fn find_through<'a, 'r>(
     root: &'a Value,
     reference: &'r str,
@@ -26,12 +26,12 @@ pub(super) fn find_through<'a, 'r>(
     })
 }
 
-/// Where the value of a `$ref` leads; `None` if it leads nowhere, or out of `root`.
+/// The target of a `$ref`'s value; `None` if there is none, or it is outside of `root`.
 pub(super) fn target<'a>(reference: &Value, root: &'a Value) -> Option<&'a Value> {
     find(root, local(reference)?).ok()
 }
 
-/// Where the reference that a schema is leads, in the same document.
+/// The target of the reference that a schema consists of, in the same document.
 pub(crate) fn followed(schema: &SchemaRef) -> Option<SchemaRef> {
     let mut value = &*schema.document;
     let mut names = Vec::new();
@@ -44,12 +44,12 @@ pub(crate) fn followed(schema: &SchemaRef) -> Option<SchemaRef> {
     Some(SchemaRef { document: Arc::clone(&schema.document), pointer: SmolStr::default() }.within(&names))
 }
 
-/// A name as a step of a JSON pointer.
+/// A name, escaped as a step of a JSON pointer.
 pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// A reference into the document that it is in.
+/// A reference within the same document.
 fn local(reference: &Value) -> Option<&str> {
     reference.as_str().filter(|reference| *reference == "#" || reference.starts_with("#/"))
 }
@@ -58,8 +58,8 @@ fn steps(reference: &str) -> impl Iterator<Item = &str> {
     reference.split('/').skip(1)
 }
 
-/// What is in `value` behind a step of a reference, and its name or index there. Many authors escape nothing, so a member
-/// whose name is the step as written comes first.
+/// The value at a step of a reference, and its name or index. A member whose name is the step as written comes first, because
+/// many authors escape nothing.
 fn inside<'a, 'r>(value: &'a Value, step: &'r str) -> Option<(Cow<'r, str>, &'a Value)> {
     match value {
         Value::Object(fields) => {
@@ -75,7 +75,7 @@ fn inside<'a, 'r>(value: &'a Value, step: &'r str) -> Option<(Cow<'r, str>, &'a 
     }
 }
 
-/// A step with its escapes (`~1`, `~0`, and `%XX` of URLs) undone; `None` if it has no valid ones.
+/// A step with its escapes (`~1`, `~0`, and `%XX` of URLs) decoded; `None` if it has none, or invalid ones.
 fn unescaped(step: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(step.len());
     let mut rest = step.as_bytes();

@@ -3,23 +3,23 @@
 use super::rule::{Pad, Rule};
 use crate::message::GrammarStyle;
 
-/// The rule that every grammar has.
+/// The rule that every grammar contains.
 pub(super) const SPACE: &str = "space";
 
-/// A shared rule, and which others it needs.
+/// A shared rule, and the shared rules that it needs.
 pub(super) struct Primitive {
     pub name: &'static str,
     pub body: fn() -> Rule,
     pub needs: &'static [&'static str],
 }
 
-/// The shared rule of that name.
+/// The shared rule of this name.
 pub(super) fn find(name: &str, style: GrammarStyle) -> Option<&'static Primitive> {
     let own: &[Primitive] = if style == GrammarStyle::Faithful { FAITHFUL } else { &[] };
     own.iter().chain(PRIMITIVES).find(|primitive| primitive.name == name)
 }
 
-/// Whether only a shared rule, or the top, may have this name.
+/// Whether the name is reserved for a shared rule or the top.
 pub(super) fn is_reserved(name: &str, style: GrammarStyle) -> bool {
     name == "root" || find(name, style).is_some()
 }
@@ -45,7 +45,7 @@ const PRIMITIVES: &[Primitive] = &[
     Primitive { name: "date-time-string", body: || quoted(rule("date-time")), needs: &["date-time"] },
 ];
 
-/// Those that differ where a rule allows all of JSON: any number of digits, a solidus with a backslash.
+/// Rules that differ because they allow all of JSON: any number of digits, an escaped solidus.
 const FAITHFUL: &[Primitive] = &[
     Primitive { name: "integer", body: || Rule::sequence(any_integer()), needs: &[] },
     Primitive { name: "number", body: any_number, needs: &[] },
@@ -61,14 +61,14 @@ fn any_integer() -> [Rule; 2] {
 fn any_number() -> Rule {
     let digits = || class("[0-9]").repeat(1, None);
     let decimals = Rule::sequence([text("."), digits()]).group().optional();
-    // Larger ones are no numbers for most readers.
+    // Most readers reject larger exponents.
     let power = [class("[0-2]").optional(), class("[0-9]"), class("[0-9]").optional()];
     let exponent = [class("[eE]"), class("[-+]").optional()].into_iter().chain(power);
     let exponent = Rule::Sequence(exponent.collect()).group().optional();
     Rule::Sequence(any_integer().into_iter().chain([decimals, exponent]).collect())
 }
 
-/// Four digits behind `\u`; two halves of a character come together.
+/// Four digits after `\u`; surrogates come in pairs.
 fn code_unit() -> Rule {
     let hex = |count| class("[0-9a-fA-F]").times(count, Some(count));
     let plain = Rule::sequence([class("[0-9abcefABCEF]"), hex(3)]);
@@ -84,12 +84,12 @@ fn any_char() -> Rule {
     Rule::choice([class(r#"[^"\\\x00-\x1F]"#), Rule::sequence([text("\\"), escape])])
 }
 
-/// A body between the quotes of a JSON string.
+/// A body in the quotes of a JSON string.
 pub(super) fn quoted(body: Rule) -> Rule {
     Rule::sequence([text("\""), body, text("\"")])
 }
 
-/// What no text fits, without being nothing.
+/// A rule that matches no text, not even the empty one.
 pub(super) fn no_character() -> Rule {
     class("[^\\x00-\\U0010FFFF]")
 }
@@ -99,12 +99,12 @@ pub(super) fn blank() -> Rule {
     rule(SPACE)
 }
 
-/// What stands between the parts of a list.
+/// The separator of list items.
 pub(super) fn comma() -> Rule {
     Rule::sequence([text(","), blank()])
 }
 
-/// At most one blank, or one or two line breaks and an indentation: enough for any style, too little to fill a context.
+/// One blank at most, or one or two line breaks and an indentation: enough for any style, too little to fill a context.
 pub(super) fn space() -> Rule {
     let break_and_indent = [text("\n").times(1, Some(2)), Rule::class("[ \\t]").times(0, Some(20))];
     Rule::choice([Rule::Empty, text(" "), Rule::sequence(break_and_indent)])
@@ -148,7 +148,7 @@ fn value() -> Rule {
     Rule::choice(["object", "array", "string", "number", "boolean", "null"].map(rule))
 }
 
-/// `open`, what is inside, `close`, with blanks where JSON has them.
+/// `open`, the inside, `close`, with blanks where JSON allows them.
 fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
     Rule::sequence([text(open), rule(SPACE), inside, rule(SPACE), text(close)])
 }
@@ -181,7 +181,7 @@ fn char_() -> Rule {
     Rule::choice([class(r#"[^"\\\x7F\x00-\x1F]"#), Rule::sequence([class(r"[\\]"), escape])])
 }
 
-/// A choice of sequences of digits, in parentheses with blanks.
+/// A choice of digit sequences, in parentheses with blanks.
 fn either<const N: usize>(branches: [Rule; N]) -> Rule {
     Rule::choice(branches).padded(Pad::Both)
 }

@@ -1,8 +1,7 @@
-//! The rules of a grammar as a tree, and how it prints as GBNF.
+//! The rules of a grammar as a tree, which prints as GBNF.
 //!
-//! The tree keeps what a reader of the text sees and a machine does not (parentheses, the blanks inside them, which of two
-//! ways a bound is written), so that one tree can be printed exactly as llama.cpp prints it. It holds no GBNF otherwise, except
-//! in [`Rule::Class`], [`Rule::Spelled`] and [`Rule::Gbnf`].
+//! The tree keeps details that do not change the language (parentheses, the blanks inside them, which form of a bound is
+//! used), so that the text is equal to llama.cpp's. Only [`Rule::Class`], [`Rule::Spelled`] and [`Rule::Gbnf`] contain GBNF.
 
 use std::fmt::{self, Write};
 
@@ -16,25 +15,25 @@ use crate::error::Result;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// Nothing. In a sequence it still takes its place between two blanks.
+    /// The empty text. In a sequence it is still printed, as nothing between two blanks.
     Empty,
     /// This text.
     Literal(SmolStr),
-    /// A text that is already spelled as GBNF wants it between quotes.
+    /// A text that is already escaped for a GBNF literal.
     Spelled(String),
-    /// One character of a class, spelled as in GBNF, brackets included.
+    /// One character of a class, written as in GBNF, brackets included.
     Class(SmolStr),
-    /// The rule of that name.
+    /// The rule of this name.
     Reference(SmolStr),
-    /// A whole body that its author wrote as GBNF; [`Rule::gbnf`] looks at it first.
+    /// A whole body written as GBNF. [`Rule::gbnf`] checks it first.
     Gbnf(SmolStr),
     /// All, in order.
     Sequence(Vec<Rule>),
     /// Any one of these.
     Choice(Vec<Rule>),
-    /// The same in parentheses.
+    /// In parentheses.
     Group(Box<Rule>, Pad),
-    /// As often as the bounds say.
+    /// Repetitions.
     Repeat(Box<Rule>, Bounds),
 }
 
@@ -49,43 +48,44 @@ pub enum Pad {
     Both,
 }
 
-/// How often something repeats, and how that is written.
+/// The bounds of a repetition, and their form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// At least so often.
+    /// Minimum.
     pub min: u64,
-    /// At most so often; `None`: no bound.
+    /// Maximum; `None`: unbounded.
     pub max: Option<u64>,
-    /// `?`, `*` and `+` where they say the same, and both bounds otherwise. Without, always in braces, equal bounds once.
+    /// True: `?`, `*` or `+` if possible, otherwise both bounds in braces. False: always braces, and equal bounds are
+    /// written once.
     pub sign: bool,
 }
 
 impl Rule {
-    /// Exactly this text.
+    /// Matches exactly this text.
     pub fn literal(text: impl Into<SmolStr>) -> Rule {
         Rule::Literal(text.into())
     }
 
-    /// The rule of that name.
+    /// Refers to the rule of this name.
     pub fn reference(name: impl Into<SmolStr>) -> Rule {
         Rule::Reference(name.into())
     }
 
-    /// One character of this class, spelled as in GBNF, brackets included.
+    /// One character of this class, written as in GBNF, brackets included.
     pub fn class(spelled: impl Into<SmolStr>) -> Rule {
         Rule::Class(spelled.into())
     }
 
-    /// One character of these, or with `negated` any other.
+    /// One of these characters, or with `negated` any other.
     pub fn one_of(negated: bool, chars: impl IntoIterator<Item = char>) -> Rule {
         Rule::Class(char_class::spelled(chars.into_iter().map(|c| (c, c)), negated, Spelling::Plain))
     }
 
-    /// A body written as GBNF, in one line; blanks around it do not count. It may refer to rules that are not there yet.
+    /// A body written as GBNF, on one line; blanks around it are ignored. It may refer to rules that are not defined yet.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where llama.cpp's reader would not take it, or not as one rule: the text is blank,
-    /// has a comment or a line break outside of literals, or ends with an empty alternative.
+    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp's reader would reject it or not read it as one rule: the text is
+    /// blank, has a comment or a line break outside of literals, or ends with an empty alternative.
     pub fn gbnf(text: &str) -> Result<Rule> {
         gbnf::body(text).map(|body| Rule::Gbnf(body.into()))
     }
@@ -95,7 +95,7 @@ impl Rule {
         Rule::Sequence(parts.into())
     }
 
-    /// All of these but the empty ones, in order; one alone as it is.
+    /// A sequence without the empty parts; a single part is not wrapped.
     pub(super) fn joined(parts: impl Into<Vec<Rule>>) -> Rule {
         let mut parts: Vec<Rule> = parts.into();
         parts.retain(|part| *part != Rule::Empty);
@@ -121,29 +121,29 @@ impl Rule {
         Rule::Group(Box::new(self), pad)
     }
 
-    /// Repeated; what is more than one item must be in a group. Written with `?`, `*` or `+` where possible.
+    /// Repeats the rule, which must be one item or a group. Written with `?`, `*` or `+` if possible.
     pub fn repeat(self, min: u64, max: Option<u64>) -> Rule {
         Rule::Repeat(Box::new(self), Bounds { min, max, sign: true })
     }
 
-    /// Repeated, with the bounds in braces in any case.
+    /// Repeats the rule, with the bounds always in braces.
     pub fn times(self, min: u64, max: Option<u64>) -> Rule {
         Rule::Repeat(Box::new(self), Bounds { min, max, sign: false })
     }
 
-    /// Repeated; never is written as nothing.
+    /// Repeats the rule; zero times is written as the empty text.
     pub(super) fn repeat_or_nothing(self, min: u64, max: Option<u64>) -> Rule {
         if max == Some(0) { Rule::Empty } else { self.repeat(min, max) }
     }
 
-    /// Once or not at all.
+    /// Makes the rule optional.
     pub fn optional(self) -> Rule {
         self.repeat(0, Some(1))
     }
 }
 
 impl Rule {
-    /// Adds the rule as GBNF.
+    /// Writes the rule as GBNF.
     pub(super) fn write(&self, out: &mut String) {
         match self {
             Rule::Empty => {}
@@ -193,7 +193,7 @@ impl Rule {
 }
 
 impl fmt::Display for Rule {
-    /// As GBNF.
+    /// Formats the rule as GBNF.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         self.write(&mut text);
@@ -215,7 +215,7 @@ impl fmt::Display for Bounds {
     }
 }
 
-/// `text` as it stands between the quotes of a GBNF literal.
+/// `text`, escaped for a GBNF literal.
 pub fn spelled(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_spelled(text, &mut out);
@@ -231,7 +231,7 @@ fn push_spelled(text: &str, out: &mut String) {
             b'\n' => "\\n",
             b'"' => "\\\"",
             b'\\' => "\\\\",
-            // It would end the text for a reader written in C.
+            // A NUL would end the text for a reader in C.
             _ => "\\x00",
         });
         rest = &rest[at + 1..];

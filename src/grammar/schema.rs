@@ -1,4 +1,4 @@
-//! What a JSON schema allows.
+//! What a JSON schema allows: types, members, formats, parameters of tools.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::limits;
 /// The keywords of a schema.
 type Fields = Map<String, Value>;
 
-/// Reads the text of a schema.
+/// Parses a schema.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
@@ -26,22 +26,22 @@ pub(super) fn refused(pointer: &str, message: &str) -> Error {
     Error::new(ErrorKind::Schema, format!("JSON schema error at {pointer}: {message}"))
 }
 
-/// The parameters of a tool as a schema: a tool without any, or with an empty `{}`, takes no arguments.
+/// The parameters of a tool as a schema: a tool without parameters, or with `{}`, takes no arguments.
 pub fn parameters(given: &Arc<Value>) -> Arc<Value> {
     if has_parameters(given) { Arc::clone(given) } else { Arc::new(no_parameters()) }
 }
 
-/// Whether these are parameters at all.
+/// Whether the tool has parameters.
 pub(super) fn has_parameters(given: &Value) -> bool {
     given.as_object().is_some_and(|fields| !fields.is_empty())
 }
 
-/// The schema of no arguments.
+/// A schema for no arguments.
 pub(super) fn no_parameters() -> Value {
     json!({"type": "object", "properties": {}})
 }
 
-/// The members that an object's schema names, in its order, and whether each must be there.
+/// The properties of an object schema, in order, and whether each is required.
 pub fn members(schema: &Value) -> impl Iterator<Item = (&str, &Value, bool)> {
     let required = schema.get("required").and_then(Value::as_array);
     let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
@@ -51,7 +51,7 @@ pub fn members(schema: &Value) -> impl Iterator<Item = (&str, &Value, bool)> {
     })
 }
 
-/// The types that a JSON value may have. A whole number is a number, too.
+/// The types that a JSON value may have. Whole numbers count as numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Types(u8);
 
@@ -73,12 +73,12 @@ impl Types {
     /// Any value.
     pub const ALL: Types = Types(63);
 
-    /// Whether every type of `other` is among these.
+    /// Whether `other` is a subset.
     pub fn has(self, other: Types) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These and those.
+    /// The union.
     pub fn or(self, other: Types) -> Types {
         Types(self.0 | other.0)
     }
@@ -111,24 +111,24 @@ impl Types {
     }
 }
 
-/// The types that a value matching `schema` may have. `root` is where `$ref` points into; a reference that leads nowhere, or
-/// in a circle, adds none.
+/// The types of the values that `schema` allows. References are resolved in `root`; one that cannot be resolved, or is
+/// circular, adds none.
 pub fn types(schema: &Value, root: &Value) -> Types {
-    Walk { root, silent: Types::ALL, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0)
+    Walk { root, untyped: Types::ALL, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0)
 }
 
-/// Whether a schema speaks of strings, in any of its branches: one that says nothing of types does not. `root` and references
-/// are as in [`types`].
+/// Whether a schema mentions strings in any of its branches; one without types does not. `root` and references as in
+/// [`types`].
 pub fn may_be_string(schema: &Value, root: &Value) -> bool {
-    Walk { root, silent: Types::NONE, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0).has(Types::STRING)
+    Walk { root, untyped: Types::NONE, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0).has(Types::STRING)
 }
 
-/// A walk through a schema and what it refers to. Where several keywords compete, the one counts that makes the rules.
+/// A walk through a schema and its references. If several keywords compete, the one that the rules are made from counts.
 struct Walk<'a> {
     root: &'a Value,
-    /// The types of a schema that says nothing of types.
-    silent: Types,
-    /// How many more parts may be looked at.
+    /// The types of a schema that mentions none.
+    untyped: Types,
+    /// The number of parts that may still be visited.
     left: Cell<usize>,
 }
 
@@ -138,7 +138,7 @@ impl Walk<'_> {
         if depth > limits::JSON_DEPTH || self.left.get() == 0 {
             return Types::NONE;
         }
-        let Value::Object(fields) = schema else { return self.silent };
+        let Value::Object(fields) = schema else { return self.untyped };
         let inner = |schema: &Value| self.types(schema, depth + 1);
         if let Some(reference) = fields.get("$ref") {
             return target(reference, self.root).map_or(Types::NONE, inner);
@@ -161,44 +161,44 @@ impl Walk<'_> {
         }
     }
 
-    /// As if `name` were the `type`; empty: there is none.
+    /// The types as if `type` were `name`; empty: without `type`.
     fn of_type(&self, fields: &Fields, name: &str, depth: usize) -> Types {
         if let Some(Value::Array(branches)) = all_of(fields, name) {
-            let mut said = branches.iter().filter(|branch| !says_nothing(branch)).peekable();
+            let mut said = branches.iter().filter(|branch| !is_unconstrained(branch)).peekable();
             return match (name, said.peek()) {
-                ("", None) => self.silent,
+                ("", None) => self.untyped,
                 ("", _) => said.map(|branch| self.types(branch, depth + 1)).fold(Types::ALL, Types::and),
                 _ => said.map(|branch| self.types(branch, depth + 1)).fold(Types::named(name), Types::and),
             };
         }
         match name {
-            "" if says_object(fields) => Types::OBJECT,
+            "" if has_object_keywords(fields) => Types::OBJECT,
             "" if fields.contains_key("items") || fields.contains_key("prefixItems") => Types::ARRAY,
-            "" if says_string(fields) => Types::STRING,
-            "" => self.silent,
+            "" if has_string_keywords(fields) => Types::STRING,
+            "" => self.untyped,
             name => Types::named(name),
         }
     }
 }
 
-/// The branches of `allOf` in a schema of the type `name`, or of none, where nothing else makes its rules.
+/// The branches of `allOf`, if no other keyword determines the rules of a schema of the type `name` or without one.
 pub(super) fn all_of<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
-    fields.get("allOf").filter(|_| name == "string" || matches!(name, "" | "object") && !says_object(fields))
+    fields.get("allOf").filter(|_| name == "string" || matches!(name, "" | "object") && !has_object_keywords(fields))
 }
 
-/// Whether a schema has a key that only means something for objects.
-pub(super) fn says_object(fields: &Fields) -> bool {
+/// Whether a schema has a keyword for objects.
+pub(super) fn has_object_keywords(fields: &Fields) -> bool {
     fields.contains_key("properties")
         || fields.get("additionalProperties").is_some_and(|allowed| *allowed != Value::Bool(true))
 }
 
-/// Whether a schema has a key that only means something for strings.
-pub(super) fn says_string(fields: &Fields) -> bool {
+/// Whether a schema has a keyword for strings.
+pub(super) fn has_string_keywords(fields: &Fields) -> bool {
     ["pattern", "minLength", "maxLength"].iter().any(|key| fields.contains_key(*key))
         || fields.get("format").and_then(Value::as_str).and_then(Format::named).is_some()
 }
 
-/// The formats that llama.cpp has rules for.
+/// The formats with rules in llama.cpp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Uuid,
@@ -208,7 +208,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format of that name, if it has a rule.
+    /// The format of this name, if it has a rule.
     pub fn named(name: &str) -> Option<Format> {
         match name {
             "date" => Some(Format::Date),
@@ -221,7 +221,7 @@ impl Format {
 }
 
 /// Whether a schema allows any value.
-fn says_nothing(schema: &Value) -> bool {
+fn is_unconstrained(schema: &Value) -> bool {
     let keys = [
         "$ref",
         "oneOf",
@@ -235,7 +235,9 @@ fn says_nothing(schema: &Value) -> bool {
         "items",
         "prefixItems",
     ];
-    schema.as_object().is_none_or(|fields| keys.iter().all(|key| !fields.contains_key(*key)) && !says_string(fields))
+    schema
+        .as_object()
+        .is_none_or(|fields| keys.iter().all(|key| !fields.contains_key(*key)) && !has_string_keywords(fields))
 }
 
 #[cfg(test)]

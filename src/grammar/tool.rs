@@ -1,4 +1,4 @@
-//! Schemas into a builder: of a whole response, of a tool's parameters, of one argument.
+//! Adds schemas to a builder: of a response, of a tool's parameters, of one argument.
 
 use serde_json::Value;
 use smol_str::SmolStr;
@@ -12,11 +12,8 @@ use crate::error::Result;
 use crate::message::GrammarStyle;
 
 impl Builder {
-    /// Adds the rules of a JSON schema and returns the name of the one to refer to. `name` `""` or `"root"` makes it the top.
-    /// Schemas may be added under one name and have equal `$ref`s; each gets rules of its own.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Schema`] for a schema that cannot be used, with a JSON pointer; [`crate::ErrorKind::Limit`].
+    /// Adds the rules of a JSON schema and returns the name of its rule. `name` `""` or `"root"` makes it the top. Schemas
+    /// may have the same name and equal `$ref`s; each gets separate rules.
     pub fn add_schema(&mut self, name: &str, schema: &Value) -> Result<SmolStr> {
         self.add_schema_within(name, schema, schema, Undeclared::Allowed)
     }
@@ -33,7 +30,7 @@ impl Builder {
         undeclared: Undeclared,
     ) -> Result<SmolStr> {
         let mark = self.mark();
-        // The top is the rule `root`.
+        // The rule `root` is the top.
         let name = if name == "root" { "" } else { name };
         let added = match self.style {
             GrammarStyle::Faithful => faithful::add(self, name, schema, root, undeclared),
@@ -45,8 +42,8 @@ impl Builder {
         Ok(added)
     }
 
-    /// Adds the rules of a tool's parameters. A tool may have none, or `null`, a boolean or `{}` in their place: it takes no
-    /// arguments. A schema that cannot be used is reported and any object allowed, so that one tool does not spoil the others.
+    /// Adds the rules of a tool's parameters. A tool without parameters, or with `null`, a boolean or `{}` instead, takes no
+    /// arguments. A schema that cannot be used is reported and replaced by any object, so that other tools are not affected.
     pub fn add_parameters(&mut self, name: &str, given: &Value) -> SmolStr {
         if !given.is_null() && !given.is_object() {
             let kind = if given.is_boolean() { "a boolean" } else { "no schema" };
@@ -63,7 +60,7 @@ impl Builder {
         }
     }
 
-    /// The shared rule of that name, with all that it needs.
+    /// Adds the shared rule of this name, with all rules that it needs.
     pub(super) fn share(&mut self, name: &'static str) -> SmolStr {
         if !self.has_rule(name)
             && let Some(shared) = primitive::find(name, self.style)
@@ -74,7 +71,7 @@ impl Builder {
         SmolStr::new_static(name)
     }
 
-    /// The body of a shared rule, for a rule of another name.
+    /// The body of a shared rule, for use under another name.
     pub(super) fn unshared(&mut self, name: &'static str) -> Rule {
         match primitive::find(name, self.style) {
             Some(shared) => {

@@ -1,6 +1,6 @@
-//! References to URIs, as RFC 3986 resolves them; without fragments.
+//! Resolves URI references as in RFC 3986, without fragments.
 
-/// The parts of a URI, each with its delimiters.
+/// The parts of a URI with their delimiters.
 struct Parts<'a> {
     scheme: &'a str,
     authority: &'a str,
@@ -21,7 +21,7 @@ fn parts(uri: &str) -> Parts<'_> {
     Parts { scheme, authority, path, query }
 }
 
-/// What a reference stands for in a document that is found at `base`.
+/// Resolves a reference against the URI `base`.
 pub(super) fn joined(base: &str, reference: &str) -> String {
     let (base, own) = (parts(base), parts(reference));
     if !own.scheme.is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn joined(base: &str, reference: &str) -> String {
     [base.scheme, base.authority, &path, query].concat()
 }
 
-/// A path with its `.` and `..` followed.
+/// Removes `.` and `..` from a path.
 fn without_dots(path: &str) -> String {
     let mut steps: Vec<&str> = Vec::new();
     let mut rest = path.split('/').peekable();
@@ -51,7 +51,7 @@ fn without_dots(path: &str) -> String {
         let is_last = rest.peek().is_none();
         match step {
             "." | ".." => {
-                // The step in front of the first slash stays.
+                // The step before the first slash stays.
                 if step == ".." && (steps.len() > 1 || steps.first().is_some_and(|first| !first.is_empty())) {
                     steps.pop();
                 }

@@ -1,25 +1,26 @@
-//! Texts that a grammar allows, at random.
+//! Generates random texts that a grammar allows.
 
 use super::check::Recogniser;
 use super::gbnf::{Class, Rules, Symbol};
 
-/// Random texts of a grammar, the same for the same seed.
+/// A generator of random texts of a grammar; the same seed gives the same texts.
 #[derive(Debug)]
 pub struct Walk<'g> {
     rules: &'g Rules,
-    /// The steps that each alternative takes to its end at least; `None`: it has none.
+    /// By alternative: the minimum number of steps to its end; `None` if it has none.
     costs: Vec<Vec<Option<u64>>>,
     state: u64,
 }
 
 impl<'g> Walk<'g> {
-    /// Walks through the grammar of `recogniser`.
+    /// A generator for the grammar of `recogniser`.
     pub fn new(recogniser: &'g Recogniser, seed: u64) -> Self {
         let rules = &recogniser.rules;
         Walk { rules, costs: costs(rules), state: seed }
     }
 
-    /// Another text. From about `size` characters on it takes the shortest way to an end. `None` if the grammar allows none.
+    /// Generates a text. From about `size` characters on it takes the shortest way to an end. `None` if the grammar allows
+    /// no text.
     pub fn text(&mut self, size: usize) -> Option<String> {
         let mut text = String::new();
         let mut steps = 0;
@@ -76,7 +77,7 @@ impl<'g> Walk<'g> {
     }
 }
 
-/// Some character of the class: the first beyond what it excludes, or the first that it has.
+/// A character of the class: the first one after its exclusions, or its first one.
 fn any(class: &Class) -> Option<char> {
     let starts = if class.negated {
         let after = class.ranges.iter().map(|(_, high)| high.saturating_add(1));
@@ -84,11 +85,11 @@ fn any(class: &Class) -> Option<char> {
     } else {
         class.ranges.iter().map(|(low, _)| *low).collect()
     };
-    // Ranges may begin or end among the codes that are no characters.
+    // Ranges may begin or end among the surrogates.
     starts.into_iter().flat_map(|start| [start, 0xE000]).filter_map(char::from_u32).find(|c| class.has(*c))
 }
 
-/// For each alternative the fewest steps to an end. Found as in Dijkstra's algorithm, cheapest rules first.
+/// The minimum number of steps to an end for each alternative, as in Dijkstra's algorithm.
 fn costs(rules: &Rules) -> Vec<Vec<Option<u64>>> {
     use std::cmp::Reverse;
     use std::collections::BinaryHeap;
@@ -96,7 +97,7 @@ fn costs(rules: &Rules) -> Vec<Vec<Option<u64>>> {
     let possible: Vec<bool> = rules.classes.iter().map(|class| any(class).is_some()).collect();
     let mut best: Vec<Option<u64>> = vec![None; rules.rules.len()];
     let mut costs: Vec<Vec<Option<u64>>> = Vec::with_capacity(rules.rules.len());
-    // For each alternative: what its known parts cost, and how many parts are not known yet.
+    // For each alternative: the cost of its known parts, and the number of parts that are not known yet.
     let mut open: Vec<Vec<(u64, usize)>> = Vec::with_capacity(rules.rules.len());
     let mut users: Vec<Vec<(usize, usize)>> = vec![Vec::new(); rules.rules.len()];
     let mut queue = BinaryHeap::new();
@@ -108,7 +109,7 @@ fn costs(rules: &Rules) -> Vec<Vec<Option<u64>>> {
             for symbol in alternative {
                 match symbol {
                     Symbol::Char(class) if possible[*class as usize] => cost += 1,
-                    // It never becomes known.
+                    // Such an alternative has no end.
                     Symbol::Char(_) => unknown += 1,
                     Symbol::Rule(used) => {
                         users[*used as usize].push((rule, i));

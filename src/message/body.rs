@@ -1,4 +1,5 @@
-//! The text of a chat-completions body, read into messages at once. Messages of texts, which most are, take no detour over JSON.
+//! Parses the text of a chat-completions body directly to messages. Messages of texts only, the most common kind, are not
+//! converted to JSON first.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,28 +13,28 @@ use super::fields::Fields;
 use super::read::message;
 use crate::error::Result;
 
-/// A body whose messages are apart from its other fields.
+/// A body, with its messages separated from the other fields.
 pub(super) struct Body {
     /// An object.
     pub rest: Value,
-    /// `None` where the body has none.
+    /// `None` if the body has none.
     pub messages: Option<Vec<Given>>,
 }
 
-/// One message of a body: an object.
+/// One message of a body, which is an object.
 pub(super) enum Given {
-    /// Its fields in order, each of a name of its own in [`TEXTS`]; `role` and `content` are among them.
+    /// Its fields in order, with distinct names that are in [`TEXTS`]; `role` and `content` are among them.
     Texts(Texts),
     Any(Value),
 }
 
 type Texts = SmallVec<[(&'static str, String); 2]>;
 
-/// The fields that say the same in a [`Message`] as in JSON.
+/// The fields with the same value in a [`Message`] as in JSON.
 const TEXTS: [&str; 5] = ["role", "content", "reasoning_content", "name", "tool_call_id"];
 
 impl Given {
-    /// The message, which is one of `messages` in `body`, for errors.
+    /// Converts the message, which errors name `messages[index]` of `body`.
     pub fn message(self, body: &Fields, index: usize) -> Result<Message> {
         let texts = match self {
             Given::Texts(texts) => texts,
@@ -104,7 +105,7 @@ impl<'de> Deserialize<'de> for Given {
     }
 }
 
-/// The name of a message's field: borrowed from [`TEXTS`] where it is one of them.
+/// The name of a message's field; borrowed from [`TEXTS`] if it is one of them.
 struct Name(Cow<'static, str>);
 
 impl<'de> Deserialize<'de> for Name {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Which part of the message grows.
+/// The part of the message that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeltaKind {
@@ -16,29 +16,29 @@ pub enum DeltaKind {
     ToolId,
     /// A piece of a call's arguments, as JSON text.
     ToolArguments,
-    /// The call is whole: its last delta, with no text. A call that the output breaks off has none.
+    /// The call is complete: its last delta, with an empty text. An interrupted call has none.
     ToolEnd,
-    /// After a rollback only, as all that follow: the text is to be taken from the end of `reasoning_content`.
+    /// This kind and the following occur after a rollback only. Remove the text from the end of `reasoning_content`.
     ReasoningWithdrawn,
-    /// The text is to be taken from the end of `content`.
+    /// Remove the text from the end of `content`.
     ContentWithdrawn,
-    /// The last call, of this name, is to be removed, with its id and its arguments.
+    /// Remove the last call, which has this name, with its id and its arguments.
     CallWithdrawn,
-    /// The id of a call is to be removed.
+    /// Remove the id of a call.
     ToolIdWithdrawn,
-    /// The text is to be taken from the end of a call's arguments.
+    /// Remove the text from the end of a call's arguments.
     ToolArgumentsWithdrawn,
-    /// A call is not whole any more.
+    /// The call is not complete any more.
     ToolEndWithdrawn,
 }
 
 impl DeltaKind {
-    /// Whether it is about a call.
+    /// Whether it concerns a call.
     pub fn is_of_call(self) -> bool {
         !matches!(self.withdrawn(), DeltaKind::ReasoningWithdrawn | DeltaKind::ContentWithdrawn)
     }
 
-    /// What takes back a delta of this kind.
+    /// The kind that undoes this one.
     pub fn withdrawn(self) -> DeltaKind {
         match self {
             DeltaKind::Reasoning => DeltaKind::ReasoningWithdrawn,
@@ -51,7 +51,7 @@ impl DeltaKind {
         }
     }
 
-    /// Whether it takes something back.
+    /// Whether it removes something.
     pub fn is_withdrawn(self) -> bool {
         self == self.withdrawn()
     }
@@ -75,17 +75,18 @@ impl DeltaKind {
     }
 }
 
-/// Text to append. Deltas never take anything back unless the caller rolls the stream back: appended in order they make up the
-/// message.
+/// One change of the message. Deltas only append, unless the caller rolls the stream back; all of them, applied in order,
+/// are the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delta<'a> {
-    /// The part that grows.
+    /// The part that changes.
     pub kind: DeltaKind,
     /// Index of the call, from 0; 0 for content and reasoning.
     pub call: usize,
-    /// What to append, or what to take away; empty for the end of a call alone.
+    /// The text to append or to remove; empty for the end of a call.
     pub text: &'a str,
-    /// The bytes of the raw output that it came from; empty where it stands for markup (a closing brace, say).
+    /// The bytes of the output that it came from; empty for text that the output does not have, such as an added closing
+    /// brace.
     pub span: Range<usize>,
 }

@@ -1,28 +1,28 @@
-//! Reading fields of JSON objects, with errors that name the field.
+//! Reads fields of JSON objects, with errors that name the field.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
-/// An object of the request, and where it stands, for errors.
+/// An object of the request, and its place for errors.
 pub(crate) struct Fields<'a> {
     pub map: &'a Map<String, Value>,
-    /// Fields that count before those of `map`.
+    /// Fields that replace those of `map`.
     over: Option<&'a Map<String, Value>>,
     place: Place<'a>,
 }
 
-/// Where an object stands. Written out only where an error names it.
+/// The place of an object. Formatted only when an error needs it.
 enum Place<'a> {
-    /// It is the whole, of this name; the request itself has none.
+    /// The whole input, which errors call this; the name of the request is empty.
     Whole(&'static str),
-    /// In another one, at a key.
+    /// At a key of another object.
     Key(&'a Fields<'a>, &'a str),
-    /// In a list that is at a key of another one.
+    /// In a list at a key of another object.
     Item(&'a Fields<'a>, &'a str, usize),
 }
 
-/// Up to so many fields are looked through: that is quicker than to hash a name.
+/// The number of fields up to which a linear search is faster than hashing.
 const FEW: usize = 16;
 
 fn field<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
@@ -33,12 +33,12 @@ fn field<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of a whole that errors call `name`.
+    /// The fields of an object that errors call `name`.
     pub fn new(value: &'a Value, name: &'static str) -> Result<Fields<'a>> {
         Fields::at(value, Place::Whole(name))
     }
 
-    /// The same where the fields of `over` count first.
+    /// The same with the fields of `over` in front.
     pub fn under(self, over: &'a Map<String, Value>) -> Fields<'a> {
         Fields { over: Some(over), ..self }
     }
@@ -59,18 +59,18 @@ impl<'a> Fields<'a> {
         if own.is_empty() { name.to_owned() } else { format!("{own}.{name}") }
     }
 
-    /// The field, where it is there and not null.
+    /// The field, unless it is missing or null.
     pub fn get(&self, name: &str) -> Option<&'a Value> {
         let over = self.over.and_then(|over| field(over, name));
         over.or_else(|| field(self.map, name)).filter(|value| !value.is_null())
     }
 
-    /// The object at a key, where there is one.
+    /// The object at a key, if there is one.
     pub fn object<'s>(&'s self, name: &'s str) -> Result<Option<Fields<'s>>> {
         self.get(name).map(|value| Fields::at(value, Place::Key(self, name))).transpose()
     }
 
-    /// The object that must be at a key.
+    /// The object at a key, which must exist.
     pub fn required_object<'s>(&'s self, name: &'s str) -> Result<Fields<'s>> {
         Fields::at(self.required(name)?, Place::Key(self, name))
     }
@@ -99,13 +99,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A whole number, 0 or more.
+    /// A non-negative whole number.
     pub fn number(&self, name: &str) -> Result<Option<u64>> {
         let number = |value: &Value| value.as_u64().ok_or_else(|| wrong(&self.path(name), "a whole number", value));
         self.get(name).map(number).transpose()
     }
 
-    /// The objects of an array; none where the field is missing.
+    /// The objects of an array; empty if the field is missing.
     pub fn items<'s>(&'s self, name: &'s str) -> Result<Vec<Fields<'s>>> {
         match self.get(name) {
             None => Ok(Vec::new()),
@@ -116,7 +116,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// An object that stands in an array at a key.
+    /// An object in an array at a key.
     pub fn item<'s>(&'s self, name: &'s str, index: usize, item: &'s Value) -> Result<Fields<'s>> {
         Fields::at(item, Place::Item(self, name, index))
     }
@@ -130,18 +130,18 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The error that the field cannot be as it is.
+    /// An error about the field.
     pub fn refuse(&self, name: &str, why: &str) -> Error {
         Error::invalid(format!("{}: {why}", self.path(name)))
     }
 
-    /// The error that the field has none of the values that are known.
+    /// The error for an unknown value of the field.
     pub fn unknown(&self, name: &str, known: &str) -> Error {
         let value = self.get(name).unwrap_or(&Value::Null);
         Error::invalid(format!("{}: must be {known}, not {value}", self.path(name)))
     }
 
-    /// The `function` of a tool or a call, whose `type` must say that it is one.
+    /// The `function` of a tool or a call, whose `type` must be `function`.
     pub fn function(&self) -> Result<Fields<'_>> {
         let kind = self.required_text("type")?;
         if kind != "function" {
@@ -161,7 +161,7 @@ impl Place<'_> {
     }
 }
 
-/// What many fields may be.
+/// The value of fields that may have several types.
 pub(crate) enum TextOrItems<'a> {
     Text(&'a str),
     Items(Vec<Fields<'a>>),
@@ -180,7 +180,7 @@ pub(crate) fn wrong(path: &str, expected: &str, got: &Value) -> Error {
     Error::invalid(format!("{path}: must be {expected}, not {got}"))
 }
 
-/// The choice that a field names; `other` where it is missing.
+/// The choice that a field names; `other` if it is missing.
 pub(super) fn choice<T: Copy>(body: &Fields, name: &str, choices: &[(&str, T)], other: T) -> Result<T> {
     let Some(text) = body.text(name)? else { return Ok(other) };
     match choices.iter().find(|(known, _)| *known == text) {

@@ -1,4 +1,4 @@
-//! The vocabulary: messages, tools and requests as plain data. Imports nothing but `error`.
+//! Messages, tools and requests as plain data, with their JSON forms. Most other modules use these types.
 
 mod body;
 mod delta;
@@ -20,29 +20,29 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What the reasoning of a message may be called; the first one that is there counts.
+/// The names of the field for a message's reasoning; the first one that is present is used.
 pub(crate) const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
-/// The kind of a part that is reasoning, and the field that holds it.
+/// The kind of a part with reasoning, and the field of its text.
 pub(crate) const THINKING: &str = "thinking";
 
 /// One message of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
-    /// `system`, `user`, `assistant`, `tool`, `developer`, or whatever the template knows.
+    /// `system`, `user`, `assistant`, `tool`, `developer`, or another role that the template accepts.
     pub role: String,
-    /// The text. Empty where [`Message::parts`] holds it.
+    /// The text. Empty if [`Message::parts`] is used.
     pub content: String,
     /// Typed content parts, in order; empty for plain text.
     pub parts: Vec<Part>,
-    /// The model's reasoning, apart from the content.
+    /// The model's reasoning, separate from the content.
     pub reasoning_content: String,
     /// Calls that an assistant message makes.
     pub tool_calls: Vec<ToolCall>,
     /// `name`: the tool's name in a tool result.
     pub name: String,
-    /// `tool_call_id`: which call a tool result answers.
+    /// `tool_call_id`: the call that a tool result answers.
     pub tool_call_id: String,
 }
 
@@ -58,8 +58,8 @@ impl Message {
         texts.iter().all(|text| text.is_empty()) && self.parts.is_empty() && self.tool_calls.is_empty()
     }
 
-    /// The message with the reasoning among its parts in [`Message::reasoning_content`], behind what is there; each on a line of its
-    /// own.
+    /// The message with the reasoning parts moved to [`Message::reasoning_content`], behind its text; each on a separate
+    /// line.
     pub fn with_reasoning_apart(&self) -> Cow<'_, Message> {
         if self.parts.iter().all(|part| part.kind != THINKING) {
             return Cow::Borrowed(self);
@@ -73,7 +73,7 @@ impl Message {
         Cow::Owned(message)
     }
 
-    /// The content as one text: parts of kind `text` with a blank line between them.
+    /// The content as one text: the parts of kind `text`, separated by blank lines.
     pub fn text(&self) -> String {
         if !self.content.is_empty() {
             return self.content.clone();
@@ -83,7 +83,7 @@ impl Message {
     }
 }
 
-/// Typed parts, as kind and text, as one text: each text on a line of its own, media markers right where they stand.
+/// Concatenates typed parts, given by kind and text: each text on a separate line, media markers without a line break.
 pub(crate) fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut joined = String::new();
     let mut after_media = false;
@@ -101,16 +101,16 @@ pub(crate) fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) ->
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Part {
-    /// `text`, `thinking` (reasoning between other parts), `media_marker`, or what media it holds: `image`, `audio`, `video` or
-    /// `file`.
+    /// `text`, `thinking` (reasoning between other parts), `media_marker`, or the kind of media: `image`, `audio`, `video`
+    /// or `file`.
     pub kind: String,
     /// The text, the reasoning or the marker's text; empty for media.
     pub text: String,
-    /// Media as the request has it, e.g. `{"type": "image_url", "image_url": {"url": ...}}`; `None` for other parts.
+    /// The JSON of media in the request, e.g. `{"type": "image_url", "image_url": {"url": ...}}`; `None` for other parts.
     pub source: Option<Arc<Value>>,
 }
 
-/// Media that a prompt wants: what the host gives its model at that place.
+/// Media in a prompt: the host replaces its text by the media.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Media {
@@ -120,11 +120,11 @@ pub struct Media {
     pub message: usize,
     /// Index of its part in that message's content.
     pub part: usize,
-    /// Whether the template wrote `text`, or the host's marker had to stand in.
+    /// Whether `text` is the template's; otherwise it is the host's marker.
     pub native: bool,
-    /// What stands in the prompt for it.
+    /// The text in the prompt.
     pub text: String,
-    /// The part as the request has it.
+    /// The JSON of the part in the request.
     pub source: Arc<Value>,
 }
 
@@ -134,9 +134,9 @@ pub struct Media {
 pub struct ToolCall {
     /// The tool's name.
     pub name: String,
-    /// The arguments as JSON text (a raw prefix of it where the output was cut off).
+    /// The arguments as JSON text (the beginning of it if the output was cut off).
     pub arguments: String,
-    /// The id, empty where the format has none.
+    /// The id, empty if the format has none.
     pub id: String,
 }
 
@@ -155,9 +155,9 @@ pub struct Tool {
     pub name: String,
     /// What it does; may be empty.
     pub description: String,
-    /// Its JSON schema as given; an empty object where the request had none.
+    /// The JSON schema of its parameters; an empty object if the request had none.
     pub parameters: Arc<Value>,
-    /// What else templates show of it: `strict` and `return`, where the request has them.
+    /// Further fields that templates render: `strict` and `return`, if the request has them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub more: Map<String, Value>,
 }
@@ -173,23 +173,23 @@ impl Tool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolChoice {
-    /// The model decides.
+    /// Calls are allowed.
     #[default]
     Auto,
-    /// At least one call.
+    /// At least one call is required.
     Required,
-    /// No calls; tools are still rendered.
+    /// Calls are forbidden; tools are still rendered.
     None,
 }
 
-/// What to do with the model's reasoning.
+/// How the model's reasoning is returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReasoningFormat {
     /// Leave it in the content.
     #[default]
     None,
-    /// Extract it into `reasoning_content`.
+    /// Separate it as `reasoning_content`.
     Auto,
     /// As [`ReasoningFormat::Auto`].
     DeepSeek,
@@ -197,14 +197,14 @@ pub enum ReasoningFormat {
     DeepSeekLegacy,
 }
 
-/// Whether the last message is to be continued by the model, and where.
+/// Whether and where the model continues the last message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Continuation {
     /// The model starts a new message.
     #[default]
     None,
-    /// In the reasoning where the message has nothing else, otherwise in the content.
+    /// In the reasoning if the message has nothing else, otherwise in the content.
     Auto,
     /// In the reasoning.
     Reasoning,
@@ -212,121 +212,120 @@ pub enum Continuation {
     Content,
 }
 
-/// What a prompt shows for arguments of an earlier call that are no JSON object, as models at times write them and hosts keep
-/// them: one such call must not spoil a conversation for good.
+/// What a prompt has for arguments of an earlier call that are not a JSON object. Models sometimes write such, and hosts
+/// keep them in the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MalformedArguments {
-    /// Their text. Where the template takes arguments as an object: a JSON string, or `{}` for no text at all. `{}` also where
-    /// the template would fail on the text or leave it out.
+    /// Their text. If the template takes arguments as an object: a JSON string, or `{}` for an empty text. Also `{}` if the
+    /// template would fail on the text or leave it out.
     #[default]
     Keep,
     /// `{}`.
     Empty,
-    /// Nothing: the request is refused.
+    /// None: the request is rejected.
     Error,
 }
 
-/// Where calls are read that a model writes in another way than its template does, as models fall back to what they were
-/// trained on before. Only where tools may be called.
+/// Which outputs are searched for tool calls in dialects other than the template's format. Only if calls are allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Dialects {
-    /// Nowhere: what is not in the template's format is content.
+    /// None: such calls are content.
     Off,
-    /// Once the output has left the format.
+    /// Only the output behind the place where it left the format.
     #[default]
     Recover,
-    /// In all content. Text that may become such a call waits until that is certain.
+    /// All content. Text that may become a call is delayed until that is certain.
     Always,
 }
 
-/// What becomes of calls of tools that the request does not offer, where the format marks calls.
+/// How calls of tools that are not offered are read, if the format marks calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UnknownTools {
-    /// They are calls, and reported. Agents answer them with the tools that there are.
+    /// As calls, with a diagnostic. Agents can answer with the list of tools.
     #[default]
     Call,
-    /// They are content.
+    /// As content.
     Content,
 }
 
-/// What becomes of calls inside reasoning.
+/// How calls inside reasoning are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallsInReasoning {
-    /// They are reasoning.
+    /// As reasoning.
     #[default]
     Off,
-    /// They are calls if the output ends with them and the reasoning was not closed. What may be such a call waits.
+    /// As calls, if the output ends with them and the reasoning was not closed. Text that may become a call is delayed.
     AtEnd,
-    /// They are calls.
+    /// As calls.
     Always,
 }
 
-/// Where a JSON object that reads like a call, and that no marker tells from what a model quotes, is a call. This is not about
-/// templates whose own calls are such objects.
+/// When a JSON object that looks like a call, but has no marker, is read as one. Does not apply to templates whose own calls
+/// are such objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BareCalls {
-    /// Nowhere.
+    /// Never.
     Off,
-    /// Where the whole answer is nothing but calls of tools that are on offer. Such an answer shows at its end.
+    /// If the whole answer consists of calls of offered tools. Such an answer is delayed until its end.
     #[default]
     Whole,
     /// Wherever other dialects are read.
     Anywhere,
 }
 
-/// What the opening of the reasoning is where the model writes it once more.
+/// How a second opening of the reasoning is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OpeningAgain {
-    /// A marker: it is left out.
+    /// As a marker, which is dropped.
     #[default]
     Marker,
-    /// Text of the reasoning.
+    /// As text of the reasoning.
     Reasoning,
 }
 
-/// What becomes of output that is not quite in the template's format.
+/// How output is read that deviates from the template's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Leniency {
-    /// Calls in other ways of writing them.
+    /// Calls in other dialects.
     pub dialects: Dialects,
-    /// Calls of tools that nobody offered.
+    /// Calls of tools that are not offered.
     pub unknown_tools: UnknownTools,
     /// Calls in reasoning.
     pub calls_in_reasoning: CallsInReasoning,
     /// Calls without a marker.
     #[serde(default)]
     pub bare_calls: BareCalls,
-    /// Reasoning that is opened twice.
+    /// A repeated opening of the reasoning.
     #[serde(default)]
     pub opening_again: OpeningAgain,
 }
 
-/// How schemas become rules of a grammar.
+/// How schemas are turned into grammar rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GrammarStyle {
-    /// What the schema allows, as nearly as a grammar can.
+    /// The grammar allows what the schema allows, as exactly as possible.
     #[default]
     Faithful,
-    /// The text that llama.cpp makes of the schema, from 0.5.0 on.
+    /// The text that llama.cpp makes of the schema, since 0.5.0.
     LlamaCpp,
-    /// The text of the versions before: as there, but `{}` is any object.
+    /// The text of earlier versions: the same, but `{}` is any object.
     LlamaCppB10587,
 }
 
-/// A conversation that nobody prepares for the template: JSON as the host has it.
+/// A conversation that is passed to the template unchanged: the host's JSON.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PlainConversation {
@@ -338,48 +337,47 @@ pub struct PlainConversation {
     pub documents: Arc<Value>,
 }
 
-/// A chat-completions request: what [`crate::chat`] needs to make a prompt and a parser.
+/// A chat-completions request: the input of [`crate::chat`] for a prompt and a parser.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Request {
     /// The conversation.
     pub messages: Vec<Message>,
-    /// The tools on offer.
+    /// The tools that are offered.
     pub tools: Vec<Tool>,
-    /// May, must or must not.
+    /// Whether calls are allowed, required or forbidden.
     pub tool_choice: ToolChoice,
-    /// Those of the tools that may be called; `None`: all of them. The template shows all.
+    /// The tools that may be called; `None`: all. The template renders all of them.
     pub allowed_tools: Option<Vec<Tool>>,
-    /// More than one call in a message.
+    /// Whether a message may have more than one call.
     pub parallel_tool_calls: bool,
-    /// What happens to reasoning.
+    /// How reasoning is returned.
     pub reasoning_format: ReasoningFormat,
-    /// What to do with arguments in the history that are no JSON object.
+    /// What to do with arguments in the history that are not a JSON object.
     pub malformed_arguments: MalformedArguments,
-    /// What becomes of output that is not quite in the template's format.
+    /// How output is read that deviates from the template's format.
     pub leniency: Leniency,
     /// The template variable `enable_thinking`.
     pub enable_thinking: bool,
-    /// Schema of a structured response; `Null` for none.
+    /// The schema of a structured response; `Null` if there is none.
     pub json_schema: Value,
-    /// The caller's own GBNF; empty for none. Cannot go with tools.
+    /// The caller's GBNF; empty for none. Cannot be combined with tools.
     pub grammar: String,
     /// Whether the prompt ends with the opening of the assistant's turn.
     pub add_generation_prompt: bool,
-    /// Continue the last message instead of starting one.
+    /// Whether and where to continue the last message instead of starting one.
     pub continuation: Continuation,
-    /// What stands in the prompt for media that the template does not show.
+    /// The text in the prompt for media that the template does not render.
     pub media_marker: String,
-    /// Extra template variables; they win over ours.
+    /// Extra template variables, which replace the computed ones.
     pub template_kwargs: Map<String, Value>,
-    /// How schemas become rules of the grammar.
+    /// How schemas are turned into grammar rules.
     pub grammar_style: GrammarStyle,
-    /// The conversation as the template is to see it, instead of `messages`: transformers' way to a prompt. `tools` are what the
-    /// parser knows.
+    /// A conversation for the template that replaces `messages`, as with transformers. `tools` is then for the parser only.
     pub plain: Option<PlainConversation>,
-    /// Learn nothing, parse everything as content.
+    /// Skip the analysis, and read all output as content.
     pub force_pure_content: bool,
-    /// The only clock a template sees: Unix seconds, UTC. `None`: the system's clock, where it has one (WebAssembly has none
-    /// without WASI, and a template that asks for the date is refused).
+    /// The template's clock: Unix seconds, UTC. `None`: the system's clock, if there is one (WebAssembly has none without
+    /// WASI, and a template that reads the date then fails).
     pub now: Option<i64>,
 }

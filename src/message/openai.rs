@@ -15,8 +15,8 @@ impl Message {
         read::message(&Fields::new(json, "message")?)
     }
 
-    /// The message as OpenAI JSON: `role` and `content` always, the rest where it is not empty. Typed parts stay an array,
-    /// unless media is among them: then they become one text. Text goes before parts where both are there.
+    /// The message as OpenAI JSON: `role` and `content` always, the other fields unless they are empty. Typed parts are an
+    /// array, unless media is among them: then they become one text. Text precedes parts if both exist.
     pub fn to_json(&self) -> Value {
         let mut map = Map::with_capacity(4);
         map.insert("role".to_owned(), Value::String(self.role.clone()));
@@ -30,7 +30,7 @@ impl Message {
         Value::Object(map)
     }
 
-    /// The fields beside `role` and `content` that are texts, where they are not empty.
+    /// The non-empty text fields besides `role` and `content`.
     pub(crate) fn further_texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let texts = [
             ("reasoning_content", &*self.reasoning_content),
@@ -56,18 +56,18 @@ impl Message {
     }
 }
 
-/// A text as one part of content.
+/// A text as a content part.
 pub(crate) fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Reasoning as one part of content.
+/// Reasoning as a content part.
 pub(crate) fn thinking_part(text: &str) -> Value {
     json!({"type": THINKING, THINKING: text})
 }
 
-/// Deltas as the `delta` object of one OpenAI chunk: texts of one field are joined, and each call they touch is one entry of
-/// `tool_calls`, with its `index`; its `type` comes with its name. Empty where they add nothing.
+/// Deltas as the `delta` object of an OpenAI chunk: texts of one field are joined, and each call is one entry of
+/// `tool_calls` with its `index`; its `type` comes with its name. Empty if they add nothing.
 pub fn chunk_delta<'a>(deltas: impl Iterator<Item = Delta<'a>>) -> Value {
     let mut chunk = Map::new();
     for delta in deltas {
@@ -91,11 +91,11 @@ pub fn chunk_delta<'a>(deltas: impl Iterator<Item = Delta<'a>>) -> Value {
     Value::Object(chunk)
 }
 
-/// Where a delta of a call goes: its entry, or the `function` in it.
+/// The object that a call's delta goes to: the call's entry, or the `function` in it.
 fn chunk_call<'a>(chunk: &'a mut Map<String, Value>, delta: &Delta) -> &'a mut Map<String, Value> {
     let calls = chunk.entry("tool_calls").or_insert_with(|| json!([]));
     let calls = calls.as_array_mut().expect("made above");
-    // Deltas come in the order of their calls.
+    // Deltas are in the order of their calls.
     if calls.last().is_none_or(|call| call["index"] != delta.call) {
         calls.push(json!({"index": delta.call}));
     }
@@ -111,7 +111,7 @@ fn chunk_call<'a>(chunk: &'a mut Map<String, Value>, delta: &Delta) -> &'a mut M
 }
 
 impl ToolCall {
-    /// The call as OpenAI JSON; `id` only where there is one.
+    /// The call as OpenAI JSON; `id` only if there is one.
     pub fn to_json(&self) -> Value {
         let mut call = json!({"type": "function", "function": {"name": self.name, "arguments": self.arguments}});
         if !self.id.is_empty() {
@@ -124,7 +124,7 @@ impl ToolCall {
 impl Tool {
     /// The tool as OpenAI JSON.
     pub fn to_json(&self) -> Value {
-        // The value is cloned: `json!` would serialise it.
+        // The value is cloned, because `json!` would serialise it.
         let mut tool = json!({"type": "function", "function": {"name": self.name, "description": self.description}});
         tool["function"]["parameters"] = Value::clone(&self.parameters);
         if let Some(function) = tool["function"].as_object_mut() {

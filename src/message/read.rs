@@ -1,4 +1,4 @@
-//! The parts of a chat-completions body: messages with their content and calls, tools, and which of them may be called.
+//! Reads the parts of a chat-completions body: messages with content and calls, tools, and the choice of tools.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
         message.tool_calls.push(called(&call, String::new())?);
     }
     match fields.get("content") {
-        // A model that refuses says so instead of its content.
+        // A model's refusal replaces its content.
         None => message.content = refusal.unwrap_or_default().to_owned(),
         Some(Value::String(text)) => message.content = text.clone(),
         Some(Value::Array(_)) => message.parts = fields.items("content")?.iter().map(part).collect::<Result<_>>()?,
@@ -39,14 +39,14 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
     Ok(message)
 }
 
-/// The reasoning of a message, which vendors call by other names, too.
+/// The reasoning of a message, under any of the vendors' names.
 fn reasoning(fields: &Fields) -> Result<String> {
     let [usual, others @ ..] = REASONING;
     let other = others.into_iter().find_map(|name| fields.get(name)?.as_str());
     Ok(fields.text(usual)?.or(other).unwrap_or_default().to_owned())
 }
 
-/// What clients call parts with media, and what they hold.
+/// The types of media parts in requests, and their kinds.
 const MEDIA: &[(&str, &[&str])] = &[
     ("image", &["image", "image_url", "input_image"]),
     ("audio", &["audio", "audio_url", "input_audio"]),
@@ -105,10 +105,10 @@ fn called(function: &Fields, id: String) -> Result<ToolCall> {
     })
 }
 
-/// The one argument that stands for the text of a custom tool.
+/// The argument of a custom tool that holds its text.
 const CUSTOM_INPUT: &str = "input";
 
-/// What templates show of a tool beside its name, description and parameters.
+/// Fields of a tool that templates render, besides name, description and parameters.
 const MORE: [&str; 2] = ["strict", "return"];
 
 pub(super) fn tool(fields: &Fields) -> Result<Tool> {
@@ -129,7 +129,7 @@ fn more(function: &Map<String, Value>) -> Map<String, Value> {
     given.filter(|(_, value)| !value.is_null()).collect()
 }
 
-/// A tool that takes a text is a function with one argument: so templates can show it and models can call it.
+/// A tool that takes a text becomes a function with one argument, so that templates can render it and models can call it.
 fn custom_tool(custom: &Fields) -> Result<Tool> {
     let mut input = json!({"type": "string"});
     let format = custom.object("format")?;
@@ -141,7 +141,7 @@ fn custom_tool(custom: &Fields) -> Result<Tool> {
         let syntax = grammar.required_text("syntax")?;
         if syntax != "regex" {
             let path = grammar.path("syntax");
-            let message = format!("{path}: only \"regex\" can be kept to inside of a call's arguments, not {syntax:?}");
+            let message = format!("{path}: only \"regex\" is possible inside of a call's arguments, not {syntax:?}");
             return Err(Error::invalid(message));
         }
         input["pattern"] = json!(format!("^(?:{})$", grammar.required_text("definition")?));
@@ -158,7 +158,7 @@ fn custom_tool(custom: &Fields) -> Result<Tool> {
 const TOOL_CHOICES: &[(&str, ToolChoice)] =
     &[("auto", ToolChoice::Auto), ("required", ToolChoice::Required), ("none", ToolChoice::None)];
 
-/// Whether the model may call tools, and which of those on offer: a choice may name some.
+/// The choice of tools, which may name some of those that are offered.
 pub(super) fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice, Option<Vec<Tool>>)> {
     if !body.get("tool_choice").is_some_and(Value::is_object) {
         return Ok((choice(body, "tool_choice", TOOL_CHOICES, ToolChoice::Auto)?, None));
@@ -173,7 +173,7 @@ pub(super) fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice
     Ok((mode, Some(tools)))
 }
 
-/// The tool that is named by `{"type": "function", "function": {"name"}}`, or the same with `custom`.
+/// The tool named by `{"type": "function", "function": {"name"}}`, or the same with `custom`.
 fn named(given: &Fields, offered: &[Tool]) -> Result<Tool> {
     let is_custom = given.text("type")? == Some("custom");
     let function = if is_custom { given.required_object("custom")? } else { given.function()? };
@@ -182,7 +182,7 @@ fn named(given: &Fields, offered: &[Tool]) -> Result<Tool> {
     found.cloned().ok_or_else(|| Error::invalid(format!("{}: there is no tool {name:?}", function.path("name"))))
 }
 
-/// The schema of the answer that `response_format` asks for; `Null`: any text.
+/// The schema of the answer in `response_format`; `Null` for any text.
 pub(super) fn response_format(body: &Fields) -> Result<Value> {
     let Some(format) = body.object("response_format")? else { return Ok(Value::Null) };
     match format.required_text("type")? {
@@ -199,8 +199,8 @@ pub(super) fn response_format(body: &Fields) -> Result<Value> {
     }
 }
 
-/// The conversation as the template is to see it: each part must be an object, of any form. `messages`: those that are not in
-/// `body`.
+/// A conversation for the template, unchanged: each message must be an object, of any form. `messages`: those that are not
+/// in `body`.
 pub(super) fn plain(body: &Fields, messages: Option<Value>) -> Result<PlainConversation> {
     let given = |name: &str| {
         body.items(name)?;
@@ -213,7 +213,7 @@ pub(super) fn plain(body: &Fields, messages: Option<Value>) -> Result<PlainConve
     Ok(PlainConversation { messages, tools: given("tools")?, documents: given("documents")? })
 }
 
-/// Those of a template's tools that the parser can know: with a name, inside of a `function` or not.
+/// The tools of a plain request that the parser can use: those with a name, inside a `function` or directly.
 pub(super) fn known_tools(tools: &Value) -> Vec<Tool> {
     let known = |given: &Value| {
         let function = given.get("function").and_then(Value::as_object).or_else(|| given.as_object())?;

@@ -1,16 +1,16 @@
-//! What there is to say of a parsed output besides its message.
+//! The report on a parsed output: its status, its calls and parts, and diagnostics.
 
 use std::ops::Range;
 
-/// How the output related to its format.
+/// Whether an output matched its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
     /// The whole output matched.
     Complete,
-    /// It was cut off, or ended where the format does not end: what is there is there.
+    /// The output was cut off, or ended at a place where the format does not: the message has what was read.
     Partial,
-    /// It left the format. What fits nowhere is content; a call that reads like one is a call all the same.
+    /// The output left the format. The rest was read as content and as calls in known dialects.
     Recovered,
 }
 
@@ -25,16 +25,16 @@ impl Status {
     }
 }
 
-/// How far a call was marked as one. A host decides by it what to run: what a model only quotes may read like a bare call.
+/// How a call was recognised. A host uses it to decide what to run: a quotation may look like a bare call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallOrigin {
-    /// The template's own way: read where the template writes its calls, or behind the marker that they begin with.
+    /// In the template's format: at a place for calls, or after the marker of calls.
     #[default]
     Format,
-    /// Another way, with a marker of its own, or a JSON object between tags or special tokens.
+    /// In another dialect with a marker, or as a JSON object between tags or special tokens.
     Dialect,
-    /// No marker: a JSON object or a Python call in running text, also where the template's own calls look like that.
+    /// Without a marker: a JSON object or a Python call in running text, even if the template's calls look like that.
     Bare,
 }
 
@@ -49,29 +49,28 @@ impl CallOrigin {
     }
 }
 
-/// What there is to say of one call of the message. Whether to run it is the host's decision: a call that was broken off may
-/// look harmless.
+/// The report on one call of the message. The host decides whether to run the call: an interrupted call may look harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallReport {
-    /// Its end was there. The arguments of any other call are a raw prefix.
+    /// The call has its end. Otherwise the arguments are the beginning of JSON text.
     pub complete: bool,
-    /// The request offers a tool of that name. True where the parser knows no tools.
+    /// The request offers a tool of this name. True if the parser has no list of tools.
     pub known: bool,
-    /// The arguments are JSON and do not certainly violate the tool's schema. False for calls that are not complete; what a
-    /// schema asks for beyond [`crate::grammar::valid`] counts as satisfied.
+    /// The arguments are JSON and do not certainly violate the tool's schema. False for incomplete calls. Constraints beyond
+    /// [`crate::grammar::valid`] count as met.
     pub valid: bool,
-    /// How it was marked as a call.
+    /// How it was recognised.
     pub origin: CallOrigin,
 }
 
-/// What kind of thing a diagnostic tells.
+/// The kind of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiagnosticKind {
-    /// From here on the output did not fit the format.
+    /// From here on the output did not match the format.
     LeftFormat,
-    /// A call that was read although it was written in another way than the template's, or in another place.
+    /// A call in another dialect than the template's, or at another place.
     Dialect,
     /// A call inside reasoning that was never closed.
     CallInReasoning,
@@ -79,11 +78,11 @@ pub enum DiagnosticKind {
     UnfinishedCall,
     /// A call of a tool that the request does not offer.
     UnknownTool,
-    /// Arguments that are no JSON object, or that violate the tool's schema.
+    /// Arguments that are not a JSON object, or that violate the tool's schema.
     InvalidArguments,
-    /// An argument that was given more than once. Readers of JSON take the last.
+    /// An argument that occurs more than once. JSON readers use the last one.
     DuplicateArgument,
-    /// The parser's budget was used up here: the rest of the output is content, whatever it says.
+    /// The parser's budget was used up here: the rest of the output is content.
     Limit,
 }
 
@@ -103,21 +102,21 @@ impl DiagnosticKind {
     }
 }
 
-/// Something about an output that a host, or somebody who looks into its logs, may want to know.
+/// A finding about an output, for hosts and logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: DiagnosticKind,
-    /// The call it is about.
+    /// The index of the call.
     pub call: Option<usize>,
-    /// The bytes of the output that it is about.
+    /// The bytes of the output.
     pub span: Range<usize>,
-    /// In words, e.g. `"/city" must be a string, not a number`.
+    /// A description, e.g. `"/city" must be a string, not a number`.
     pub message: String,
 }
 
-/// What a part of an output is.
+/// The kind of an output's part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PartKind {
@@ -140,27 +139,27 @@ impl PartKind {
     }
 }
 
-/// A stretch of an output that became one kind of thing. A model may think, call, think again and answer: a message has its texts
-/// and its calls apart, its parts are in the order of the output.
+/// A part of an output. A model may think, call, think again and answer: the message separates texts and calls, and the
+/// parts keep the order of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutputPart {
-    /// What it is.
+    /// Its kind.
     pub kind: PartKind,
-    /// Which call, from 0; 0 for text.
+    /// The index of the call, from 0; 0 for text.
     pub call: usize,
-    /// Which bytes of `reasoning_content` or `content` its text is; empty for a call.
+    /// The range of its text in `reasoning_content` or `content`; empty for a call.
     pub text: Range<usize>,
-    /// The bytes of the output from the first to the last that is in the message. Empty for text that the prompt holds already.
+    /// The bytes of the output from the first to the last that is in the message. Empty for text from the prompt.
     pub span: Range<usize>,
 }
 
-/// What there is to say of an output besides its message.
+/// The report on an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Of each call of the message.
+    /// One report for each call of the message.
     pub calls: Vec<CallReport>,
-    /// What a host may want to know or log, in the order of the output.
+    /// Findings in the order of the output.
     pub diagnostics: Vec<Diagnostic>,
 }

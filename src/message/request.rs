@@ -1,4 +1,4 @@
-//! A chat-completions body as a [`Request`]: which fields are read, and what they may be.
+//! Reads a chat-completions body as a [`Request`]: the fields, their types and their defaults.
 
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ impl Request {
     /// Reads a request from JSON text.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for text that is no JSON, and as [`Request::from_json`].
+    /// [`crate::ErrorKind::InvalidArgument`] if the text is not JSON; otherwise as [`Request::from_json`].
     pub fn from_text(text: &str) -> Result<Request> {
         Request::from_text_with(text, "{}")
     }
@@ -29,22 +29,22 @@ impl Request {
     /// [`Request::from_json_with`] from JSON texts.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for text that is no JSON, and as there.
+    /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
         match serde_json::from_str(body) {
             Ok(Body { rest, messages }) => Request::read_with(&rest, messages, &parsed(options, "options")?),
-            // As JSON of any shape, it shows what is wrong with it.
+            // Parsing it as generic JSON gives a better error.
             Err(_) => Request::from_json_with(&parsed(body, "request")?, &parsed(options, "options")?),
         }
     }
 
-    /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false), `response_format`,
-    /// `reasoning_effort`, and our options: `reasoning_format` (default auto), `malformed_arguments`, `dialects`, `unknown_tools`,
-    /// `calls_in_reasoning`, `bare_calls`, `opening_again`, `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`,
-    /// `add_generation_prompt` (default true), `continue_final_message`, `chat_template_kwargs`, `force_pure_content`,
-    /// `media_marker`, `now` and `plain` ([`super::PlainConversation`]: the template sees `messages`, `tools`, `documents` and
-    /// `chat_template_kwargs` as they are, and no other variable).
-    /// Null counts as missing, unknown fields are ignored, unless one is but a slip away from an option of ours.
+    /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false),
+    /// `response_format`, `reasoning_effort`, and these options: `reasoning_format` (default auto), `malformed_arguments`,
+    /// `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `opening_again`, `enable_thinking` (default true),
+    /// `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true), `continue_final_message`,
+    /// `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain` ([`super::PlainConversation`]: the
+    /// template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged, and no other variables). Null
+    /// counts as missing. Unknown fields are ignored, unless the name is nearly that of an option.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
@@ -52,8 +52,8 @@ impl Request {
         Request::read(&Fields::new(body, "")?, None)
     }
 
-    /// [`Request::from_json`] with the host's options beside the client's body: an object of fields that are ours, each of which
-    /// counts before the body's. So a host need not change what a client sent.
+    /// Like [`Request::from_json`], with the host's options beside the client's body: an object with option fields, which
+    /// replace those of the body. So a host need not change the client's body.
     ///
     /// # Errors
     /// As there; and for an option that is not known.
@@ -97,7 +97,7 @@ impl Request {
         };
         let mut enable_thinking = body.flag("enable_thinking", true)?;
         if plain.is_some() {
-            // The template sees what the request names; the parser knows what the template saw.
+            // The request's value is for the template, the template's value for the parser.
             if let Some(value) = body.get("enable_thinking") {
                 template_kwargs.entry("enable_thinking").or_insert_with(|| value.clone());
             }
@@ -146,7 +146,7 @@ impl Request {
     }
 }
 
-/// The messages of an array, as a request's.
+/// Reads an array of messages.
 ///
 /// # Errors
 /// As [`Request::from_json`].
@@ -158,10 +158,10 @@ pub(crate) fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
 }
 
 fn parsed(text: &str, what: &str) -> Result<Value> {
-    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the {what} is no JSON: {error}")))
+    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the {what} is not JSON: {error}")))
 }
 
-/// The fields that are ours, and not OpenAI's.
+/// The fields that are options of this library and not OpenAI's.
 pub(crate) const OPTIONS: &[&str] = &[
     "add_generation_prompt",
     "bare_calls",
@@ -183,8 +183,8 @@ pub(crate) const OPTIONS: &[&str] = &[
     "unknown_tools",
 ];
 
-/// The option that `name`, which is none, is most likely to mean: it differs in case, in `-` and `_`, or, where the option is
-/// not too short for that, in one letter.
+/// The option that the unknown name `name` most likely means: it differs in case, in `-` and `_`, or, unless the option is
+/// short, in one letter.
 fn meant(name: &str) -> Option<&'static str> {
     const LONG: usize = 6;
     if OPTIONS.contains(&name) {

@@ -1,4 +1,4 @@
-//! The messages of a conversation, piece by piece, so that a longer one shares what a shorter one has.
+//! The messages of a conversation, in shared pieces, so that a longer conversation shares the messages of a shorter one.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,16 +8,16 @@ use crate::error::{Error, Result};
 use crate::message::{Continuation, Message, PlainConversation, Request, messages_from_json};
 use crate::template::Caps;
 
-/// A request and its messages, with those that came later.
+/// A request and its messages, including those added later.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    /// The request less its messages.
+    /// The request without its messages.
     request: Arc<Request>,
-    /// The messages, those of one turn at a time.
+    /// The messages, by turn.
     turns: Vec<Arc<Turn>>,
 }
 
-/// The messages that came at once.
+/// Messages that were added together.
 #[derive(Debug)]
 pub(super) struct Turn {
     messages: New,
@@ -33,7 +33,7 @@ impl Turn {
         &self.messages
     }
 
-    /// Whether all of the messages are what `ask` says, which is asked once.
+    /// Whether `ask` holds for all of the messages. Evaluated once.
     pub fn is_ordinary(&self, ask: impl Fn(&Message) -> bool) -> bool {
         *self.ordinary.get_or_init(|| match &self.messages {
             New::Prepared(messages) => messages.iter().all(ask),
@@ -42,11 +42,11 @@ impl Turn {
     }
 }
 
-/// Messages as a request has them.
+/// New messages, in the form of the request.
 #[derive(Clone, Debug)]
 pub(super) enum New {
     Prepared(Vec<Message>),
-    /// Of a plain request.
+    /// For a plain request.
     Plain(Vec<Value>),
 }
 
@@ -65,7 +65,7 @@ impl New {
         }
     }
 
-    /// Gives calls without an id those that the results among these messages answer, in their order.
+    /// Gives calls without an id the ids that the results among these messages refer to, in order.
     pub fn name_calls(&self, message: &mut Message) {
         let known: Vec<String> = message.tool_calls.iter().map(|call| call.id.clone()).collect();
         let answered: Vec<&str> = match self {
@@ -80,7 +80,7 @@ impl New {
 }
 
 impl History {
-    /// Without the message that the prompt has a part of: the output makes it whole, and the next one begins anew.
+    /// Drops a message that the prompt has begun: the output completes it.
     pub fn new(mut request: Request) -> Self {
         let mut messages = match request.plain.take() {
             Some(PlainConversation { messages, tools, documents }) => {
@@ -100,7 +100,7 @@ impl History {
         History { request: Arc::new(request), turns: vec![Turn::new(messages)] }
     }
 
-    /// New messages for this conversation.
+    /// Reads new messages for this conversation.
     pub fn read(&self, messages: &Value) -> Result<New> {
         match (&self.request.plain, messages) {
             (Some(_), Value::Array(messages)) => Ok(New::Plain(messages.clone())),
@@ -109,7 +109,7 @@ impl History {
         }
     }
 
-    /// With the assistant's message and new ones behind it.
+    /// Appends the assistant's message and new messages.
     pub fn with(&self, message: &Message, new: &New, caps: &Caps) -> History {
         let turn = match new {
             New::Prepared(new) => New::Prepared([message].into_iter().chain(new).cloned().collect()),
@@ -120,13 +120,13 @@ impl History {
         history
     }
 
-    /// With the assistant's message at its end, and nothing that asks for another one.
+    /// The request that ends with the assistant's message, without a generation prompt.
     pub fn ending_with(&self, message: &Message, caps: &Caps) -> Request {
         let none = if self.request.plain.is_some() { New::Plain(Vec::new()) } else { New::Prepared(Vec::new()) };
         Request { add_generation_prompt: false, ..self.with(message, &none, caps).request() }
     }
 
-    /// All of it as one request.
+    /// The conversation as one request.
     pub fn request(&self) -> Request {
         let mut request = Request::clone(&self.request);
         let mut all = Vec::new();
@@ -142,12 +142,12 @@ impl History {
         request
     }
 
-    /// The messages, those of one turn at a time.
+    /// The messages, by turn.
     pub fn turns(&self) -> impl DoubleEndedIterator<Item = &Turn> {
         self.turns.iter().map(|turn| &**turn)
     }
 
-    /// Whether there is reasoning in any message.
+    /// Whether any message has reasoning.
     pub fn thinks(&self) -> bool {
         self.turns().any(|turn| match &turn.messages {
             New::Prepared(messages) => messages.iter().any(|message| !message.reasoning_content.is_empty()),
@@ -155,7 +155,7 @@ impl History {
         })
     }
 
-    /// The system's message, if there is one, and the user's last one.
+    /// The first system message, if there is one, and the last user message.
     pub fn short(&self) -> Option<History> {
         fn prepared(turn: &Turn) -> &[Message] {
             match &turn.messages {
@@ -170,18 +170,18 @@ impl History {
         Some(History { request: Arc::clone(&self.request), turns: vec![Turn::new(New::Prepared(messages))] })
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     pub fn len(&self) -> usize {
         self.turns.iter().map(|turn| turn.messages.len()).sum()
     }
 
-    /// The messages in their order; what of a plain request is none is `None`.
+    /// The messages in order; `None` for a message of a plain request that cannot be read.
     pub fn messages(&self) -> impl Iterator<Item = Option<Message>> {
         self.turns.iter().flat_map(|turn| (0..turn.messages.len()).map(|index| turn.messages.message(index)))
     }
 }
 
-/// A message as transformers' users write it: arguments in the form that the template takes.
+/// A message as for transformers: arguments in the form that the template takes.
 fn plain(message: &Message, caps: &Caps) -> Value {
     let mut json = message.to_json();
     for call in json.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -194,7 +194,7 @@ fn plain(message: &Message, caps: &Caps) -> Value {
     if message.tool_calls.is_empty() { json } else { with_type(json) }
 }
 
-/// Calls have a type in OpenAI's form.
+/// OpenAI's form of a call has a type.
 fn with_type(mut message: Value) -> Value {
     for call in message["tool_calls"].as_array_mut().into_iter().flatten() {
         call["type"] = json!("function");

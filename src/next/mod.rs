@@ -1,20 +1,20 @@
-//! The next turn: what to append to a prompt and the output behind it, so that nothing that was sent is written anew.
+//! The next turn: what to append to a prompt and its output, so that the prefix that was sent stays valid.
 //!
-//! A server keeps what its model has read, and a host that renders each prompt from its messages changes that at times: a
-//! parsed message renders with other white space or another order of keys than the model wrote, and templates drop the
-//! reasoning of earlier turns. A [`Session`] knows what was sent. [`Session::next`] renders the whole conversation with the
-//! message that was read and the new ones behind it, and compares:
+//! A server keeps the state of the tokens that its model has read. If a host renders each prompt from its messages, the
+//! prefix sometimes changes: a parsed message renders with other white space or another order of keys than the model wrote,
+//! and templates drop the reasoning of earlier turns. A [`Session`] holds what was sent. [`Session::next`] renders the whole
+//! conversation with the parsed message and the new ones, and compares:
 //!
 //! ```text
 //! sent:    prompt .............................. output .......... | append
 //! render:  the same bytes (what was rendered)    the turn ........ | what ends the turn, new messages, opening
 //! ```
 //!
-//! * `history` holds the messages, and makes the requests.
-//! * `turn` finds where in the render the turn ends. The output stays as it was written.
-//! * `rewrite` says why it cannot be so, and of which message.
-//! * `short` does with a short conversation, where that was found to tell the same.
-//! * `preserve` asks a template by small conversations whether it ever is so.
+//! - `history` holds the messages, and makes the requests.
+//! - `turn` finds the end of the turn in the render. The output stays as it was written.
+//! - `rewrite` finds the reason if that is impossible, and the message concerned.
+//! - `short` renders a short conversation instead, if that is known to give the same result.
+//! - `preserve` finds out with small conversations whether a template keeps prefixes in general.
 
 mod history;
 mod preserve;
@@ -34,8 +34,8 @@ use history::{History, New};
 pub use preserve::{Kind, Preserved, Preserving};
 pub use rewrite::{Reason, Rewrite};
 
-/// A conversation as far as it was sent: a prompt, and all that goes on behind it. Immutable; share it between threads, and
-/// go on from it as often as there are outputs.
+/// A conversation as it was sent: a prompt, and the outputs and messages behind it. Immutable; threads may share it, and it
+/// can be continued with any number of outputs.
 ///
 /// ```
 /// use chatparse::{ChatTemplate, Request};
@@ -50,50 +50,50 @@ pub use rewrite::{Reason, Rewrite};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Session {
-    /// The prompt as it is to be sent, with outputs as they were written, and what parses the next one.
+    /// The prompt to send, with outputs as they were written, and the parser of the next output.
     pub params: Params,
     template: ChatTemplate,
     history: History,
-    /// The prompt as the template renders it, where that is another text.
+    /// The prompt as the template renders it, if it differs.
     rendered: Option<String>,
-    /// Where the two differ: turns whose output was written in another way than the template writes.
+    /// The turns that were not written as the template writes them: the differences between the two prompts.
     turns: Vec<Turn>,
 }
 
-/// A turn that was written in another way than the template writes: where it ends.
+/// The end of a turn that was not written as the template writes it.
 #[derive(Clone, Debug)]
 struct Turn {
     rendered: std::ops::Range<usize>,
     sent: std::ops::Range<usize>,
 }
 
-/// What comes behind an output.
+/// The result of [`Session::next`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Next {
-    /// The conversation with the output and the new messages. Its prompt is what was sent up to [`Next::kept`], and then
+    /// The conversation with the output and the new messages. Its prompt is what was sent, up to [`Next::kept`], and then
     /// [`Next::append`].
     pub session: Session,
-    /// How many bytes stand of what was sent, which is the prompt and the output: all of them, unless there is a rewrite.
+    /// The number of bytes of what was sent (the prompt and the output) that stay: all, unless there is a rewrite.
     pub kept: usize,
-    /// Why not all of them stand; `None` where they do.
+    /// Why not all bytes stay; `None` if they do.
     pub rewrite: Option<Rewrite>,
-    /// Whether a short conversation was rendered, and not the whole one: see [`Session::next_learnt`].
+    /// Whether only a short conversation was rendered: see [`Session::next_learnt`].
     pub short: bool,
-    /// What the output was read as: the message that the template was shown.
+    /// The parsed output: the message that was rendered.
     pub message: Message,
 }
 
 impl Next {
-    /// What is to be sent behind what stands.
+    /// The text to send behind the bytes that stay.
     pub fn append(&self) -> &str {
         &self.session.params.prompt[self.kept..]
     }
 }
 
 impl ChatTemplate {
-    /// Prompt and parser for one request, as [`ChatTemplate::params`], and what it takes to go on behind the output. The
-    /// clock that the template sees stands still in it.
+    /// The prompt and the parser for a request, as [`ChatTemplate::params`], with the state to continue behind the output.
+    /// The template's clock is fixed for the session.
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].
@@ -106,27 +106,30 @@ impl ChatTemplate {
 }
 
 impl Session {
-    /// What to append behind `output`, the bytes that the model wrote behind the prompt, with or without the text of the
-    /// token that ended them, to go on with `messages`, an array as in a request: results of tools, or what the user says.
-    /// The output itself stays as it was written, if the template shows the same message at its place. It may have been cut
-    /// off: what is open then is closed as the template closes it, arguments of a call included.
+    /// Computes what to append behind `output` in order to continue with `messages`. `output`: the bytes that the model
+    /// wrote behind the prompt, with or without the text of the token that ended them. `messages`: an array as in a request,
+    /// such as results of tools, or the user's next message. The output stays as it was written, if the template renders the
+    /// same message in its place. It may have been cut off: open parts are closed as the template closes them, including
+    /// arguments of a call.
     ///
-    /// Calls without ids have those that the results among `messages` answer, in their order.
+    /// Calls without ids get those that the results among `messages` refer to, in order.
     ///
-    /// Takes a render of the whole conversation; where the output was written otherwise than the template writes, some more.
+    /// Renders the whole conversation once, and a few more times if the output was not written as the template writes it.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where `messages` are none, naming the field; and as [`ChatTemplate::params`].
+    /// [`crate::ErrorKind::InvalidArgument`] with the name of the field if `messages` are invalid; otherwise as
+    /// [`ChatTemplate::params`].
     pub fn next(&self, output: &[u8], messages: &Value) -> Result<Next> {
         self.next_whole(output, &self.history.read(messages)?)
     }
 
-    /// The same at a cost that does not grow with what was said before, but for copies of the prompt: of the conversation,
-    /// only the system's message, the user's last one and what is new are rendered. It is taken where the template was found
-    /// to append the same in long conversations as in such a short one, and where this conversation is put together as those
-    /// were, without markers of the template in its texts; [`Next::short`] tells. The first call for a template, or for other
-    /// variables of it, takes some sixty short renders to find out. A template that only does something else after a good
-    /// many more messages than those had is not found out: the whole is certain, this is learnt.
+    /// Like [`Session::next`], at a cost that does not depend on the length of the conversation, except for copies of the
+    /// prompt: it renders only the system message, the last user message and what is new. It does so if the template was
+    /// found to append the same text in long conversations as in such a short one, and if this conversation has the
+    /// structure of the tested ones and no markers of the template in its texts; otherwise it does the same as
+    /// [`Session::next`]. [`Next::short`] is set accordingly. The first call for a template, or for other variables, takes
+    /// some sixty short renders. The test does not detect a template that changes only after many more messages than were
+    /// tested: [`Session::next`] is certain, this is learnt.
     ///
     /// # Errors
     /// As [`Session::next`].
@@ -148,7 +151,7 @@ impl Session {
             }
         };
         let shown = self.shown(output, new, true)?;
-        // What ended the turn may have been read as its content.
+        // The end of the turn may have been read as content.
         let cut = turn::spelt_end(self, &shown, text).unwrap_or(text.len());
         let shown = if cut < text.len() { self.shown(&output[..cut], new, true)? } else { shown };
         if let Some(end) = turn::end(self, &shown, text, cut) {
@@ -170,12 +173,12 @@ impl Session {
         self.rendered.as_deref().unwrap_or(&self.params.prompt)
     }
 
-    /// What a render has behind that prompt, if it begins with it.
+    /// The part of a render behind that prompt, if the render begins with the prompt.
     fn behind_rendered<'t>(&self, render: &'t str) -> Option<&'t str> {
         render.strip_prefix(self.rendered())
     }
 
-    /// Shows the template what the output says, and the new messages behind it. `close`: arguments that were cut off are closed.
+    /// Renders the parsed output and the new messages. `close`: completes arguments that were cut off.
     fn shown(&self, output: &[u8], new: &New, close: bool) -> Result<Shown> {
         let ended = self.params.parser.read(output, false, false)?;
         let is_whole = ended.status == Status::Complete;
@@ -191,7 +194,7 @@ impl Session {
         Ok(Shown { is_whole, has_calls, closed: is_closed, ..self.shown_as(message, new)? })
     }
 
-    /// The same for what an output is read as.
+    /// The same for a parsed message.
     fn shown_as(&self, message: Message, new: &New) -> Result<Shown> {
         let history = self.history.with(&message, new, self.template.caps());
         let request = history.request();
@@ -200,13 +203,13 @@ impl Session {
         Ok(Shown { message, is_whole: true, has_calls: false, closed: false, history, request, prompts, base })
     }
 
-    /// The conversation that ends with this message, as the template renders it.
+    /// Renders the conversation that ends with this message.
     fn ending_with(&self, message: &Message) -> Result<String> {
         let request = self.history.ending_with(message, self.template.caps());
         Ok(self.template.prompts(&request)?.prompt.prompt)
     }
 
-    /// The output stays as it was written; the render goes on at `end`.
+    /// Keeps the output as it was written, and appends the render from `end` on.
     fn appended(&self, shown: Shown, output: &str, end: usize) -> Result<Next> {
         let sent = self.params.prompt.len();
         let kept = sent + output.len();
@@ -221,7 +224,7 @@ impl Session {
         Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: None, short: false, message })
     }
 
-    /// The template's own prompt, from the first byte on that is another one.
+    /// Uses the template's prompt from the first byte that differs.
     fn rewritten(&self, shown: Shown, output: &str) -> Result<Next> {
         let (rewrite, from, kept) = rewrite::find(self, &shown, output);
         let sent = self.params.prompt.as_str();
@@ -241,19 +244,19 @@ impl Session {
     }
 }
 
-/// The conversation with the output and the new messages, as the template renders it.
+/// The render of the conversation with the output and the new messages.
 struct Shown {
     message: Message,
-    /// The output is one that the format describes.
+    /// The output matches the format.
     is_whole: bool,
-    /// It makes calls, and they are whole.
+    /// It has calls, and they are complete.
     has_calls: bool,
-    /// Arguments that were cut off are closed.
+    /// Arguments that were cut off were completed.
     closed: bool,
     history: History,
     request: Request,
     prompts: Prompts,
-    /// Where the turn begins in the render, if the render begins as the one before.
+    /// Where the turn begins in the render, if the render begins like the previous prompt.
     base: usize,
 }
 

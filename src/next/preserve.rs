@@ -1,4 +1,4 @@
-//! Whether a template's prompts begin with what was sent before: small conversations, rendered turn by turn.
+//! Whether a template's prompts begin with what was sent before, found with small conversations, turn by turn.
 
 use serde_json::{Value, json};
 
@@ -9,18 +9,18 @@ use crate::message::{Message, Request, ToolCall};
 use crate::proof::Thinking;
 use crate::template::shared;
 
-/// What comes behind an assistant's turn.
+/// The kind of messages that follow an assistant's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
     /// Results of tools.
     ToolStep,
-    /// What the user says.
+    /// A message of the user.
     UserTurn,
 }
 
 impl Kind {
-    /// Both of them.
+    /// Both kinds.
     pub(crate) const ALL: [Kind; 2] = [Kind::ToolStep, Kind::UserTurn];
 
     /// A stable name in words: `tool step` or `user turn`.
@@ -35,31 +35,31 @@ impl Kind {
 /// Whether prompts only grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Preserved {
-    /// All that was sent stands.
+    /// All bytes that were sent stay.
     Yes,
-    /// The first that does not.
+    /// The first rewrite.
     No(Rewrite),
-    /// The template leaves this part of the messages out that would tell: `reasoning` or `calls`.
+    /// Unknown, because the template leaves out this part of the messages: `reasoning` or `calls`.
     Omitted(&'static str),
-    /// The template refuses the conversation, with this error.
+    /// The template rejects the conversation, with this error.
     Refused(String),
 }
 
-/// The same for one kind of turn, and one way to think.
+/// The result for one kind of turn, and one state of thinking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preserving {
-    /// What comes behind the assistant's turns.
+    /// The kind of messages that follow the assistant's turns.
     pub kind: Kind,
-    /// [`Thinking::On`]: they have reasoning. [`Thinking::Off`]: the model is asked not to think.
+    /// [`Thinking::On`]: the turns have reasoning. [`Thinking::Off`]: thinking is off.
     pub thinking: Thinking,
     /// Whether prompts only grow.
     pub preserved: Preserved,
 }
 
 impl Preserving {
-    /// As a JSON object: `kind`, `thinking`, `preserved` (`yes`, `no`, `omitted` or `refused`), and what goes with that: `at`,
-    /// `message` and `reason`, or `part`, or `error`.
+    /// A JSON object: `kind`, `thinking`, `preserved` (`yes`, `no`, `omitted` or `refused`), and details: `at`, `message`
+    /// and `reason`, or `part`, or `error`.
     pub fn to_json(&self) -> Value {
         let mut json = json!({"kind": self.kind.name(), "thinking": self.thinking.name()});
         match &self.preserved {
@@ -76,8 +76,8 @@ impl Preserving {
 }
 
 impl ChatTemplate {
-    /// Whether each prompt begins with the one before and the turn that the template writes for the assistant behind it, in small
-    /// conversations. Takes some twenty renders. A [`Session`] finds out for a conversation at hand.
+    /// Whether each prompt begins with the previous one and the assistant's turn as the template writes it, in small
+    /// conversations. Takes some twenty renders. For a given conversation use a [`Session`].
     pub fn preserves(&self, kind: Kind, thinking: Thinking) -> Preserved {
         let part = if kind == Kind::ToolStep && !self.caps().tool_calls { Some("calls") } else { None };
         match part {
@@ -119,11 +119,11 @@ fn asked(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Pres
     Ok(Preserved::Yes)
 }
 
-/// The assistant's message, and what comes behind it.
+/// An assistant's message, and the messages that follow it.
 fn said(kind: Kind, index: usize, thinking: Thinking) -> (Message, Value) {
     let thought = if thinking == Thinking::On { format!("Medlar {index}: so it may be.") } else { String::new() };
     let message = Message { role: "assistant".to_owned(), reasoning_content: thought, ..Message::default() };
-    // Nine letters and digits: some templates insist.
+    // Nine letters and digits, because some templates require that.
     let id = format!("step{index:05}");
     match kind {
         Kind::ToolStep => {
@@ -141,7 +141,8 @@ fn said(kind: Kind, index: usize, thinking: Thinking) -> (Message, Value) {
 }
 
 impl Session {
-    /// What comes behind an output that is what the template writes for `message`; `alone` is the conversation that ends with it.
+    /// The session's result for the output that the template writes for `message`; `alone` is the conversation that ends
+    /// with it.
     fn grown(&self, message: Message, new: &Value, alone: &str) -> Result<Next> {
         let shown = self.shown_as(message, &self.history.read(new)?)?;
         let (Some(alone), Some(turn)) = (self.behind_rendered(alone), self.behind_rendered(shown.render())) else {

@@ -1,43 +1,43 @@
-//! Why a template writes anew what was sent, and of which message.
+//! Finds out why a template rewrites what was sent, and which message is concerned.
 
 use super::{Session, Shown};
 use crate::find::char_border_before;
 use crate::message::Message;
 use crate::template::shared;
 
-/// Bytes of a text that are looked for elsewhere.
+/// The length of a text that is searched for elsewhere.
 const LOOKED_FOR: usize = 48;
 
-/// Why not all that was sent stands.
+/// Why not all bytes that were sent stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rewrite {
-    /// The first byte of what was sent (the prompt and the output) that is not written again: [`super::Next::kept`].
+    /// The first byte of what was sent (the prompt and the output) that changes: [`super::Next::kept`].
     pub at: usize,
-    /// The message that is written there, by its number in the conversation, from 0; the output's own is the one behind those
-    /// that the prompt was made of. `None` where the template's own words stand there, in front of all messages.
+    /// The index of the message at that byte, from 0; the output's message follows those of the prompt. `None` if the byte
+    /// is the template's, in front of all messages.
     pub message: Option<usize>,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// How often over, at most, a prompt is searched for the texts of its messages.
+/// The maximum number of times that a prompt is searched for the texts of its messages.
 const SEARCHED: usize = 64;
 
-/// What of the messages is written otherwise once others follow.
+/// What changes once other messages follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
     /// The reasoning of an earlier turn is left out.
     Reasoning,
-    /// The turn opens otherwise than the prompt opened it, e.g. without an empty thought.
+    /// The turn opens differently from the prompt, e.g. without an empty thought.
     Opening,
-    /// What was sent comes further on, behind something else.
+    /// The text that was sent occurs later, behind other text.
     Moved,
-    /// Other text stands there.
+    /// There is other text.
     Changed,
-    /// The turn begins as it was sent, but the template writes another one there than the output: it leaves a part of the
-    /// message out, or writes it in a way that cannot be told to be the same.
+    /// The turn begins as it was sent, but the template renders the output differently: it leaves out a part of the message,
+    /// or writes it in a form that cannot be matched with the output.
     Output,
 }
 
@@ -53,7 +53,7 @@ impl Reason {
         }
     }
 
-    /// The same in words.
+    /// A description.
     pub fn words(self) -> &'static str {
         match self {
             Reason::Reasoning => "the template leaves the reasoning of an earlier turn out",
@@ -65,7 +65,7 @@ impl Reason {
     }
 }
 
-/// The rewrite, where in the render it begins, and how much of what was sent stands.
+/// The rewrite, its position in the render, and the number of bytes of what was sent that stay.
 pub(super) fn find(session: &Session, shown: &Shown, output: &str) -> (Rewrite, usize, usize) {
     let (before, render) = (session.rendered(), shown.render());
     let sent = session.params.prompt.len();
@@ -97,7 +97,7 @@ pub(super) fn find(session: &Session, shown: &Shown, output: &str) -> (Rewrite, 
     (Rewrite { at: kept, message, reason }, from, kept)
 }
 
-/// The place in the render and in what was sent up to which both stand, where the render stands up to `same`.
+/// The positions in the render and in what was sent up to which both stay; the render is unchanged up to `same`.
 fn sent_at(session: &Session, same: usize) -> (usize, usize) {
     match session.turns.iter().rev().find(|turn| turn.rendered.start < same) {
         Some(turn) if same < turn.rendered.end => (turn.rendered.start, turn.sent.start),
@@ -111,8 +111,8 @@ fn drops_reasoning(message: &Message, render: &str) -> bool {
     !thought.is_empty() && !render.contains(&thought[..char_border_before(thought, LOOKED_FOR)])
 }
 
-/// Which message is written at byte `at` of what was rendered: the first whose texts end behind that byte. Found by its
-/// texts, in their order; `None` in front of all of them, and where too many are not found.
+/// The index of the message at byte `at` of the rendered prompt: the first one whose texts end behind that byte. Messages
+/// are found by their texts, in order. `None` in front of all of them, or if too many are not found.
 fn message_at(session: &Session, at: usize) -> Option<usize> {
     let rendered = session.rendered();
     let (mut from, mut budget) = (0, SEARCHED * rendered.len());

@@ -1,18 +1,17 @@
-//! The next turn by a short conversation, at a cost that does not grow with what was said before.
+//! Computes the next turn from a short conversation, at a cost that does not depend on the length of the conversation.
 //!
-//! Most templates write what ends a turn, and the messages behind it, without a look at what is further up. So instead of the
-//! whole conversation this one is rendered: the system's message, the user's last one, the assistant's, and the new ones.
-//! That is right where all of this holds:
+//! Most templates write the end of a turn, and the messages behind it, independently of earlier messages. So instead of the
+//! whole conversation, only the system message, the last user message, the assistant's message and the new ones are
+//! rendered. That gives the same result if all of this holds:
 //!
-//! * In conversations of many shapes (several rounds, steps of tool loops, calls side by side, with reasoning and without)
-//!   the template appends, and what it appends is what it appends in the short one, byte by byte. They are rendered once for
-//!   a template and what of a request all of its renders see: variables, a system's message or none, tools or none; and of a
-//!   conversation, whether there is reasoning in it.
-//! * The conversation is put together from such shapes: nothing but texts, rounds that begin with the user, results behind calls.
-//! * None of its texts has a marker that the template's source has. That is what templates look for in texts.
+//! - In conversations of many shapes (several rounds, steps of tool loops, parallel calls, with and without reasoning) the
+//!   template appends, and appends the same bytes as in the short one. They are rendered once for a template, the variables
+//!   of a request, whether it has a system message, tools, and reasoning in the conversation.
+//! - The conversation has the structure of these shapes: only texts, rounds that begin with the user, results behind calls.
+//! - None of its texts contains a marker of the template's source, which the template might search for.
 //!
-//! A template that counts messages, or calls, differs in the first; one that counts further than the longest of these
-//! conversations is not found out. So this way is taken only where it is asked for.
+//! A template that counts messages or calls fails the first condition, unless it counts further than the longest of the
+//! tested conversations. Because of that case, this method is used only on request.
 
 use std::collections::HashSet;
 
@@ -25,12 +24,12 @@ use crate::error::Result;
 use crate::message::{Message, Request, Tool, ToolCall, ToolChoice};
 use crate::proof::is_marker;
 
-/// Longest marker, in bytes.
+/// The maximum length of a marker, in bytes.
 const MARKER: usize = 64;
-/// Rounds of the longest conversation that is tried.
+/// The rounds of the longest tested conversation.
 const ROUNDS: usize = 12;
 
-/// What comes behind the output, if a short conversation tells.
+/// The result behind the output, if a short conversation is sufficient.
 pub(super) fn next(session: &Session, output: &[u8], new: &New) -> Option<Next> {
     let kind = kind(new)?;
     let text = std::str::from_utf8(output).ok()?;
@@ -52,7 +51,7 @@ pub(super) fn next(session: &Session, output: &[u8], new: &New) -> Option<Next> 
     session.template.noted(key(&request, kind, thinks), holds).then(|| grown(session, &short, next, text, new))
 }
 
-/// The session, grown by what the short one grew by.
+/// Extends the session by what the short one was extended by.
 fn grown(session: &Session, short: &Session, next: Next, output: &str, new: &New) -> Next {
     let (sent, before, begin) = (session.params.prompt.len(), session.rendered().len(), short.params.prompt.len());
     let rendered = &next.session.rendered()[begin..];
@@ -78,7 +77,7 @@ fn added(new: &New) -> impl Iterator<Item = &Message> {
     }
 }
 
-/// What kind of turn these messages begin, if it is one of those that are tried.
+/// The kind of turn that these messages begin, if it is one of the tested kinds.
 fn kind(new: &New) -> Option<Kind> {
     let New::Prepared(messages) = new else { return None };
     match messages.as_slice() {
@@ -88,7 +87,7 @@ fn kind(new: &New) -> Option<Kind> {
     }
 }
 
-/// All that the conversations depend on.
+/// Identifies all that the result depends on.
 fn key(request: &Request, kind: Kind, thinks: bool) -> String {
     let lead: Vec<&str> = request.messages.iter().map(|message| message.role.as_str()).collect();
     let kwargs = Value::Object(request.template_kwargs.clone());
@@ -106,8 +105,8 @@ fn key(request: &Request, kind: Kind, thinks: bool) -> String {
     .to_string()
 }
 
-/// Whether what comes behind a turn is the same in long conversations and in the short one; with `thinks`, there is reasoning in
-/// some of their messages.
+/// Whether the text behind a turn is the same in long conversations and in the short one; with `thinks`, some messages have
+/// reasoning.
 fn holds(template: &ChatTemplate, request: &Request, kind: Kind, thinks: bool) -> bool {
     let mut request = request.clone();
     request.tool_choice = ToolChoice::Auto;
@@ -144,7 +143,7 @@ fn holds(template: &ChatTemplate, request: &Request, kind: Kind, thinks: bool) -
                 (0..steps).for_each(|step| before.extend(round(900 + step, way, step == 1, true)));
                 match (&short, behind(before, &turn)) {
                     (Ok(Some(short)), Ok(Some(whole))) if *short == whole => agreed += 1,
-                    // Some templates refuse calls side by side.
+                    // Some templates reject parallel calls.
                     (_, Err(_)) => {}
                     _ => return false,
                 }
@@ -158,7 +157,7 @@ fn user(index: usize) -> Message {
     Message { role: "user".to_owned(), content: format!("Fig {index}, is it?"), ..Message::default() }
 }
 
-/// An assistant's message: an answer, or one call, or an answer and two calls, with their results.
+/// A round: an answer, or one call, or an answer and two calls, with their results.
 fn round(index: usize, thinks: bool, parallel: bool, calls: bool) -> Vec<Message> {
     let thought = if thinks { format!("Medlar {index}: it may be.") } else { String::new() };
     let message = Message { role: "assistant".to_owned(), reasoning_content: thought, ..Message::default() };
@@ -172,7 +171,7 @@ fn round(index: usize, thinks: bool, parallel: bool, calls: bool) -> Vec<Message
     let call = |name: &str, number: usize| ToolCall {
         name: name.to_owned(),
         arguments: json!({"place": format!("Pear {index}")}).to_string(),
-        // Nine letters and digits: some templates insist.
+        // Nine letters and digits, because some templates require that.
         id: format!("call{index:03}{number:02}"),
     };
     let mut tool_calls = vec![call("look", 0)];
@@ -188,7 +187,7 @@ fn round(index: usize, thinks: bool, parallel: bool, calls: bool) -> Vec<Message
     [Message { tool_calls, ..message }].into_iter().chain(results).collect()
 }
 
-/// The turns that are tried: the assistant's message, and what comes behind it.
+/// The tested turns: the assistant's message, and the messages that follow it.
 fn turns(kind: Kind, thinks: bool, calls: bool) -> Vec<Vec<Message>> {
     match kind {
         Kind::ToolStep => vec![round(1, thinks, false, calls), round(1, thinks, true, calls)],
@@ -196,7 +195,7 @@ fn turns(kind: Kind, thinks: bool, calls: bool) -> Vec<Vec<Message>> {
     }
 }
 
-/// What is said in front of the user's last message.
+/// The messages in front of the last user message.
 fn histories(calls: bool, thinks: bool) -> Vec<Vec<Message>> {
     let answered = |index: usize, way: bool| [vec![user(index)], round(index, thinks && way, false, false)].concat();
     let looked = |index: usize, way: bool, parallel: bool| {
@@ -214,7 +213,7 @@ fn histories(calls: bool, thinks: bool) -> Vec<Vec<Message>> {
     ]
 }
 
-/// Whether the messages are put together as those that were tried are.
+/// Whether the messages have the structure of the tested ones.
 fn is_ordinary_history(history: &History, markers: &HashSet<&str>) -> bool {
     let mut before = "";
     for (index, turn) in history.turns().enumerate() {
@@ -245,7 +244,7 @@ fn is_ordinary_history(history: &History, markers: &HashSet<&str>) -> bool {
     true
 }
 
-/// Nothing but texts, without markers of the template.
+/// Whether a message has only texts, without markers of the template.
 fn is_ordinary(message: &Message, markers: &HashSet<&str>) -> bool {
     let calls = message.tool_calls.iter().flat_map(|call| [&call.name, &call.arguments]);
     let texts = [&message.content, &message.reasoning_content, &message.name].into_iter().chain(calls);

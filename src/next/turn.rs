@@ -1,14 +1,14 @@
-//! Where in a render the turn ends that an output has written.
+//! Finds the end of the output's turn in a render.
 //!
-//! The render begins with what was rendered before, and goes on with the turn as the template writes it. Three ways to find its
-//! end, the next one where the one before fails:
+//! The render begins with the previous prompt, and continues with the turn as the template writes it. There are three ways
+//! to find the end of the turn, in this order:
 //!
-//! * The render goes on with the output: there is nothing to find.
-//! * It does but for white space.
-//! * The output was read as the format says, or makes whole calls in another way, and the turn in the render, up to a certain
-//!   place, is read as the same message. The template's render of the message alone says how far the turn may reach; of the
-//!   places before that, the one is taken at which turn and output end alike, as far as can be seen. So both have the same
-//!   closing markers.
+//! - The render continues with the output itself.
+//! - It does apart from white space.
+//! - The output matches the format, or has complete calls in another dialect, and the turn in the render, up to some
+//!   position, is read as the same message. A render that ends with the message limits how far the turn may reach. Of the
+//!   positions before that, the one is used at which turn and output have the longest common end, apart from white space, so
+//!   that both have the same closing markers.
 
 use serde_json::Value;
 
@@ -17,26 +17,26 @@ use crate::message::Status;
 use crate::proof::{is_border, is_marker, shown as said};
 use crate::template::shared;
 
-/// Most places that are tried, from the end of the turn on.
+/// The maximum number of positions that are tried, from the end of the turn on.
 const ENDS: usize = 16;
-/// Most markers that may end a turn.
+/// The maximum number of markers that may end a turn.
 const MARKERS: usize = 4;
 /// Bytes in front of them by which they are found in a render.
 const TAIL: usize = 32;
 
-/// Where the turn ends; `None` where it is not in the render behind what was rendered before, or not as it was written. What
-/// of the output stands behind `cut` ends the turn, and is no part of the message.
+/// The end of the turn; `None` if it is not in the render behind the previous prompt, or differs from what was written. The
+/// output from `cut` on ends the turn, and is not part of the message.
 pub(super) fn end(session: &Session, shown: &Shown, output: &str, cut: usize) -> Option<usize> {
     let turn = session.behind_rendered(shown.render())?;
     let (said, ending) = output.split_at(cut);
     let same = turn.starts_with(said).then_some(cut);
     let end = same.or_else(|| spaced(turn, said)).or_else(|| read_back(session, shown, said))?;
     let end = if ending.is_empty() { end } else { end + spaced(&turn[end..], ending)? };
-    // What opens the next turn is never the output's.
+    // The opening of the next turn never belongs to the output.
     (turn.len() - end >= shown.prompts.prompt.generation_prompt.len()).then_some(shown.base + end)
 }
 
-/// The end of the output in a text that has the same but for white space.
+/// The end of the output in a text that is equal apart from white space.
 fn spaced(text: &str, output: &str) -> Option<usize> {
     let mut rest = text;
     for c in output.chars().filter(|c| !c.is_whitespace()) {
@@ -45,7 +45,7 @@ fn spaced(text: &str, output: &str) -> Option<usize> {
     Some(text.len() - behind_space(rest, output).len())
 }
 
-/// What follows the white space that the output ends with, as far as the text has it.
+/// The text behind the white space that the output ends with, as far as the text has it.
 fn behind_space<'t>(text: &'t str, output: &str) -> &'t str {
     let space = &output[output.trim_end().len()..];
     let same = text.char_indices().zip(space.chars()).find(|((_, a), b)| a != b);
@@ -53,9 +53,9 @@ fn behind_space<'t>(text: &'t str, output: &str) -> &'t str {
     text.get(end..).unwrap_or(text)
 }
 
-/// The place up to which the turn is read as the same message, and ends as the output does.
+/// The position up to which the turn is read as the same message, and ends like the output.
 fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
-    // Behind calls in another way to write them, a marker must show where they end.
+    // Behind calls in another dialect, a marker must show where they end.
     let least = match (shown.is_whole, last_marker(output)) {
         (false, 0) => return None,
         (false, _) if !shown.has_calls => return None,
@@ -78,21 +78,21 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     Some(turn.len() - behind_space(&turn[inked..], output).len())
 }
 
-/// How many characters that can be seen two texts end with alike.
+/// The number of visible characters that two texts end with in common.
 fn alike(a: &str, b: &str) -> usize {
     let (a, b) = (a.chars().rev().filter(|c| !c.is_whitespace()), b.chars().rev().filter(|c| !c.is_whitespace()));
     a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// How many characters of a marker a text ends with.
+/// The number of characters of the marker at the end of a text.
 fn last_marker(text: &str) -> usize {
     let text = text.trim_end();
     let marker = text.rfind(['<', '[']).map(|open| &text[open..]).filter(|marker| is_marker(marker));
     marker.map_or(0, |marker| marker.chars().count())
 }
 
-/// Where the output ends with the text of the tokens that end its turn, and that was read as a part of the message: where
-/// that text begins. The template then writes it once more.
+/// If the output ends with the text of the tokens that end its turn, and that was read as a part of the message: where that
+/// text begins. The template writes it again.
 pub(super) fn spelt_end(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     let inked = output.trim_end();
     let render = shown.behind(shared(session.rendered(), shown.render()));
@@ -105,7 +105,7 @@ pub(super) fn spelt_end(session: &Session, shown: &Shown, output: &str) -> Optio
     spelt_ends(session, output).into_iter().rev().find(is_twice)
 }
 
-/// Where the text of tokens that end the output's turn may begin, the last place first.
+/// The positions where the text of the tokens that end the output's turn may begin, last one first.
 pub(super) fn spelt_ends(session: &Session, output: &str) -> Vec<usize> {
     let eos = session.template.eos();
     let mut ends = Vec::new();
@@ -121,8 +121,8 @@ pub(super) fn spelt_ends(session: &Session, output: &str) -> Vec<usize> {
     ends
 }
 
-/// Arguments that were cut off, with what closes their texts, lists and objects; `None` where they are whole, and where
-/// more is missing than that.
+/// Completes arguments that were cut off, with the ends of their texts, lists and objects; `None` if they are complete, or
+/// if more is missing.
 pub(super) fn closed(arguments: &str) -> Option<String> {
     if serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok() {
         return None;

@@ -1,25 +1,25 @@
-//! How far the arguments of a call have been written, so that they can be closed as one JSON object.
+//! Tracks the arguments of a call, so that they can be closed as one JSON object at any time.
 
 use super::event::Text;
 use super::literal::Literal;
 use crate::peg::find;
 
-/// What the call at hand needs to be known of it, less what stands in texts and stacks.
+/// The state of the current call, without its texts and stacks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CallState {
     pub open: bool,
     pub named: bool,
-    /// The comma before the next member or item is written.
+    /// The comma before the next member or item is already written.
     pub separated: bool,
     /// A string is open.
     pub quoted: bool,
-    /// A JSON value has begun that has no text yet.
+    /// A JSON value has begun and has no text yet.
     pub fresh: bool,
     pub arguments: Arguments,
     pub literal: Literal,
-    /// Names have XML entities.
+    /// The name may contain XML entities.
     pub entities: bool,
-    /// Where the arguments begin that came before the name; and the first and the last byte of what they were read from.
+    /// Where the arguments that precede the name begin, and the first and the last byte they were read from.
     pub early: usize,
     pub early_span: Option<(usize, usize)>,
 }
@@ -30,11 +30,11 @@ pub(super) enum Container {
     Array,
 }
 
-/// How far the arguments have been written.
+/// The state of the arguments' text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arguments {
     pub begun: bool,
-    /// The region holds something that is not an object; it adds nothing.
+    /// The region holds something other than an object, and is dropped.
     pub ignored: bool,
     pub depth: usize,
     in_string: bool,
@@ -42,11 +42,11 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Follows braces outside strings, so that the object can be closed.
+    /// Counts braces outside of strings, so that the object can be closed.
     pub fn follow(&mut self, text: Text<'_>) {
         let mut rest = text.bytes();
         self.begun |= !rest.is_empty();
-        // What is quoted opens nothing and ends nothing.
+        // Escaped text is inside a string and has no braces that count.
         if matches!(text, Text::Escaped(..)) {
             return;
         }
@@ -71,7 +71,7 @@ impl Arguments {
     }
 }
 
-/// Whether what follows a piece of a string is escaped, as the piece itself is or is not.
+/// Whether the character after a piece of a string is escaped, given whether the piece's first one is.
 fn escapes(piece: &[u8], escaped: bool) -> bool {
     let slashes = piece.iter().rev().take_while(|byte| **byte == b'\\').count();
     (slashes + usize::from(escaped && slashes == piece.len())) % 2 == 1

@@ -1,8 +1,8 @@
-//! The message as it grows: texts that only ever get longer, and the deltas that tell of it.
+//! Builds the message from events: texts that only grow, and the deltas that report the growth.
 //!
-//! The builder applies [`Event`]s in order. Events can be taken back, at the cost of what is taken back: what they showed stays
-//! in the message, and the events that come in their place must show the same. Positions are those of the parsed text, of which
-//! the first `prefill` bytes are not output; spans of deltas are of the output.
+//! Events can be undone, at a cost linear in what is undone. Text that was reported stays in the message, and the events
+//! that follow must produce the same text. Positions are in the parsed text, of which the first `prefill` bytes are not
+//! output; spans of deltas are in the output.
 
 mod rollback;
 
@@ -25,19 +25,19 @@ struct Call {
     state: CallState,
 }
 
-/// What a rollback restores of a call besides its texts.
+/// The state of a call that a rollback restores, without its texts.
 #[derive(Clone, Debug, Default)]
 struct CallState {
-    /// The id stands: nothing took it back since it was written.
+    /// The call has an id that was not undone.
     has_id: bool,
     ended: bool,
     flags: CallFlags,
     span: Range<usize>,
-    /// What follows it, if it broke off; of the parsed text.
+    /// The text behind an interrupted call, as a range of the parsed text.
     rest: Option<Box<Range<usize>>>,
 }
 
-/// A delta without its text, which is a part of all deltas' text.
+/// A delta without its text. The text is a slice of a shared string.
 #[derive(Clone, Debug)]
 struct Entry {
     kind: DeltaKind,
@@ -46,7 +46,7 @@ struct Entry {
     span: Range<usize>,
 }
 
-/// How far the message is written.
+/// A state to which the builder can be reset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BuilderMark {
     reasoning: usize,
@@ -56,22 +56,22 @@ pub(crate) struct BuilderMark {
     arguments: usize,
 }
 
-/// The growing message.
+/// The message under construction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MessageBuilder {
     prefill: usize,
     reasoning: PieceTable,
     content: PieceTable,
     calls: Vec<Call>,
-    /// Calls that stand; those behind them were taken back.
+    /// The number of calls that were not undone; calls behind them may be confirmed again.
     begun: usize,
-    /// Reasoning shows from its first character on that is no white space.
+    /// Reasoning is visible from its first character on that is not white space.
     reasoning_shows: bool,
     deltas: Vec<Entry>,
     delta_text: String,
-    /// Nobody looks at the deltas.
-    silent: bool,
-    /// The end of the parsed text that deltas were made of. What confirms old text in part is new behind it only.
+    /// Whether to skip the deltas.
+    without_deltas: bool,
+    /// The end of the parsed text that the deltas cover. A text that is confirmed in part is new behind this only.
     reported_to: usize,
     places: Places,
     contradicted: bool,
@@ -80,7 +80,7 @@ pub(crate) struct MessageBuilder {
 }
 
 impl Sink for MessageBuilder {
-    /// In place, so that only the arm of the event at hand is left.
+    /// Inlined, so that only the branch of the event remains.
     #[inline(always)]
     fn event(&mut self, event: Event<'_>) {
         match event {
@@ -102,15 +102,15 @@ impl MessageBuilder {
         MessageBuilder { prefill, ..MessageBuilder::default() }
     }
 
-    /// Makes no deltas.
-    pub fn silence(&mut self) {
-        self.silent = true;
+    /// Turns deltas off.
+    pub fn turn_off_deltas(&mut self) {
+        self.without_deltas = true;
         self.clear_deltas();
     }
 
     fn content(&mut self, text: Text<'_>, span: Range<usize>) {
         let from = self.delta_text.len();
-        let new = self.content.append(text, (!self.silent).then_some(&mut self.delta_text));
+        let new = self.content.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         self.report(DeltaKind::Content, 0, new, from, span);
     }
 
@@ -118,12 +118,12 @@ impl MessageBuilder {
         let from = self.delta_text.len();
         let shows = self.reasoning_shows || !text.is_blank();
         let new = if shows {
-            if !self.reasoning_shows && !self.silent {
+            if !self.reasoning_shows && !self.without_deltas {
                 self.delta_text.push_str(self.reasoning.owned());
             }
-            self.reasoning.append(text, (!self.silent).then_some(&mut self.delta_text))
+            self.reasoning.append(text, (!self.without_deltas).then_some(&mut self.delta_text))
         } else {
-            // White space waits as a text of its own.
+            // The text includes the white space that waited.
             let new = self.reasoning.append(Text::Owned(&text.shown()), None);
             if new == Some(true) {
                 self.places.add(DeltaKind::Reasoning, 0, span.clone());
@@ -137,7 +137,7 @@ impl MessageBuilder {
     fn call(&mut self, name: &str, early: &Early<'_>, flags: CallFlags, span: Range<usize>) {
         let index = self.begun;
         self.begun += 1;
-        // Text of the call that is not in the name comes after it.
+        // Text of the call outside of its name follows the name.
         let at = span.end;
         let begin = self.in_output(&span).start;
         let first = self.calls.len() < self.begun;
@@ -150,7 +150,7 @@ impl MessageBuilder {
         call.state.span.start = begin;
         call.state.flags = flags;
         let from = self.delta_text.len();
-        if first && !self.silent {
+        if first && !self.without_deltas {
             self.delta_text.push_str(name);
         }
         let new = (call.name == name).then_some(first);
@@ -179,7 +179,7 @@ impl MessageBuilder {
             id.clone_into(&mut call.id);
         }
         let new = (!again && call.id == id).then_some(first && !id.is_empty());
-        if new == Some(true) && !self.silent {
+        if new == Some(true) && !self.without_deltas {
             self.delta_text.push_str(id);
         }
         self.report(DeltaKind::ToolId, index, new, from, span);
@@ -189,7 +189,7 @@ impl MessageBuilder {
         let Some(index) = self.begun.checked_sub(1) else { return };
         let Some(call) = self.calls.get_mut(index) else { return };
         let from = self.delta_text.len();
-        let new = call.arguments.append(text, (!self.silent).then_some(&mut self.delta_text));
+        let new = call.arguments.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         let new = new.filter(|new| !new || !call.state.ended);
         if new == Some(false) {
             self.place_brace(index, text, &span);
@@ -197,7 +197,8 @@ impl MessageBuilder {
         self.report(DeltaKind::ToolArguments, index, new, from, span);
     }
 
-    /// The brace that the arguments begin with has shown before its bytes come. Apart, as most pieces show something.
+    /// Moves the opening brace of the arguments to its bytes, which came after it was shown. Not inlined, because it is
+    /// rare.
     #[cold]
     fn place_brace(&mut self, index: usize, text: Text<'_>, span: &Range<usize>) {
         if text.bytes().is_empty() && span.start >= self.places.end() {
@@ -212,7 +213,7 @@ impl MessageBuilder {
             self.contradicted = true;
         } else if !std::mem::replace(&mut call.state.ended, true) {
             call.state.span.end = call.state.span.end.max(span.end);
-            if !self.silent {
+            if !self.without_deltas {
                 let end = self.delta_text.len();
                 self.deltas.push(Entry { kind: DeltaKind::ToolEnd, call: index, text: end..end, span });
             }
@@ -226,7 +227,7 @@ impl MessageBuilder {
         call.state.span.end = call.state.span.end.max(end);
     }
 
-    /// How far the message is written, for [`MessageBuilder::undo`].
+    /// Returns the current state, for [`MessageBuilder::undo`].
     pub fn mark(&self) -> BuilderMark {
         let call = self.begun.checked_sub(1).and_then(|index| self.calls.get(index));
         BuilderMark {
@@ -238,7 +239,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Takes back the events since a mark. `parsed` is the parsed text.
+    /// Undoes the events since a mark. `parsed` is the parsed text.
     pub fn undo(&mut self, mark: BuilderMark, parsed: &[u8]) {
         let taken_back = |table: &PieceTable, position: usize| table.position().saturating_sub(position) as u64;
         self.undone += 1 + taken_back(&self.reasoning, mark.reasoning) + taken_back(&self.content, mark.content);
@@ -256,12 +257,12 @@ impl MessageBuilder {
         self.begun = mark.begun;
     }
 
-    /// Events and bytes of text that were taken back.
+    /// The number of events and bytes of text that were undone.
     pub fn undone(&self) -> u64 {
         self.undone
     }
 
-    /// What was taken back counts as written: the next text comes behind it.
+    /// Accepts undone text as final: the next text is appended to it.
     pub fn settle(&mut self) {
         self.contradicted = false;
         self.begun = self.calls.len();
@@ -270,7 +271,7 @@ impl MessageBuilder {
     }
 
     /// Whether the message has neither content nor calls.
-    pub fn is_silent_so_far(&self) -> bool {
+    pub fn is_blank(&self) -> bool {
         self.begun == 0 && self.content.position() == 0
     }
 
@@ -279,23 +280,23 @@ impl MessageBuilder {
         self.begun > 0
     }
 
-    /// Whether an event contradicted what shows.
+    /// Whether an event contradicted text that is visible.
     pub fn contradicted(&self) -> bool {
         self.contradicted
     }
 
-    /// Forgets the deltas.
+    /// Drops the deltas.
     pub fn clear_deltas(&mut self) {
         self.deltas.clear();
         self.delta_text.clear();
     }
 
-    /// What was added since the deltas were forgotten.
+    /// The deltas since the last [`MessageBuilder::clear_deltas`].
     pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
         self.deltas.iter().map(|entry| self.show(entry))
     }
 
-    /// One of them.
+    /// One of the deltas.
     pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
         self.deltas.get(index).map(|entry| self.show(entry))
     }
@@ -305,7 +306,7 @@ impl MessageBuilder {
         Delta { kind: entry.kind, call: entry.call, text, span: entry.span.clone() }
     }
 
-    /// The message as it stands. `parsed` is the parsed text.
+    /// The current message. `parsed` is the parsed text.
     pub fn message(&self, parsed: &[u8]) -> Message {
         let calls = self.calls.iter().map(|call| ToolCall {
             name: call.name.clone(),
@@ -331,18 +332,18 @@ impl MessageBuilder {
         })
     }
 
-    /// Where the texts of its message came from. `parsed` is the parsed text.
+    /// The sources of the message's texts. `parsed` is the parsed text.
     pub fn sources(&self, message: &Message, parsed: &[u8]) -> Sources {
         Sources::new(self.places.clone(), self.prefill, message, parsed)
     }
 
-    /// A range of the parsed text as one of the output.
+    /// Converts a range of the parsed text to one of the output.
     fn in_output(&self, range: &Range<usize>) -> Range<usize> {
         range.start.saturating_sub(self.prefill)..range.end.saturating_sub(self.prefill)
     }
 
-    /// Notes whether there was anything new in a text, which stands in the deltas' text from `from` on; `None`: it contradicts
-    /// what stands.
+    /// Adds a delta for the new part of a text, which is in the deltas' text from `from` on. `new`: whether there is a new
+    /// part; `None` if the text contradicts the visible one.
     fn report(&mut self, kind: DeltaKind, call: usize, new: Option<bool>, from: usize, span: Range<usize>) {
         let Some(new) = new else {
             self.contradicted = true;
@@ -350,20 +351,20 @@ impl MessageBuilder {
             return;
         };
         let mut span = span;
-        // Markup shows at times before what settles its place.
+        // Markup may be visible before its place is known.
         if let Some(call) = self.calls.get_mut(call).filter(|_| kind.is_of_call() && !span.is_empty()) {
             call.state.span.end = call.state.span.end.max(span.end.saturating_sub(self.prefill));
         }
         if !new {
             return;
         }
-        // An id may have the name in it.
+        // An id may contain the name.
         if kind != DeltaKind::ToolId {
             span.start = span.start.max(self.reported_to.min(span.end));
             self.reported_to = self.reported_to.max(span.end);
         }
         self.places.add(kind, call, span.clone());
-        if self.silent {
+        if self.without_deltas {
             return;
         }
         let span = self.in_output(&span);
@@ -371,7 +372,7 @@ impl MessageBuilder {
         match self.deltas.last_mut() {
             Some(last) if last.kind == kind && last.call == call => {
                 last.text.end = to;
-                // Markup has no bytes of its own: it takes nothing of what lies before it.
+                // Markup has no bytes in the output, so it does not shorten what precedes it.
                 if last.span.is_empty() {
                     last.span = span;
                 } else if !span.is_empty() {

@@ -1,5 +1,5 @@
-//! What parsing an output finds, in the order of the output: the format's parser and the fallback parser both say it in these
-//! words, and the message builder applies them.
+//! The events of a parse, in the order of the output. The format's parser and the fallback parser both produce them, and the
+//! message builder applies them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,55 +15,55 @@ pub(crate) enum Channel {
     Content,
 }
 
-/// One thing that was found. Positions and spans are those of the parsed text: the prefill and the output.
+/// One event. Positions and spans are in the parsed text: the prefill and the output.
 #[derive(Clone, Debug)]
 pub(crate) enum Event<'a> {
     /// A region of text begins here.
     Begin(Channel, usize),
     /// More of its text.
     Text(Channel, Text<'a>, Range<usize>),
-    /// The region ends here.
+    /// The region ends at this position.
     End(usize),
-    /// A call begins: its name, which is the span's text, and what of its id and arguments came before the name.
+    /// A call begins: its name, which is the text of the span, and the id and arguments that preceded the name.
     Call { name: &'a str, early: Early<'a>, flags: CallFlags, span: Range<usize> },
-    /// The id of the call at hand.
+    /// The id of the current call.
     Id(&'a str, Range<usize>),
-    /// More of its arguments, as JSON.
+    /// More of the call's arguments, as JSON.
     Arguments(Text<'a>, Range<usize>),
-    /// More of what follows the call at hand, which broke off.
+    /// More of the text behind the current call, which was interrupted.
     Rest(Range<usize>),
-    /// The call at hand is whole, here.
+    /// The current call is complete at this position.
     CallEnd(usize),
 }
 
-/// What of a call came before its name. What did not is empty, and nowhere.
+/// The parts of a call that precede its name. Missing parts are empty texts with empty ranges.
 #[derive(Clone, Debug)]
 pub(crate) struct Early<'a> {
     pub id: &'a str,
     pub id_span: Range<usize>,
-    /// As far as they are written, or the brace that they begin with.
+    /// The arguments as far as they are written, or their opening brace.
     pub arguments: &'a str,
     pub arguments_span: Range<usize>,
 }
 
-/// What takes events.
+/// A receiver of events.
 pub(crate) trait Sink {
-    /// Takes the next one.
+    /// Handles the next event.
     fn event(&mut self, event: Event<'_>);
 }
 
-/// In what way a call is not what the format asks for.
+/// How a call deviates from the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CallFlags {
-    /// Its tool is none of the format's.
+    /// The format does not have its tool.
     pub unknown: bool,
-    /// The row of the table of dialects that it is written in.
+    /// The row of the table of dialects, if it is in a dialect.
     pub dialect: Option<u16>,
-    /// It was found where the format has none.
+    /// It was outside of the format.
     pub recovered: bool,
-    /// It was found in reasoning.
+    /// It was in reasoning.
     pub in_reasoning: bool,
-    /// How it was marked as a call. What the format's own parser reads is in the format; whoever reads calls elsewhere says more.
+    /// How it was recognised as a call. Calls from the format's parser keep the default; the fallback parser sets it.
     pub origin: CallOrigin,
 }
 
@@ -72,14 +72,14 @@ pub(crate) struct CallFlags {
 pub(crate) enum Text<'a> {
     /// Bytes of the parsed text, and where they begin there.
     Raw(&'a [u8], usize),
-    /// The same as they stand inside a JSON string.
+    /// Bytes of the parsed text, escaped for a JSON string.
     Escaped(&'a [u8], usize),
-    /// Text that is not written there.
+    /// Text that is not in the parsed text.
     Owned(&'a str),
 }
 
 impl<'a> Text<'a> {
-    /// The bytes before they are escaped.
+    /// The bytes without escapes.
     pub fn bytes(self) -> &'a [u8] {
         match self {
             Text::Raw(bytes, _) | Text::Escaped(bytes, _) => bytes,
@@ -87,7 +87,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// What follows the brace that it begins with.
+    /// The rest behind the opening brace, if the text begins with one.
     pub fn behind_brace(self) -> Option<Self> {
         match self {
             Text::Raw(bytes, at) => bytes.strip_prefix(b"{").map(|rest| Text::Raw(rest, at + 1)),
@@ -100,7 +100,7 @@ impl<'a> Text<'a> {
         self.bytes().iter().all(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))
     }
 
-    /// As it stands in the message.
+    /// The text as it is in the message.
     pub fn shown(self) -> Cow<'a, str> {
         match self {
             Text::Raw(bytes, _) => lossy(bytes),
@@ -113,7 +113,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Writes it behind what `out` has.
+    /// Appends the text, as it is in the message, to `out`.
     pub fn write(self, out: &mut String) {
         match self {
             Text::Raw(bytes, _) => {
@@ -133,12 +133,12 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Writes the ASCII that a text begins with, if it is as short as a token: byte by byte that is quicker than to look at all of
-/// it first. Gives the rest.
+/// Writes the leading ASCII of a text that is as short as a token, because going byte by byte is faster then than scanning
+/// it first. Returns the rest.
 fn write_token(bytes: &[u8], mut write: impl FnMut(char)) -> &[u8] {
     let mut rest = bytes;
     while let Some((byte, behind)) = rest.split_first().filter(|(byte, _)| byte.is_ascii() && bytes.len() <= 8) {
-        // The mask changes nothing and tells the compiler so.
+        // The mask changes nothing; with it the compiler knows that the byte is ASCII.
         write(char::from(byte & 0x7F));
         rest = behind;
     }

@@ -1,24 +1,24 @@
-//! JSON and Python literals to JSON, as they come: quotes become double quotes, line breaks in them escapes, `True`,
-//! `False` and `None` JSON's words. JSON comes out as it went in.
+//! Converts JSON and Python literals to JSON, piece by piece: quotes become double quotes, line breaks inside them become
+//! escapes, `True`, `False` and `None` become JSON's words. JSON is unchanged.
 
 use crate::json_string::push_quoted;
 
-/// What is remembered between two pieces of a value.
+/// The state between two pieces of a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Literal {
     quote: Option<char>,
-    /// A backslash inside a string whose next character has not come.
+    /// The last character was a backslash inside a string.
     escaped: bool,
     /// The last character was part of a word.
     in_word: bool,
-    /// Python's word that is being read, and how much of it.
+    /// The Python word that is being read, and how much of it was read.
     word: Option<(usize, usize)>,
 }
 
 const WORDS: [(&str, &str); 3] = [("True", "true"), ("False", "false"), ("None", "null")];
 
 impl Literal {
-    /// The next piece of a value, as JSON behind what `json` has.
+    /// Appends the next piece of a value to `json`.
     pub fn feed(&mut self, piece: &str, json: &mut String) {
         for c in piece.chars() {
             match self.quote {
@@ -28,7 +28,7 @@ impl Literal {
         }
     }
 
-    /// Ends the string that is open, if one is.
+    /// Closes the open string, if there is one. Returns whether there was one.
     pub fn end_string(&mut self) -> bool {
         self.quote.take().is_some()
     }

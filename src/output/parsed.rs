@@ -1,7 +1,7 @@
-//! The text that is parsed: the prefill and the output.
+//! [`Parsed`]: the text that the parsers read, the prefill and the output.
 
-/// The parsed text as the model wrote it, and as the parsing machines see it: without the markers that only look like ones. Both have
-/// the same length, and their characters begin at the same places.
+/// The parsed text as the model wrote it, and as the machines see it, where text that only looks like a special token is
+/// masked. Both have the same length and the same character borders.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parsed<'a> {
     pub raw: &'a [u8],
@@ -9,7 +9,7 @@ pub(crate) struct Parsed<'a> {
 }
 
 impl Parsed<'_> {
-    /// How long it is.
+    /// Its length in bytes.
     pub fn len(self) -> usize {
         self.raw.len()
     }

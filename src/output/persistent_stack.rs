@@ -1,12 +1,12 @@
-//! A stack that can be set back to how it was at a mark, however it has changed since.
+//! A stack that can be reset to an earlier state at any time.
 
-/// Entries know the one below them, so an entry that a mark may need is left in place when it is popped.
+/// Entries are linked to the one below, so an entry that a mark may need stays in place when it is popped.
 #[derive(Clone, Debug)]
 pub(super) struct PersistentStack<T> {
     entries: Vec<(T, usize)>,
-    /// The number of the top entry, from 1; 0 where the stack is empty.
+    /// The number of the top entry, from 1; 0 if the stack is empty.
     top: usize,
-    /// Entries up to this number are left as they are.
+    /// Entries up to this number must not be overwritten.
     kept: usize,
 }
 
@@ -59,14 +59,14 @@ impl<T: Copy> PersistentStack<T> {
         StackMark { top: self.top, entries: self.entries.len() }
     }
 
-    /// Sets the stack back. Marks that were made since are void.
+    /// Resets the stack. Marks that were made since are invalid.
     pub fn restore(&mut self, mark: StackMark) {
         self.top = mark.top;
         self.entries.truncate(mark.entries);
         self.keep(Some(mark));
     }
 
-    /// Of all marks only this one and those before it are still needed.
+    /// Only this mark and earlier ones are still needed.
     pub fn keep(&mut self, last: Option<StackMark>) {
         self.kept = last.map_or(0, |mark| mark.entries);
         self.entries.truncate(self.top.max(self.kept));

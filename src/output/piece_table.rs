@@ -1,8 +1,8 @@
-//! A text of the message that only ever grows. What stands in the parsed text, as it is or but for being escaped, is not kept
-//! twice: the table knows where it is.
+//! A text of the message that only grows. Text that is in the parsed text, with or without JSON escapes, is kept as a range
+//! of it.
 //!
-//! Writing can be taken back to an earlier position. What was written behind it has been shown and stays in the text; it is
-//! *pending* until it is written again, and what is written must agree with it.
+//! Writing can be undone back to an earlier position. The undone text was shown and stays in the table; it is *pending*
+//! until it is written again, and the new text must be equal.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::event::Text;
 use crate::json_string::push_quoted;
 use crate::peg::lossy;
 
-/// Where a slice of the text is.
+/// The source of a slice of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Raw,
@@ -20,39 +20,39 @@ enum Source {
 
 type Slice = (Source, Range<usize>);
 
-/// Slices that a text may have however short it is, and how long they must be on average where it has more. Otherwise it is
-/// cheaper to keep the text twice.
+/// The number of slices that any text may have, and the minimum average length if it has more. Shorter slices are copied,
+/// which is cheaper.
 const SLICES: usize = 16;
 const SLICE_BYTES: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct PieceTable {
     slices: Vec<Slice>,
-    /// Bytes of all slices, before they are escaped: the position that is written next.
+    /// Bytes of all slices, before escaping: the next position to write.
     length: usize,
-    /// What is not in the parsed text, or not worth a slice of its own.
+    /// Text that is not in the parsed text, or too short for a slice.
     owned: String,
-    /// Text that was shown and taken back, and how much of it has been written again.
+    /// Text that was shown and undone, and how much of it has been written again.
     pending: String,
     confirmed: usize,
     checkpoint: Option<Box<Checkpoint>>,
 }
 
-/// How a table stood, less what of it still stands.
+/// A saved state of a table, without what is unchanged since.
 #[derive(Clone, Debug)]
 struct Checkpoint {
     /// Bytes of pending text.
     pending: usize,
-    /// What stands of it: the lowest position that writing was taken back to since.
+    /// The lowest position that writing was undone to since; everything before it is unchanged.
     low: usize,
-    /// The slices behind that, the last one first, and their owned text, the last part first.
+    /// The slices behind that, last one first, and their owned text, last part first.
     slices: Vec<Slice>,
     owned: Vec<String>,
 }
 
 impl PieceTable {
-    /// Appends, or confirms what is pending; what is new is also written to `shown`. `None`: the text contradicts what is
-    /// pending. Otherwise whether anything was new.
+    /// Appends text or confirms pending text; new text is also written to `shown`. Returns `None` if the text contradicts
+    /// the pending text, otherwise whether anything was new.
     pub fn append(&mut self, text: Text<'_>, shown: Option<&mut String>) -> Option<bool> {
         let length = text.bytes().len();
         if length == 0 {
@@ -86,7 +86,7 @@ impl PieceTable {
         Some(same < text.len())
     }
 
-    /// How much of a text was pending; `None` where it is another one.
+    /// How much of a text was pending; `None` if the pending text differs.
     fn confirm(&mut self, text: &str) -> Option<usize> {
         let pending = &self.pending.as_bytes()[self.confirmed..];
         let same = pending.len().min(text.len());
@@ -101,7 +101,7 @@ impl PieceTable {
         Some(same)
     }
 
-    /// Whether a text may be left where it is.
+    /// Whether a text may become a slice of the parsed text.
     fn has_room(&self, source: Source, at: usize, length: usize) -> bool {
         let goes_on = matches!(self.slices.last(), Some((last, before)) if *last == source && before.end == at);
         goes_on || self.slices.len() < SLICES.max((self.length + length) / SLICE_BYTES)
@@ -121,7 +121,7 @@ impl PieceTable {
         }
     }
 
-    /// The text, of which slices may be in the parsed text.
+    /// The whole text. Slices refer to the parsed text.
     pub fn text(&self, parsed: &[u8]) -> String {
         let mut text = String::with_capacity(self.length + self.pending.len());
         self.push_between(0..self.length, parsed, &mut text);
@@ -129,7 +129,7 @@ impl PieceTable {
         text
     }
 
-    /// The text of the slices between two positions. Costs what is behind the first.
+    /// Writes the text of the slices between two positions. The cost is linear in what is behind the first.
     fn push_between(&self, range: Range<usize>, parsed: &[u8], text: &mut String) {
         let (mut first, mut at) = (self.slices.len(), self.length);
         while at > range.start {
@@ -148,12 +148,12 @@ impl PieceTable {
         }
     }
 
-    /// What of the text is not left in the parsed text.
+    /// The text that is not in the parsed text.
     pub fn owned(&self) -> &str {
         &self.owned
     }
 
-    /// The position that is written next.
+    /// The next position to write.
     pub fn position(&self) -> usize {
         self.length
     }
@@ -163,7 +163,8 @@ impl PieceTable {
         self.pending.is_empty()
     }
 
-    /// Takes back what was written behind this position: it is pending. Costs what is pending then, which the parser reads again.
+    /// Undoes what was written behind this position, which becomes pending. The cost is linear in the pending text, which
+    /// the parser reads again.
     pub fn undo(&mut self, position: usize, parsed: &[u8]) {
         if position >= self.length {
             return;
@@ -186,7 +187,7 @@ impl PieceTable {
         self.truncate(position, |_, _| {});
     }
 
-    /// Drops the slices behind a position; each goes to `dropped`, with its text where that is owned.
+    /// Drops the slices behind a position. Each is passed to `dropped`, with its text if the table owns it.
     fn truncate(&mut self, position: usize, mut dropped: impl FnMut(Slice, String)) {
         while self.length > position {
             let excess = self.length - position;
@@ -202,7 +203,7 @@ impl PieceTable {
         }
     }
 
-    /// What is pending counts as written: the next text comes behind it.
+    /// Accepts pending text as final: the next text is appended to it.
     pub fn settle(&mut self) {
         if !self.is_confirmed() {
             let pending = std::mem::take(&mut self.pending);
@@ -211,7 +212,7 @@ impl PieceTable {
         }
     }
 
-    /// Notes how the text stands for [`PieceTable::rollback`].
+    /// Saves the state for [`PieceTable::rollback`].
     pub fn set_checkpoint(&mut self) {
         let pending = self.pending.len() - self.confirmed;
         self.checkpoint =
@@ -226,7 +227,7 @@ impl PieceTable {
         self.checkpoint = None;
     }
 
-    /// Back to the checkpoint, which stays set. Gives the text that was shown since.
+    /// Goes back to the checkpoint, which stays set. Returns the text that was shown since.
     pub fn rollback(&mut self, parsed: &[u8]) -> String {
         let Some(checkpoint) = self.checkpoint.take() else { return String::new() };
         let mut shown = String::new();

@@ -1,17 +1,17 @@
-//! Where the texts of a message came from: what each delta told, less its text, in the order in which they showed.
+//! The places of a message's texts in the parsed text: the deltas without their texts, in order.
 //!
-//! It only grows, as what was shown stands, and is kept as numbers of variable length: two or three bytes where a text begins anew
-//! behind markup, nothing where it goes on.
+//! The list only grows. It is stored as numbers of variable length: two or three bytes where a text continues behind markup,
+//! nothing where it continues directly.
 
 use std::ops::Range;
 
 use crate::message::DeltaKind;
 
-/// A stretch of one part of the message. Positions are those of the parsed text.
+/// A stretch of one part of the message. Positions are in the parsed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub kind: DeltaKind,
-    /// Which call, from 0; 0 for the texts.
+    /// The call, from 0; 0 for the texts.
     pub call: usize,
     pub span: Range<usize>,
 }
@@ -19,15 +19,15 @@ pub(crate) struct Place {
 /// All of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places {
-    /// Those before the last one: what kind, how far behind the end of the one before, and how long.
+    /// All but the last one: kind, distance from the end of the previous one, and length.
     written: Vec<u8>,
-    /// Where the last one of those ends, and the call at hand there.
+    /// Where the last of those ends, and the current call there.
     end: usize,
     call: usize,
     last: Option<Place>,
 }
 
-/// How far they were written.
+/// A saved state.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacesMark {
     written: usize,
@@ -36,15 +36,15 @@ pub(crate) struct PlacesMark {
     last: Option<Place>,
 }
 
-/// By its number in what is written.
+/// Indexed by the number that is stored.
 const KINDS: [DeltaKind; 5] =
     [DeltaKind::Reasoning, DeltaKind::Content, DeltaKind::ToolName, DeltaKind::ToolId, DeltaKind::ToolArguments];
 
-/// Stands for no kind: another call is at hand.
+/// Stored instead of a kind when another call begins.
 const CALL: u64 = KINDS.len() as u64;
 
 impl Places {
-    /// Adds one. Markup has no bytes of its own, and is nowhere.
+    /// Adds a place. Markup without bytes in the output has none.
     #[inline]
     pub fn add(&mut self, kind: DeltaKind, call: usize, span: Range<usize>) {
         match &mut self.last {
@@ -56,7 +56,7 @@ impl Places {
         }
     }
 
-    /// Where the last one ends.
+    /// The end of the last one.
     pub fn end(&self) -> usize {
         self.last.as_ref().map_or(0, |last| last.span.end)
     }
@@ -84,18 +84,18 @@ impl Places {
         self.written.push(number as u8);
     }
 
-    /// How far they are written, for [`Places::restore`].
+    /// Saves the state, for [`Places::restore`].
     pub fn mark(&self) -> PlacesMark {
         PlacesMark { written: self.written.len(), end: self.end, call: self.call, last: self.last.clone() }
     }
 
-    /// Forgets those since.
+    /// Drops the places since.
     pub fn restore(&mut self, mark: PlacesMark) {
         self.written.truncate(mark.written);
         (self.end, self.call, self.last) = (mark.end, mark.call, mark.last);
     }
 
-    /// All, in order.
+    /// All places in order.
     pub fn iter(&self) -> impl Iterator<Item = Place> {
         let (mut written, mut end, mut at_hand) = (self.written.iter(), 0_usize, 0);
         let mut number = move || -> Option<u64> {

@@ -1,10 +1,10 @@
-//! Captures to events: what each tagged region adds to the message, as the regions grow.
+//! Turns captures into events: what each tagged region adds to the message while it grows.
 //!
-//! A call shows once its name is known, with `{` where its arguments do not begin by themselves. Arguments written as one
-//! JSON object are passed on as they come, less trailing white space; arguments written one by one are put together into an
+//! A call is visible once its name is known, with `{` if its arguments are written one by one. Arguments written as one JSON
+//! object are passed on as they arrive, without trailing white space. Arguments written one by one are assembled into an
 //! object: raw text becomes a JSON string that stays open until the value ends, and the object is closed with the call.
 //!
-//! A reader can be set back to a mark, which costs nothing: its stacks and texts keep what a mark needs.
+//! Setting a reader back to a mark takes constant time: its stacks and texts keep what a mark needs.
 
 use std::ops::Range;
 
@@ -22,33 +22,33 @@ use crate::peg::{Capture, Machine, incomplete_tail, lossy};
 #[derive(Clone, Default)]
 pub(crate) struct CaptureReader {
     state: State,
-    /// The regions around the one being read, outermost first.
+    /// The regions around the current one, outermost first.
     regions: PersistentStack<(Tag, usize)>,
-    /// The objects and arrays of arguments that are open, outermost first, and whether they have a member; the first is the
-    /// object of all arguments.
+    /// The open objects and arrays of the arguments, outermost first, and whether each has a member; the first is the object
+    /// of all arguments.
     containers: PersistentStack<(Container, bool)>,
-    /// Arguments that came before the name of their call.
+    /// Arguments that preceded the name of their call.
     early: String,
     early_kept: usize,
-    /// What a piece of arguments is written into.
+    /// A buffer for pieces of arguments.
     scratch: String,
 }
 
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// Captures read so far.
+    /// The number of captures read.
     read: usize,
-    /// Everything before this position is in the message, or is markup of something that is.
+    /// Everything before this position is in the message, or is its markup.
     covered: usize,
-    /// The region being read, and from where on it is still to be read.
+    /// The current region, and the position from which on it is not read yet.
     region: Option<(Tag, usize)>,
     call: CallState,
     flags: CallFlags,
-    /// Where the id stands that came before the name of its call.
+    /// Where the id is, if it preceded the name of its call.
     id: Range<usize>,
 }
 
-/// How far captures are read.
+/// A state to which the reader can be reset.
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderMark {
     state: State,
@@ -58,19 +58,19 @@ pub(crate) struct ReaderMark {
 }
 
 impl ReaderMark {
-    /// Captures read.
+    /// The number of captures read.
     pub fn captures_read(&self) -> usize {
         self.state.read
     }
 }
 
 impl CaptureReader {
-    /// A reader of text from this position on.
+    /// A reader of text that begins at this position.
     pub fn new(start: usize) -> Self {
         CaptureReader { state: State { covered: start, ..State::default() }, ..CaptureReader::default() }
     }
 
-    /// Reads one more capture of the parsed text.
+    /// Reads the next capture of the parsed text.
     pub fn read(&mut self, capture: &Capture, output: &[u8], sink: &mut impl Sink) {
         self.state.read += 1;
         match Tag::from_id(capture.tag) {
@@ -80,12 +80,12 @@ impl CaptureReader {
         }
     }
 
-    /// Reads the text of the region that is open, up to a position.
+    /// Reads the text of the open region, up to a position.
     pub fn read_text(&mut self, reach: usize, output: &[u8], sink: &mut impl Sink) {
         self.text(reach, output, false, sink);
     }
 
-    /// Reads all that a machine shows which goes back behind nothing that was read.
+    /// Reads all visible captures of a machine that has not gone back behind a capture already read.
     pub fn read_all(&mut self, machine: &mut Machine, output: &[u8], sink: &mut impl Sink) {
         machine.take_kept();
         let visible = machine.visible();
@@ -96,7 +96,7 @@ impl CaptureReader {
         machine.forget(self.state.read);
     }
 
-    /// Whether a call is begun and not ended.
+    /// Whether a call has begun and not ended.
     pub fn in_call(&self) -> bool {
         self.state.call.open && self.state.call.named
     }
@@ -106,12 +106,12 @@ impl CaptureReader {
         self.state.covered
     }
 
-    /// How many captures have been read.
+    /// The number of captures read.
     pub fn captures_read(&self) -> usize {
         self.state.read
     }
 
-    /// How far captures are read, for [`CaptureReader::restore`].
+    /// Saves the state, for [`CaptureReader::restore`].
     pub fn mark(&self) -> ReaderMark {
         ReaderMark {
             state: self.state.clone(),
@@ -121,7 +121,7 @@ impl CaptureReader {
         }
     }
 
-    /// Sets the reader back. Marks that were made since are void.
+    /// Resets the reader. Marks that were made since are invalid.
     pub fn restore(&mut self, mark: &ReaderMark) {
         self.state = mark.state.clone();
         self.regions.restore(mark.regions);
@@ -130,7 +130,7 @@ impl CaptureReader {
         self.early_kept = mark.early;
     }
 
-    /// Of all marks only this one and those before it are still needed.
+    /// Only this mark and earlier ones are still needed.
     pub fn keep(&mut self, last: Option<&ReaderMark>) {
         self.regions.keep(last.map(|mark| mark.regions));
         self.containers.keep(last.map(|mark| mark.containers));
@@ -200,7 +200,7 @@ impl CaptureReader {
         }
     }
 
-    /// A comma before the second and each further member of an object.
+    /// Writes a comma before the second and each further member of an object.
     fn begin_member(&mut self, pos: usize, sink: &mut impl Sink) {
         let first = self.add_to_container(|_| true).is_none_or(|(_, first)| first);
         if std::mem::take(&mut self.state.call.separated) {
@@ -210,7 +210,7 @@ impl CaptureReader {
         self.markup(if first { brace } else { "," }, pos, sink);
     }
 
-    /// A comma before the second and each further value of an array.
+    /// Writes a comma before the second and each further value of an array.
     fn begin_value(&mut self, pos: usize, sink: &mut impl Sink) {
         if let Some((_, first)) = self.add_to_container(|kind| kind == Container::Array) {
             let separated = std::mem::take(&mut self.state.call.separated);
@@ -218,7 +218,8 @@ impl CaptureReader {
         }
     }
 
-    /// Notes one more member of the innermost container if it is of a kind; whether it is its first.
+    /// Counts a member of the innermost container, if it is of the expected kind. Returns the container and whether the
+    /// member is its first.
     fn add_to_container(&mut self, of: impl Fn(Container) -> bool) -> Option<(Container, bool)> {
         let &(kind, filled) = self.containers.last().filter(|(kind, _)| of(*kind))?;
         if !filled {
@@ -245,7 +246,7 @@ impl CaptureReader {
         self.markup(bracket, pos, sink);
     }
 
-    /// A region that counts as a whole.
+    /// Reads a region that is passed on as a whole.
     fn word(&mut self, tag: Tag, span: Range<usize>, output: &[u8], sink: &mut impl Sink) {
         if !self.state.call.open {
             return;
@@ -275,7 +276,7 @@ impl CaptureReader {
             }
             Tag::ToolId => self.state.id = span,
             Tag::ArgName => {
-                // Text around arguments that are tagged one by one adds nothing.
+                // Text around arguments that are tagged one by one is dropped.
                 self.state.call.arguments.ignored = true;
                 let name = text.trim_ascii_end();
                 let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
@@ -294,7 +295,7 @@ impl CaptureReader {
         }
     }
 
-    /// More of the region being read, if its text streams, up to `to`.
+    /// Reads more of the current region up to `to`, if its text is passed on as it arrives.
     fn text(&mut self, to: usize, output: &[u8], whole: bool, sink: &mut impl Sink) {
         let Some((tag, from)) = self.state.region else { return };
         if to <= from {
@@ -319,7 +320,7 @@ impl CaptureReader {
                 json.clear();
                 let text = lossy(bytes);
                 let read = push_unquoted(&text, &mut json);
-                // Half an escape that nothing follows is text.
+                // Half an escape at the end is text.
                 json.push_str(if whole { &text[read..] } else { "" });
                 to = from + if whole { bytes.len() } else { read.min(bytes.len()) };
                 self.object(Text::Owned(&json), from..to, sink);
@@ -347,7 +348,7 @@ impl CaptureReader {
         self.cover(to);
     }
 
-    /// A piece of arguments that are one JSON object.
+    /// Reads a piece of arguments that are one JSON object.
     fn object(&mut self, piece: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
         if piece.bytes().is_empty() || !self.state.call.open || self.state.call.arguments.ignored {
             return;
@@ -370,7 +371,7 @@ impl CaptureReader {
         &self.early[self.state.call.early..]
     }
 
-    /// What of the arguments the output has no bytes for.
+    /// Adds markup of the arguments that is not in the output.
     fn markup(&mut self, text: &str, pos: usize, sink: &mut impl Sink) {
         self.arguments(Text::Owned(text), pos..pos, sink);
     }
@@ -409,13 +410,13 @@ impl CaptureReader {
     }
 }
 
-/// A text with its XML entities read.
+/// Decodes the XML entities in a text.
 fn without_entities(text: &str) -> String {
     let entities = [("&quot;", "\""), ("&apos;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
     entities.into_iter().fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
 }
 
-/// Where an id stands without the quotes around it.
+/// The range of an id without the quotes around it.
 fn bare_id(output: &[u8], span: Range<usize>) -> Range<usize> {
     let id = output[span.clone()].trim_ascii_end();
     let quoted = id.len() > 1 && id.starts_with(b"\"") && id.ends_with(b"\"");

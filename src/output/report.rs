@@ -1,4 +1,4 @@
-//! The report on an output once it is whole: of each call whether it can be used, and what is unusual.
+//! Makes the report on a complete output: whether each call can be used, and diagnostics.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,26 +14,26 @@ use crate::limits::JSON_DEPTH;
 use crate::message::{CallReport, Diagnostic, DiagnosticKind, Message, Report, Tool, ToolCall};
 use crate::peg::{self, Builder, Machine, Program, State};
 
-/// What was seen of a call while it was read.
+/// What was recorded about a call while it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallRecord {
-    /// Its end was there.
+    /// Whether its end was read.
     pub complete: bool,
-    /// What is unusual about it.
+    /// How it deviates from the format.
     pub flags: CallFlags,
     /// The bytes of the output that it was read from.
     pub span: Range<usize>,
-    /// What follows it, if it broke off: neither content nor arguments.
+    /// The text behind an interrupted call, which is neither content nor arguments.
     pub rest: String,
 }
 
-/// Where an output left its format, by the calls that it does not have.
+/// The position of the first call that the format does not have.
 pub(crate) fn first_unusual(calls: &[CallRecord]) -> Option<usize> {
     calls.iter().filter(|call| call.flags != CallFlags::default()).map(|call| call.span.start).min()
 }
 
-/// The report on a message. `found`: what is known of the output as a whole. `dialect`: the name behind a row of the table of
-/// dialects.
+/// The report on a message. `found`: what is known of the output as a whole. `dialect`: returns the name of a row of the
+/// table of dialects.
 pub(crate) fn report(
     message: &Message,
     records: &[CallRecord],
@@ -44,9 +44,10 @@ pub(crate) fn report(
     let mut calls = Vec::new();
     for (index, (call, record)) in message.tool_calls.iter().zip(records).enumerate() {
         let span = &record.span;
-        let mut tell = |kind, message| found.push(Diagnostic { kind, call: Some(index), span: span.clone(), message });
+        let mut diagnose =
+            |kind, message| found.push(Diagnostic { kind, call: Some(index), span: span.clone(), message });
         let name = record.flags.dialect.and_then(&dialect);
-        calls.push(report_call(call, record, name, tools, &mut tell));
+        calls.push(report_call(call, record, name, tools, &mut diagnose));
     }
     found.sort_by_cached_key(|diagnostic| diagnostic.span.start);
     Report { calls, diagnostics: found }
@@ -57,34 +58,34 @@ fn report_call(
     record: &CallRecord,
     dialect: Option<&str>,
     tools: &[Tool],
-    tell: &mut impl FnMut(DiagnosticKind, String),
+    diagnose: &mut impl FnMut(DiagnosticKind, String),
 ) -> CallReport {
     let CallRecord { complete, flags, .. } = *record;
     let origin = flags.origin;
     if let Some(name) = dialect {
-        tell(DiagnosticKind::Dialect, format!("a call in the format of {name}"));
+        diagnose(DiagnosticKind::Dialect, format!("a call in the format of {name}"));
     } else if flags.recovered && !flags.in_reasoning {
-        tell(DiagnosticKind::Dialect, "a call where the format has none".to_owned());
+        diagnose(DiagnosticKind::Dialect, "a call where the format has none".to_owned());
     }
     if flags.in_reasoning {
-        tell(DiagnosticKind::CallInReasoning, "a call inside the reasoning".to_owned());
+        diagnose(DiagnosticKind::CallInReasoning, "a call inside the reasoning".to_owned());
     }
     let tool = tools.iter().find(|tool| tool.name == call.name);
     let known = tool.is_some() || tools.is_empty();
     if !known {
-        tell(DiagnosticKind::UnknownTool, format!("no tool has the name {:?}", call.name));
+        diagnose(DiagnosticKind::UnknownTool, format!("no tool has the name {:?}", call.name));
     }
     if !complete {
-        tell(
+        diagnose(
             DiagnosticKind::UnfinishedCall,
             match record.rest.trim_ascii() {
                 "" => "the call has no end".to_owned(),
-                rest => format!("the call broke off; what follows of it is left out: {rest}"),
+                rest => format!("the call was interrupted; its remaining text is left out: {rest}"),
             },
         );
         return CallReport { complete, known, valid: false, origin };
     }
-    let mut wrong = |message| tell(DiagnosticKind::InvalidArguments, message);
+    let mut wrong = |message| diagnose(DiagnosticKind::InvalidArguments, message);
     let (valid, repeated) = match (members(&call.arguments), tool) {
         (Ok((_, repeated)), None) => (true, repeated),
         (Ok((arguments, repeated)), Some(tool)) => {
@@ -94,23 +95,23 @@ fn report_call(
             }
             (violations.is_empty(), repeated)
         }
-        // What nests deeper than values are read is not checked against the schema.
+        // A value that nests deeper than the reader allows is not checked against the schema.
         (Err(_), _) if nests_deep(&call.arguments) && is_json_object(&call.arguments) => (true, BTreeSet::new()),
         (Err(_), _) => {
             wrong(match serde_json::from_str::<Value>(&call.arguments) {
-                Err(error) => format!("the arguments are no JSON: {error}"),
-                Ok(_) => "the arguments are no object".to_owned(),
+                Err(error) => format!("the arguments are not JSON: {error}"),
+                Ok(_) => "the arguments are not an object".to_owned(),
             });
             (false, BTreeSet::new())
         }
     };
     for name in repeated {
-        tell(DiagnosticKind::DuplicateArgument, format!("{name:?} is given more than once"));
+        diagnose(DiagnosticKind::DuplicateArgument, format!("{name:?} is given more than once"));
     }
     CallReport { complete, known, valid, origin }
 }
 
-/// Whether brackets outside strings nest so deep that a JSON reader with a stack of its own must say.
+/// Whether brackets outside of strings nest deeper than the JSON reader allows.
 fn nests_deep(json: &str) -> bool {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     json.bytes().any(|byte| {
@@ -126,7 +127,7 @@ fn nests_deep(json: &str) -> bool {
     })
 }
 
-/// Whether a text is a JSON object, however deep it is.
+/// Whether a text is a JSON object, at any depth.
 fn is_json_object(text: &str) -> bool {
     static PROGRAM: OnceLock<Option<Arc<Program>>> = OnceLock::new();
     let compile = || {
@@ -137,7 +138,7 @@ fn is_json_object(text: &str) -> bool {
     Machine::whole(Arc::clone(program), text.as_bytes(), 0, false).state() != State::Failed
 }
 
-/// An object, and the names that it has more than once, of which the last value counts.
+/// An object, and its duplicate names, of which the last value counts.
 fn members(object: &str) -> serde_json::Result<(Map<String, Value>, BTreeSet<String>)> {
     struct Members;
 

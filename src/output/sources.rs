@@ -1,4 +1,4 @@
-//! Where the parts of a message came from, in the order of the output and by field.
+//! The sources of a message's parts in the output, in the order of the output and by field.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::peg::lossy;
 /// The spans of each field.
 type Fields = HashMap<(DeltaKind, usize), Vec<Range<usize>>>;
 
-/// What the places of a message say.
+/// Where the texts of a message came from.
 #[derive(Clone, Default)]
 pub(crate) struct Sources {
     places: Places,
@@ -22,7 +22,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Of a message whose texts stand at these places of the parsed text.
+    /// For a message whose texts are at these places of the parsed text.
     pub fn new(places: Places, prefill: usize, message: &Message, parsed: &[u8]) -> Self {
         let mut sources = Sources { places, prefill, ..Sources::default() };
         let mut texts = [Text::new(&message.reasoning_content), Text::new(&message.content)];
@@ -60,12 +60,12 @@ impl Sources {
         sources
     }
 
-    /// In the order of the output.
+    /// All parts, in the order of the output.
     pub fn parts(&self) -> &[OutputPart] {
         &self.parts
     }
 
-    /// Of one field, in the order of its text. The first look takes all places apart.
+    /// The spans of one field, in the order of its text. The first call computes those of all fields.
     pub fn spans(&self, kind: DeltaKind, call: usize) -> &[Range<usize>] {
         let fields = self.fields.get_or_init(|| {
             let mut fields = Fields::new();
@@ -80,7 +80,7 @@ impl Sources {
             }
             fields
         });
-        // White space alone is no reasoning.
+        // Reasoning of white space only is not shown.
         let shows = kind != DeltaKind::Reasoning || self.parts.iter().any(|part| part.kind == PartKind::Reasoning);
         fields.get(&(kind, call)).filter(|_| shows).map_or(&[], Vec::as_slice)
     }
@@ -96,7 +96,7 @@ impl Sources {
 }
 
 impl PartialEq for Sources {
-    /// The rest follows.
+    /// The other fields are derived.
     fn eq(&self, other: &Self) -> bool {
         (&self.places, self.prefill, &self.parts) == (&other.places, other.prefill, &other.parts)
     }
@@ -113,11 +113,11 @@ fn channel(kind: DeltaKind) -> Option<usize> {
     [DeltaKind::Reasoning, DeltaKind::Content].iter().position(|channel| *channel == kind)
 }
 
-/// A text of the message, and how much of it was given out.
+/// A text of the message, and how much of it was assigned to parts.
 struct Text<'a> {
     text: &'a str,
     given: usize,
-    /// Bytes of all of its places. Broken characters take more in the text, so where both are equally long, it has none.
+    /// The bytes of all its places. Invalid bytes become longer in the text, so equal lengths mean that it has none.
     places: usize,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Text<'a> {
         Text { text, given: 0, places: 0 }
     }
 
-    /// The part of it that came from these bytes.
+    /// The next part of the text, which came from these bytes.
     fn next(&mut self, bytes: &[u8]) -> Range<usize> {
         let from = self.given;
         let length = if self.places == self.text.len() { bytes.len() } else { lossy(bytes).len() };

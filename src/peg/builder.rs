@@ -1,4 +1,4 @@
-//! Combinators that fill an [`Arena`]. They take `&self`, so that calls nest as the expressions do.
+//! Combinators that fill an [`Arena`] with expressions. They take `&self`, so that calls can be nested like the expressions.
 
 use std::cell::RefCell;
 
@@ -28,25 +28,25 @@ impl Builder {
         Builder::default()
     }
 
-    /// A builder that goes on where an arena ends.
+    /// A builder that adds to an existing arena.
     pub fn extending(arena: Arena) -> Self {
         Builder { arena: RefCell::new(arena) }
     }
 
-    /// The arena, with `root` as its root. The builder is empty afterwards.
+    /// Returns the arena with this root, and leaves the builder empty.
     pub fn finish(&self, root: ExprId) -> Arena {
         let mut arena = self.arena.take();
         arena.set_root(root);
         arena
     }
 
-    /// The expression at this position, for callers that count them.
+    /// The expression with this index, for callers that keep indices.
     pub fn at(&self, index: usize) -> Option<ExprId> {
         let known = index < self.arena.borrow().len();
         u32::try_from(index).ok().filter(|_| known).map(ExprId)
     }
 
-    /// Looks at the expressions so far.
+    /// Passes the arena, as built so far, to a function.
     pub(crate) fn with_arena<T>(&self, look: impl FnOnce(&Arena) -> T) -> T {
         look(&self.arena.borrow())
     }
@@ -55,7 +55,7 @@ impl Builder {
         self.arena.borrow_mut().add(node)
     }
 
-    /// Whether there is a rule of that name.
+    /// Whether a rule of this name is defined.
     pub fn is_defined(&self, name: &str) -> bool {
         self.arena.borrow().rule_named(name).is_some()
     }
@@ -103,7 +103,7 @@ impl Builder {
         self.add(Expr::Choice(branches))
     }
 
-    /// Compiled once, whatever the children come from.
+    /// Takes a `dyn` iterator, so that it is compiled once for all callers.
     fn flat(&self, children: &mut dyn Iterator<Item = ExprId>, inner: fn(&Expr) -> Option<&Children>) -> Children {
         let mut out = Children::new();
         for child in children {
@@ -164,7 +164,7 @@ impl Builder {
         self.add(Expr::Space)
     }
 
-    /// One character of a set.
+    /// One character of this set.
     pub fn character(&self, set: CharSet) -> ExprId {
         self.add(Expr::Char(set))
     }
@@ -174,7 +174,7 @@ impl Builder {
         self.add(Expr::Char(CharSet { ranges: ranges.into(), negated: false }))
     }
 
-    /// One character that is in none of these inclusive ranges.
+    /// One character outside of these inclusive ranges.
     pub fn none_of(&self, ranges: &[(char, char)]) -> ExprId {
         self.add(Expr::Char(CharSet { ranges: ranges.into(), negated: true }))
     }
@@ -206,7 +206,7 @@ impl Builder {
         self.add(Expr::UntilMarker(markers))
     }
 
-    /// Everything that is left.
+    /// The rest of the output.
     pub fn rest(&self) -> ExprId {
         self.add(Expr::Until(Vec::new()))
     }
@@ -256,17 +256,17 @@ impl Builder {
         self.add(Expr::Gbnf(child, text.into()))
     }
 
-    /// A reference to a rule that is defined now or later.
+    /// A reference to a rule, which may be defined later.
     pub fn reference(&self, name: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Ref(name.into()))
     }
 
-    /// Names an expression and gives a reference to it. A second rule of the same name replaces the first.
+    /// Defines a rule and returns a reference to it. A second rule of the same name replaces the first.
     pub fn rule(&self, name: impl Into<SmolStr>, child: ExprId) -> ExprId {
         self.add_rule(name.into(), child, false)
     }
 
-    /// A rule at which a lazily applied grammar may start.
+    /// Like [`Builder::rule`], for a rule at which a lazily applied grammar may start.
     pub fn trigger_rule(&self, name: impl Into<SmolStr>, child: ExprId) -> ExprId {
         self.add_rule(name.into(), child, true)
     }

@@ -2,22 +2,22 @@
 
 use super::expr::TagId;
 
-/// One end of a tagged region.
+/// The beginning or the end of a tagged region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// Whose region.
+    /// The tag of the region.
     pub tag: TagId,
-    /// Position in the output.
+    /// Position in the output, in bytes.
     pub pos: usize,
-    /// Begin or end.
+    /// True at the beginning of the region, false at its end.
     pub opens: bool,
 }
 
-/// Captures by number, of which the first ones may be forgotten.
+/// Numbered captures. The first ones may have been dropped.
 #[derive(Debug, Default)]
 pub(super) struct CaptureLog {
     entries: Vec<Capture>,
-    /// The number of the first entry.
+    /// The number of the first entry that is kept.
     base: usize,
 }
 
@@ -26,7 +26,7 @@ impl Clone for CaptureLog {
         CaptureLog { entries: self.entries.clone(), ..*self }
     }
 
-    /// Takes the memory that is there.
+    /// Reuses the memory of `self`.
     fn clone_from(&mut self, other: &Self) {
         self.entries.clone_from(&other.entries);
         self.base = other.base;
@@ -39,23 +39,23 @@ impl CaptureLog {
         self.base + self.entries.len()
     }
 
-    /// Those from this number on.
+    /// The captures from this number on.
     pub fn from(&self, number: usize) -> &[Capture] {
         self.entries.get(number.saturating_sub(self.base)..).unwrap_or_default()
     }
 
-    /// Adds one.
+    /// Appends a capture.
     pub(super) fn push(&mut self, capture: Capture) {
         self.entries.push(capture);
     }
 
-    /// Takes back all from this number on, also those that are forgotten.
+    /// Removes all captures from this number on, including dropped ones.
     pub(super) fn truncate(&mut self, number: usize) {
         self.entries.truncate(number.saturating_sub(self.base));
         self.base = self.base.min(number);
     }
 
-    /// Forgets those in front of this number, once there are enough of them: entries move once for each that is dropped.
+    /// Drops the captures in front of this number. Waits until there are many, because the remaining entries move each time.
     pub(super) fn forget(&mut self, number: usize) {
         const WORTH_MOVING: usize = 32;
         let gone = number.saturating_sub(self.base);
@@ -66,24 +66,24 @@ impl CaptureLog {
     }
 }
 
-/// What of a running parse may be shown.
+/// The part of a running parse that a caller may use already.
 #[derive(Clone, Copy, Debug)]
 pub struct Visible<'a> {
     pub(super) captures: &'a CaptureLog,
-    /// How many captures show.
+    /// The number of visible captures.
     pub count: usize,
-    /// How far the regions reach that are still open.
+    /// The position up to which the open regions reach.
     pub reach: usize,
 }
 
 impl<'a> Visible<'a> {
-    /// The captures that show, from this number on.
+    /// The visible captures from this number on.
     pub fn from(&self, number: usize) -> &'a [Capture] {
         let captures = self.captures.from(number);
         &captures[..self.count.saturating_sub(number).min(captures.len())]
     }
 
-    /// The captures that do not show: nothing is certain of them yet.
+    /// The captures that are not visible, because the machine may still take them back.
     pub fn hidden(&self) -> &'a [Capture] {
         self.captures.from(self.count)
     }

@@ -1,4 +1,4 @@
-//! What must hold before an arena is compiled: a root, no dangling reference, no left recursion, bounded nesting and size.
+//! Checks an arena before it is compiled: it has a root, no dangling reference, no left recursion, bounded nesting and size.
 
 use smol_str::SmolStr;
 
@@ -6,21 +6,21 @@ use super::expr::{Arena, Expr, ExprId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
-/// What is known of an arena that may be compiled.
+/// The result of checking an arena.
 pub(super) struct Checked {
     pub root: ExprId,
-    /// By expression: the rule that a reference leads to.
+    /// By expression: the rule that a reference refers to.
     targets: Vec<Option<ExprId>>,
 }
 
 impl Checked {
-    /// The rule that this reference leads to.
+    /// The rule that this reference refers to.
     pub fn target(&self, reference: ExprId) -> ExprId {
         self.targets[reference.index()].expect("references were looked up")
     }
 }
 
-/// Checks the part of `arena` that its root reaches, or a rule at which a grammar may start.
+/// Checks what is reachable from the root of `arena` and from the rules at which a grammar may start.
 pub(super) fn check(arena: &Arena) -> Result<Checked> {
     let root = arena.root().ok_or_else(|| Error::new(ErrorKind::Internal, "the format description has no root"))?;
     let mut checker = Checker {
@@ -46,17 +46,17 @@ fn too_deep() -> Error {
     Error::new(ErrorKind::Limit, format!("the format description nests deeper than {} expressions", limits::EXPR_DEPTH))
 }
 
-/// What an expression takes when it is laid out in place.
+/// The size of an expression that is laid out in place.
 #[derive(Clone, Copy)]
 struct Extent {
     /// Levels of nesting.
     height: usize,
-    /// Expressions, and the bytes of their texts. Those that several others share count each time.
+    /// Number of expressions, and the bytes of their texts. A shared expression counts once for each place that uses it.
     size: usize,
 }
 
 impl Extent {
-    /// Of a node without its children.
+    /// The extent of a node without its children.
     fn of(node: &Expr) -> Self {
         let text = match node {
             Expr::Literal(text) | Expr::Marker(text) => text.len(),
@@ -68,14 +68,14 @@ impl Extent {
     }
 }
 
-/// What is known of an expression.
+/// What was found out about an expression.
 #[derive(Clone, Copy, Default)]
 struct Known {
-    /// Where it was looked at.
+    /// Its size, once it was visited.
     extent: Option<Extent>,
     /// What it does before it consumes a byte.
     left: Option<Left>,
-    /// Whether it is a rule that is referred to.
+    /// Whether a reference refers to it.
     referred: bool,
 }
 
@@ -84,7 +84,7 @@ struct Known {
 struct Left {
     /// Whether it may match without consuming any.
     nullable: bool,
-    /// Levels of expressions that it may enter, through rules, too.
+    /// Levels of expressions that it may enter, including rules.
     height: usize,
 }
 
@@ -92,11 +92,11 @@ struct Checker<'a> {
     arena: &'a Arena,
     /// By expression.
     known: Vec<Known>,
-    /// By expression: the rule that a reference leads to, where that was looked up.
+    /// By expression: the rule that a reference refers to, if it was looked up.
     targets: Vec<Option<ExprId>>,
-    /// Rules that are entered without having consumed anything, outermost first.
+    /// Rules that were entered before any byte was consumed, outermost first.
     entered: Vec<ExprId>,
-    /// Rules that are referred to and still to be looked at.
+    /// Rules that are referred to and not visited yet.
     pending: Vec<ExprId>,
 }
 
@@ -113,7 +113,7 @@ impl Checker<'_> {
         Ok(target)
     }
 
-    /// Checks what is below a node, once. Rules are looked at on their own, as they are compiled.
+    /// Checks a node and its descendants, once. Rules are visited separately, because they are compiled separately.
     fn visit(&mut self, id: ExprId, depth: usize) -> Result<Extent> {
         let known = self.known[id.index()].extent;
         if depth + known.map_or(0, |known| known.height) > limits::EXPR_DEPTH {
@@ -153,7 +153,8 @@ impl Checker<'_> {
         Ok(extent)
     }
 
-    /// Walks what `id` may enter before it consumes a byte. How deep that is does not depend on where the walk began.
+    /// Walks the expressions that `id` may enter before it consumes a byte. The depth does not depend on where the walk
+    /// began.
     fn left(&mut self, id: ExprId, depth: usize) -> Result<Left> {
         let known = self.known[id.index()].left;
         if depth + known.map_or(0, |known| known.height) > limits::EXPR_DEPTH {
@@ -173,7 +174,7 @@ impl Checker<'_> {
         Ok(left)
     }
 
-    /// Whether `id` may match nothing; `below` says so of what it enters.
+    /// Whether `id` may match nothing; `below` answers that for the expressions that it enters.
     fn left_of(&mut self, id: ExprId, below: &mut dyn FnMut(&mut Self, ExprId) -> Result<bool>) -> Result<bool> {
         let arena = self.arena;
         Ok(match arena.get(id) {

@@ -1,15 +1,15 @@
-//! Sets of characters as people write them.
+//! Reads character classes such as `[a-z_]` into a [`CharSet`].
 
 use super::expr::{CharSet, Ranges};
 use crate::char_class::{self, Unreadable};
 use crate::error::{Error, Result};
 
 impl CharSet {
-    /// Reads a class like `[a-z_]`, `[^"\\]` or `[\u4E00-\u9FFF]`; the brackets may be left out. A backslash makes the character
-    /// behind it mean itself, but for `\n`, `\t`, `\r`, `\xHH`, `\uHHHH` and `\UHHHHHHHH`.
+    /// Reads a class like `[a-z_]`, `[^"\\]` or `[\u4E00-\u9FFF]`; the brackets are optional. A backslash makes the next
+    /// character literal, except in `\n`, `\t`, `\r`, `\xHH`, `\uHHHH` and `\UHHHHHHHH`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where there is nothing between the brackets, a range is upside down or an escape is no
+    /// [`crate::ErrorKind::InvalidArgument`] if the brackets are empty, a range is reversed, or an escape does not denote a
     /// character.
     pub fn parse(class: &str) -> Result<CharSet> {
         let text = class.strip_prefix('[').unwrap_or(class);
@@ -33,14 +33,14 @@ impl CharSet {
     }
 }
 
-/// The first character that is written in `text`, which is not empty, and what follows it.
+/// The first character in `text`, which is not empty, and the text after it.
 fn character(text: &str) -> Result<(char, &str), String> {
     match char_class::character(text) {
         Ok((code, rest)) => match char::from_u32(code) {
             Some(c) => Ok((c, rest)),
-            None => Err(format!("{} is no character", &text[..text.len() - rest.len()])),
+            None => Err(format!("{} is not a character", &text[..text.len() - rest.len()])),
         },
-        // What is no escape means itself.
+        // An unknown escape stands for the character itself.
         Err(Unreadable::Escape(Some(c)) | Unreadable::Digits(c, _)) => Ok((c, &text[1 + c.len_utf8()..])),
         Err(Unreadable::Escape(None) | Unreadable::End) => Ok(('\\', "")),
     }
@@ -67,7 +67,8 @@ mod tests {
             assert!(inside.chars().all(|c| set(class).contains(c)), "{class}: {inside}");
             assert!(outside.chars().all(|c| !set(class).contains(c)), "{class}: {outside}");
         }
-        for (class, says) in [("", "empty"), ("[^]", "empty"), ("[b-a]", "comes after"), (r"[\uD800]", "no character")]
+        for (class, says) in
+            [("", "empty"), ("[^]", "empty"), ("[b-a]", "comes after"), (r"[\uD800]", "not a character")]
         {
             assert!(CharSet::parse(class).unwrap_err().message().contains(says), "{class}");
         }

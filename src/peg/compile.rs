@@ -1,4 +1,5 @@
-//! Arena to program. Rules become subroutines; everything else is laid out in place.
+//! Compiles an arena to a program: rules become subroutines, and all other expressions are laid out in place. Checks the
+//! arena first ([`check`]) and adds the tests by which choices skip alternatives (`first`, `lead`).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,18 +18,20 @@ use super::until::Markers;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
-/// Of so many alternatives side by side, a choice looks for all at once. To try fewer of them one after the other is as quick.
+/// The number of adjacent alternatives from which on a choice uses one table for all. For fewer, trying them in turn is as
+/// fast.
 const MANY: usize = 8;
 
-/// Compiles what the arena's root reaches.
+/// Compiles the expressions that can be reached from the arena's root.
 ///
 /// # Errors
-/// A missing root, a reference to no rule, left recursion, or nesting beyond [`crate::limits::EXPR_DEPTH`].
+/// If the root is missing, a reference refers to an undefined rule, rules are left-recursive, or the nesting is deeper than
+/// [`crate::limits::EXPR_DEPTH`].
 pub fn compile(arena: &Arena) -> Result<Program> {
     compile_with(arena, None, MANY)
 }
 
-/// The same with regions for rules, too. Tags stand for the regions of the list that is returned, by their place in it.
+/// Like [`compile`], with regions for rules as well. A tag in the program is an index into the returned list of regions.
 pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
     let mut regions = Regions::default();
     let program = compile_with(arena, Some(&mut regions), MANY)?;
@@ -77,17 +80,17 @@ pub(super) fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: u
     Ok(compiler.out)
 }
 
-/// What a captured region is the extent of.
+/// What a captured region was matched by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Region {
-    /// What is tagged so.
+    /// An expression with this tag.
     Tag(TagId),
-    /// The rule of that name.
+    /// The rule of this name.
     Rule(String),
 }
 
-/// Regions, each once.
+/// The captured regions of a program, without duplicates.
 #[derive(Default)]
 pub(super) struct Regions {
     list: Vec<Region>,
@@ -95,7 +98,7 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// The tag that stands for a region. Past the last of the numbers it is of no use, and the compilation fails.
+    /// Returns the tag of a region. At most `u16::MAX` regions have one; with more, the compilation fails.
     fn tag(&mut self, region: Region) -> TagId {
         let next = u16::try_from(self.list.len()).unwrap_or(u16::MAX);
         TagId(*self.known.entry(region).or_insert_with_key(|region| {
@@ -108,20 +111,20 @@ impl Regions {
 struct Compiler<'a> {
     arena: &'a Arena,
     checked: &'a Checked,
-    /// Where regions get other tags than the arena's, and rules have some, too.
+    /// If set: collects the regions of tags and rules, and gives them tags that replace the arena's.
     regions: Option<&'a mut Regions>,
     out: Program,
     /// Addresses of compiled rules, by expression.
     rules: Vec<Option<u32>>,
-    /// Rules that are called, and where.
+    /// The rules that are called, and the addresses of the calls.
     calls: Vec<(ExprId, usize)>,
-    /// How expressions begin.
+    /// What the expressions can begin with.
     firsts: Firsts<'a>,
-    /// By their hashes: the places of some of the program's sets of bytes, to use them again.
+    /// By hash: indices of some of the program's byte sets, to share them.
     begins: [u32; 64],
-    /// Of how many alternatives side by side a choice looks for all at once.
+    /// See [`MANY`].
     many: usize,
-    /// How much more text such choices may have, counted for each alternative.
+    /// The bytes of text that such choices may still use, counted for each alternative.
     room: usize,
 }
 
@@ -241,7 +244,8 @@ impl Compiler<'_> {
             return;
         };
         self.out.widest = self.out.widest.max(children.len() as u32);
-        // How each of the others begins, and with what those behind it must be tried; the last of them first.
+        // For each of the other alternatives, the last one first: what it can begin with, and the first bytes for which one
+        // behind it must be tried.
         let mut firsts: SmallVec<[(First, Bytes); 4]> = SmallVec::new();
         let mut later = self.firsts.of(last).tries();
         for &child in others.iter().rev() {
@@ -252,7 +256,7 @@ impl Compiler<'_> {
         firsts.reverse();
         let mut tables = self.tables(children).into_iter().peekable();
         let mut commits: SmallVec<[usize; 8]> = SmallVec::new();
-        // Whether only what this alternative or one behind it must be tried with comes here.
+        // Whether an earlier test lets only those bytes through for which this alternative or a later one must be tried.
         let mut tested = false;
         let mut next = 0;
         while let Some(&child) = children.get(next) {
@@ -268,7 +272,7 @@ impl Compiler<'_> {
             };
             next += 1;
             let begin = Begin { bytes: first.enters(), wide: first.wide & !first.passes };
-            // A test would always remember the others.
+            // Such a test would always push the other alternatives.
             let always = begin.bytes == later && if tested { !begin.wide } else { later == Bytes::ALL };
             let needed = first.looks && !always;
             tested = needed || (tested && always);
@@ -283,7 +287,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The alternatives that are looked for together, and by what.
+    /// Finds the runs of alternatives that are worth a table, and builds the tables.
     fn tables(&mut self, children: &[ExprId]) -> Vec<(Range<usize>, Table)> {
         if children.len() < self.many {
             return Vec::new();
@@ -292,7 +296,7 @@ impl Compiler<'_> {
         leads.runs(self.many).map(|run| (run.clone(), Table::new(&leads, run))).collect()
     }
 
-    /// `later`: with what the alternatives behind these must be tried, if there are any.
+    /// `later`: the first bytes for which alternatives behind these must be tried; `None` if there are none.
     fn select(&mut self, children: &[ExprId], table: Table, later: Option<Bytes>, commits: &mut SmallVec<[usize; 8]>) {
         let begin = later.map(|bytes| self.begin(Begin { bytes, wide: false }));
         let index = self.out.selects.len();

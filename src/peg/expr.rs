@@ -19,22 +19,23 @@ use crate::limits;
 pub struct ExprId(pub(super) u32);
 
 impl ExprId {
-    /// Its position among the arena's nodes, which are counted in the order they were made.
+    /// Its index among the arena's nodes, in the order in which they were made.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Names what a captured region means. The engine only carries it; whoever builds the arena gives it its meaning.
+/// The meaning of a captured region. The engine only passes it on; the code that builds the arena defines what it stands
+/// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagId(pub u16);
 
 impl TagId {
-    /// The ids of [`Arena::label`]s.
+    /// The tags that [`Arena::label`] resolves.
     pub const LABELS: std::ops::Range<u16> = 256..1024;
 }
 
-/// Children in their order; the usual few take no memory of their own.
+/// Children in order. Up to four need no allocation.
 pub type Children = SmallVec<[ExprId; 4]>;
 
 /// Inclusive ranges of characters.
@@ -56,13 +57,13 @@ impl CharSet {
     }
 }
 
-/// A JSON schema inside a document, which its `$ref`s point into.
+/// A JSON schema and the document that its `$ref`s refer to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SchemaRef {
     /// The document.
     pub document: Arc<Value>,
-    /// Where in it the schema stands, as a JSON pointer; empty for all of it.
+    /// The schema's place in the document, as a JSON pointer; empty for the whole document.
     pub pointer: SmolStr,
 }
 
@@ -79,12 +80,12 @@ impl From<Arc<Value>> for SchemaRef {
 }
 
 impl SchemaRef {
-    /// The schema itself; `null` where the pointer leads nowhere.
+    /// The schema itself; `null` if the pointer does not resolve.
     pub fn get(&self) -> &Value {
         self.document.pointer(&self.pointer).unwrap_or(&Value::Null)
     }
 
-    /// What stands in it behind these keys and indices.
+    /// The subschema under these keys and indices.
     pub fn within(&self, path: &[&str]) -> Self {
         let mut pointer = SmolStrBuilder::new();
         pointer.push_str(&self.pointer);
@@ -105,85 +106,87 @@ impl SchemaRef {
     }
 }
 
-/// A value with its JSON schema.
+/// An expression for a value, with the value's JSON schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Annotated {
-    /// What parses.
+    /// The expression that the parser uses.
     pub child: ExprId,
-    /// Names the grammar's rule.
+    /// Name of the grammar's rule.
     pub name: SmolStr,
     /// The JSON schema.
     pub schema: SchemaRef,
-    /// True where the value is written as raw text instead of JSON.
+    /// True if strings are written as raw text, without JSON quotes.
     pub raw: bool,
-    /// True for the arguments of a tool, or one of them: its objects have no properties but those that they declare.
+    /// True for the arguments of a tool, or one of them: objects in it may have only the properties that they declare.
     #[serde(default)]
     pub argument: bool,
 }
 
-/// One node. Positions are bytes. What is rare and large stands elsewhere: there are many nodes.
+/// One node. Positions are in bytes. Large, rare data is boxed, because there are many nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expr {
-    /// Matches nothing, always.
+    /// Always matches, and consumes nothing.
     Empty,
     /// Matches at the start of the output only.
     Start,
     /// Matches at the end of the output only.
     End,
-    /// Matches this text.
+    /// Matches exactly this text.
     Literal(SmolStr),
-    /// Matches what can be seen of this text, however much white space is around it or between its parts. A grammar has it as it is.
+    /// Matches this text with any white space around it and between its parts. A grammar has the text as written.
     Marker(SmolStr),
-    /// All, in order.
+    /// All children, in order.
     Sequence(Children),
-    /// The first that matches; an empty list never does.
+    /// The first child that matches. An empty list never matches.
     Choice(Children),
-    /// As often as it matches, between the bounds (`None`: no upper bound). A round that consumes nothing ends it.
+    /// The child as often as it matches, between the bounds (`None`: unbounded). A round that consumes nothing ends the
+    /// repetition.
     Repeat(ExprId, u32, Option<u32>),
-    /// Matches where the child would, and consumes nothing.
+    /// Matches if the child does, and consumes nothing.
     And(ExprId),
-    /// Matches where the child would not, and consumes nothing.
+    /// Matches if the child does not, and consumes nothing.
     Not(ExprId),
     /// Any one character.
     Any,
-    /// White space, as much as there is.
+    /// White space, as long as it continues; may be empty.
     Space,
-    /// One character of a set.
+    /// One character of this set.
     Char(CharSet),
-    /// The inside of a quoted string: up to this delimiter, with JSON's backslash escapes.
+    /// The inside of a string, with JSON's backslash escapes, up to this delimiter.
     StringBody(u8),
-    /// The same up to the first line break, if there is one. A grammar has the whole body.
+    /// Like [`Expr::StringBody`], but ends at the first line break at the latest. A grammar has the whole body.
     StringLine(u8),
-    /// Text up to the first of these markers, or to the end of the output. No markers: everything.
+    /// Text up to the first of these markers, or to the end of the output. Without markers: the rest of the output.
     Until(Vec<SmolStr>),
-    /// The same up to what an [`Expr::Marker`] of one of these texts matches, as far as that is no chance.
+    /// Like [`Expr::Until`], where a marker also matches with other white space ([`Expr::Marker`]) if it is distinctive
+    /// enough.
     UntilMarker(Vec<SmolStr>),
-    /// Any of these, in any order and any number. A grammar has each of the first list once and each of the second at most
-    /// once.
+    /// Any of these, in any order and number. A grammar has each of the first list exactly once and each of the second at
+    /// most once.
     Unordered(Box<(Children, Children)>),
-    /// The child's extent is captured under the tag.
+    /// Captures what the child matches, under the tag.
     Tag(TagId, ExprId),
-    /// Captures inside show only once the whole child has matched.
+    /// Hides the captures inside until the whole child has matched.
     Atomic(ExprId),
-    /// Parses where models write it, though a grammar does not let them.
+    /// The parser accepts the child; a grammar leaves it out.
     Tolerated(ExprId),
     /// A named rule, referred to by [`Expr::Ref`].
     Rule {
         /// The rule's name, unique in the arena.
         name: SmolStr,
-        /// What it stands for.
+        /// The rule's expression.
         child: ExprId,
         /// Whether a lazily applied grammar may start here.
         trigger: bool,
     },
-    /// The rule of that name; rules may recurse.
+    /// Refers to the rule of this name; rules may recurse.
     Ref(SmolStr),
-    /// The child parses; in a grammar the JSON schema speaks instead.
+    /// The parser uses the child, a grammar the JSON schema.
     Schema(Box<Annotated>),
-    /// The child parses; in a grammar it is text that ends with the first of these markers, marker included.
+    /// The parser uses the child. A grammar has text that ends with the first of these markers.
     Excluding(ExprId, Vec<SmolStr>),
-    /// The child parses; in a grammar this GBNF stands in its place.
+    /// The parser uses the child, a grammar this GBNF.
     Gbnf(ExprId, SmolStr),
 }
 
@@ -209,16 +212,16 @@ impl Expr {
     }
 }
 
-/// What something may begin with.
+/// Collects the texts that an expression may begin with.
 #[derive(Default)]
 struct Firsts {
     texts: Vec<String>,
-    /// The rules whose texts are there already, and whether they must begin with one: rules that refer to others twice double on
-    /// each level.
+    /// Rules whose texts were added already, and whether a match must begin with one of them. Without it, the work would
+    /// double with each level of rules that refer to others twice.
     rules: HashMap<ExprId, bool>,
 }
 
-/// Expressions, the rules among them by name, and the root.
+/// An arena of expressions: the nodes, the rules by name, and the root.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arena {
     nodes: Vec<Expr>,
@@ -228,7 +231,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// The node behind an id of this arena.
+    /// The node with this id, which must be from this arena.
     pub fn get(&self, id: ExprId) -> &Expr {
         &self.nodes[id.0 as usize]
     }
@@ -252,15 +255,15 @@ impl Arena {
         names.into_iter()
     }
 
-    /// The texts of which a match of this rule begins with one; white space in front is left out. `None` where it may begin with
-    /// something else.
+    /// The texts that a match of this rule can begin with, without leading white space. `None` if it can begin with anything
+    /// else.
     pub fn first_texts(&self, rule: &str) -> Option<Vec<String>> {
         let mut firsts = Firsts::default();
         let opaque = self.firsts(self.rule_named(rule)?, &mut firsts, 0)?;
         opaque.then_some(firsts.texts)
     }
 
-    /// Adds what `id` may begin with; whether it must. `None` where that cannot be told.
+    /// Adds the texts that `id` may begin with. Returns whether a match must begin with one, or `None` if that is unknown.
     fn firsts(&self, id: ExprId, into: &mut Firsts, depth: usize) -> Option<bool> {
         if depth > limits::EXPR_DEPTH {
             return None;
@@ -311,7 +314,7 @@ impl Arena {
         }
     }
 
-    /// The text behind a tag that is a label.
+    /// The label of a tag, if it has one.
     pub fn label(&self, tag: TagId) -> Option<&str> {
         let index = tag.0.checked_sub(TagId::LABELS.start)?;
         self.labels.get(usize::from(index)).map(String::as_str)
@@ -322,7 +325,7 @@ impl Arena {
         &self.labels
     }
 
-    /// The tag of a label, a new one if need be. `None`: there are too many.
+    /// Returns the tag of a label, adding it if it is new. `None` if there are too many labels.
     pub(super) fn add_label(&mut self, label: &str) -> Option<TagId> {
         let index = self.labels.iter().position(|known| known == label).unwrap_or(self.labels.len());
         let id = u16::try_from(index).ok()?.checked_add(TagId::LABELS.start).filter(|id| TagId::LABELS.contains(id))?;
@@ -332,12 +335,12 @@ impl Arena {
         Some(TagId(id))
     }
 
-    /// Where parsing starts; unset in a new arena.
+    /// The expression where parsing starts; unset in a new arena.
     pub fn root(&self) -> Option<ExprId> {
         self.root
     }
 
-    /// Sets where parsing starts, and gives back the memory that no node took.
+    /// Sets the expression where parsing starts, and releases spare memory.
     pub(super) fn set_root(&mut self, root: ExprId) {
         self.root = Some(root);
         self.nodes.shrink_to_fit();
@@ -348,7 +351,7 @@ impl Arena {
         self.nodes.len()
     }
 
-    /// About what it takes in memory, less the JSON schemas.
+    /// Approximate memory use in bytes, without the JSON schemas.
     pub(crate) fn bytes(&self) -> usize {
         let node = |node: &Expr| {
             size_of::<Expr>()
@@ -372,13 +375,13 @@ impl Arena {
         self.nodes.iter().map(node).sum()
     }
 
-    /// Whether there are no nodes yet.
+    /// Whether the arena has no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
     pub(super) fn add(&mut self, node: Expr) -> ExprId {
-        /// Of a format with a tool or two, so that its list need not grow.
+        /// Initial capacity: enough for a format with one or two tools.
         const USUAL: usize = 512;
         if self.nodes.is_empty() {
             self.nodes.reserve(USUAL);
@@ -388,7 +391,7 @@ impl Arena {
         id
     }
 
-    /// Names an expression. A second rule of the same name replaces the first.
+    /// Defines a rule. A second rule of the same name replaces the first.
     pub(super) fn define(&mut self, name: SmolStr, rule: ExprId) {
         self.rules.insert(name, rule);
     }

@@ -1,7 +1,7 @@
-//! What an expression can begin with, so that a choice need not enter what the next byte rules out.
+//! Computes the first bytes of expressions, so that a choice need not enter an alternative that the next byte rules out.
 //!
-//! A byte outside of the set makes the expression fail, or match nothing, after a look at that byte alone, or at the character
-//! that it begins. So leaving the expression out changes neither what matches nor how far was looked.
+//! For a byte outside of the set, the expression fails or matches nothing after looking at that byte only, or at the
+//! character that it begins. So skipping the expression changes neither the match nor how far the machine looked.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub(super) struct Bytes([u64; 4]);
 
 impl Bytes {
     pub const ALL: Bytes = Bytes([u64::MAX; 4]);
-    /// Bytes that are no character by themselves.
+    /// Bytes of multi-byte characters.
     pub const WIDE: Bytes = Bytes([0, 0, u64::MAX, u64::MAX]);
 
     /// White space.
@@ -33,7 +33,7 @@ impl Bytes {
         Bytes(std::array::from_fn(|at| self.0[at] | other.0[at]))
     }
 
-    /// From one byte to another that is not below it.
+    /// The bytes of an inclusive range.
     fn range(low: u8, high: u8) -> Bytes {
         Bytes(std::array::from_fn(|at| {
             let [from, to] = [low, high].map(|byte| i32::from(byte) - 64 * at as i32);
@@ -66,25 +66,25 @@ impl fmt::Display for Bytes {
 /// How an expression begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct First {
-    /// The bytes that it may do anything with. What is said below holds where the next byte is none of them.
+    /// The first bytes for which the outcome is open. The other fields describe the outcome for all other bytes.
     pub bytes: Bytes,
-    /// It matches nothing; otherwise it fails.
+    /// True: it matches nothing. False: it fails.
     pub passes: bool,
-    /// It asks for a byte before it does either, and waits where there is none.
+    /// It needs a byte to decide, and waits for it.
     pub looks: bool,
-    /// It asks for the whole character that the byte begins.
+    /// It needs the whole character that the byte begins.
     pub wide: bool,
 }
 
 impl First {
-    /// Nothing can be told.
+    /// Any byte may lead to any outcome.
     const UNKNOWN: First = First { bytes: Bytes::ALL, passes: true, looks: false, wide: false };
-    /// Matches without a look.
+    /// Matches nothing, without looking at a byte.
     const EMPTY: First = First { bytes: Bytes([0; 4]), passes: true, looks: false, wide: false };
-    /// Fails without a look.
+    /// Fails without looking at a byte.
     const FAIL: First = First { passes: false, ..First::EMPTY };
 
-    /// Of a text.
+    /// The first byte of a text.
     pub fn of_literal(text: &str) -> First {
         text.bytes().next().map_or(First::EMPTY, |head| First::looking(Bytes::byte(head), false))
     }
@@ -97,7 +97,7 @@ impl First {
         First { wide: true, ..First::looking(bytes, false) }
     }
 
-    /// One, or else another.
+    /// A choice between two expressions.
     pub fn or(self, other: First) -> First {
         First {
             bytes: self.bytes.or(other.bytes),
@@ -107,12 +107,12 @@ impl First {
         }
     }
 
-    /// Some rounds of it.
+    /// A repetition.
     fn rounds(self, min: u32) -> First {
         First { looks: true, passes: min == 0, ..self }
     }
 
-    /// One, and what follows it.
+    /// A sequence of two expressions.
     fn then(self, next: First) -> First {
         if !self.passes {
             return self;
@@ -125,18 +125,19 @@ impl First {
         }
     }
 
-    /// With which bytes it may be entered.
+    /// The first bytes for which the expression is entered.
     pub fn enters(&self) -> Bytes {
         if self.passes { Bytes::ALL } else { self.bytes }
     }
 
-    /// With which bytes it must be tried once another alternative has failed: also those that it looks further at.
+    /// The first bytes for which the expression must be tried after another alternative failed. Includes those for which it
+    /// looks at more than that byte.
     pub fn tries(&self) -> Bytes {
         if self.wide { self.enters().or(Bytes::WIDE) } else { self.enters() }
     }
 }
 
-/// The first bytes of the characters of a set, and some that are not, beyond ASCII.
+/// The first bytes of the characters of a set. May include others above ASCII.
 fn heads(set: &CharSet) -> Bytes {
     let head = |c: char| c.encode_utf8(&mut [0; 4]).as_bytes()[0];
     let ranges = set.ranges.iter().filter(|(low, high)| low <= high);
@@ -145,11 +146,11 @@ fn heads(set: &CharSet) -> Bytes {
     if set.negated { Bytes([!a, !b, u64::MAX, u64::MAX]) } else { Bytes([a, b, c, d]) }
 }
 
-/// Finds out how expressions begin, each once.
+/// Computes the first bytes of expressions, once for each.
 pub(super) struct Firsts<'a> {
     arena: &'a Arena,
     checked: &'a Checked,
-    /// By expression: its place in the list, counted from 1, or 0.
+    /// By expression: its index in the list plus 1, or 0 if it is not known yet.
     known: Vec<u32>,
     list: Vec<First>,
 }
@@ -252,7 +253,7 @@ mod tests {
     use super::super::{Builder, TagId, check};
     use super::*;
 
-    /// The bytes, and the letters of what else is known.
+    /// The bytes, and letters for the fields that are set.
     fn first(build: impl Fn(&Builder) -> ExprId) -> (String, String) {
         let p = Builder::new();
         let root = build(&p);
@@ -283,7 +284,7 @@ mod tests {
         is(&|p| p.none_of(&[('\0', '/'), ('0', '€')]), r"[\x80-\xff]", "lw");
         is(&|p| p.choice([]), "[]", "");
         is(&|p| p.choice([p.literal("a"), p.one_of(&[('b', 'b')])]), "[a-b]", "lw");
-        // Behind what matches nothing, nothing is tried.
+        // An alternative behind an empty one is never tried.
         is(&|p| p.choice([p.literal("a"), p.empty(), p.any()]), r"[\x00-\xf4]", "pl");
         is(&|p| p.choice([p.empty(), p.literal("a")]), "[a]", "p");
         is(&|p| p.sequence([p.empty(), p.space(), p.literal("a"), p.literal("b")]), r"[\t-\r a]", "l");

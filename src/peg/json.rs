@@ -1,4 +1,4 @@
-//! JSON as rules. Each is defined once per arena, on first use.
+//! JSON as rules. Each rule is defined once per arena, on first use. Numbers, strings and nesting follow RFC 8259.
 
 use super::builder::Builder;
 use super::expr::ExprId;
@@ -37,7 +37,8 @@ impl Builder {
         self.reference("json-array")
     }
 
-    /// A JSON string, quotes included. A rule `json-string` that is there already stands in its place, also inside JSON values.
+    /// A JSON string, quotes included. If the arena already defines a rule `json-string`, that rule is used, also inside
+    /// JSON values.
     pub fn json_string(&self) -> ExprId {
         const NAME: &str = "json-string";
         if self.is_defined(NAME) {
@@ -46,7 +47,7 @@ impl Builder {
         self.sequence([self.literal("\""), self.string_body(b'"'), self.literal("\"")])
     }
 
-    /// A JSON number. It ends only where a character follows that cannot extend it: `3` may yet become `3.14`.
+    /// A JSON number. It ends only at a character that cannot extend it: `3` may become `3.14`.
     pub fn json_number(&self) -> ExprId {
         const NAME: &str = "json-number";
         if self.is_defined(NAME) {
@@ -76,7 +77,7 @@ impl Builder {
         self.sequence([self.literal(quoted(key)), self.space(), self.literal(":"), self.space(), value])
     }
 
-    /// An object or an array, by its brackets and what stands between its commas.
+    /// An object or an array, given its brackets and the expression between its commas.
     pub(super) fn json_container(&self, name: &str, brackets: [&str; 2], item: ExprId) -> ExprId {
         let [open, close] = brackets.map(|bracket| self.literal(bracket));
         let next = self.sequence([self.space(), self.literal(","), self.space(), item]);

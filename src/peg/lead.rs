@@ -1,7 +1,7 @@
-//! The texts that an expression begins with one of, whatever else it does: what a choice between many alternatives looks for.
+//! Computes the leads of expressions: texts, one of which each match begins with. A wide choice is decided by them.
 //!
-//! A lead is as long as nothing can be seen of the expression while it is read: no capture shows before its end. So where none of
-//! the leads stands in the output, leaving the expression out changes nothing but the work.
+//! A lead stops before the first capture becomes visible. So if the output has none of an expression's leads, skipping the
+//! expression changes nothing except the work.
 
 use std::ops::Range;
 
@@ -12,23 +12,23 @@ use super::expr::{Arena, Expr, ExprId};
 use super::marker::{self, Part};
 use crate::limits;
 
-/// In a lead: white space, as much as there is. No text has this byte.
+/// Stands for any amount of white space in a lead. The byte does not occur in UTF-8.
 pub(super) const SPACE: u8 = 0xFF;
 
-/// Leads that one alternative may have. They end where there would be more.
+/// The most leads that one alternative may have. Leads are cut where there would be more.
 const MOST: usize = 8;
 
 /// The leads of a choice's alternatives.
 pub(super) struct Leads {
     text: Vec<u8>,
-    /// Of each lead, in the order of the alternatives: where it ends in the text, and whose it is.
+    /// For each lead, in the order of the alternatives: its end in the text, and the alternative that it belongs to.
     ends: Vec<(usize, usize)>,
-    /// By alternative: its last lead, counted from 1.
+    /// By alternative: its last lead plus 1.
     last: Vec<usize>,
 }
 
 impl Leads {
-    /// `named`: rules are captured, too. `room`: how long all leads may be together; what they take is subtracted.
+    /// `named`: rules are captured as well. `room`: bytes that all leads may take together; the bytes used are subtracted.
     pub fn new(arena: &Arena, checked: &Checked, named: bool, children: &[ExprId], room: &mut usize) -> Self {
         let mut leads = Leads {
             text: Vec::with_capacity(32 * children.len()),
@@ -41,9 +41,9 @@ impl Leads {
             let mut texts = Texts::one();
             finder.add(child, &mut texts);
             texts.end();
-            // What follows takes white space itself.
+            // What follows the lead accepts white space itself.
             let bare = |text: &Text| text.len() - usize::from(text.ends_with(&[SPACE]));
-            // One that says nothing: the alternative is to be tried always.
+            // An alternative with an empty lead must always be tried.
             if texts.ended.iter().all(|text| bare(text) > 0) {
                 for text in texts.ended {
                     leads.text.extend_from_slice(&text[..bare(&text)]);
@@ -56,20 +56,20 @@ impl Leads {
         leads
     }
 
-    /// A lead, and whose it is.
+    /// The bytes of a lead, and the alternative that it belongs to.
     pub fn get(&self, lead: usize) -> (&[u8], usize) {
         let start = lead.checked_sub(1).map_or(0, |before| self.ends[before].0);
         let (end, alternative) = self.ends[lead];
         (&self.text[start..end], alternative)
     }
 
-    /// The leads of some alternatives.
+    /// The leads of a range of alternatives.
     pub fn of(&self, alternatives: &Range<usize>) -> Range<usize> {
         let before = |alternative: usize| alternative.checked_sub(1).map_or(0, |before| self.last[before]);
         before(alternatives.start)..before(alternatives.end)
     }
 
-    /// The alternatives that have leads, where so many of them stand side by side.
+    /// The runs of at least `least` adjacent alternatives that have leads.
     pub fn runs(&self, least: usize) -> impl Iterator<Item = Range<usize>> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -91,15 +91,15 @@ impl Leads {
 
 type Text = SmallVec<[u8; 64]>;
 
-/// Texts of which what was looked at begins with one.
+/// The texts that the expressions seen so far begin with.
 struct Texts {
-    /// Those that what follows belongs to, too, and those that are as long as they can be.
+    /// Texts that the next expression extends, and texts that are complete.
     open: SmallVec<[Text; 1]>,
     ended: SmallVec<[Text; 1]>,
 }
 
 impl Texts {
-    /// The empty one, to begin with.
+    /// The empty text only.
     fn one() -> Self {
         Texts { open: smallvec![Text::new()], ended: SmallVec::new() }
     }
@@ -112,7 +112,7 @@ impl Texts {
         self.open.len() + self.ended.len()
     }
 
-    /// White space, as much as there is.
+    /// Extends the texts by optional white space.
     fn space(&mut self) {
         self.open.iter_mut().filter(|open| !open.ends_with(&[SPACE])).for_each(|open| open.push(SPACE));
     }
@@ -121,7 +121,7 @@ impl Texts {
         self.open.iter().chain(&self.ended)
     }
 
-    /// These, each followed by one of those.
+    /// Extends each of these texts by each of those.
     fn then(&mut self, next: &Texts) {
         let open = std::mem::take(&mut self.open);
         let both = |before: &Text, after: &Text| {
@@ -135,31 +135,31 @@ impl Texts {
     }
 }
 
-/// What of a text is left where white space in front of it has been taken already.
+/// `text` without leading white space, if `before` ends with white space that has matched it already.
 fn behind<'t>(before: &[u8], text: &'t [u8]) -> &'t [u8] {
     if before.ends_with(&[SPACE]) { text.trim_ascii_start() } else { text }
 }
 
-/// Whether no output begins with both.
+/// Whether no output can begin with both texts.
 fn exclude_each_other(one: &[u8], other: &[u8]) -> bool {
     let differ = one.iter().zip(other).find(|(one, other)| one != other);
     differ.is_some_and(|(one, other)| *one != SPACE && *other != SPACE)
 }
 
-/// Follows an expression as long as all of it is text.
+/// Follows an expression for as long as it consists of text.
 struct Finder<'a> {
     arena: &'a Arena,
     checked: &'a Checked,
     named: bool,
-    /// Expressions and bytes that may still be looked at.
+    /// Expressions and bytes that may still be visited.
     fuel: usize,
-    /// Groups around the expression whose captures do not show yet, and whether they have any.
+    /// The depth of enclosing groups that hide their captures, and whether those have captures.
     hidden: usize,
     captured: bool,
 }
 
 impl Finder<'_> {
-    /// Adds the texts of an expression to those of what stands in front of it.
+    /// Extends the texts by an expression.
     fn add(&mut self, id: ExprId, texts: &mut Texts) {
         if texts.open.is_empty() {
             return;
@@ -228,7 +228,7 @@ impl Finder<'_> {
         }
     }
 
-    /// What may be there, and what follows. It begins with either where no output can be both.
+    /// An optional child and the expressions behind it. The texts split in two if no output can begin with both.
     fn optional(&mut self, child: ExprId, rest: &[ExprId], texts: &mut Texts) {
         let Some(fuel) = self.fuel.checked_sub(1) else { return texts.end() };
         self.fuel = fuel;
@@ -250,7 +250,7 @@ impl Finder<'_> {
         if self.hidden > 0 { self.add(child, texts) } else { texts.end() }
     }
 
-    /// What follows the choice belongs to its texts only where the first one that matches is the only one that does.
+    /// The texts of a choice can be extended only if at most one of its alternatives can match.
     fn choice(&mut self, children: &[ExprId], texts: &mut Texts) {
         let mut any = Texts { open: SmallVec::new(), ended: SmallVec::new() };
         let mut clear = true;
@@ -298,12 +298,12 @@ mod tests {
             &["ab"],
         );
         is(&|p| p.literal("a".repeat(400)), &[&*"a".repeat(limits::LEAD_STEPS - 1)]);
-        // What shows must be entered.
+        // Visible captures must be entered.
         let tag = |p: &Builder| p.tag(TagId(1), p.literal("b"));
         is(&|p| p.sequence([p.literal("a"), tag(p), p.literal("c")]), &["a"]);
         is(&|p| p.sequence([p.literal("a"), p.atomic(p.sequence([tag(p), p.literal("c")])), p.literal("d")]), &["abc"]);
         is(&|p| p.sequence([p.atomic(p.literal("a")), p.literal("b")]), &["ab"]);
-        // One of several, where it is certain which.
+        // A choice whose alternatives exclude each other.
         let choice = |p: &Builder, all: &[&str]| p.choice(all.iter().map(|text| p.literal(*text)).collect::<Vec<_>>());
         is(&|p| p.sequence([p.literal("a"), choice(p, &["b", "c"]), p.literal("d")]), &["abd", "acd"]);
         is(&|p| p.sequence([p.literal("a"), choice(p, &["b", "bc"]), p.literal("d")]), &["ab", "abc"]);

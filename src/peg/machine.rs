@@ -1,4 +1,4 @@
-//! Runs a program over an output that comes in pieces. See the module's essay for the ideas.
+//! Runs a program over an output that arrives in pieces. The head of [`super`] explains the method.
 
 mod budget;
 mod captured;
@@ -19,27 +19,27 @@ use super::utf8::Decoded;
 use crate::limits;
 use scan::Searches;
 
-/// How a run ended.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It waits for more output.
+    /// Waiting for more output.
     Waiting,
-    /// The program has accepted; it does not read output from this position on.
+    /// The program has accepted. It ignores the output from this position on.
     Accepted(usize),
-    /// The output does not match, whatever may follow.
+    /// The output does not match, whatever follows.
     Failed,
-    /// The run took more work or nested deeper than it may. What it would have found is not known.
+    /// The run exceeded its budget of work or its stack. Whether the output matches is unknown.
     Limit,
 }
 
-/// What the end of the available output means.
+/// How to treat the end of the available output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Edge {
-    /// More may come: stop there and wait.
+    /// More may follow: stop there and wait.
     Open,
-    /// The output was cut off: what is there counts, a half-matched rest is left open.
+    /// The output was cut off: what is there counts, and a half-matched rest stays open.
     Cut,
-    /// The output is whole: a half-matched rest does not match.
+    /// The output is complete: a half-matched rest does not match.
     Final,
 }
 
@@ -53,12 +53,12 @@ enum Kind {
     Not,
 }
 
-/// An entry of the stack: what to restore, and where to go on.
+/// A stack entry: the state to restore, and the address to continue at.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     kind: Kind,
     ip: u32,
-    /// Rounds done, for a repetition.
+    /// Completed rounds, for a repetition.
     count: u32,
     captures: u32,
     pos: usize,
@@ -66,11 +66,11 @@ struct Frame {
 
 const NONE: u32 = u32::MAX;
 
-/// A run over one output, which its owner keeps and passes to each call. Cloning it forks the run; that costs as much as the
-/// run holds open.
+/// A run over one output. The caller keeps the output and passes it to each call. A clone forks the run; it costs as much as
+/// the run's stack and captures.
 pub struct Machine {
     program: Arc<Program>,
-    /// Where in the output the run began, and what counts as the start of the text.
+    /// The position where the run began. It counts as the start of the text.
     start: usize,
     origin: usize,
     ip: u32,
@@ -78,9 +78,9 @@ pub struct Machine {
     stack: Vec<Frame>,
     captures: CaptureLog,
     state: State,
-    /// How much of the literal that waits has matched.
+    /// Bytes of the waiting literal that have matched.
     matched: usize,
-    /// How far the choice has looked that waits.
+    /// How far the waiting choice has looked.
     walk: Option<Walk>,
     /// The lowest stack entry that hides the captures above it, or `NONE`.
     hiding: u32,
@@ -88,12 +88,12 @@ pub struct Machine {
     looking: u32,
     /// How far the captured text reaches while waiting: `pos`, or the end of a half-matched literal.
     reach: usize,
-    /// One more than the furthest byte looked at.
+    /// One more than the position of the furthest byte looked at.
     examined: usize,
-    /// Whether going back behind what has shown is a failure, and how many captures have.
+    /// Whether going back behind a visible capture is a failure, and the number of visible captures.
     committed: bool,
     shown: usize,
-    /// Captures below this index are the same as at the last call of [`Machine::take_kept`].
+    /// Captures below this index are unchanged since the last call of [`Machine::take_kept`].
     kept: usize,
     work: u64,
     budget: Budget,
@@ -110,7 +110,7 @@ impl Clone for Machine {
         }
     }
 
-    /// Takes the memory that is there.
+    /// Reuses the memory of `self`.
     fn clone_from(&mut self, other: &Self) {
         let (mut stack, mut captures) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.captures));
         stack.clone_from(&other.stack);
@@ -120,7 +120,7 @@ impl Clone for Machine {
 }
 
 impl Machine {
-    /// A run from position `start` of an output on. It runs when it is first fed.
+    /// A run from position `start` of an output. It runs when it is first fed.
     pub fn new(program: Arc<Program>, start: usize) -> Self {
         Machine {
             budget: program.budget(),
@@ -146,20 +146,20 @@ impl Machine {
         }
     }
 
-    /// A run over a text that is all there, or that was cut off, from a position in it on. It does not go on.
+    /// Runs over a text that is complete, or that was cut off, from a position on. The machine cannot be fed after that.
     pub fn whole(program: Arc<Program>, text: &[u8], start: usize, cut: bool) -> Self {
         let mut machine = Machine { origin: 0, ..Machine::new(program, start) };
         machine.run(text, if cut { Edge::Cut } else { Edge::Final });
         machine
     }
 
-    /// A run that fails rather than go back behind a capture that has shown. What has shown is what was visible when a further
-    /// byte was needed, so it does not depend on how the output is cut.
+    /// A run that fails instead of going back behind a visible capture. A capture counts as visible if it was visible when
+    /// the machine needed a further byte, so this does not depend on how the output is cut.
     pub fn committed(program: Arc<Program>, start: usize) -> Self {
         Machine { committed: true, ..Machine::new(program, start) }
     }
 
-    /// Runs as far as `output` decides: all of the output so far, which begins with what was passed before.
+    /// Runs as far as `output` decides. `output` is the whole output so far; it must begin with what was passed before.
     pub fn feed(&mut self, output: &[u8]) -> State {
         if self.state == State::Waiting {
             self.resume(output);
@@ -167,8 +167,8 @@ impl Machine {
         self.state
     }
 
-    /// Says that no more output comes because the model has ended it. `true`: the whole output matches, the first `read`
-    /// captures stay as they are, and further ones begin at `from` or later. Otherwise the machine is as before, unless it
+    /// Ends the run because the model has ended the output. Returns `true` if the whole output matches, the first `read`
+    /// captures are unchanged, and further ones begin at `from` or later. Otherwise the machine is unchanged, unless it
     /// reached its limit.
     pub fn finish(&mut self, output: &[u8], read: usize, from: usize) -> bool {
         match self.state {
@@ -192,8 +192,8 @@ impl Machine {
         }
     }
 
-    /// Says that no more output comes because it was cut off. What is captured so far counts as it stands.
-    /// `false`: what came is not even the beginning of a match.
+    /// Ends the run because the output was cut off; the captures so far count. Returns `false` if the output is not the
+    /// beginning of a match.
     pub fn cut(&mut self, output: &[u8]) -> bool {
         if self.state == State::Waiting {
             self.run(output, Edge::Cut);
@@ -201,12 +201,13 @@ impl Machine {
         !matches!(self.state, State::Failed | State::Limit)
     }
 
-    /// How the run stands.
+    /// The state of the run.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// One more than the furthest byte looked at. After a failure: the shortest prefix that fails.
+    /// One more than the position of the furthest byte looked at. After a failure: the length of the shortest prefix that
+    /// fails.
     pub fn examined(&self) -> usize {
         self.examined
     }
@@ -265,7 +266,7 @@ impl Machine {
         Flow::Stop
     }
 
-    /// Ends a repetition whose frame is popped: on at its exit where there were rounds enough.
+    /// Ends a repetition whose frame was popped: continues at its exit after enough rounds, fails otherwise.
     fn leave_repeat(&mut self, frame: Frame, output: &[u8], edge: Edge) -> Flow {
         let bounds = self.program.repeats[frame.ip as usize];
         if frame.count >= bounds.min {
@@ -288,10 +289,10 @@ impl Machine {
         }
     }
 
-    /// Goes where an instruction leads that began at `from`. Whether the run goes on.
+    /// Handles the outcome of an instruction that began at `from`. Returns whether the run continues.
     #[inline(always)]
     fn follow(&mut self, mut flow: Flow, from: usize, output: &[u8], edge: Edge) -> bool {
-        // An instruction that waits is counted when it goes on, so that the count does not depend on the pieces.
+        // An instruction that waits is counted when it completes, so that the count does not depend on the pieces.
         self.work += self.pos.saturating_sub(from) as u64 + u64::from(!matches!(flow, Flow::Wait(_)));
         if matches!(flow, Flow::Fail) {
             flow = self.fail(output, edge);
@@ -312,7 +313,7 @@ impl Machine {
         true
     }
 
-    /// One instruction. Where it needs a byte that is not there: `Wait` if the edge is open or cut, a decision if final.
+    /// Runs one instruction. If a byte is missing, it returns `Wait` at an open or cut edge and decides at a final one.
     fn step(&mut self, output: &[u8], edge: Edge) -> Flow {
         let len = output.len();
         match self.program.ops[self.ip as usize] {
@@ -484,11 +485,11 @@ fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     if b.starts_with(a) { a.len() } else { a.iter().zip(b).take_while(|(a, b)| a == b).count() }
 }
 
-/// What an instruction asks for next.
+/// The outcome of an instruction.
 enum Flow {
     Go,
     Fail,
-    /// A byte is missing; captured text reaches this far.
+    /// A byte is missing; captured text reaches this position.
     Wait(usize),
     Stop,
 }

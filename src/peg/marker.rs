@@ -1,4 +1,5 @@
-//! Markers as models write them: what can be seen of a marker counts, and white space around it is free.
+//! Splits markers into text and white space. A marker matches by its text; white space around and inside it is optional,
+//! because models vary it.
 
 use smol_str::SmolStr;
 
@@ -7,13 +8,14 @@ use super::expr::CharSet;
 /// A part of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
-    /// White space, as much as there is.
+    /// White space of any length.
     Space,
-    /// The same, but some: it keeps two words apart.
+    /// White space that separates two words; at least one character.
     Gap,
-    /// This text.
+    /// Text that must match exactly.
     Text(&'a str),
-    /// White space at the end, of which each character may be missing: what follows may be a text that begins with more.
+    /// White space at the end. Each of its characters is optional, because the text behind it may begin with more white
+    /// space.
     Tail(&'a str),
 }
 
@@ -42,7 +44,7 @@ pub(super) fn parts(marker: &str) -> impl Iterator<Item = Part<'_>> {
     inner.chain(tail.map(Part::Tail))
 }
 
-/// A character of white space.
+/// The set of white-space characters.
 pub(super) fn white_space() -> CharSet {
     CharSet { ranges: [('\t', '\r'), (' ', ' ')].into_iter().collect(), negated: false }
 }
@@ -51,8 +53,8 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where the first text of a marker ends: in front of white space, where a tag ends and another one, a list or an object begins, or
-/// beside a special token.
+/// The end of the first text of a marker: at white space, between a tag and another tag, a list or an object, or at a
+/// special token.
 fn end_of_text(marker: &str) -> usize {
     let mut last = ' ';
     let end = marker.char_indices().find(|&(at, c)| {
@@ -64,8 +66,8 @@ fn end_of_text(marker: &str) -> usize {
     end.map_or(marker.len(), |(at, _)| at)
 }
 
-/// What ends a text that goes up to the first of these markers: each as it is, and, where what can be seen of it is nothing
-/// that a text has by chance, with other white space.
+/// The markers that end a text: each as written and, if its text is too distinctive to occur by chance, with other white
+/// space.
 pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
     let mut ends = Vec::with_capacity(3 * markers.len());
     for marker in markers {
@@ -82,7 +84,7 @@ pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
     ends
 }
 
-/// A marker as it is, and with other white space between its parts: the same everywhere, or in one place.
+/// A marker as written, and with other white space between its parts: in all places, or in one.
 fn spaced(core: &str) -> Vec<String> {
     let inside: Vec<Part> = parts(core).skip(1).collect();
     let gaps = inside.iter().filter(|part| matches!(part, Part::Space | Part::Gap)).count();
@@ -114,7 +116,7 @@ fn spaced(core: &str) -> Vec<String> {
     written
 }
 
-/// Whether a text is a marker and nothing else: it has a word, and a bracket or bar.
+/// Whether a text is certainly a marker: it has a word, and a bracket or bar.
 fn is_certain(text: &str) -> bool {
     let sign = |c: char| matches!(c, '<' | '[' | '|') || !c.is_ascii() && !c.is_alphanumeric();
     text.chars().filter(|c| c.is_alphanumeric()).nth(1).is_some() && text.contains(sign)

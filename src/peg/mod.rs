@@ -1,4 +1,4 @@
-//! A parsing engine for text that arrives in pieces. It knows nothing of chats: expressions in, captured regions out.
+//! A parsing engine for text that arrives in pieces: expressions in, captured regions out. It is independent of chats.
 //!
 //! ```text
 //! Arena ──check, compile──▶ Program ──Arc──▶ Machine ◀── feed(output so far)
@@ -7,45 +7,45 @@
 //! ```
 //!
 //! # Expressions
-//! Parsing expressions (PEG): ordered choice, greedy repetition, look ahead, rules that may recurse; for model output there
-//! are text up to the first of several markers ([`Expr::Until`]), the inside of a quoted string, and JSON. A region of
-//! interest is wrapped in a tag. The same arena is printed as a grammar elsewhere, so it says more than parsing needs.
+//! Parsing expressions (PEG): ordered choice, greedy repetition, look ahead, recursive rules. For model output there are
+//! also text up to the first of several markers ([`Expr::Until`]), the inside of a quoted string, and JSON. A tag wraps each
+//! region of interest. The grammar stage prints the same arena, so it holds more than the parser needs.
 //!
 //! # The machine
-//! A program is a flat list of instructions; a machine is an instruction pointer, a position, a stack of alternatives and
-//! calls, and a log of captures. There is no host recursion, so it can stop at any instruction and go on later.
+//! A program is a flat list of instructions. A machine has an instruction pointer, a position, a stack of alternatives and
+//! calls, and a log of captures. It does not recurse on the host's stack, so it can stop at any instruction and continue
+//! later.
 //!
-//! **Waiting.** An instruction that needs a byte which has not come stops the machine *at that instruction*. All it did
-//! before was decided by the bytes that are there, so whatever follows, it need not be done again. An instruction that had
-//! got part of the way (scanning for a marker, inside a string, skipping white space, in a literal) keeps the position it
-//! reached; only a half-matched marker is looked at again. So a feed costs its new bytes, plus at most one marker. The output
-//! itself belongs to the caller, who passes all of it to each call; several machines may run over one output.
+//! **Waiting.** An instruction that needs a byte which has not arrived stops the machine *at that instruction*. The bytes
+//! that are there decided all earlier steps, so these need not be repeated. An instruction that was in the middle of its
+//! work (scanning for a marker, inside a string, skipping white space, in a literal) keeps its position; only a half-matched
+//! marker is compared again. So a feed costs its new bytes, plus at most one marker. The caller keeps the output and passes
+//! all of it to each call; several machines may run over one output.
 //!
-//! **What shows.** While the machine waits, [`Machine::visible`] gives the captures so far, of which the innermost may
-//! still be open, and how far those reach: text up to a half-matched marker, or up to an unfinished character, and no
-//! further. Nothing of it depends on how the bytes were cut, because it is a function of what was decided. Captures inside an
-//! [`Expr::Atomic`] that is not through yet, or in a look ahead, are left out. Text shows as soon as it is read; a format
-//! must therefore not show in one alternative what another would read differently. `Atomic` is the tool for that.
+//! **Visible captures.** While the machine waits, [`Machine::visible`] returns the captures so far, of which the innermost
+//! may still be open, and how far those reach: up to a half-matched marker or an unfinished character. The result does not
+//! depend on how the bytes were cut. Captures inside an unfinished [`Expr::Atomic`] or in a look ahead are left out. Text is
+//! visible as soon as it is read, so two alternatives must not capture the same bytes differently; wrap them in `Atomic` if
+//! they do.
 //!
-//! **Looking ahead of a choice.** A choice of which the next byte decides waits for that byte before it enters an alternative, passes
-//! over those that cannot begin with it, and remembers nothing to go back to where only one is left. So nothing shows of an
-//! alternative that the next byte rules out. What an expression begins with is worked out when the program is compiled (`first`).
-//! A choice between many texts goes further: it reads as many bytes as it takes to know the first that fits (`lead`, `select`).
+//! **Choices look before they enter.** If the next byte can decide a choice, the machine waits for it. Then it skips the
+//! alternatives that cannot begin with that byte, and pushes no frame if only one is left. So an alternative that the next
+//! byte rules out never has visible captures. The compiler computes what expressions begin with (`first`). A choice between
+//! many texts reads as many bytes as it needs to find the first text that matches (`lead`, `select`).
 //!
-//! **Going back.** A failure restores the last alternative, as in every PEG. The log is cut back to where it was then;
-//! [`Machine::take_kept`] tells a reader how much of what it has read still stands, and [`Machine::restore_points`] to which
-//! captures the machine may still come back, so that the reader can note how it stood there. What was read is
-//! forgotten ([`Machine::forget`]). If no alternative is left the output does
-//! not match, and [`Machine::examined`] is the length of the shortest prefix that does not: a property of the bytes, not of
-//! their chunks, on which a caller can build a fallback that is the same for every chunking. What showed just before it,
-//! [`Rewindable`] tells.
+//! **Going back.** A failure restores the last alternative, as in every PEG, and cuts the log back to its length at that
+//! time. [`Machine::take_kept`] returns how many of the captures are unchanged, and [`Machine::restore_points`] the captures
+//! to which the machine may still go back, so that a reader can save its state there. A reader drops what it has read
+//! ([`Machine::forget`]). If no alternative is left the output does not match, and [`Machine::examined`] is the length of
+//! the shortest prefix that does not. That depends on the bytes, not on their chunks, so a caller can start a fallback
+//! there. [`Rewindable`] returns what was visible just before.
 //!
-//! **The end.** [`Machine::finish`] tries the rest of the program with "no more bytes" as a fact: half a marker is text
-//! then, half a literal is a mismatch. Where that fails, [`Machine::cut`] takes what is there as it stands.
+//! **The end.** [`Machine::finish`] runs the rest of the program with the end of the output as a fact: half a marker is text
+//! then, half a literal is a mismatch. If that fails, [`Machine::cut`] accepts the captures so far.
 //!
 //! # Limits
-//! A run has a budget of work ([`Budget`]), counted alike however the output is cut, and a stack of bounded height
-//! ([`crate::limits::PARSE_STACK`]): past either it ends in [`State::Limit`].
+//! A run has a budget of work ([`Budget`]) and a bounded stack ([`crate::limits::PARSE_STACK`]). The count does not depend
+//! on how the output was cut. A run that exceeds either ends in [`State::Limit`].
 
 mod builder;
 mod capture;

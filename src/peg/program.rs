@@ -1,4 +1,4 @@
-//! What the machine runs: a flat list of instructions and the constants they refer to.
+//! The program that a machine runs: a flat list of instructions and the constants they refer to.
 
 use std::fmt;
 
@@ -9,64 +9,64 @@ use super::first::Bytes;
 use super::select::Table;
 use super::until::Markers;
 
-/// One instruction. `u32` operands are addresses or indices into the program's constants.
+/// One instruction. `u32` operands are addresses or indices of constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     /// Match this literal.
     Literal(u32),
     /// Match one character of this set.
     Char(u32),
-    /// Match characters of this set, as many as there are.
+    /// Match characters of this set, as many as follow.
     Span(u32),
     /// Match one character.
     Any,
-    /// Match white space, as much as there is.
+    /// Match white space, as much as follows.
     Space,
-    /// Match the inside of a string up to this delimiter or to that other byte.
+    /// Match the inside of a string up to either of these delimiters.
     StringBody(u8, u8),
-    /// Match up to one of these markers.
+    /// Match text up to one of these markers.
     Until(u32),
     /// Match the start of the output.
     Start,
     /// Match the end of the output.
     End,
-    /// Remember the alternative at this address.
+    /// Push the alternative at this address.
     Choice(u32),
-    /// The same where the next byte allows; without entering what it rules out, or remembering what need not be tried.
+    /// Like `Choice`, but skips what the next byte rules out and pushes only alternatives that must be tried.
     Test(u32),
-    /// Enter the first alternative of this table, from the one that follows on, that the output does not rule out.
+    /// Enter the first alternative of this table that the output does not rule out, beginning with the next one.
     Select(u32),
-    /// Forget the last alternative, and go there.
+    /// Pop the last alternative and jump to this address.
     Commit(u32),
     /// Enter a repetition.
     RepeatBegin,
     /// Start the next round of this repetition, or leave it.
     RepeatNext(u32),
-    /// A round is over: count it and go there.
+    /// End a round of a repetition: count it and jump to this address.
     RepeatEnd(u32),
-    /// Begin a look ahead.
+    /// Begin a positive look ahead.
     AndBegin,
-    /// It matched: go back to where it began.
+    /// The look ahead matched: go back to where it began.
     AndEnd,
-    /// Begin a negative look ahead; where it fails, go there.
+    /// Begin a negative look ahead. If its expression fails, jump to this address.
     NotBegin(u32),
-    /// It matched, so fail.
+    /// The expression of a negative look ahead matched: fail.
     NotEnd,
-    /// From here on captures are hidden.
+    /// Hide captures from here on.
     AtomicBegin,
-    /// They show.
+    /// Make them visible.
     AtomicEnd,
-    /// A captured region begins.
+    /// Begin a captured region.
     Open(TagId),
-    /// It ends.
+    /// End it.
     Close(TagId),
     /// Call a rule.
     Call(u32),
-    /// Return from it.
+    /// Return from a rule.
     Return,
     /// Fail.
     Fail,
-    /// The whole output has matched.
+    /// Accept: the whole output has matched.
     Accept,
 }
 
@@ -76,26 +76,26 @@ pub(super) struct Bounds {
     pub min: u32,
     pub max: Option<u32>,
     pub exit: u32,
-    /// What a round may begin with.
+    /// What a round can begin with.
     pub begin: u32,
 }
 
-/// What the next byte says about the alternatives of a choice.
+/// The tests of a choice on the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Test {
-    /// What the alternative that follows may begin with.
+    /// What the next alternative can begin with.
     pub begin: u32,
-    /// With what the others may.
+    /// What the other alternatives can begin with.
     pub later: u32,
-    /// The address of the others.
+    /// The address of the other alternatives.
     pub other: u32,
 }
 
-/// What something may begin with.
+/// What an expression can begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Begin {
     pub bytes: Bytes,
-    /// Whether a character is looked at as a whole before it is refused.
+    /// Whether the whole character is needed to reject it.
     pub wide: bool,
 }
 
@@ -117,7 +117,7 @@ pub struct Program {
     pub(super) sets: Vec<CharSet>,
     pub(super) markers: Vec<Markers>,
     pub(super) repeats: Vec<Bounds>,
-    /// The most alternatives that a choice has.
+    /// The number of alternatives of the widest choice.
     pub(super) widest: u32,
     pub(super) tests: Vec<Test>,
     pub(super) begins: Vec<Begin>,
@@ -125,7 +125,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// About what it takes in memory.
+    /// Approximate memory use in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let Program { ops, literals, sets, markers, repeats, tests, begins, selects, widest: _ } = self;
         size_of_val(ops.as_slice())
@@ -139,7 +139,7 @@ impl Program {
     }
 }
 
-/// A listing, an instruction a line.
+/// A listing, one instruction per line.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, op) in self.ops.iter().enumerate() {

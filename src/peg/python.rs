@@ -1,4 +1,4 @@
-//! Values as Python prints them.
+//! Rules for Python literals, as `repr` prints them.
 
 use super::builder::Builder;
 use super::expr::ExprId;
@@ -6,9 +6,9 @@ use super::expr::ExprId;
 /// The names of the rules for a value, a dict and a list.
 type Names = [&'static str; 3];
 
-/// Python and JSON.
+/// Rules that accept Python and JSON.
 const EITHER: Names = ["python-value", "python-dict", "python-list"];
-/// Python alone.
+/// Rules that accept Python only.
 const STRICT: Names = ["python-literal", "python-literal-dict", "python-literal-list"];
 
 impl Builder {

@@ -1,60 +1,62 @@
-//! A choice between many texts: a tree of their beginnings, by which an output is read once for all of them.
+//! A table for a choice between many texts: a prefix tree of their leads, so that one pass over the output serves all
+//! alternatives.
 //!
 //! ```text
 //! <parameter=  ─┬─ path>     0
 //!               └─ line ─┬─ >     2
 //!                        └─ s>    1
 //! ```
-//! The first alternative is looked for that the output does not rule out. No byte is looked at that the alternatives, tried one
-//! after the other, would not look at: the way down ends where the first one is certain, though a later one may be longer.
+//! The search finds the first alternative that the output does not rule out. It looks at no byte that trying the
+//! alternatives in turn would not look at: it stops where the first one is certain, even if a later one is longer.
 
 use std::ops::Range;
 
 use super::lead::{Leads, SPACE};
 
-/// In place of an alternative: none.
+/// No alternative.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A part of one or more leads, and what goes on from its end.
+/// A shared part of one or more leads, and the nodes that continue it.
 #[derive(Clone, Debug, PartialEq)]
 struct Node {
-    /// In the table's text.
+    /// Range in the table's text.
     label: Range<u32>,
-    /// In the table's lists: the alternatives that begin so, in their order, and behind these the ones whose lead ends here.
+    /// Range in the table's lists: the alternatives whose leads go through this node, in order, and then those whose lead
+    /// ends here.
     all: Range<u32>,
     here: Range<u32>,
-    /// Nodes, by the first byte of their label. White space is the only one where it is among them.
+    /// The child nodes, sorted by the first byte of their label. A child that begins with white space is the only one.
     children: Range<u32>,
 }
 
-/// The tree of one choice, and where the alternatives' instructions stand.
+/// The tree of one choice, and the addresses of the alternatives.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Table {
     text: Vec<u8>,
     lists: Vec<u32>,
     nodes: Vec<Node>,
-    /// By alternative: the address of the instruction that looks for it or a later one. What it does follows.
+    /// By alternative: the address of the instruction that selects from it on. The alternative's code follows.
     pub heads: Vec<u32>,
-    /// Where the choice has more alternatives, behind these.
+    /// The alternatives behind these, if the choice has more.
     pub rest: Option<Rest>,
 }
 
-/// Alternatives without leads, behind those with.
+/// Alternatives without leads, behind those with leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rest {
     pub at: u32,
-    /// With what they may begin.
+    /// What they can begin with.
     pub begin: u32,
 }
 
-/// How far the way down has come.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walk {
     node: u32,
-    /// How much of its label, and of the output, has matched.
+    /// Bytes of the label, and of the output, that have matched.
     label: u32,
     pub matched: usize,
-    /// The first two alternatives whose leads were read.
+    /// The first two alternatives whose leads have matched completely.
     whole: [u32; 2],
 }
 
@@ -65,7 +67,7 @@ impl Default for Walk {
 }
 
 impl Walk {
-    /// Notes an alternative, perhaps once more.
+    /// Records an alternative; may be called twice for one.
     fn note(&mut self, alternative: u32) {
         let [first, second] = self.whole;
         if alternative < first {
@@ -76,16 +78,16 @@ impl Walk {
     }
 }
 
-/// What the output says of the alternatives.
+/// The result of a search.
 pub(super) enum Found {
-    /// This one is to be tried first, or `NONE`; whether there are others; and how many bytes were looked at.
+    /// The alternative to try first, or `NONE`; whether others remain; and the number of bytes looked at.
     Choice { first: u32, others: bool, looked: usize },
-    /// A byte is missing. So far this is the first.
+    /// A byte is missing; `first` is the first alternative that is still possible.
     Missing { first: u32, others: bool },
 }
 
 impl Table {
-    /// Of some of the alternatives.
+    /// Builds the table of a run of alternatives.
     pub fn new(leads: &Leads, run: Range<usize>) -> Self {
         let lead = |number: usize| leads.get(number).0;
         let alternative = |number: usize| (leads.get(number).1 - run.start) as u32;
@@ -98,7 +100,7 @@ impl Table {
             heads: Vec::with_capacity(run.len()),
             rest: None,
         };
-        // The leads in `order` that each node is for, and how much of them is above it.
+        // For each node: its range of leads in `order`, and how many bytes of them are above it.
         let mut groups = vec![(0..order.len(), 0)];
         let mut at = 0;
         while at < groups.len() {
@@ -110,7 +112,7 @@ impl Table {
             let next = |place: usize| lead(order[place]).get(depth).copied();
             let ended = group.clone().take_while(|&place| next(place).is_none()).count();
             let mut longer = group.start + ended..group.end;
-            // White space and other things at one place: it comes last, and what it begins is not looked at.
+            // White space beside other bytes: the node ends here, and the leads behind it are not read further.
             if longer.clone().next().is_some_and(|place| next(place) != Some(SPACE)) {
                 while longer.clone().next_back().is_some_and(|place| next(place) == Some(SPACE)) {
                     longer.end -= 1;
@@ -157,7 +159,7 @@ impl Table {
         start as u32..end as u32
     }
 
-    /// Those of a list that come from this one on.
+    /// The alternatives of a list from this one on.
     fn from(&self, list: &Range<u32>, alternative: u32) -> &[u32] {
         let list = &self.lists[list.start as usize..list.end as usize];
         if alternative == 0 { list } else { &list[list.partition_point(|other| *other < alternative)..] }
@@ -167,13 +169,13 @@ impl Table {
         self.from(list, alternative).first().copied().unwrap_or(NONE)
     }
 
-    /// How a node's label begins.
+    /// The first byte of a node's label.
     fn head(&self, node: u32) -> u8 {
         self.text[self.nodes[node as usize].label.start as usize]
     }
 
-    /// Looks for the first alternative from `from` on that `output` does not rule out. A walk that a byte was missing for goes on
-    /// when there are more.
+    /// Finds the first alternative from `from` on that `output` does not rule out. If a byte is missing, the next call
+    /// continues `walk` with more output.
     pub fn find(&self, output: &[u8], from: u32, walk: &mut Walk) -> Found {
         let mut looked = walk.matched;
         loop {
@@ -226,7 +228,7 @@ impl Table {
         None
     }
 
-    /// `node`: what is not ruled out below the leads that were read.
+    /// `node`: the last node that matches; its alternatives are still possible.
     fn choice(&self, walk: &Walk, node: Option<&Node>, looked: usize) -> Found {
         let first = walk.whole[0];
         Found::Choice { first, others: self.others(walk, node, first), looked }
@@ -236,13 +238,13 @@ impl Table {
         Found::Missing { first, others: self.others(walk, Some(node), first) }
     }
 
-    /// Whether an alternative behind this one is not ruled out.
+    /// Whether another alternative behind `first` is still possible.
     fn others(&self, walk: &Walk, node: Option<&Node>, first: u32) -> bool {
         let read = walk.whole.iter().any(|&other| other != NONE && other > first);
         read || node.is_some_and(|node| first != NONE && !self.from(&node.all, first + 1).is_empty())
     }
 
-    /// About what it takes in memory.
+    /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
         let Table { text, lists, nodes, heads, rest: _ } = self;
         size_of::<Table>()

@@ -1,4 +1,4 @@
-//! Arenas as JSON, so that a format can outlive the process that built it.
+//! Writes arenas as JSON and reads them back, so that a format can be stored.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::expr::{Arena, Expr, ExprId, TagId};
 use crate::error::{Error, Result};
 
-/// What is written. Schemas that several nodes point into stand once, in `schemas`; nodes have an index in place of the
-/// document. `labels` are there if there are any.
+/// The JSON form. A schema document that several nodes use is written once, in `schemas`; nodes refer to it by index.
+/// `labels` is left out if empty.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     root: ExprId,
@@ -21,7 +21,7 @@ struct Stored {
 }
 
 impl Arena {
-    /// The arena as JSON: `root`, `nodes` (their ids are their indices) and `schemas`. `Null` without a root.
+    /// The arena as JSON: `root`, `nodes` (an id is an index) and `schemas`. `Null` without a root.
     pub fn to_json(&self) -> Value {
         let Some(root) = self.root() else { return Value::Null };
         let mut schemas: Vec<Arc<Value>> = Vec::new();
@@ -48,8 +48,8 @@ impl Arena {
     /// Reads what [`Arena::to_json`] wrote. Whether the arena can be compiled is for [`crate::Parser::new`] to say.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for nodes that refer to none, to themselves or to later
-    /// ones.
+    /// [`crate::ErrorKind::InvalidArgument`] for another shape, and if a node refers to itself, to a later one or to a
+    /// missing one.
     pub fn from_json(json: Value) -> Result<Arena> {
         let Stored { root, nodes, schemas, labels } =
             serde_json::from_value(json).map_err(|error| Error::invalid(format!("format: {error}")))?;
@@ -79,11 +79,11 @@ impl Arena {
         }
         for (index, label) in labels.iter().enumerate() {
             if arena.add_label(label).is_none_or(|tag| usize::from(tag.0 - TagId::LABELS.start) != index) {
-                return Err(Error::invalid(format!("format: label {index} is there already, or one too many")));
+                return Err(Error::invalid(format!("format: label {index} is a duplicate, or there are too many")));
             }
         }
         if root.index() >= arena.len() {
-            return Err(Error::invalid("format: the root is none of the nodes"));
+            return Err(Error::invalid("format: the root is not one of the nodes"));
         }
         arena.set_root(root);
         Ok(arena)

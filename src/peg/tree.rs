@@ -1,4 +1,4 @@
-//! What an output is made of, as a tree: a node for each rule and each tag that took part.
+//! Parses a text to a tree with a node for each rule and each tag that matched.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use super::machine::{Machine, State};
 use super::program::Program;
 use crate::error::{Error, Result};
 
-/// Parses texts to trees. Immutable; shared by threads.
+/// Parses texts to trees. Immutable; threads may share it.
 #[derive(Clone, Debug)]
 pub struct TreeParser {
     program: Arc<Program>,
     regions: Arc<[Region]>,
 }
 
-/// How a text related to the format.
+/// Whether a text matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// It matched, up to [`Tree::end`].
+    /// The text matched, up to [`Tree::end`].
     Matched,
-    /// It was cut off before anything was wrong.
+    /// The text was cut off, and matched up to there.
     Partial,
-    /// It did not match.
+    /// The text did not match.
     Failed,
 }
 
@@ -31,27 +31,27 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tree {
-    /// How it related to the format.
+    /// Whether the text matched.
     pub outcome: Outcome,
-    /// How far the match reached; where it failed, up to where the text could still have been one.
+    /// The end of the match. After a failure: the end of the longest beginning of the text that could still match.
     pub end: usize,
-    /// The nodes in the order in which they begin, the outer before the inner. None where the text did not match.
+    /// The nodes in the order in which they begin, outer before inner. Empty if the text did not match.
     pub nodes: Vec<Node>,
 }
 
-/// One rule or tag that took part.
+/// A rule or tag that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Node {
-    /// Which.
+    /// The rule or tag.
     pub region: Region,
-    /// Where it begins, in bytes of the text.
+    /// Its begin, in bytes of the text.
     pub begin: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
-    /// The index of the node around it.
+    /// The index of the enclosing node.
     pub parent: Option<usize>,
-    /// The text was cut off in it.
+    /// The text was cut off inside it.
     pub partial: bool,
 }
 
@@ -65,20 +65,24 @@ impl TreeParser {
         Ok(TreeParser { program: Arc::new(program), regions: regions.into() })
     }
 
-    /// About what it takes in memory.
+    /// Approximate memory use in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let region =
             |region: &Region| size_of::<Region>() + if let Region::Rule(name) = region { name.len() } else { 0 };
         self.program.bytes() + self.regions.iter().map(region).sum::<usize>()
     }
 
-    /// Parses `text` from byte `from` on. `cut`: it was cut off, so what is half-matched stays open; otherwise it does not match.
+    /// Parses `text` from byte `from` on. With `cut` the text was cut off, and half-matched nodes stay open; otherwise they
+    /// do not match.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where `from` lies behind the end.
+    /// [`crate::ErrorKind::InvalidArgument`] if `from` is behind the end.
     pub fn parse(&self, text: &[u8], from: usize, cut: bool) -> Result<Tree> {
         if from > text.len() {
-            return Err(Error::invalid(format!("from: {from} lies behind the text, which has {} bytes", text.len())));
+            return Err(Error::invalid(format!(
+                "from: {from} is behind the end of the text, which has {} bytes",
+                text.len()
+            )));
         }
         let machine = Machine::whole(Arc::clone(&self.program), text, from, cut);
         let visible = machine.visible();
@@ -141,15 +145,15 @@ mod tests {
         let tree = parser.parse(b"ab=cd", 0, true).unwrap();
         assert_eq!((tree.outcome, tree.end), (Outcome::Partial, 5));
         assert_eq!(shown(&tree), ["pair~ 0-5 None", "256 0-2 Some(0)", "3~ 3-5 Some(0)"]);
-        // Half of what counts as a whole only does not show.
+        // Half of an atomic expression has no node.
         let tree = parser.parse(b"a=1;", 0, true).unwrap();
         assert_eq!((tree.outcome, tree.end, tree.nodes.len()), (Outcome::Partial, 4, 3));
         let tree = parser.parse(b"a=1;?", 0, true).unwrap();
         assert_eq!((tree.outcome, tree.end, tree.nodes.len()), (Outcome::Failed, 4, 0));
         let tree = parser.parse(b"a=1;", 0, false).unwrap();
         assert_eq!((tree.outcome, tree.nodes.len()), (Outcome::Failed, 0));
-        // The start of the text is not where the parse starts.
+        // The start of the text is not the start of the parse.
         assert_eq!(parser.parse(b"a=1;b", 4, false).unwrap().outcome, Outcome::Failed);
-        assert!(parser.parse(b"a", 2, false).unwrap_err().message().contains("behind the text"));
+        assert!(parser.parse(b"a", 2, false).unwrap_err().message().contains("behind the end of the text"));
     }
 }

@@ -1,4 +1,4 @@
-//! Finding the first of several markers, or the half of one at the end of what has come so far.
+//! Finds the first of several markers in a text, or the half marker at the end of the available text.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use super::first::Bytes;
 /// A set of markers to stop before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Markers {
-    /// Sorted. None begins with another, which would be found first.
+    /// Sorted. None is a prefix of another, because the shorter one would be found first.
     markers: SmallVec<[SmolStr; 1]>,
     heads: Heads,
-    /// What stands behind their first bytes.
+    /// The second bytes of the markers.
     seconds: Bytes,
 }
 
@@ -28,14 +28,14 @@ enum Heads {
     Many(Box<Bytes>),
 }
 
-/// Where a search stopped.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A whole marker begins at the first position and ends before the second.
+    /// A whole marker: its begin and its end.
     Whole(usize, usize),
     /// The bytes from here to the end may become a marker.
     Half(usize),
-    /// No marker, not even the beginning of one.
+    /// Neither a marker nor the beginning of one.
     Nothing,
 }
 
@@ -64,22 +64,22 @@ impl Markers {
         Markers { markers, heads, seconds }
     }
 
-    /// About what they take in memory.
+    /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
         let markers = self.markers.iter().map(|marker| size_of::<SmolStr>() + marker.len());
         size_of::<Self>() + markers.sum::<usize>()
     }
 
-    /// The first marker, or half marker, in `text` at or after `from`.
+    /// Finds the first marker, or half marker, in `text` at or after `from`.
     pub fn find(&self, text: &[u8], from: usize) -> Found {
         self.next_head(&text[from..]).map_or(Found::Nothing, |step| self.find_behind(text, from + step))
     }
 
-    /// The same where a marker's first byte is at `at`.
+    /// Like `find`, starting at the first byte of a possible marker.
     #[inline(never)]
     fn find_behind(&self, text: &[u8], mut at: usize) -> Found {
         loop {
-            // Most heads are nobody's: a look at the byte behind tells.
+            // Most first bytes do not begin a marker: the second byte decides.
             if text.get(at + 1).is_none_or(|&next| self.seconds.contains(next)) {
                 match self.at(&text[at..]) {
                     Begun::Whole(length) => return Found::Whole(at, at + length),
@@ -94,8 +94,8 @@ impl Markers {
         }
     }
 
-    /// What of a marker is at the start of a text that begins as one does. Byte by byte it leaves fewer markers, which stand next
-    /// to each other.
+    /// Compares the start of a text, whose first byte begins a marker, with the markers. Each byte narrows the range of
+    /// sorted markers.
     fn at(&self, text: &[u8]) -> Begun {
         let mut left = self.markers.as_slice();
         for (at, byte) in text.iter().enumerate() {
@@ -129,11 +129,11 @@ impl Markers {
     }
 }
 
-/// How much of a marker there is.
+/// How much of a marker matched.
 enum Begun {
-    /// All of it, in so many bytes.
+    /// All of it; its length in bytes.
     Whole(usize),
-    /// All that there is of the text.
+    /// The text ended inside it.
     Half,
     Not,
 }
@@ -158,11 +158,11 @@ mod tests {
         assert_eq!(markers.find(b"abc </thx", 0), Found::Nothing);
         assert_eq!(markers.find(b"<<<</think>", 0), Found::Whole(3, 11));
         assert_eq!(Markers::new::<&str>(&[]).find(b"<", 0), Found::Nothing);
-        // A half marker in front of a whole one may yet be the first.
+        // A half marker in front of a whole one may still become the first.
         assert_eq!(Markers::new(&["ab!", "b"]).find(b"xab", 0), Found::Half(1));
     }
 
-    /// Every marker at every position.
+    /// Compares every marker at every position.
     fn naive(markers: &[String], text: &[u8], from: usize) -> Found {
         for at in from..text.len() {
             let rest = &text[at..];

@@ -1,13 +1,13 @@
-//! UTF-8 where the input may break off, or be broken.
+//! Decodes UTF-8 that may be cut off or invalid.
 
 use std::borrow::Cow;
 
-/// One character at the start of a text.
+/// The first character of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decoded {
     /// A character and its length in bytes.
     Char(char, usize),
-    /// Bytes that are no character: how many to pass over.
+    /// Invalid bytes: how many to skip.
     Broken(usize),
     /// The text ends inside a character, or is empty.
     Incomplete,
@@ -26,7 +26,7 @@ pub(super) fn decode(text: &[u8]) -> Decoded {
     valid.chars().next().map_or(Decoded::Incomplete, |c| Decoded::Char(c, c.len_utf8()))
 }
 
-/// The length of the unfinished character at the end of `text`; 0 where the text ends with a whole one, or a broken one.
+/// The length of the unfinished character at the end of `text`; 0 if the text ends with a whole or an invalid one.
 #[inline]
 pub fn incomplete_tail(text: &[u8]) -> usize {
     if text.last().is_none_or(u8::is_ascii) { 0 } else { unfinished_tail(text) }
@@ -47,7 +47,7 @@ fn unfinished_tail(text: &[u8]) -> usize {
     0
 }
 
-/// The text with U+FFFD for what is broken. Quicker than the standard library's way where nothing is.
+/// The text with U+FFFD in place of invalid bytes. Faster than the standard library for valid text.
 pub fn lossy(text: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)
 }

@@ -1,10 +1,11 @@
-//! Which of a template's candidates reads it.
+//! Chooses a template's reader among the candidates.
 //!
-//! Rich messages first, in the way to think in which most is said. A candidate that reads all of them is taken, the earliest
-//! such. Otherwise the one that reads most; and where several do, they read more: the same messages in the other ways to think,
-//! then the simpler ones. What then reads as well as another loses to the earlier.
+//! The candidates read rich messages first, with the thinking that renders most. The earliest candidate that reads all of
+//! them is chosen. Otherwise it is the one that reads most; if several do, they read more: the same messages with other
+//! thinking, then the simpler messages. On a tie the earlier one is chosen.
 //!
-//! Renders do not show all. A candidate that rests on knowledge of the model is believed as long as it loses no call.
+//! Renders do not show everything. A candidate that is based on knowledge of the model is preferred as long as it loses no
+//! call.
 
 use super::Proof;
 use super::messages::Thinking;
@@ -12,38 +13,38 @@ use super::reading::Reading;
 use super::turns::Exam;
 use crate::reader::{Reader, Taught};
 
-/// Who reads a template, and why.
+/// A template's reader, and the results of the candidates.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Choice {
     /// The reader.
     pub reader: Reader,
-    /// All candidates in their order, with what they have read until the choice was clear; nothing where there was none to make.
+    /// All candidates in order, with what they had read when the choice was made; empty if there was only one.
     pub tried: Vec<Tried>,
 }
 
-/// What a candidate has read until the choice was clear.
+/// What a candidate had read when the choice was made.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Tried {
     /// The candidate.
     pub reader: Reader,
-    /// The messages that it was given.
+    /// The number of messages that it was tested on.
     pub cases: usize,
-    /// Those that came back.
+    /// The number of messages that were read back.
     pub read_back: usize,
 }
 
-/// A candidate that is reading.
+/// A candidate and its results.
 struct Candidate {
     reader: Reader,
     reading: Reading,
-    /// Which messages it reads: those with its prompts.
+    /// The index of the messages rendered with its prompts.
     exam: usize,
     proof: Proof,
 }
 
-/// Which messages are read, one set after the other.
+/// The sets of messages that are read, one after the other.
 const ROUNDS: [fn(&mut Candidate, &mut Exam); 3] = [
     |candidate, exam| {
         for probe in rich(exam, true) {
@@ -75,25 +76,25 @@ impl Candidate {
         }
     }
 
-    /// What it has read: first what is in its format, then what came back at all, then what came at least not as another call.
+    /// The score: messages in its format, then messages read back at all, then messages not misread as other calls.
     fn score(&self) -> [usize; 3] {
         let misread = self.proof.failures.iter().filter(|failure| failure.misreads_calls).count();
         [self.proof.read_back - self.proof.recovered, self.proof.read_back, self.proof.cases - misread]
     }
 
-    /// Whether it has read all that there was, calls among it if there are any to read.
+    /// Whether it has read everything, including calls if there are any.
     fn is_perfect(&self, exam: &Exam) -> bool {
         let calls = exam.probes().iter().any(|probe| probe.calls() > 0);
         self.score()[0] == self.proof.cases && self.proof.cases > 0 && (self.proof.with_calls > 0 || !calls)
     }
 }
 
-/// The candidate that reads best, found with as few renders as can be.
+/// Chooses the candidate that reads best, with as few renders as possible.
 pub(crate) fn choose(taught: &Taught, readers: &[Reader]) -> Choice {
     if let [only] = readers {
         return Choice { reader: *only, tried: Vec::new() };
     }
-    // Prompts of learnt readers are the template's own.
+    // Learnt readers share the template's own prompts.
     let mut exams: Vec<Exam> = Vec::new();
     let mut shared = None;
     let mut candidates: Vec<Candidate> = Vec::new();

@@ -1,36 +1,36 @@
-//! The messages that templates are asked to write: none that an analysis learns from.
+//! The messages of a proof. The analysis learns from other messages.
 
 use serde_json::{Value, json};
 
 use crate::message::{MalformedArguments, Message, Request, ToolCall};
 use crate::template::{Caps, Template};
 
-/// What the user says in all of them.
+/// The user's message in all of them.
 const QUESTION: &str = "Well, what is it?";
-/// Stands in all contents, and as an argument's value in the simplest call.
+/// Part of each content, and the value of an argument in the simplest call.
 pub(super) const WORD: &str = "Quince";
-/// Stands in all thoughts.
+/// Part of each thought.
 pub(super) const THOUGHT_WORD: &str = "Medlar";
 /// A thought.
 const THOUGHT: &str = "Medlar: 2 < 3 & \"so\" on.\nThat is 5 — ünïcode 東京.";
 
-/// The probe whose values look like other values.
+/// The name of the probe whose values look like values of other types.
 const LOOK_ALIKES: &str = "values that look like others";
 
-/// How the model is asked to think, and whether it does.
+/// Whether thinking is on, and whether the message has reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Thinking {
-    /// It is asked not to.
+    /// Thinking is off.
     Off,
-    /// It may, but the message has no reasoning.
+    /// Thinking is on, but the message has no reasoning.
     Silent,
-    /// The message has reasoning.
+    /// Thinking is on, and the message has reasoning.
     On,
 }
 
 impl Thinking {
-    /// All of them.
+    /// All three.
     pub(crate) const ALL: [Thinking; 3] = [Thinking::Off, Thinking::Silent, Thinking::On];
 
     /// A stable lower-case name.
@@ -43,12 +43,12 @@ impl Thinking {
     }
 }
 
-/// A message to ask a template for: content, and the names and arguments of calls.
+/// A message to render: content, and the names and arguments of calls.
 pub(crate) struct Probe {
     pub name: &'static str,
     content: &'static str,
     calls: Vec<(&'static str, Value)>,
-    /// One of the few that show most.
+    /// One of the few with many features.
     pub rich: bool,
 }
 
@@ -57,12 +57,12 @@ impl Probe {
         self.calls.len()
     }
 
-    /// The message, with reasoning if the model thinks.
+    /// The message, with reasoning for [`Thinking::On`].
     pub fn message(&self, thinking: Thinking) -> Message {
         let calls = self.calls.iter().enumerate().map(|(index, (name, arguments))| ToolCall {
             name: (*name).to_owned(),
             arguments: arguments.to_string(),
-            // Nine letters and digits: some templates insist.
+            // Nine letters and digits, because some templates require that.
             id: format!("proof{index:04}"),
         });
         Message {
@@ -75,10 +75,11 @@ impl Probe {
     }
 }
 
-/// The messages that a template may be able to write, the simple ones first.
-pub(super) fn sayable(template: &Template) -> Vec<Probe> {
+/// The messages that a template may be able to render, simple ones first.
+pub(super) fn renderable(template: &Template) -> Vec<Probe> {
     let Caps { tool_calls, parallel_tool_calls, .. } = *template.caps();
-    // Its trials may have failed for another reason; but what it has no name for, it cannot see.
+    // The caps may be wrong because a trial failed for another reason. But a template that does not name calls cannot render
+    // them.
     let unknown = !tool_calls && template.source().contains("tool_calls");
     let mut probes = all();
     probes.retain(|probe| match probe.calls() {
@@ -86,7 +87,7 @@ pub(super) fn sayable(template: &Template) -> Vec<Probe> {
         1 => tool_calls || unknown,
         _ => tool_calls && parallel_tool_calls || unknown,
     });
-    // Where there is one call at most, its values must show what several would.
+    // If only one call is allowed, its values must cover what several would.
     let several = probes.iter().any(|probe| probe.calls() > 1);
     probes.iter_mut().filter(|probe| probe.name == LOOK_ALIKES).for_each(|probe| probe.rich |= !several);
     probes
@@ -158,7 +159,7 @@ fn tools() -> Value {
     json!([tool("note", note), tool("now", json!({})), tool("find_route", route)])
 }
 
-/// The question, with tools on offer.
+/// The question, with tools.
 pub(super) fn request(thinking: Thinking) -> Request {
     let request = Request::from_json(&json!({
         "messages": [{"role": "user", "content": QUESTION}],
@@ -171,7 +172,7 @@ pub(super) fn request(thinking: Thinking) -> Request {
     request.expect("the request has the right shape")
 }
 
-/// The conversation with the message at its end.
+/// The conversation that ends with the message.
 pub(super) fn with(request: &Request, message: &Message) -> Request {
     let messages = request.messages.iter().chain([message]).cloned().collect();
     let malformed_arguments = MalformedArguments::Error;

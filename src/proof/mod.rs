@@ -1,17 +1,17 @@
-//! Whether a template's messages are read back, and by whom best.
+//! Tests how well a template's messages are read back, and which reader does it best.
 //!
-//! What was learnt of a template, or is known of its family, is a claim: so the model writes. Its proof are messages that the
-//! template renders as the model would write them, and that come back when they are read. They are other messages than those
-//! that an analysis learns from: other words, other counts, values that look like something else (`messages`).
+//! What was learnt of a template, or is known of its family, may be wrong. A proof renders messages as the model would write
+//! them, parses them, and compares. They are other messages than those that the analysis learns from: other words, other
+//! counts, values that look like values of other types (`messages`).
 //!
-//! * `turns` renders them and finds the assistant's turn in each. A message that the template refuses, and one whose turn
-//!   cannot be told from the prompt, counts neither way. What the template leaves out is not asked for.
-//! * `reading` reads a turn with one reader and compares. Another message than the one that was rendered comes back where the
-//!   template writes both alike (a null that it leaves out): that is no fault of a reader's, either.
-//! * `choice` lets candidates read until it is clear which one reads best: a few rich messages first, more only where those do
-//!   not decide. A template with one candidate renders nothing for it.
+//! - `turns` renders them and finds the assistant's turn in each. A message that the template rejects, or whose turn
+//!   cannot be found, does not count. Parts that the template leaves out are not expected back.
+//! - `reading` parses a turn with one reader and compares. If the template renders two messages alike (e.g. without a
+//!   null), either may come back.
+//! - `choice` tests candidates until the best is certain: with a few rich messages first, and with more only if necessary.
+//!   A template with one candidate needs no renders for it.
 //!
-//! A [`Proof`] is the whole of it for one reader: made when somebody asks.
+//! A [`Proof`] is the complete test of one reader, made on request.
 
 mod choice;
 mod messages;
@@ -37,58 +37,58 @@ use turns::{Case, Turn};
 pub struct Proof {
     /// The reader's name.
     pub reader: &'static str,
-    /// How many messages count: those that the template renders, and whose turn is known.
+    /// The number of messages that count: those that are rendered, and whose turn was found.
     pub cases: usize,
-    /// How many of them make calls.
+    /// The number of them with calls.
     pub with_calls: usize,
-    /// How many of them come back.
+    /// The number of them that are read back.
     pub read_back: usize,
-    /// How many of those come back although the turn is not in the reader's format: calls in other ways of writing them are read,
-    /// too, but streaming and grammars do not know them.
+    /// The number of those whose turn is not in the reader's format: calls in other dialects are read too, but later, and
+    /// grammars do not cover them.
     pub recovered: usize,
-    /// How many of those come back as another message that the template writes alike.
+    /// The number of those that come back as another message with the same render.
     pub alike: usize,
-    /// How many messages do not count because their turn does not begin where the prompt ends.
+    /// The number of messages that do not count because their turn does not begin where the prompt ends.
     pub no_turn: usize,
-    /// How many messages do not count because the template leaves out what they say.
+    /// The number of messages that do not count because the template leaves out their content.
     pub omitted: usize,
-    /// How many messages do not count because the template refuses them.
+    /// The number of messages that do not count because the template rejects them.
     pub refused: usize,
-    /// Why it refuses the first of them; empty where it refuses none.
+    /// The error for the first of them; empty if there is none.
     pub refusal: String,
-    /// The messages that do not come back, in the order of asking.
+    /// The messages that are not read back, in order.
     pub failures: Vec<Failure>,
 }
 
-/// A message that does not come back.
+/// A message that was not read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// What the message shows, e.g. `parallel calls`.
+    /// The name of the message, e.g. `parallel calls`.
     pub probe: &'static str,
-    /// How the model is asked to think.
+    /// Its thinking.
     pub thinking: Thinking,
     /// The assistant's turn as the template writes it.
     pub turn: String,
-    /// What was wanted, as JSON.
+    /// The expected message, as JSON.
     pub expected: String,
-    /// What was read, as JSON.
+    /// The parsed message, as JSON.
     pub got: String,
-    /// What is wrong with it, in a few words.
+    /// A short description of the difference.
     pub why: String,
-    /// Whether a call is missing, or has another name.
+    /// A call is missing, or has another name.
     pub loses_calls: bool,
-    /// Whether a call came that was not wanted like that.
+    /// There is a call that was not expected like that.
     pub misreads_calls: bool,
 }
 
 impl Proof {
-    /// Whether all that counts comes back, and something does.
+    /// Whether at least one message counts, and all that count are read back.
     pub fn is_whole(&self) -> bool {
         self.cases > 0 && self.read_back == self.cases
     }
 
-    /// Whether as many calls as were made come back, with their names.
+    /// Whether all calls are read back, with their names.
     fn calls_come_back(&self) -> bool {
         self.cases > 0 && !self.failures.iter().any(|failure| failure.loses_calls)
     }
@@ -125,7 +125,7 @@ impl Proof {
         })
     }
 
-    /// Reads the message in that way to think, if its turn is known.
+    /// Tests the message with this thinking, if its turn was found.
     fn ask(&mut self, exam: &mut Exam, reading: &mut Reading, probe: usize, thinking: Thinking) {
         match &*exam.case(probe, thinking) {
             Err(error) => {
@@ -142,8 +142,8 @@ impl Proof {
         }
     }
 
-    /// Reads the message where its turn begins behind what it has in common with the prompt's opening, if it is like that in all
-    /// ways to think.
+    /// Tests the message behind the common beginning of its turn and the prompt's opening, if it needs that with any
+    /// thinking.
     fn ask_behind_common(&mut self, exam: &mut Exam, reading: &mut Reading, probe: usize) {
         if let Some((thinking, turn)) = exam.turn_behind_common(probe) {
             self.no_turn -= 1;
@@ -189,7 +189,7 @@ impl Proof {
     }
 }
 
-/// Reads back all messages.
+/// Tests a reader with all messages.
 pub(crate) fn prove(taught: &Taught, reader: Reader) -> Proof {
     let mut exam = Exam::new(taught, reader);
     let mut reading = Reading::new(reader);
@@ -203,7 +203,7 @@ pub(crate) fn prove(taught: &Taught, reader: Reader) -> Proof {
     proof
 }
 
-/// What is wrong with what was read.
+/// Describes the difference.
 fn why(expected: &Message, read: &Read) -> String {
     let got = &read.got.message;
     let (expected_calls, got_calls) = (expected.tool_calls.len(), got.tool_calls.len());

@@ -1,4 +1,4 @@
-//! What one reader makes of the messages that a template writes.
+//! Parses rendered messages with one reader, and compares.
 
 use serde_json::{Value, json};
 
@@ -11,35 +11,35 @@ use crate::parser::Parser;
 use crate::reader::Reader;
 use crate::stream::Ended;
 
-/// One reader and the messages of one template.
+/// A reader, and its parsers for the messages of one template.
 pub(crate) struct Reading {
     reader: Reader,
-    /// By the way to think, and what opens the turn.
+    /// By thinking, and by the opening of the turn.
     parsers: Vec<(Thinking, String, Result<Parser>)>,
 }
 
-/// What came of one message.
+/// The result for one message.
 pub(crate) struct Read {
-    /// The turn, less its end.
+    /// The turn without its end.
     pub turn: String,
-    /// What was parsed.
+    /// The parsed message.
     pub got: Ended,
-    /// How that is related to what was wanted.
+    /// The comparison with the expected message.
     pub verdict: Verdict,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The message came back.
+    /// The expected message.
     Same,
-    /// Another message came that may as well be meant: the template writes both alike.
+    /// Another message with the same render.
     Alike,
-    /// Another message came.
+    /// Another message.
     Other,
 }
 
 impl Read {
-    /// The message came back as the format says.
+    /// Whether the expected message was read in the format.
     pub fn is_clean(&self) -> bool {
         self.verdict == Verdict::Same && self.got.status == Status::Complete
     }
@@ -50,7 +50,7 @@ impl Reading {
         Reading { reader, parsers: Vec::new() }
     }
 
-    /// Reads the message's turn up to where its end may begin: where it is read best.
+    /// Parses the message's turn up to each position where its end may begin, and returns the best result.
     pub fn read(&mut self, exam: &mut Exam, probe: usize, thinking: Thinking, turn: &Turn) -> Result<Read> {
         let (asked, case) = (exam.asked(thinking), exam.case(probe, thinking));
         let (asked, case) =
@@ -65,7 +65,7 @@ impl Reading {
             if read.is_clean() {
                 return Ok(read);
             }
-            // Where nothing is read well, what most ends are cut off of says best what is wrong.
+            // If nothing is read well, the result for the longest end is the best one to report.
             if best.as_ref().is_none_or(|best| best.verdict == Verdict::Other && verdict == Verdict::Same) {
                 best = Some(read);
             }
@@ -93,8 +93,8 @@ impl Reading {
     }
 }
 
-/// Whether the template writes both messages alike, and what came may be meant: it differs in values only, which are what the
-/// tools ask for, in characters of texts, or in which of the texts is the reasoning.
+/// Whether the template renders both messages alike, and the parsed one may be meant: it differs only in values that match
+/// the tools' schemas, in characters of texts, or in which text is the reasoning.
 fn alike(exam: &Exam, asked: &Asked, case: &Case, got: &Ended) -> bool {
     let (expected, message) = (&case.expected, &got.message);
     let names = |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
@@ -109,7 +109,7 @@ fn alike(exam: &Exam, asked: &Asked, case: &Case, got: &Ended) -> bool {
         && exam.render(&asked.request, &with_ids(message, &case.whole)).is_ok_and(|again| again == case.rendered)
 }
 
-/// The message with the ids of another one: where the model writes none, a host makes them up.
+/// The message with the ids of another one, for ids that a host would generate.
 pub(crate) fn with_ids(message: &Message, other: &Message) -> Message {
     let mut message = message.clone();
     for (call, known) in message.tool_calls.iter_mut().zip(&other.tool_calls) {
@@ -118,12 +118,12 @@ pub(crate) fn with_ids(message: &Message, other: &Message) -> Message {
     message
 }
 
-/// Whether two messages say the same: white space around texts, and the ids of calls, do not count.
+/// Whether two messages are equal apart from white space around texts and ids of calls.
 fn same(a: &Message, b: &Message) -> bool {
     shown(a) == shown(b)
 }
 
-/// What counts of a message.
+/// The parts of a message that are compared.
 pub(crate) fn shown(message: &Message) -> Value {
     let calls = message.tool_calls.iter().map(|call| {
         let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::from(&*call.arguments));

@@ -1,9 +1,8 @@
-//! Messages as a template writes them, and what of that is the assistant's turn.
+//! Renders messages, and finds the assistant's turn in each render.
 //!
-//! A prompt, and the same conversation with the assistant's message in it: where the second text begins with the first, the
-//! rest is the turn, and what ends it. Where the end begins no render says: the model may write it as a token that no host
-//! shows. But it does not depend on the message, so it lies within what a message of content and one of calls end with alike,
-//! or it is one last marker.
+//! If the render with the assistant's message begins with the prompt, the rest is the turn and its end. A render does not
+//! show where the end begins; the model may write it as a token that no host prints. But the end does not depend on the
+//! message, so it is part of the common end of a message with content and one with calls, or it is the last marker.
 
 use std::rc::Rc;
 
@@ -14,21 +13,21 @@ use crate::message::{Message, Request};
 use crate::reader::{Prompts, Reader, Taught};
 use crate::template::Template;
 
-/// Longest marker that may end a turn, in bytes.
+/// The maximum length of a marker that ends a turn, in bytes.
 const MARKER: usize = 64;
-/// Longest end of a turn that is looked at, in bytes, and most places in it where it may begin.
+/// The maximum length of a turn's end in bytes, and the maximum number of positions in it where it may begin.
 const END: usize = 200;
 const ENDS: usize = 16;
 
-/// All messages for a template, rendered as somebody asks for them, once for all readers that want the same prompts.
+/// All messages of a template, rendered on demand, for all readers with the same prompts.
 pub(crate) struct Exam<'t> {
     pub taught: &'t Taught,
     template: Template,
-    /// Whose prompts these are.
+    /// The reader that makes the prompts.
     reader: Reader,
     probes: Vec<Probe>,
     asked: [Option<Rc<Result<Asked>>>; 3],
-    /// In the order of the probes, and of [`Thinking::ALL`].
+    /// By probe, and by [`Thinking::ALL`].
     cases: Vec<[Option<Rc<Result<Case>>>; 3]>,
 }
 
@@ -38,35 +37,35 @@ pub(crate) struct Asked {
     pub prompts: Prompts,
 }
 
-/// A message, rendered.
+/// A rendered message.
 pub(crate) struct Case {
     /// The message.
     pub whole: Message,
-    /// The message less what the template leaves out.
+    /// The message without the parts that the template leaves out.
     pub expected: Message,
-    /// What the template leaves out: `reasoning`, `content` or `calls`.
+    /// The part that the template leaves out: `reasoning`, `content` or `calls`.
     pub omitted: Option<&'static str>,
-    /// What it leaves out cannot be missing: without it, this is another message, or none.
+    /// The message is nothing without the parts that are left out.
     pub mute: bool,
     /// The conversation.
     pub rendered: String,
-    /// Where in it the turn begins, if it does where the prompt ends.
+    /// The position of the turn in it, if that is where the prompt ends.
     pub begin: Option<usize>,
 }
 
-/// What the model writes.
+/// A turn as the model writes it.
 pub(crate) struct Turn {
-    /// What of the prompt opens it.
+    /// The end of the prompt that opens it.
     pub opening: String,
-    /// The turn and its end.
+    /// The turn, with its end.
     pub text: String,
-    /// Where the end may begin, the earliest place first.
+    /// The positions where the end may begin, in order.
     pub ends: Vec<usize>,
 }
 
 impl<'t> Exam<'t> {
     pub fn new(taught: &'t Taught, reader: Reader) -> Self {
-        let probes = messages::sayable(&taught.template);
+        let probes = messages::renderable(&taught.template);
         let cases = probes.iter().map(|_| Default::default()).collect();
         Exam { taught, template: taught.template.probing(), reader, probes, asked: Default::default(), cases }
     }
@@ -75,7 +74,7 @@ impl<'t> Exam<'t> {
         &self.probes
     }
 
-    /// The request whose answer is wanted in this way to think.
+    /// The request that the message answers, with this thinking.
     pub fn asked(&mut self, thinking: Thinking) -> Rc<Result<Asked>> {
         let (taught, template, reader) = (self.taught, &self.template, self.reader);
         let asked = self.asked[thinking as usize].get_or_insert_with(|| {
@@ -85,13 +84,13 @@ impl<'t> Exam<'t> {
         Rc::clone(asked)
     }
 
-    /// The conversation that ends with `message`.
+    /// Renders the conversation that ends with `message`.
     pub fn render(&self, request: &Request, message: &Message) -> Result<String> {
         let prompts = self.reader.prompts(self.taught, &self.template, &messages::with(request, message), false)?;
         Ok(prompts.prompt.prompt)
     }
 
-    /// The message in that way to think.
+    /// The message with this thinking, rendered.
     pub fn case(&mut self, probe: usize, thinking: Thinking) -> Rc<Result<Case>> {
         if let Some(case) = &self.cases[probe][thinking as usize] {
             return Rc::clone(case);
@@ -110,7 +109,7 @@ impl<'t> Exam<'t> {
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let begin = rendered.starts_with(&asked.prompts.prompt.prompt).then_some(asked.prompts.prompt.prompt.len());
-        // What a template leaves out cannot come back.
+        // Parts that the template leaves out cannot be read back.
         let mut expected = whole.clone();
         let mut omitted = None;
         let prompt = &asked.prompts.prompt.prompt;
@@ -132,15 +131,15 @@ impl<'t> Exam<'t> {
         Ok(Case { whole, expected, omitted, mute, rendered, begin })
     }
 
-    /// What the model writes in that way to think; `None` where the turn does not begin where the prompt ends.
+    /// The turn with this thinking; `None` if it does not begin where the prompt ends.
     pub fn turn(&mut self, probe: usize, thinking: Thinking) -> Option<Turn> {
         let (asked, case) = (self.asked(thinking), self.case(probe, thinking));
         let (Ok(asked), Ok(case)) = (&*asked, &*case) else { return None };
         Some(self.turn_from(probe, thinking, case.begin?, asked.prompts.opening.clone()))
     }
 
-    /// The same where the turn begins nowhere where the prompt ends, however the model thinks: behind what the prompt's opening
-    /// and the turn have in common, as if the prompt ended there.
+    /// If no turn begins where the prompt ends, with any thinking: the turn behind the common beginning of it and the
+    /// prompt's opening, as if the prompt ended there.
     pub fn turn_behind_common(&mut self, probe: usize) -> Option<(Thinking, Turn)> {
         let cases = Thinking::ALL.map(|thinking| self.case(probe, thinking));
         if cases.iter().any(|case| matches!(&**case, Ok(Case { begin: Some(_), .. }))) {
@@ -166,7 +165,7 @@ impl<'t> Exam<'t> {
     fn turn_from(&mut self, probe: usize, thinking: Thinking, begin: usize, opening: String) -> Turn {
         let case = self.case(probe, thinking);
         let text = case.as_ref().as_ref().map_or("", |case| &case.rendered[begin..]).to_owned();
-        // A message of the other kind, or one that says something else.
+        // A message of the other kind, or with other content.
         let calls = self.probes[probe].calls();
         let other = |of_calls: bool| {
             let kind = |&other: &usize| (self.probes[other].calls() > 0) == of_calls && other != probe;
@@ -176,7 +175,7 @@ impl<'t> Exam<'t> {
         let beside = beside.as_deref().and_then(|case| case.as_ref().ok()).map(|case| case.rendered.as_str());
         let shared = beside.map(|beside| shared_end(&text, beside));
         let end = match shared {
-            // What ends calls only can be read with them.
+            // The end of calls must be read with the calls.
             Some(shared) if calls > 0 => shared,
             shared => shared.unwrap_or(0).max(last_marker(&text)),
         };
@@ -185,40 +184,40 @@ impl<'t> Exam<'t> {
     }
 }
 
-/// How much of two texts is the same, no marker cut in two.
+/// The length of the common beginning of two texts, without splitting markers.
 fn shared_markup(a: &str, b: &str) -> usize {
     let shared = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     let border = |at: &usize| a.is_char_boundary(*at) && is_border(a, *at) && is_border(b, *at);
     (0..=shared).rev().find(border).unwrap_or(0)
 }
 
-/// How many bytes two texts end with alike.
+/// The number of bytes that two texts end with in common.
 fn shared_end(a: &str, b: &str) -> usize {
     a.bytes().rev().zip(b.bytes().rev()).take_while(|(a, b)| a == b).count()
 }
 
-/// Where in `text` its end may begin, the earliest place first: within the last `end` bytes.
+/// The positions in the last `end` bytes of `text` where its end may begin, in order.
 fn ends(text: &str, end: usize) -> Vec<usize> {
     let from = text.len() - end.min(END);
     let borders = (from..=text.len()).filter(|&at| text.is_char_boundary(at) && is_border(text, at));
     borders.take(ENDS).collect()
 }
 
-/// How long the last marker is, with the white space around it.
+/// The length of the last marker, with the white space around it.
 fn last_marker(text: &str) -> usize {
     let inked = text.trim_end();
     let marker = inked.rfind(['<', '[']).filter(|&open| is_marker(&inked[open..])).unwrap_or(inked.len());
     text.len() - marker
 }
 
-/// Whether a marker or white space begins or ends at `at`, or the text does.
+/// Whether a marker, white space or the text begins or ends at `at`.
 pub(crate) fn is_border(text: &str, at: usize) -> bool {
     let (before, after) = (text[..at].chars().next_back(), text[at..].chars().next());
     let (Some(before), Some(after)) = (before, after) else { return true };
     matches!(before, '>' | ']') || matches!(after, '<' | '[') || before.is_whitespace() != after.is_whitespace()
 }
 
-/// Whether `text` is one marker, as `<|im_end|>` is.
+/// Whether `text` is a single marker such as `<|im_end|>`.
 pub(crate) fn is_marker(text: &str) -> bool {
     let inside = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
     let inside = inside.or_else(|| text.strip_prefix('[').and_then(|text| text.strip_suffix(']')));

@@ -1,4 +1,4 @@
-//! Which values can have a label, and which way: such that the render without labels is the prompt.
+//! Chooses which values get a label, and of which kind, such that the render without labels is the prompt.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -10,17 +10,17 @@ use crate::limits::{SEGMENT_RENDERS, SEGMENT_WORDS};
 use crate::message::Request;
 use crate::template::{Edge, Label, Labels};
 
-/// What labelled renders tell of a prompt.
+/// The findings of labelled renders.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// In the order of the prompt.
     pub labels: Vec<Label>,
     pub values: Vec<Known>,
-    /// The same prompt with texts that have no outer white space, and its labels, which are the same but for their places.
+    /// The same prompt with trimmed texts, and its labels, which differ in their positions only.
     pub trimmed: Option<(String, Vec<Label>)>,
     /// Words and scalars without a label.
     pub words: Vec<String>,
-    /// What depends on texts without a label.
+    /// The ranges that depend on texts without a label.
     pub unknown: Vec<Range<usize>>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn choose(
     Found { labels: taken, values, trimmed, words, unknown }
 }
 
-/// What becomes of each value, and the labels that this gives. `share`: equal texts have one.
+/// The treatment of each value, and the resulting labels. `share`: equal texts have one label.
 struct Chosen {
     values: Vec<Known>,
     ways: Vec<Way>,
@@ -69,14 +69,14 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// The render without its labels, and these.
+    /// The render without its labels, and the labels.
     fn render(&self, ways: &[Way], with: With) -> Option<(String, Vec<Label>)> {
         self.renders.set(self.renders.get() + 1);
         let marked = Marking::new(self.labels, ways, with).request(self.request);
         self.labels.take(&(self.render)(&marked)?)
     }
 
-    /// The labels, if they leave the prompt as it is.
+    /// The labels, if they do not change the prompt.
     fn labels(&self, ways: &[Way], values: &[Known], share: bool) -> Option<Vec<Label>> {
         let (text, labels) = self.render(ways, With { share, ..With::default() })?;
         let (text, labels) = restored(&text, labels, ways, values);
@@ -87,7 +87,7 @@ impl Search<'_> {
         self.renders.get() < SEGMENT_RENDERS && self.labels(ways, values, false).is_some()
     }
 
-    /// If not all values can have a label, groups are tried one by one, and the values of a group by halves.
+    /// If labels on all values change the prompt, groups are tried one by one, and the values of a group by halves.
     fn choose(&self) -> Chosen {
         for share in [false, true] {
             let values = self.values(share);
@@ -126,12 +126,12 @@ impl Search<'_> {
         ways
     }
 
-    /// Gives all these values a label, or another sign of their kind, if that leaves the prompt as it is.
+    /// Labels all these values, in this way, if that does not change the prompt.
     fn take(&self, ways: &mut Vec<Way>, values: &[Known], members: &[usize]) -> bool {
         if self.renders.get() >= SEGMENT_RENDERS {
             return false;
         }
-        // Each word is looked for by itself.
+        // Each word is searched for separately.
         let words = members.iter().map(|index| values[*index].texts().count()).sum::<usize>();
         let other = match values[members[0]].kind {
             Kind::Text => Some(Way::Inside),
@@ -140,7 +140,7 @@ impl Search<'_> {
         };
         for way in [Some(Way::Label), other].into_iter().flatten() {
             let mut tried = ways.clone();
-            // A sign that there is none of leaves the value as it is.
+            // A value that cannot be labelled in this way stays unchanged.
             members.iter().filter(|index| has(way, &values[**index])).for_each(|index| tried[*index] = way);
             if tried != *ways && self.fits(&tried, values) {
                 *ways = tried;
@@ -162,7 +162,7 @@ impl Search<'_> {
         }
     }
 
-    /// What of the prompt is other if this text is. All of it where nobody can tell.
+    /// The range of the prompt that changes if this text changes. All of it if that is unknown.
     fn depends_on(&self, index: usize, values: usize) -> Option<Range<usize>> {
         let whole = 0..self.prompt.len();
         if self.renders.get() >= SEGMENT_RENDERS {
@@ -181,7 +181,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether the value takes this sign.
+/// Whether the value can be labelled in this way.
 fn has(way: Way, known: &Known) -> bool {
     match way {
         Way::StandIn => known.texts().all(|text| stand_in(text, 0).is_some()),
@@ -190,7 +190,7 @@ fn has(way: Way, known: &Known) -> bool {
     }
 }
 
-/// The render with words where stand-ins are, and labels for them.
+/// Replaces stand-ins in the render by their words, and adds labels for them.
 fn restored(text: &str, labels: Vec<Label>, ways: &[Way], values: &[Known]) -> (String, Vec<Label>) {
     let mut words: Vec<(usize, usize, &str)> = Vec::new();
     for (value, known) in values.iter().enumerate().filter(|(value, _)| ways.get(*value) == Some(&Way::StandIn)) {
@@ -212,7 +212,7 @@ fn restored(text: &str, labels: Vec<Label>, ways: &[Way], values: &[Known]) -> (
         all.push(Label { edge: Edge::Open, value, at });
         all.push(Label { edge: Edge::Close, value, at: end });
     }
-    // Stable: an end comes before the beginning at the same place only if it did.
+    // A stable sort: an end precedes a beginning at the same position only if it did before.
     all.sort_by_cached_key(|label| label.at);
     (restored, all)
 }

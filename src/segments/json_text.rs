@@ -1,13 +1,14 @@
-//! JSON text, token by token: to change its texts and scalars and nothing else.
+//! Changes the texts and scalars of JSON text, and nothing else.
 
-/// What stands in JSON text: what is inside of a text's quotes, or a scalar.
+/// A token of JSON text: the inside of a string, or a scalar.
 #[derive(Clone, Copy)]
 pub(super) enum Token<'t> {
     Text(&'t str),
     Scalar(&'t str),
 }
 
-/// JSON text, which must be valid, with its keys, texts and scalars changed. `change` has a pointer to each; a key's is that of its value.
+/// Changes the keys, texts and scalars of valid JSON text. `change` gets a pointer to each; a key has the pointer of its
+/// value.
 pub(super) fn json_texts(json: &str, change: &mut dyn FnMut(Token, &str) -> String) -> String {
     let mut out = String::with_capacity(json.len() * 2);
     let rest = json_value(json, &mut String::new(), &mut out, change);
@@ -15,7 +16,8 @@ pub(super) fn json_texts(json: &str, change: &mut dyn FnMut(Token, &str) -> Stri
     out
 }
 
-/// Takes a value off the start of `json`; gives the rest. As deep as what serde_json has read.
+/// Reads a value from the start of `json`, and returns the rest. The recursion is bounded, because serde_json has read the
+/// text.
 fn json_value<'j>(
     json: &'j str,
     pointer: &mut String,
@@ -79,7 +81,7 @@ fn space<'j>(json: &'j str, out: &mut String) -> &'j str {
     rest
 }
 
-/// What is inside of the quotes that `json` begins with, escaped as it is, and the rest.
+/// The inside of the string at the start of `json`, with its escapes, and the rest.
 fn string(json: &str) -> (&str, &str) {
     let text = json.strip_prefix('"').unwrap_or(json);
     let mut escaped = false;
@@ -92,7 +94,7 @@ fn string(json: &str) -> (&str, &str) {
     (&text[..end], text.get(end + 1..).unwrap_or_default())
 }
 
-/// A text as it stands in JSON, with its outer white space apart.
+/// A text without its outer white space, and the white space.
 pub(super) fn outer_space(text: &str) -> (&str, &str, &str) {
     const SPACE: [&str; 4] = [" ", "\\n", "\\t", "\\r"];
     let mut inner = text;

@@ -1,4 +1,4 @@
-//! A request with labels around its values.
+//! Adds labels to the values of a request.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,47 +11,47 @@ use super::words::{is_keyword, is_type, is_word, names_members};
 use crate::message::{Message, PlainConversation, Request, THINKING, Tool};
 use crate::template::{Labels, VALUES};
 
-/// A value of a request that can have a label.
+/// A value of a request that can be labelled.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    /// Several for an id that is in more than one place, in the order of the request.
+    /// Several for an id that occurs at more than one place, in the order of the request.
     pub origins: Vec<Origin>,
-    /// A text as the request has it, or a scalar as JSON.
+    /// The text in the request, or a scalar as JSON.
     pub text: String,
-    /// Other texts that have the same label.
+    /// Other texts with the same label.
     pub others: Vec<String>,
     pub kind: Kind,
-    /// Templates treat values of one group alike.
+    /// Templates treat the values of one group alike.
     pub group: String,
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
-    /// A name, a key or an id, which templates compare.
+    /// A name, a key or an id, which templates may compare.
     Word,
     /// A number, a boolean or null.
     Scalar,
 }
 
-/// What becomes of a value.
+/// How a value is changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Way {
-    /// It stays as it is.
+    /// Not at all.
     Leave,
-    /// It has a label.
+    /// It gets a label.
     #[default]
     Label,
-    /// JSON text whose own values have one.
+    /// The values inside its JSON text get a label.
     Inside,
-    /// A word of the same form stands for it, which is nowhere else.
+    /// It is replaced by a unique word of the same form.
     StandIn,
-    /// Another text of the same form.
+    /// It is replaced by another text of the same form.
     Change,
 }
 
-/// Marks requests, always the same values in the same order.
+/// Labels requests, always the same values in the same order.
 pub(super) struct Marking<'m> {
     labels: Labels,
     ways: &'m [Way],
@@ -60,36 +60,36 @@ pub(super) struct Marking<'m> {
     shared: HashMap<(String, String), usize>,
 }
 
-/// What is done with texts beside their label.
+/// How texts are treated in addition.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct With {
-    /// They lose their outer white space.
+    /// Outer white space is removed.
     pub trim: bool,
-    /// Equal texts of messages have one label: there are templates that compare messages.
+    /// Equal texts of messages have one label, because some templates compare messages.
     pub share: bool,
 }
 
-/// How values of a list or map are to be taken.
+/// The meaning of the values of a list or map.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Fields that templates know by their names.
+    /// Fields with names that templates use.
     Fields,
     /// Arguments: names and scalars are the caller's.
     Arguments,
-    /// A tool: so are those names that a schema gives.
+    /// A tool: the names in a schema are the caller's.
     Schema,
 }
 
-/// Where a value stands.
+/// The place of a value.
 #[derive(Clone, Copy)]
 struct Place<'p> {
     owner: Owner<'p>,
-    /// A pointer to the value, from its owner on.
+    /// A JSON pointer to the value from its owner.
     path: &'p str,
     /// The names on this path, without indices and the caller's names.
     group: &'p str,
     form: Form,
-    /// The key that the value, or the list it is in, stands at.
+    /// The key of the value, or of the list that contains it.
     key: &'p str,
 }
 
@@ -115,7 +115,7 @@ impl<'p> Place<'p> {
 }
 
 impl Known {
-    /// Where it is from, as far as its label says.
+    /// The first of its origins.
     pub fn origin(&self) -> &Origin {
         &self.origins[0]
     }
@@ -127,12 +127,12 @@ impl Known {
 }
 
 impl<'m> Marking<'m> {
-    /// `ways`: what becomes of each value; those behind its end have labels.
+    /// `ways`: how each value is changed; further values get labels.
     pub fn new(labels: Labels, ways: &'m [Way], with: With) -> Self {
         Marking { labels, ways, with, values: Vec::new(), shared: HashMap::new() }
     }
 
-    /// The request with labels.
+    /// The labelled request.
     pub fn request(&mut self, request: &Request) -> Request {
         let messages =
             request.messages.iter().enumerate().map(|(index, message)| self.message(index, message)).collect();
@@ -207,8 +207,8 @@ impl<'m> Marking<'m> {
         }
     }
 
-    /// The number of a value, and what becomes of it. Values that a template may compare have one number: those of a tool, and
-    /// ids that are alike, or texts that are.
+    /// The number of a value, and how it is changed. Values that a template may compare share a number: those of a tool,
+    /// equal ids, and equal texts if requested.
     fn number(&mut self, text: &str, place: Place, kind: Kind) -> (usize, Way) {
         let shared = match place.owner {
             Owner::Tool(index) => Some((format!("{index} {kind:?}"), String::new())),
@@ -258,7 +258,7 @@ impl<'m> Marking<'m> {
         format!("{before}{labelled}{after}")
     }
 
-    /// JSON with labels, all of one number, around what it holds.
+    /// JSON with labels of one number around its values.
     fn inside(&self, text: &str, number: usize) -> Option<String> {
         is_container(text).then(|| json_texts(text, &mut |token, _| self.token(token, number)))
     }
@@ -277,7 +277,7 @@ impl<'m> Marking<'m> {
         }
     }
 
-    /// Arguments as JSON text: each key, text and scalar has its own label.
+    /// Arguments as JSON text: each key, text and scalar has a label.
     fn json_text(&mut self, text: &str, place: Place) -> String {
         if !is_container(text) {
             return self.text(text, place, Kind::Text);
@@ -356,7 +356,7 @@ impl<'m> Marking<'m> {
     }
 }
 
-/// The text with other letters and digits, but for those in angle brackets, which may be markup.
+/// The text with other letters and digits, except in angle brackets, which may be markup.
 fn changed(text: &str) -> String {
     let mut depth = 0usize;
     let other = |c: char| {
@@ -375,12 +375,12 @@ fn changed(text: &str) -> String {
     text.chars().map(other).chain(['x']).collect()
 }
 
-/// Whether it is JSON with values in it.
+/// Whether the text is JSON with values in it.
 pub(super) fn is_container(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|json| json.is_object() || json.is_array())
 }
 
-/// A word of the same form that says `number`; `None` for what is too short to be unlikely.
+/// A word of the same form that contains `number`; `None` for a short text, whose replacement might occur by chance.
 pub(super) fn stand_in(text: &str, number: usize) -> Option<String> {
     if !is_word(text) || text.len() < 6 {
         return None;

@@ -1,9 +1,9 @@
-//! Whose text a prompt is: the origin of each of its bytes.
+//! Finds the origin of each byte of a prompt.
 //!
-//! From a request to [`Segments`]. The request is rendered once more with a label around each of its values
-//! (`template::Labels`). Without its labels, that render must be the prompt; then the labels tell where each value stands. Where the template
-//! looks into a value, a label may change what it writes: such values are found out (`choice`) and labelled in another way, or not at all. The
-//! stretch that depends on a value without a label is unknown.
+//! The request is rendered again with a label around each of its values (`crate::template::Labels`). Without its labels,
+//! that render must be equal to the prompt; then the labels locate each value. If the template inspects a value, a label may
+//! change the render: such values are found (`choice`) and labelled in another way, or not at all. The range that depends
+//! on a value without a label is unknown.
 
 mod choice;
 mod json_text;
@@ -23,11 +23,11 @@ use crate::reader::{Reader, Taught};
 use crate::template::Labels;
 pub use turns::{MaskParts, Turn, TurnPart};
 
-/// Where a part of a prompt comes from.
+/// The origin of a part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Origin {
-    /// The template's own words, special tokens among them; also names of roles, and the words of JSON Schema.
+    /// The template's text, including special tokens, names of roles, and the keywords of JSON Schema.
     Template,
     /// A message of the request.
     Message {
@@ -41,17 +41,17 @@ pub enum Origin {
     Tool(usize),
     /// A template variable that the request sets, by its name.
     Kwarg(String),
-    /// Nobody knows: the template changes a value in a way that no label survives.
+    /// Unknown: the template changes a value so that its label is lost.
     Unknown,
 }
 
-/// A part of a prompt that comes from one place.
+/// A part of a prompt with one origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Segment {
-    /// Where it stands in the prompt, in bytes.
+    /// The range in the prompt, in bytes.
     pub bytes: Range<usize>,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
 }
 
@@ -61,11 +61,11 @@ pub struct Segment {
 pub struct Segments {
     /// The prompt.
     pub prompt: String,
-    /// In the order of the prompt. They cover it, none is empty, and neighbours have different origins.
+    /// In the order of the prompt. They cover it, none is empty, and adjacent ones have different origins.
     pub segments: Vec<Segment>,
-    /// What stands in the template's `{% generation %}` blocks, in bytes of the prompt, in order.
+    /// The ranges of the template's `{% generation %}` blocks, in bytes of the prompt, in order.
     pub generation: Vec<Range<usize>>,
-    /// The turns of the assistant that the prompt shows, in order.
+    /// The assistant's turns in the prompt, in order.
     pub turns: Vec<Turn>,
 }
 
@@ -83,8 +83,8 @@ impl Origin {
 }
 
 impl Segment {
-    /// As JSON: `bytes` and `from`, the kind's name; of a message its index in `message`, its `field` and the whole `path`, with `part` and `call`
-    /// for their indices; of a tool its index in `tool`, of a variable its name in `kwarg`.
+    /// As JSON: `bytes` and `from`, the kind's name; for a message its index in `message`, its `field` and the whole `path`,
+    /// with `part` and `call` for their indices; for a tool its index in `tool`; for a variable its name in `kwarg`.
     pub fn to_json(&self) -> Value {
         let mut json = json!({"bytes": [self.bytes.start, self.bytes.end], "from": self.origin.name()});
         match &self.origin {
@@ -111,13 +111,13 @@ impl Segment {
     }
 }
 
-/// The prompt of `request`, and where each byte of it comes from. Takes two renders, a third one where a value has white space around it, and more
-/// where a label changes what the template writes: some forty at most.
+/// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if a value has outer white space,
+/// and up to some forty if labels change the render.
 pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Result<Segments> {
     let render = |template, request: &Request| Ok(reader.prompts(taught, template, request, false)?.prompt.prompt);
     let prompt: String = render(&taught.template, request)?;
     let texts = [taught.template.source(), taught.template.bos(), taught.template.eos(), &prompt];
-    // What of the request is not in the prompt may have such letters; then a label is not whole, or there is one too many.
+    // Values of the request that are not in the prompt may contain such letters; then a label is damaged or superfluous.
     let Some(labels) = Labels::unused_in(&texts) else {
         let segments = vec![Segment { bytes: 0..prompt.len(), origin: Origin::Unknown }];
         return Ok(Segments { prompt, segments, ..Segments::default() });
@@ -147,7 +147,7 @@ fn answers(request: &Request) -> Vec<usize> {
     (0..roles.len()).filter(|index| roles[*index] == "assistant").collect()
 }
 
-/// The request that asked for a message.
+/// The request up to a message, which the model answered with that message.
 fn until(request: &Request, message: usize) -> Request {
     let mut before = Request { continuation: Continuation::None, add_generation_prompt: true, ..request.clone() };
     before.messages.truncate(message);

@@ -1,4 +1,4 @@
-//! Labels to segments.
+//! Turns labels into segments.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -10,10 +10,10 @@ use super::{Origin, Segment};
 use crate::find::{char_border_before, char_border_behind};
 use crate::template::{Edge, Label};
 
-/// What stands between the values of JSON and of Python's lists and dicts.
+/// The characters between the values of JSON, and of Python's lists and dicts.
 const PUNCTUATION: [char; 13] = ['{', '}', '[', ']', '"', '\'', ',', ':', ' ', '\n', '\t', '\r', '\\'];
 
-/// Segments that cover the prompt, and what stands in `{% generation %}` blocks.
+/// The segments that cover the prompt, and the ranges of `{% generation %}` blocks.
 pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<usize>>) {
     let blocks = blocks(&found.labels, prompt.len());
     let mut known = values(prompt, &found);
@@ -27,7 +27,7 @@ pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<u
     (covering(prompt, known), blocks)
 }
 
-/// The outermost blocks. Of an answer that the model continues, the end is missing.
+/// The outermost blocks. A message that the model continues lacks its end.
 fn blocks(labels: &[Label], end: usize) -> Vec<Range<usize>> {
     let (mut blocks, mut open) = (Vec::new(), Vec::new());
     for label in labels {
@@ -53,8 +53,8 @@ fn is_value(label: &&Label) -> bool {
     !matches!(label.edge, Edge::OpenBlock | Edge::CloseBlock)
 }
 
-/// The values between their labels. Where the template shows a part of a value, one of them is missing: then what is shown is as long as it
-/// is the value's text.
+/// The values between their labels. If the template renders a part of a value, one label is missing: then the segment
+/// extends as far as the value's text matches.
 fn values(prompt: &str, found: &Found) -> Vec<Segment> {
     let labels: Vec<&Label> = found.labels.iter().filter(is_value).collect();
     let (mut segments, mut shown): (Vec<Segment>, Vec<usize>) = Default::default();
@@ -82,12 +82,13 @@ fn values(prompt: &str, found: &Found) -> Vec<Segment> {
             shown.push(label.value);
         }
     }
-    tell_apart(found, &shown, &mut segments);
+    resolve_places(found, &shown, &mut segments);
     segments
 }
 
-/// Ids, and equal texts, that are in several places: each place shows its own, in order, or those that do stand beside what else is shown of their message.
-fn tell_apart(found: &Found, shown: &[usize], segments: &mut [Segment]) {
+/// Resolves ids and equal texts with several places: each occurrence gets one of the places, in order, or the one next to
+/// other values of its message.
+fn resolve_places(found: &Found, shown: &[usize], segments: &mut [Segment]) {
     let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
     for (at, value) in shown.iter().enumerate().filter(|(_, value)| found.values[**value].origins.len() > 1) {
         places.entry(*value).or_default().push(at);
@@ -118,7 +119,7 @@ fn tell_apart(found: &Found, shown: &[usize], segments: &mut [Segment]) {
     }
 }
 
-/// Scalars of arguments without their label: a template that asks what they are writes them itself, behind their key.
+/// Scalars of arguments without a label: a template that tests their type writes them itself, behind their key.
 fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
     let labels: Vec<&Label> = found.labels.iter().filter(is_value).collect();
     let seen: HashSet<usize> = labels.iter().map(|label| label.value).collect();
@@ -148,16 +149,16 @@ fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
     all
 }
 
-/// Where the word stands that is no part of a longer one.
+/// The occurrences of a word that are not part of a longer one.
 fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let all = text.match_indices(word).map(|(at, word)| at..at + word.len());
     all.filter(move |range| !text[..range.start].ends_with(is_part) && !text[range.end..].starts_with(is_part))
 }
 
-/// How long the beginning (or the end) that `shown` shares with a value is, as the value is written or as JSON writes it.
+/// The length of the beginning (or the end) that `shown` shares with a value, as it is or in JSON.
 fn alike(shown: &str, known: &Known, from_end: bool) -> usize {
-    // No more of a long text than there may be of it.
+    // Only as much of a long text as can match.
     let text = known.text.trim();
     let text = match from_end {
         false => &text[..char_border_before(text, shown.len())],
@@ -178,7 +179,7 @@ fn alike(shown: &str, known: &Known, from_end: bool) -> usize {
     of(text).max(of(&escaped))
 }
 
-/// Adds the outer white space of values where it shows: what is gone from between two labels where values have none.
+/// Extends values by their outer white space, which is missing between two labels if values are trimmed.
 fn widen_space(prompt: &str, found: &Found, segments: &mut [Segment]) {
     let Some((trimmed, labels)) = &found.trimmed else { return };
     let places: Vec<(&Label, &Label)> = found.labels.iter().zip(labels).filter(|(label, _)| is_value(label)).collect();
@@ -223,7 +224,7 @@ fn widen_space(prompt: &str, found: &Found, segments: &mut [Segment]) {
     }
 }
 
-/// The ways in which the white space of the value in front of a gap, and of the one behind it, can show.
+/// The combinations of white space of the values before and behind a gap.
 fn spaces<'s>(behind: Option<&'s [String; 2]>, ahead: Option<&'s [String; 2]>) -> Vec<(&'s str, &'s str)> {
     let written = |space: Option<&'s [String; 2]>| -> Vec<&'s str> {
         space.into_iter().flatten().map(String::as_str).chain([""]).collect()
@@ -232,7 +233,7 @@ fn spaces<'s>(behind: Option<&'s [String; 2]>, ahead: Option<&'s [String; 2]>) -
     written(behind).into_iter().flat_map(|behind| ahead.iter().map(move |ahead| (behind, *ahead))).collect()
 }
 
-/// The white space at the end of a value, as it is and as JSON writes it.
+/// The white space at the end of a value, as it is and in JSON.
 fn end_space(known: &Known) -> [String; 2] {
     as_written(&known.text[known.text.trim_end().len()..])
 }
@@ -247,7 +248,7 @@ fn as_written(space: &str) -> [String; 2] {
     [space.to_owned(), escaped]
 }
 
-/// The value as a whole that a segment belongs to: of arguments, and of tools.
+/// The larger value that a segment belongs to: arguments or a tool.
 fn whole(origin: &Origin) -> Option<Origin> {
     const ARGUMENTS: &str = "/arguments";
     match origin {
@@ -263,10 +264,10 @@ fn whole(origin: &Origin) -> Option<Origin> {
     }
 }
 
-/// Adds the punctuation of JSON values: between values of one whole, and around those of arguments.
+/// Adds the punctuation of JSON values: between the parts of a larger value, and around those of arguments.
 fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::with_capacity(segments.len() * 2);
-    // Brackets of the whole at hand that are open.
+    // The number of open brackets in the current value.
     let mut open = 0;
     for (index, segment) in segments.iter().enumerate() {
         let own = whole(&segment.origin);
@@ -303,18 +304,18 @@ fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
     all
 }
 
-/// Whether the value stands inside of the whole, and is not all of it.
+/// Whether the value is a proper part of the larger one.
 fn is_part(origin: &Origin, whole: &Origin) -> bool {
     matches!(origin, Origin::Message { .. }) && origin != whole
 }
 
-/// Punctuation of JSON, with no words but those that schemas share.
+/// Whether a text is punctuation of JSON, with only keywords of schemas.
 fn is_punctuation(gap: &str) -> bool {
     let mut words = gap.split(PUNCTUATION).filter(|word| !word.is_empty());
     words.all(|word| is_keyword(word) || is_type(word)) && !gap.contains("\n\n")
 }
 
-/// The length of the quote and the brackets that a value at the end of arguments leaves to be closed; so many are `open`.
+/// The length of the closing quote and brackets after the last value of arguments; `open`: how many are open.
 fn closing(gap: &str, open: usize) -> usize {
     let mut length = 0;
     let quote = gap.chars().next().filter(|c| matches!(c, '"' | '\''));
@@ -330,7 +331,7 @@ fn closing(gap: &str, open: usize) -> usize {
     length
 }
 
-/// The same in front of the first value.
+/// The length of the opening quote and brackets in front of the first value.
 fn opening(gap: &str) -> usize {
     let mut rest = gap.strip_suffix(['"', '\'']).unwrap_or(gap);
     loop {
@@ -342,12 +343,12 @@ fn opening(gap: &str) -> usize {
     }
 }
 
-/// What words and texts without a label may have to do with.
+/// The ranges that words and texts without a label may affect.
 fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> {
     let words = found.words.iter().flat_map(|word| whole_words(prompt, word));
     let mut unknown: Vec<Range<usize>> = words.chain(found.unknown.iter().cloned()).collect();
     unknown.sort_by_cached_key(|range| range.start);
-    // What has a label is known.
+    // Labelled ranges are known.
     let mut left = Vec::new();
     let mut from = 0;
     for range in unknown {
@@ -367,7 +368,7 @@ fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> 
     left
 }
 
-/// All of the prompt: what is not known is the template's.
+/// Covers the whole prompt: what is not known is the template's.
 fn covering(prompt: &str, known: Vec<Segment>) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::with_capacity(known.len() * 2 + 1);
     let mut push = |bytes: Range<usize>, origin: Origin| match all.last_mut() {

@@ -1,8 +1,8 @@
-//! What of a prompt models wrote: the turns of the assistant, and their parts, for training.
+//! Finds what models wrote of a prompt: the assistant's turns and their parts, for training.
 //!
-//! Between the first and the last value of an answer the template writes what the model wrote. The turn begins behind what the template writes to ask
-//! for it, as a render of the messages before it with the generation prompt tells. It ends with what ends all turns ([`crate::analysis::turn`]), or
-//! with the token that the host calls the end.
+//! The text that the template writes between the first and the last value of an answer was written by the model. The turn
+//! begins behind the generation prompt of a render of the messages before it. It ends with the end of all turns
+//! ([`crate::analysis::turn`]), or with the host's end-of-turn token.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,17 +13,17 @@ use crate::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
 use crate::message::{REASONING, THINKING};
 use crate::template::shared;
 
-/// A part of what a model writes.
+/// A part of a model's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnPart {
-    /// The reasoning, with what opens and closes it.
+    /// The reasoning, with its markers.
     Reasoning,
     /// The content.
     Content,
-    /// The calls, with what is around them.
+    /// The calls, with the text around them.
     Calls,
-    /// What ends the turn.
+    /// The end of the turn.
     End,
 }
 
@@ -33,11 +33,11 @@ pub enum TurnPart {
 pub struct Turn {
     /// Index of the message.
     pub message: usize,
-    /// What the model wrote, in bytes of the prompt, in order.
+    /// The ranges that the model wrote, in bytes of the prompt, in order.
     pub parts: Vec<(TurnPart, Range<usize>)>,
 }
 
-/// The parts of turns that a training mask has.
+/// The parts of turns to include in a training mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MaskParts {
@@ -49,12 +49,12 @@ pub struct MaskParts {
     pub calls: bool,
     /// [`TurnPart::End`].
     pub end: bool,
-    /// The last turn alone.
+    /// Only the last turn.
     pub last_only: bool,
 }
 
 impl Default for MaskParts {
-    /// All that models wrote.
+    /// All parts of all turns.
     fn default() -> Self {
         MaskParts { reasoning: true, content: true, calls: true, end: true, last_only: false }
     }
@@ -72,8 +72,8 @@ impl MaskParts {
 }
 
 impl super::Segments {
-    /// The bytes that a model should learn, in order, apart from each other. Where the template says so itself by `{% generation %}` blocks, no byte outside
-    /// of them; with all parts of all turns, it is these blocks.
+    /// The bytes that a model should learn, as disjoint ranges in order. If the template has `{% generation %}` blocks, no
+    /// byte outside of them; with all parts of all turns, exactly these blocks.
     pub fn mask(&self, parts: MaskParts) -> Vec<Range<usize>> {
         if !self.generation.is_empty() && parts == MaskParts::default() {
             return joined(self.generation.iter().cloned());
@@ -85,7 +85,7 @@ impl super::Segments {
     }
 }
 
-/// Ranges that touch become one.
+/// Merges adjacent ranges.
 fn joined(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut all: Vec<Range<usize>> = Vec::new();
     for range in ranges.filter(|range| !range.is_empty()) {
@@ -109,18 +109,18 @@ fn intersection(a: &[Range<usize>], b: &[Range<usize>]) -> Vec<Range<usize>> {
     both
 }
 
-/// What is known of turns.
+/// What is known of the turns.
 pub(super) struct Known<'k> {
     pub prompt: &'k str,
     pub segments: &'k [Segment],
     /// The assistant's messages.
     pub messages: &'k [usize],
-    /// What ends turns, the likeliest first.
+    /// Texts that end turns, the most likely first.
     pub ends: &'k [&'k str],
 }
 
 impl Known<'_> {
-    /// The turns of messages that the prompt shows. `asked`: the prompt that asked for a message.
+    /// The turns of messages that are in the prompt. `asked`: returns the prompt that a message answers.
     pub fn turns(&self, asked: impl Fn(usize) -> Option<String>) -> Vec<Turn> {
         let mut shown: HashMap<usize, Range<usize>> = HashMap::new();
         for (at, segment) in self.segments.iter().enumerate() {
@@ -128,7 +128,7 @@ impl Known<'_> {
                 shown.entry(index).or_insert(at..at).end = at + 1;
             }
         }
-        // What stands between two messages tells where the second one begins, once that is known of another.
+        // The text between two messages determines where the second begins, if that is known from another pair.
         let mut begins: HashMap<&str, usize> = HashMap::new();
         let (mut last_asked, mut same) = (String::new(), 0);
         let turn = |message: &usize| {
@@ -147,7 +147,7 @@ impl Known<'_> {
         self.messages.iter().filter_map(turn).collect()
     }
 
-    /// A segment of the template's, by its index; nothing where it is another's.
+    /// The range of a segment of the template, by index; empty for other segments.
     fn glue(&self, index: Option<usize>) -> Range<usize> {
         match index.map(|index| &self.segments[index]) {
             Some(segment) if segment.origin == Origin::Template => segment.bytes.clone(),
@@ -156,12 +156,12 @@ impl Known<'_> {
         }
     }
 
-    /// Where the turn begins in the glue in front of it. `same`: how many bytes the prompt shares with the one that asked.
+    /// Where the turn begins in the glue in front of it. `same`: the length of the common prefix of the prompt and `asked`.
     fn begin(&self, asked: &str, same: usize, glue: &Range<usize>) -> usize {
         if same >= glue.start {
             return char_border_before(self.prompt, same.min(glue.end));
         }
-        // The template has changed what is before: what the prompt that asked for the turn ends with, as far as it stands here.
+        // The template has changed earlier text: search for the end of the prompt that the turn answers.
         let from = char_border_behind(self.prompt, glue.start.max(glue.end.saturating_sub(SEGMENT_GLUE)));
         let text = &self.prompt[from..glue.end];
         let tails = asked.char_indices().rev().take(OPENING).map(|(at, _)| &asked[at..]);
@@ -182,7 +182,7 @@ impl Known<'_> {
         let mut at = begin;
         for segment in &self.segments[own.clone()] {
             let Some(part) = part_of(segment, message) else {
-                // What is another's divides the turn, with what is around it.
+                // Segments of other origins divide the turn, together with the text around them.
                 if segment.origin != Origin::Template && segment.origin != Origin::Unknown {
                     at = usize::MAX;
                 }
@@ -210,10 +210,10 @@ impl Known<'_> {
     }
 }
 
-/// Longest end of a prompt that is looked for, in characters.
+/// The maximum length of the end of a prompt that is searched for, in characters.
 const OPENING: usize = 200;
 
-/// The part of the turn that a segment is, if it is of this message.
+/// The part of the turn that a segment is, if it belongs to this message.
 fn part_of(segment: &Segment, message: usize) -> Option<TurnPart> {
     let Origin::Message { index, path } = &segment.origin else { return None };
     let mut fields = path.split('/').skip(1);

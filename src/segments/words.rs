@@ -1,4 +1,4 @@
-//! Words that a request and a template share: the names of fields and roles, and those of JSON Schema.
+//! Words that requests and templates share: names of fields and roles, and keywords of JSON Schema.
 
 /// Keywords of JSON Schema and fields of tools.
 const KEYWORDS: &[&str] = &[
@@ -58,10 +58,10 @@ const KEYWORDS: &[&str] = &[
     "writeOnly",
 ];
 
-/// What `type` may say.
+/// The values of `type`.
 const TYPES: &[&str] = &["array", "boolean", "function", "integer", "null", "number", "object", "string"];
 
-/// Keywords whose members have names of the author's own.
+/// Keywords whose members are named by the schema's author.
 const NAMED: &[&str] =
     &["$defs", "definitions", "dependentRequired", "dependentSchemas", "patternProperties", "properties"];
 
@@ -73,12 +73,12 @@ pub(super) fn is_type(word: &str) -> bool {
     TYPES.contains(&word)
 }
 
-/// Whether members of the value at this key are named by the author.
+/// Whether the members of the value at this key are named by the author.
 pub(super) fn names_members(key: &str) -> bool {
     NAMED.contains(&key)
 }
 
-/// Whether the text is a word such as templates compare: no special token is one.
+/// Whether the text is a word that templates may compare. Special tokens are not.
 pub(super) fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }

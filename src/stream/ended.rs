@@ -1,4 +1,4 @@
-//! How a parse ended: the message, and the report on it.
+//! The result of a parse: the message, its status, and the report on it.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,26 +11,26 @@ use crate::fallback::{self, FallbackConfig};
 use crate::message::{CallReport, DeltaKind, Diagnostic, DiagnosticKind, Message, OutputPart, Report, Status};
 use crate::output::{self, CallRecord, MessageBuilder, Sources};
 
-/// How a parse ended.
+/// The result of a parse.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Ended {
     /// The message: all deltas put together.
     pub message: Message,
-    /// How the output related to the format.
+    /// Whether the output matched the format.
     pub status: Status,
-    /// Where it left the format, in bytes of the output: there, or at a call that the format does not have.
+    /// Where the output left the format, in bytes of the output. A call in another format counts as leaving it.
     pub left_at: Option<usize>,
     records: Vec<CallRecord>,
     sources: Sources,
-    /// What is behind the format, and behind the place where the parser's budget was used up.
+    /// The output behind the format; the range's end is where the parser's budget was used up.
     left: Option<Range<usize>>,
     limit: Option<Range<usize>>,
     config: Arc<FallbackConfig>,
     report: OnceLock<Report>,
 }
 
-/// Where an output stopped being parsed as the format says.
+/// The position at which the format's parser stopped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Left {
     pub format: Option<Range<usize>>,
@@ -64,25 +64,25 @@ impl Ended {
         }
     }
 
-    /// What became of the output, in its order: reasoning, text and calls.
+    /// The parts of the output in order: reasoning, text and calls.
     pub fn parts(&self) -> &[OutputPart] {
         self.sources.parts()
     }
 
-    /// The bytes of the output that a field of the message came from, in the order of its text: of [`DeltaKind::Reasoning`],
-    /// [`DeltaKind::Content`] (`call` is 0), or of a call its name, id or arguments. They neither touch nor hold markup; what the message
-    /// has beyond them, such as a brace that closes arguments or text that the prompt holds, is not written in the output. Empty
-    /// for other kinds and for a call that is not there. The name may be a part of the id.
+    /// The bytes of the output that a field of the message came from, in the order of its text: of [`DeltaKind::Reasoning`]
+    /// or [`DeltaKind::Content`] (`call` is 0), or of a call's name, id or arguments. The ranges are disjoint and not
+    /// adjacent, and exclude markup. Text that is not in the output, such as an added closing brace or text from the prompt,
+    /// has no range. Empty for other kinds and for a missing call. The name may be a part of the id.
     pub fn spans(&self, kind: DeltaKind, call: usize) -> &[Range<usize>] {
         self.sources.spans(kind, call)
     }
 
-    /// What there is to say of each call of the message. The first look at a report checks the arguments.
+    /// A report on each call of the message. The first access to a report checks the arguments against the schema.
     pub fn calls(&self) -> &[CallReport] {
         &self.report().calls
     }
 
-    /// What a host may want to know or log, in the order of the output.
+    /// Diagnostics in the order of the output, for logs.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.report().diagnostics
     }
@@ -104,7 +104,7 @@ impl Ended {
         })
     }
 
-    /// The error that a strict caller reports for an output that left the format.
+    /// The error that a strict caller returns for an output that left the format.
     pub fn mismatch(&self) -> Error {
         let at = self.left_at.unwrap_or(0);
         Error::new(
@@ -113,8 +113,8 @@ impl Ended {
         )
     }
 
-    /// What the C library and the program tell as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the
-    /// fields' names.
+    /// The report as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the fields' names. The C library
+    /// and the program print it.
     pub fn report_json(&self) -> Value {
         let calls = self.calls().iter().map(|call| {
             let CallReport { complete, known, valid, origin } = *call;
@@ -134,7 +134,7 @@ impl Ended {
 }
 
 impl PartialEq for Ended {
-    /// The report follows from the rest.
+    /// The report is derived from the other fields.
     fn eq(&self, other: &Self) -> bool {
         let all = |ended: &Ended| (ended.status, ended.left_at, ended.left.clone(), ended.limit.clone());
         let same = self.message == other.message && self.records == other.records;

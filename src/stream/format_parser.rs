@@ -1,4 +1,5 @@
-//! Reads an output as its format says, and takes back what the machine takes back.
+//! Runs the format's machine and passes events to the builder. When the machine goes back, it resets builder and reader to a
+//! snapshot.
 
 use std::sync::Arc;
 
@@ -9,18 +10,18 @@ use crate::format::Tag;
 use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink};
 use crate::peg::{Budget, Capture, Machine, Program, Rewindable, State, Visible};
 
-/// What both parsers write to.
+/// The state that both parsers write to.
 #[derive(Clone)]
 pub(super) struct Written {
     pub builder: MessageBuilder,
     pub config: Arc<FallbackConfig>,
-    /// Reads the region at hand, or what is behind the format.
+    /// The fallback parser for the current region, or for the output behind the format.
     pub fallback: Option<Box<FallbackParser>>,
-    /// The length of the output, once it is whole.
+    /// The length of the output, once it is complete.
     pub whole: Option<usize>,
-    /// The host's, if it has set one.
+    /// The budget that the host has set.
     pub budget: Option<Budget>,
-    /// Work of parsers that are gone, and where the first fallback parser of them gave up.
+    /// Work of dropped parsers, and where the first dropped fallback parser gave up.
     pub gone: u64,
     pub limit: Option<usize>,
 }
@@ -31,7 +32,7 @@ impl Written {
         Written { builder, config, fallback: None, whole: None, budget: None, gone: 0, limit: None }
     }
 
-    /// Text goes to this fallback parser from now on. The budget that was set last is its own, too.
+    /// Sends text to this fallback parser from now on, with the current budget.
     pub fn set_fallback(&mut self, parser: Option<FallbackParser>) {
         let budgeted = |parser: FallbackParser| match self.budget {
             Some(budget) => parser.with_budget(budget),
@@ -40,20 +41,20 @@ impl Written {
         self.fallback = parser.map(|parser| Box::new(budgeted(parser)));
     }
 
-    /// The fallback parser has found out that there is nothing for it.
+    /// Drops the fallback parser, which has found no call.
     fn drop_fallback(&mut self) {
         if let Some(parser) = self.fallback.take() {
             self.account(&parser);
         }
     }
 
-    /// What a parser that is gone has taken.
+    /// Adds the work of a parser that is dropped.
     fn account(&mut self, parser: &FallbackParser) {
         self.gone += parser.work();
         self.limit = self.limit.or(parser.limit());
     }
 
-    /// Sets the fallback parser back to how it was. What it has done since counts as work.
+    /// Resets the fallback parser to an earlier state. The work since then still counts.
     pub fn restore_fallback(&mut self, earlier: Option<&FallbackParser>) {
         let work = self.work();
         self.set_fallback(earlier.cloned());
@@ -61,12 +62,12 @@ impl Written {
         self.gone = work - self.work();
     }
 
-    /// Work so far, also what was taken back, but for the format's parser.
+    /// The work so far without the format's parser. Includes work that was undone.
     pub fn work(&self) -> u64 {
         self.gone + self.fallback.as_ref().map_or(0, |parser| parser.work())
     }
 
-    /// Ends the fallback parser at hand, if there is one, where its text ends: at `to`, or where it has read to. Gives that position.
+    /// Ends the fallback parser, if there is one, at `to` or at the position it has read to. Returns that position.
     pub fn close_fallback(&mut self, end: End, to: usize, output: Parsed<'_>) -> usize {
         let Some(mut parser) = self.fallback.take() else { return to };
         let to = to.max(parser.read_to());
@@ -76,20 +77,20 @@ impl Written {
     }
 }
 
-/// Passes events on to the builder, and text in which calls are looked for to the fallback parser.
+/// Passes events to the builder, and text that may have calls to the fallback parser.
 struct Routed<'a> {
     written: &'a mut Written,
     output: Parsed<'a>,
 }
 
 impl Sink for Routed<'_> {
-    /// In place, so that only the arm of the event at hand is left.
+    /// Inlined, so that only the branch of the event remains.
     #[inline(always)]
     fn event(&mut self, event: Event<'_>) {
         let Routed { written, output } = self;
         match event {
             Event::Begin(channel, at) => {
-                let begins = written.builder.is_silent_so_far();
+                let begins = written.builder.is_blank();
                 let parser = written.config.in_region(channel, begins, at);
                 written.set_fallback(parser);
             }
@@ -111,7 +112,7 @@ impl Sink for Routed<'_> {
     }
 }
 
-/// The state of everything at a capture that the machine may come back to.
+/// The state of all parts at a capture that the machine may go back to.
 #[derive(Clone)]
 struct Snapshot {
     reader: ReaderMark,
@@ -119,11 +120,11 @@ struct Snapshot {
     fallback: Option<Box<FallbackParser>>,
 }
 
-/// The captures to which a machine may come back.
+/// The captures that the machine may go back to.
 struct RestorePoints {
-    /// Among those that are read next, the last one first.
+    /// Those among the captures to be read next, the last one first.
     at: SmallVec<[usize; 8]>,
-    /// The last one before them.
+    /// The last one in front of those.
     below: Option<usize>,
 }
 
@@ -143,33 +144,33 @@ fn restore_points(machine: &Machine, from: usize, to: usize) -> RestorePoints {
 pub(super) struct FormatParser {
     run: Rewindable,
     reader: CaptureReader,
-    /// The outermost first. Some may be of no use any more.
+    /// The outermost first. Some may be outdated.
     snapshots: Vec<Snapshot>,
 }
 
 impl FormatParser {
-    /// A parser of a text whose first `prefill` bytes are not output.
+    /// Makes a parser of a text that begins with `prefill` bytes of the prompt.
     pub fn new(program: &Arc<Program>, prefill: usize) -> Self {
         let run = Rewindable::new(Machine::new(Arc::clone(program), 0));
         FormatParser { run, reader: CaptureReader::new(prefill), snapshots: Vec::new() }
     }
 
-    /// Another budget from here on.
+    /// Sets the budget for the rest of the run.
     pub fn set_budget(&mut self, budget: Budget) {
         self.run.set_budget(budget);
     }
 
-    /// Work so far.
+    /// The work so far.
     pub fn work(&self) -> u64 {
         self.run.work()
     }
 
-    /// Whether a call has shown and has no end.
+    /// Whether a call is visible and not finished.
     pub fn in_call(&self) -> bool {
         self.reader.in_call()
     }
 
-    /// Everything before this position is in the message or is its markup.
+    /// Everything before this position is in the message or is markup.
     pub fn covered(&self) -> usize {
         self.reader.covered()
     }
@@ -184,25 +185,25 @@ impl FormatParser {
         self.run.machine.feed(output)
     }
 
-    /// The model has ended the output. Whether all of it matches.
+    /// Ends the run because the model has ended the output. Returns whether all of it matches.
     pub fn finish(&mut self, output: &[u8], prefill: usize) -> bool {
         self.run.machine.finish(output, self.reader.captures_read(), prefill)
     }
 
-    /// The output was cut off. Whether it is the beginning of a match.
+    /// Ends the run because the output was cut off. Returns whether it is the beginning of a match.
     pub fn cut(&mut self, output: &[u8]) -> bool {
         self.run.machine.cut(output)
     }
 
-    /// Whether a text has begun, with a byte or more of it, that does not show. `length`: the output's.
+    /// Whether a text with at least one byte has begun and is not visible. `length`: the output's.
     pub fn hides_text(&self, length: usize) -> bool {
         let begins = |capture: &Capture| capture.opens && capture.pos < length;
         let mut hidden = self.run.machine.visible().hidden().iter().filter(|capture| begins(capture));
         hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::streams))
     }
 
-    /// Reads what the machine shows. `false`: it contradicts what the message says already. In place, as for most pieces there is
-    /// little to it.
+    /// Reads the visible captures. Returns `false` if they contradict the message so far. Inlined, because most pieces need
+    /// little work.
     #[inline(always)]
     pub fn read(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
         let kept = self.run.machine.take_kept();
@@ -240,7 +241,7 @@ impl FormatParser {
         self.run.machine.forget(self.reader.captures_read());
     }
 
-    /// Takes back what was read behind the first `kept` captures.
+    /// Undoes what was read after the first `kept` captures.
     #[cold]
     fn undo(&mut self, kept: usize, written: &mut Written, output: &[u8]) -> bool {
         while self.snapshots.pop_if(|snapshot| snapshot.reader.captures_read() > kept).is_some() {}
@@ -253,8 +254,9 @@ impl FormatParser {
         true
     }
 
-    /// The output does not match any more. What could be seen just before the first byte that does not fit stands, so nothing
-    /// depends on how the output was cut; to see it, the machine runs once more over the last bytes.
+    /// Called when the output does not match any more. Restores what was visible just before the first byte that does not
+    /// match, so that the result does not depend on how the output was cut. The machine runs again over the last bytes for
+    /// this.
     pub fn leave(&mut self, written: &mut Written, output: Parsed<'_>) {
         let fits = self.run.rewind(output.seen);
         self.read(written, output.to(fits));

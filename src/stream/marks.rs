@@ -1,29 +1,30 @@
-//! Where special tokens count only where they came as such: the parsed text as the machines see it.
+//! Distinguishes special tokens from text that spells them out, when the host marks the tokens.
 //!
-//! A token that ordinary bytes spell out is text. What the machines see has another character in the place of its first one, of
-//! the same length, that no marker has; all else is as it was written. Bytes that may become such a token wait until that is certain.
+//! A token that ordinary bytes spell out is text. In the machines' copy of the text, its first character is replaced by one
+//! of the same length that no marker has; the rest is unchanged. Bytes that may become such a token wait until that is
+//! certain.
 
 use std::ops::Range;
 
 use super::special::{Begun, SpecialTokens};
 
-/// Stand-ins for a character, by the bytes it has, and what stands in for those.
+/// Replacements by length in bytes, each with a second one in case it replaces itself.
 const STAND_INS: [[&str; 2]; 4] =
     [["\u{7F}", "\u{1A}"], ["\u{80}", "\u{81}"], ["\u{E000}", "\u{E001}"], ["\u{F0000}", "\u{F0001}"]];
 
-/// What is known of a parsed text besides its bytes.
+/// What is known of a parsed text in addition to its bytes.
 #[derive(Clone)]
 pub(super) struct Marks {
     tokens: SpecialTokens,
-    /// Of the ordinary bytes at the end.
+    /// The token that the ordinary bytes at the end may become.
     begun: Begun,
-    /// The text as it is seen; empty as long as that is the text itself.
+    /// The machines' copy of the text; empty while it is equal to the text.
     seen: Vec<u8>,
-    /// Which bytes behind the checkpoint may be a part of a special token.
+    /// The bytes behind the checkpoint that may be a part of a special token.
     special: Option<Bits>,
 }
 
-/// How a text stood.
+/// A saved state.
 #[derive(Clone, Copy)]
 pub(super) struct Mark(Begun);
 
@@ -36,17 +37,18 @@ impl Marks {
         &self.tokens
     }
 
-    /// The text as it is seen, as far as `raw`, a part of it from its beginning.
+    /// The machines' view of `raw`, a prefix of the text.
     pub fn seen<'a>(&'a self, raw: &'a [u8]) -> &'a [u8] {
         if self.seen.is_empty() { raw } else { &self.seen[..raw.len()] }
     }
 
-    /// How many bytes at the end wait.
+    /// The number of bytes at the end that wait.
     pub fn waiting(&self) -> usize {
         self.tokens.length(self.begun)
     }
 
-    /// Nothing follows, so nothing waits. `whole`: the model has ended the text, so what waited is text, and no half of a token.
+    /// Ends the text, so that no byte waits. `whole`: the model has ended it, so that waiting bytes are text, not half a
+    /// token.
     pub fn end(&mut self, raw: &[u8], whole: bool) {
         let open = raw.len() - self.waiting();
         if whole && open < raw.len() {
@@ -55,10 +57,11 @@ impl Marks {
         self.begun = Begun::default();
     }
 
-    /// The text has grown from `from` on. `spans`, counted from there, in order and apart: what came from special tokens.
+    /// To be called after the text has grown from `from` on. `spans`: the bytes from special tokens, counted from `from`, in
+    /// order and disjoint.
     pub fn extend(&mut self, raw: &[u8], from: usize, spans: &[Range<usize>]) {
         if !self.seen.is_empty() {
-            // It grows by less than the text does, or the two would take four times as much as there is.
+            // Grows by less than the text does, so that both together do not reserve four times their length.
             if self.seen.capacity() < raw.len() {
                 self.seen.reserve_exact(raw.len() - from + raw.len() / 4);
             }
@@ -86,19 +89,20 @@ impl Marks {
         }
     }
 
-    /// From here on [`Marks::rollback`] may be asked for any byte.
+    /// Sets the checkpoint: [`Marks::rollback`] accepts any later byte.
     pub fn checkpoint(&mut self) -> Mark {
         self.special = Some(Bits::default());
         Mark(self.begun)
     }
 
-    /// Back to the checkpoint, where the text was `raw`. Gives what of the next `length` bytes came from special tokens.
+    /// Goes back to the checkpoint, where the text was `raw`. Returns the ranges of the next `length` bytes that came from
+    /// special tokens.
     pub fn rollback(&mut self, mark: Mark, raw: &[u8], length: usize) -> Vec<Range<usize>> {
         let spans = self.special.take().map_or_else(Vec::new, |bits| bits.runs(length));
         self.special = Some(Bits::default());
         self.begun = mark.0;
         if !self.seen.is_empty() {
-            // What waited then is open again.
+            // What waited then waits again.
             let open = raw.len() - self.waiting();
             self.seen.truncate(open);
             self.seen.extend_from_slice(&raw[open..]);
@@ -107,20 +111,20 @@ impl Marks {
     }
 }
 
-/// Puts a stand-in in the place of the character that begins at `at`.
+/// Replaces the character that begins at `at`.
 fn hide(seen: &mut Vec<u8>, raw: &[u8], at: usize) {
     if seen.is_empty() {
         seen.reserve_exact(raw.len() + raw.len() / 4);
         seen.extend_from_slice(raw);
     }
     let length = (raw[at].leading_ones() as usize).max(1);
-    // At the end of the text, half of a character may stand.
+    // The text may end inside a character.
     let Some(character) = seen.get_mut(at..at + length) else { return };
     let [stand_in, other] = STAND_INS[length - 1].map(str::as_bytes);
     character.copy_from_slice(if *character == *stand_in { other } else { stand_in });
 }
 
-/// A bit for each byte.
+/// One bit for each byte.
 #[derive(Clone, Default)]
 struct Bits {
     words: Vec<u64>,
@@ -138,7 +142,7 @@ impl Bits {
         self.length += count;
     }
 
-    /// Where the first `length` are set.
+    /// The ranges of set bits among the first `length`.
     fn runs(&self, length: usize) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
         for at in (0..length).filter(|at| self.words[at / 64] >> (at % 64) & 1 == 1) {

@@ -1,7 +1,8 @@
-//! Model output to message, piece by piece.
+//! Turns model output into a message, piece by piece.
 //!
-//! Two parsers find the same kind of events for one message builder: the format's own, and, for text that has left the format or
-//! in which calls are looked for, the fallback parser. A [`Stream`] keeps the output and decides which of them reads it.
+//! Two parsers send the same kind of events to one message builder: the format's parser, and the fallback parser, which
+//! reads text that has left the format or that may contain calls in other formats. A [`Stream`] keeps the output and decides
+//! which of them reads it.
 
 mod ended;
 mod format_parser;
@@ -47,28 +48,28 @@ pub struct Stream {
     parser: Parser,
     /// The prefill and the output.
     output: Vec<u8>,
-    /// Which of it came from special tokens, where the host says so.
+    /// The bytes that came from special tokens, if the host marks them.
     marks: Option<Box<Marks>>,
     written: Written,
     at: Progress,
     checkpoint: Option<Box<Checkpoint>>,
-    /// Nothing was fed yet: what the prompt has begun is still to be told.
+    /// Nothing was fed yet: the deltas of the prompt's part of the message are still due.
     fresh: bool,
 }
 
-/// How far the output was read.
+/// How far the output was read, and by which parser.
 #[derive(Clone)]
 struct Progress {
     format: FormatParser,
-    /// The output left the format here.
+    /// The position at which the output left the format.
     left: Option<usize>,
-    /// It did because the budget was used up.
+    /// It left the format because the budget was used up.
     limit: bool,
-    /// Everything before this position is in the message or is its markup, where the output left the format.
+    /// If the output left the format: everything before this position is in the message or is markup.
     covered: usize,
 }
 
-/// How a parse stood, less its texts.
+/// A saved state of a parse, without its texts.
 #[derive(Clone)]
 struct Checkpoint {
     /// The length of the prefill and the output.
@@ -80,29 +81,29 @@ struct Checkpoint {
 }
 
 impl Parser {
-    /// Parses text that is all there.
+    /// Parses a complete or cut-off text.
     ///
-    /// `partial`: more of it is still to come, or it was cut off. Otherwise the model ended it.
+    /// `partial`: more may follow, or the text was cut off. Otherwise the model ended it.
     ///
     /// # Errors
-    /// None, unless `strict`: then [`crate::ErrorKind::Parse`] for an output that does not fit the format.
+    /// None, unless `strict`: then [`crate::ErrorKind::Parse`] for an output that does not match the format.
     pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
         self.read(text, partial, strict).map(|ended| (ended.message, ended.status))
     }
 
-    /// The same with all that there is to say of the output.
+    /// Like [`Parser::parse`], and returns the report as well.
     ///
     /// # Errors
     /// As [`Parser::parse`].
     pub fn read(&self, text: &[u8], partial: bool, strict: bool) -> Result<Ended> {
         let mut stream = Stream::new(self);
-        stream.written.builder.silence();
+        stream.written.builder.turn_off_deltas();
         let _ = stream.feed(text);
         let ended = stream.finish(partial);
         if strict && ended.status == Status::Recovered { Err(ended.mismatch()) } else { Ok(ended) }
     }
 
-    /// What is tagged in [`Parser::tree`] of the same text, as a message. There is none in a text that does not match.
+    /// The tagged parts of [`Parser::tree`] for the same text, as a message. `None` if the text does not match.
     pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Option<Ended> {
         let config =
             FallbackConfig::new(Arc::clone(self.fallback().format()), Vec::new(), Leniency::default(), Vec::new());
@@ -118,11 +119,12 @@ impl Parser {
     }
 }
 
-/// Bytes that the format's parser runs over before its captures are read: bounds what they take in memory.
+/// Bytes that the format's parser runs over before its captures are read. This bounds the memory for captures.
 const PIECE: usize = 64 << 10;
 
 impl Stream {
-    /// A parse at the start of the output. What the prompt has begun (a prefilled message) shows with the first feed.
+    /// A parse at the start of the output. The part of the message that is in the prompt (a prefill) comes with the first
+    /// feed.
     pub fn new(parser: &Parser) -> Self {
         let prefill = parser.prefill().len();
         let format = FormatParser::new(parser.program(), prefill);
@@ -140,8 +142,8 @@ impl Stream {
         stream
     }
 
-    /// Sets how much work the parse may take, by now and from here on: see [`Budget`]. Where that is used up, the rest of the
-    /// output is content, and a diagnostic says so ([`crate::message::DiagnosticKind::Limit`]).
+    /// Sets the budget of work for the whole parse so far and from here on: see [`Budget`]. When it is used up, the rest of
+    /// the output becomes content, with a diagnostic ([`crate::message::DiagnosticKind::Limit`]).
     pub fn set_budget(&mut self, budget: Budget) {
         self.written.budget = Some(budget);
         self.at.format.set_budget(budget);
@@ -150,15 +152,14 @@ impl Stream {
         }
     }
 
-    /// The work so far: instructions, bytes moved over and captures taken back by the parsing machines, and text that was taken
-    /// back. It never falls before [`Stream::reset`]: what a rollback takes back was done, though the budget is for the output as
-    /// it stands.
+    /// The work so far: instructions, bytes passed and captures taken back by the parsing machines, and text taken back. It
+    /// never decreases before [`Stream::reset`]: the work on output that was rolled back still counts.
     pub fn work(&self) -> u64 {
         self.at.format.work() + self.written.work() + self.written.builder.undone()
     }
 
-    /// Appends output and says what it adds to the message. Costs as much as the new bytes. Bytes may be cut anywhere, also
-    /// inside a character. A marker in them is one, whether or not it came as a special token.
+    /// Appends output and returns the deltas. The cost is linear in the new bytes. Bytes may be cut anywhere, also inside a
+    /// character. Markers count whether or not they came as special tokens.
     pub fn feed(&mut self, bytes: &[u8]) -> impl ExactSizeIterator<Item = Delta<'_>> {
         self.begin();
         if self.marks.is_some() {
@@ -171,10 +172,10 @@ impl Stream {
         self.written.builder.deltas()
     }
 
-    /// The texts of the model's special tokens, for [`Stream::feed_marked`]. They outlast [`Stream::reset`].
+    /// Sets the texts of the model's special tokens, for [`Stream::feed_marked`]. They are kept by [`Stream::reset`].
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where output was fed.
+    /// [`crate::ErrorKind::InvalidArgument`] if output was fed already.
     pub fn set_special_tokens(&mut self, tokens: &SpecialTokens) -> Result<()> {
         if !self.fresh {
             return Err(Error::invalid("special tokens: they must be set before output is fed"));
@@ -186,17 +187,17 @@ impl Stream {
         Ok(())
     }
 
-    /// As [`Stream::feed`] where it is known which bytes came from special tokens: `spans`, in order and apart. All other bytes are
-    /// text. A marker that is a special token, or holds one, counts only where that came as one: the reasoning may quote
-    /// `</think>`, an argument `</tool_call>`. Markers without special tokens count as ever.
+    /// Like [`Stream::feed`], for hosts that know which bytes came from special tokens: `spans`, in order and disjoint. All
+    /// other bytes are text. A marker that is or contains a special token counts only if the token is marked: the reasoning
+    /// may quote `</think>`, an argument `</tool_call>`. Markers without special tokens always count.
     ///
-    /// Text that may yet spell out a special token waits until that is certain. A token may be cut, with a span for each part: the
-    /// result does not depend on how the output was cut. What [`Stream::feed`] appends in between counts as ever. What the prompt
-    /// has begun has the markers that it shows.
+    /// Text that may become a special token waits until that is certain. A token may be cut, with a span for each part; the
+    /// result does not depend on how the output was cut. Pieces passed to [`Stream::feed`] in between are read as usual.
+    /// Markers in the prompt always count.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where there are no special tokens ([`Stream::set_special_tokens`]), and for spans that
-    /// overlap, are not in order or not within `bytes`. Nothing is fed then.
+    /// [`crate::ErrorKind::InvalidArgument`] if no special tokens are set ([`Stream::set_special_tokens`]), or if spans
+    /// overlap, are out of order or outside of `bytes`. Nothing is fed then.
     pub fn feed_marked(
         &mut self,
         bytes: &[u8],
@@ -230,7 +231,7 @@ impl Stream {
         self.read_between(from, self.ready());
     }
 
-    /// How much of the output the parsers may read: at its end, a text may wait for what follows.
+    /// How much of the output the parsers may read: text at its end may have to wait for the next piece.
     fn ready(&self) -> usize {
         self.output.len() - self.marks.as_ref().map_or(0, |marks| marks.waiting())
     }
@@ -246,8 +247,8 @@ impl Stream {
         }
     }
 
-    /// Ends the output: `cut_off` where a limit ended it and not the model. What that still adds is in
-    /// [`Stream::deltas`]; feeding on is of no use.
+    /// Ends the output; `cut_off`: a limit ended it, not the model. [`Stream::deltas`] has the last additions. Bytes fed
+    /// after that are ignored.
     pub fn finish(&mut self, cut_off: bool) -> Ended {
         self.begin();
         let (prefill, ready) = (self.prefill(), self.ready());
@@ -267,15 +268,15 @@ impl Stream {
         self.ended(status)
     }
 
-    /// What the last [`Stream::feed`] or [`Stream::finish`] added, or the last [`Stream::rollback`] withdrew.
+    /// The additions of the last [`Stream::feed`] or [`Stream::finish`], or the removals of the last [`Stream::rollback`].
     pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
         let all = self.written.builder.deltas();
-        // Those of the prompt wait for the first feed.
+        // The deltas of the prompt wait for the first feed.
         let waiting = if self.fresh { all.len() } else { 0 };
         all.skip(waiting)
     }
 
-    /// One of [`Stream::deltas`], without counting up to it.
+    /// One of [`Stream::deltas`], in constant time.
     pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
         if self.fresh { None } else { self.written.builder.delta(index) }
     }
@@ -285,7 +286,7 @@ impl Stream {
         self.written.builder.message(&self.output)
     }
 
-    /// The message so far and what can be said of it by now. Costs as much as the message.
+    /// The message so far, with its report. Costs as much as the message.
     pub fn so_far(&self) -> Ended {
         let config = Arc::clone(&self.written.config);
         Ended::new(&self.written.builder, &self.output, config, Status::Partial, Left::default())
@@ -301,7 +302,7 @@ impl Stream {
         Ended::new(&self.written.builder, &self.output, Arc::clone(&self.written.config), status, left)
     }
 
-    /// Back to the start of the output.
+    /// Goes back to the start of the output.
     pub fn reset(&mut self) {
         let (budget, marks) = (self.written.budget, self.marks.take());
         *self = Stream::new(&self.parser.clone());
@@ -311,8 +312,8 @@ impl Stream {
         }
     }
 
-    /// Notes how the parse stands: [`Stream::rollback`] goes back to this byte of the output, or to any later one. There is one
-    /// checkpoint at a time. Costs what the parser holds open, not the length of the output.
+    /// Sets a checkpoint: [`Stream::rollback`] can go back to this byte of the output, or to any later one. It replaces the
+    /// previous checkpoint. The cost depends on the parser's open state, not on the length of the output.
     pub fn checkpoint(&mut self) {
         self.written.builder.set_checkpoint();
         self.checkpoint = Some(Box::new(Checkpoint {
@@ -324,13 +325,13 @@ impl Stream {
         }));
     }
 
-    /// Takes back all output behind its first `length` bytes, as if they had not been fed, also of a parse that is finished. Gives
-    /// what that takes away from the message, calls from the last one on, then texts. Costs what is taken back since the
+    /// Takes back all output behind its first `length` bytes, as if they had not been fed, even after the end. Returns the
+    /// removals from the message: calls from the last one on, then texts. The cost is linear in what is taken back since the
     /// checkpoint, which stays.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where there is no checkpoint, and for a length that is not between the checkpoint's and
-    /// the output's.
+    /// [`crate::ErrorKind::InvalidArgument`] without a checkpoint, or if the length is not between the checkpoint's and the
+    /// output's.
     pub fn rollback(&mut self, length: usize) -> Result<impl ExactSizeIterator<Item = Delta<'_>>> {
         let prefill = self.prefill();
         let written = self.output.len() - prefill;
@@ -348,7 +349,7 @@ impl Stream {
         }
         let Checkpoint { length: noted, mark, at, fallback, limit } = Checkpoint::clone(checkpoint);
         let shown = self.written.builder.rollback(&self.output);
-        // Work and budget are not taken back.
+        // Work done and the budget stay.
         self.written.gone += self.at.format.work() - at.format.work();
         self.written.restore_fallback(fallback.as_deref());
         (self.at, self.written.limit, self.written.whole) = (at, limit, None);
@@ -370,14 +371,14 @@ impl Stream {
         self.parser.prefill().len()
     }
 
-    /// Forgets the last deltas; the first time there are those of the prompt, which nobody has seen.
+    /// Drops the last deltas. The first time, those of the prompt are kept, because the caller has not seen them.
     fn begin(&mut self) {
         if !std::mem::take(&mut self.fresh) {
             self.written.builder.clear_deltas();
         }
     }
 
-    /// Reads on, up to `to`. In place, as most pieces are one step.
+    /// Parses up to `to`. Inlined, because most pieces are one step.
     #[inline(always)]
     fn advance(&mut self, to: usize) {
         let Stream { at, written, output, marks, .. } = self;
@@ -388,13 +389,13 @@ impl Stream {
     }
 }
 
-/// A part of the output from its beginning, as it is and as it is seen.
+/// A prefix of the output, as received and as the machines see it.
 fn parsed<'a>(marks: &'a Option<Box<Marks>>, raw: &'a [u8]) -> Parsed<'a> {
     Parsed { raw, seen: marks.as_ref().map_or(raw, |marks| marks.seen(raw)) }
 }
 
 impl Progress {
-    /// Reads on as the format says. `false`: the output has left it.
+    /// Feeds the format's parser. Returns `false` if the output has left the format.
     #[inline(always)]
     fn feed_format(&mut self, written: &mut Written, output: Parsed<'_>) -> bool {
         if self.left.is_some() {
@@ -415,7 +416,7 @@ impl Progress {
         false
     }
 
-    /// Ends the output as the format says: how it relates to the format, unless it has left it.
+    /// Ends the format's parser. Returns whether the output matched, unless it has left the format.
     fn finish_format(&mut self, end: End, prefill: usize, written: &mut Written, output: Parsed<'_>) -> Option<Status> {
         if self.left.is_some() {
             return None;
@@ -424,7 +425,8 @@ impl Progress {
         let complete = whole && self.format.finish(output.seen, prefill);
         let matches = complete || self.format.cut(output.seen);
         self.limit = self.format.is_over_budget();
-        // The model may end in the middle of what does not show yet and never will. Half a marker says nothing; text does.
+        // The model may end inside text that is not visible yet. That is accepted for half a marker, but not if text would
+        // be lost.
         if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output.len()))
         {
             return Some(if complete { Status::Complete } else { Status::Partial });
@@ -433,12 +435,12 @@ impl Progress {
         None
     }
 
-    /// From here on the output is text that has left the format.
+    /// From here on, the output counts as text behind the format.
     fn leave_at(&mut self, at: usize, written: &mut Written, output: Parsed<'_>) {
         self.left = Some(at);
         self.covered = self.format.covered().max(at);
         written.builder.settle();
-        // One that reads the content goes on.
+        // A fallback parser that reads content continues.
         if !self.limit && written.fallback.as_ref().is_some_and(|parser| parser.channel() == Channel::Content) {
             return;
         }
@@ -450,7 +452,7 @@ impl Progress {
         }
     }
 
-    /// The output behind the format, up to `to`: for the fallback parser, or content.
+    /// Feeds output behind the format, up to `to`, to the fallback parser, or adds it to the content.
     fn feed_fallback(&mut self, to: usize, written: &mut Written, output: Parsed<'_>) {
         if self.covered < to {
             let span = self.covered..to;

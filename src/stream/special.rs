@@ -1,7 +1,7 @@
-//! The texts of special tokens, and finding them in text that is none.
+//! The texts of special tokens, and the search for them in ordinary text.
 //!
-//! An automaton after Aho and Corasick: one step for each byte, however many tokens there are and whatever they look like. A token in
-//! which another one stands adds nothing, as that is found first; so at most one ends at each byte, and nothing follows it in the tree.
+//! An Aho-Corasick automaton: one step for each byte, however many tokens there are. A token that contains another one is
+//! left out, because the inner one is found first; so at most one token ends at each byte, and its node has no children.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::SPECIAL_TOKEN_BYTES;
 
-/// The texts of a model's special tokens, to tell a token from text that spells one out: see [`crate::Stream::feed_marked`].
-/// Immutable and cheap to clone; streams share it.
+/// The texts of a model's special tokens, by which a stream tells a token from text that spells it out: see
+/// [`crate::Stream::feed_marked`]. Immutable and cheap to clone; threads may share it.
 #[derive(Clone, Debug)]
 pub struct SpecialTokens(Arc<Automaton>);
 
 #[derive(Debug)]
 struct Automaton {
-    /// The root first; each stands behind all that are less deep.
+    /// The root first, then by depth.
     nodes: Vec<Node>,
     /// The byte that leads to each node.
     bytes: Vec<u8>,
-    /// Which bytes tokens begin with.
+    /// The first bytes of tokens.
     heads: [bool; 256],
 }
 
@@ -28,20 +28,21 @@ struct Automaton {
 struct Node {
     /// Sorted by their bytes.
     children: Range<u32>,
-    /// The longest end of what was read that a token begins with, too, but for those that are whole.
+    /// The longest proper suffix of the text read that is a prefix of another token, but not a whole token.
     fallback: u32,
     depth: u32,
     /// The length of the token that ends here, or 0.
     token: u32,
 }
 
-/// How much of a token was read.
+/// The state of a search: the part of a token that was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Begun(u32);
 
 impl SpecialTokens {
-    /// What a tokeniser writes for each special token. White space around one does not count, as it is free at markers, so one that
-    /// is nothing else is none; of one with white space inside, its first word counts.
+    /// Takes the text that the tokeniser writes for each special token. White space around it is ignored, because white
+    /// space at markers is free; a token of white space only is skipped, and of a token with white space inside, the first
+    /// word counts.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for an empty text, [`crate::ErrorKind::Limit`] where they are too long
@@ -62,7 +63,7 @@ impl SpecialTokens {
         Ok(SpecialTokens(Arc::new(Automaton::new(&tokens))))
     }
 
-    /// Reads text that is no special token. `found` is told where each token that it spells out ends, and how long it is.
+    /// Reads ordinary text. Calls `found` with the end and the length of each token that the text spells out.
     pub(super) fn follow(&self, text: &[u8], begun: Begun, mut found: impl FnMut(usize, usize)) -> Begun {
         let Automaton { nodes, heads, .. } = &*self.0;
         let (mut at, mut state) = (0, begun.0);
@@ -82,7 +83,7 @@ impl SpecialTokens {
         Begun(state)
     }
 
-    /// How many bytes at the end of what was read may become a token.
+    /// The number of bytes at the end that may become a token.
     pub(super) fn length(&self, begun: Begun) -> usize {
         self.0.nodes[begun.0 as usize].depth as usize
     }
@@ -91,7 +92,7 @@ impl SpecialTokens {
 impl Automaton {
     fn new(tokens: &[&[u8]]) -> Self {
         let mut tree = Automaton { nodes: vec![Node::default()], bytes: vec![0], heads: [false; 256] };
-        // The tokens that begin as each node does.
+        // For each node, the tokens that begin with its text.
         let mut below = vec![(0, tokens.len())];
         let mut at = 0;
         while at < tree.nodes.len() {
@@ -165,7 +166,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Each token that stands in a text has a byte that is found: the first of it, or of a token within.
+        /// Each token in a text is found, or else a shorter one inside it.
         #[test]
         fn finds_what_comparing_all_tokens_finds(
             tokens in prop::collection::vec("[ab<é]{1,4}", 1..8), text in "[ab<é]{0,24}", cut in 0usize..24,
@@ -190,7 +191,7 @@ mod tests {
                     let within = at..at + token.len();
                     prop_assert!(starts.iter().any(|(start, length)| within.contains(start) && start + length <= within.end));
                 }
-                // What may become one is open, unless one was found in it.
+                // A prefix of a token at the end waits, unless a token was found in it.
                 let begins = (1..token.len()).rev().find(|length| text.as_bytes().ends_with(&token.as_bytes()[..*length]));
                 if let Some(length) = begins {
                     let from = text.len() - length;

@@ -7,10 +7,10 @@ use minijinja::{Error, ErrorKind, State};
 
 use super::value::as_text;
 
-/// Code of a filter or a function.
+/// The Rust function behind a filter or a function.
 pub(super) type Call = fn(&mut State, &[Value]) -> Result<Value, Error>;
 
-/// What a filter is applied to.
+/// The value that a filter is applied to.
 pub(super) fn subject(args: &[Value]) -> Value {
     args.first().cloned().unwrap_or_default()
 }
@@ -31,17 +31,17 @@ impl<'a> Args<'a> {
         })
     }
 
-    /// All arguments without a name.
+    /// The positional arguments.
     pub(super) fn positional(&self) -> &'a [Value] {
         self.positional
     }
 
-    /// The names of the others.
+    /// The names of the named arguments.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.named.iter().flat_map(Kwargs::args)
     }
 
-    /// The argument at `index` or called `name`; undefined where there is none.
+    /// The argument at `index` or with this name; undefined if it is missing.
     pub(super) fn get(&self, index: usize, name: &str) -> Value {
         match self.positional.get(index) {
             Some(value) => value.clone(),
@@ -49,12 +49,12 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// The argument that only a name gives.
+    /// The argument with this name, which cannot be positional.
     pub(super) fn named(&self, name: &str) -> Value {
         self.named.as_ref().and_then(|named| named.peek::<Value>(name).ok()).unwrap_or(Value::UNDEFINED)
     }
 
-    /// A number, where one is given.
+    /// A whole number, if the argument is given.
     pub(super) fn integer(&self, index: usize, name: &str) -> Result<Option<i64>, Error> {
         let value = self.get(index, name);
         if value.is_undefined() || value.is_none() {
@@ -66,7 +66,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A text, where one is given.
+    /// A text, if the argument is given.
     pub(super) fn text(&self, index: usize, name: &str) -> Result<Option<Cow<'a, str>>, Error> {
         if let Some(text) = self.positional.get(index).and_then(as_text) {
             return Ok(Some(Cow::Borrowed(text)));
@@ -79,7 +79,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A text that must be given.
+    /// A text; an error if it is missing.
     pub(super) fn required_text(&self, index: usize, name: &str) -> Result<Cow<'a, str>, Error> {
         self.text(index, name)?
             .ok_or_else(|| Error::new(ErrorKind::MissingArgument, format!("argument {name} is missing")))

@@ -1,4 +1,4 @@
-//! The bytes that one render may build, intermediate results included: what keeps a hostile template from eating memory.
+//! The budget of bytes that one render may build, intermediate results included. It bounds the memory of a hostile template.
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
@@ -6,12 +6,12 @@ use minijinja::{Error, ErrorKind, State};
 use super::value::as_text;
 use crate::limits::{PROMPT_BYTES, RENDER_BYTES};
 
-/// What an item of a container costs: its place, and another while the container grows or is copied.
+/// The size of a container's item, doubled because containers grow and are copied.
 const ITEM_BYTES: usize = 2 * size_of::<Value>();
 
 struct Spent(usize);
 
-/// Counts `bytes`, and fails where the render has built too much.
+/// Counts `bytes`. Returns an error if the budget is used up.
 pub(super) fn charge(state: &mut State, bytes: usize) -> Result<(), Error> {
     let spent = state.get_or_insert_extension(Spent(0));
     spent.0 = spent.0.saturating_add(bytes);
@@ -21,7 +21,7 @@ pub(super) fn charge(state: &mut State, bytes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Counts `count` items of a container that is about to be built.
+/// Counts `count` items of a container before it is built.
 pub(super) fn charge_items(state: &mut State, count: usize) -> Result<(), Error> {
     charge(state, count.saturating_mul(ITEM_BYTES))
 }
@@ -40,7 +40,7 @@ pub(super) fn charge_value(state: &mut State, value: &Value) -> Result<(), Error
     }
 }
 
-/// Fails where a text of `bytes` would be longer than any prompt: asked before it is built.
+/// Returns an error if a text of `bytes` would be longer than any prompt. Called before the text is built.
 pub(super) fn check_text(bytes: usize) -> Result<(), Error> {
     if bytes > PROMPT_BYTES {
         return Err(Error::new(ErrorKind::OutOfFuel, format!("a text is longer than {PROMPT_BYTES} bytes")));

@@ -1,4 +1,4 @@
-//! Python's bytes: what `encode` makes of a string.
+//! Python's bytes: the result of `encode`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Object for Bytes {
     }
 }
 
-/// `text.encode(encoding, errors)`: UTF-8, or ASCII for a text that has no other.
+/// `text.encode(encoding, errors)` for UTF-8, and for ASCII if the text is ASCII.
 pub(super) fn encode(text: &str, args: &Args) -> Result<Value, Error> {
     let encoding = args.text(0, "encoding")?.unwrap_or("utf-8".into()).to_lowercase();
     let errors = args.text(1, "errors")?;
@@ -55,7 +55,7 @@ pub(super) fn encode(text: &str, args: &Args) -> Result<Value, Error> {
 pub(super) fn call(bytes: &Bytes, name: &str) -> Result<Value, Error> {
     match (name, std::str::from_utf8(&bytes.0)) {
         ("decode", Ok(text)) => Ok(Value::from(text)),
-        ("decode", Err(_)) => Err(Error::new(ErrorKind::InvalidOperation, "the bytes are no UTF-8")),
+        ("decode", Err(_)) => Err(Error::new(ErrorKind::InvalidOperation, "the bytes are not UTF-8")),
         _ => Err(Error::from(ErrorKind::UnknownMethod)),
     }
 }

@@ -1,4 +1,4 @@
-//! What a template accepts, found by rendering small conversations and watching what it looks at.
+//! Finds out what a template accepts, by rendering small conversations and recording what it accesses.
 
 use minijinja::Environment;
 use serde_json::{Map, Value as Json, json};
@@ -8,7 +8,7 @@ use super::from_json::traced;
 use super::trace::{Trace, Usage, Use};
 use super::{Caps, env};
 
-/// A render that is watched: what came out, where it did not fail, and what the template looked at.
+/// A traced render: its output, unless it failed, and what the template accessed.
 struct Trial {
     output: Option<String>,
     usage: std::sync::Arc<Usage>,
@@ -41,30 +41,28 @@ impl Trial {
     }
 
     fn read(&self, path: &str) -> bool {
-        self.usage.saw(path, Use::Read)
+        self.usage.recorded(path, Use::Read)
     }
 }
 
 /// The content of the first message.
 const CONTENT: &str = "/messages/0/content";
 
-/// In [`exchange`]: the calls, what the second one calls, and an argument of the first one.
+/// In [`exchange`]: the calls, the second call's name, and an argument of the first one.
 const CALLS: &str = "/messages/1/tool_calls";
 const SECOND_CALL: &str = "/messages/1/tool_calls/1/function";
 const ARGUMENT: &str = "/messages/1/tool_calls/0/function/arguments/arg";
 
-/// The name of the tool that [`with_tool`] offers.
+/// The name of the tool in [`with_tool`].
 const TOOL_NAME: &str = "/tools/0/function/name";
 
 /// The variables of [`EFFORT`].
 const LEVELS: [&str; 2] = ["/reasoning_effort", "/reasoning_strength"];
 
-/// All that trials ask about.
+/// All paths that trials trace.
 const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, LEVELS[0], LEVELS[1]];
 
-/// The trial renders, one after another: later ones build on what earlier ones showed.
-///
-/// `source` is the template's text.
+/// Runs the trial renders in order; later ones depend on the results of earlier ones. `source` is the template's text.
 pub(super) fn find(env: &Environment, source: &str) -> Caps {
     let (string_content, typed_content) = content(env);
     let system = Trial::new(
@@ -82,7 +80,7 @@ pub(super) fn find(env: &Environment, source: &str) -> Caps {
         parallel_tool_calls,
         system_role: system.read(CONTENT),
         preserve_reasoning: keeps_reasoning(env),
-        // What a template has no name for, it cannot look at.
+        // A template cannot access a variable that its source does not name.
         reasoning_effort: EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(env),
         object_arguments,
     }
@@ -93,18 +91,18 @@ fn content(env: &Environment) -> (bool, bool) {
     const MARKER: &str = "STRING_MARKER";
     let user = |content: Json| json!([{"role": "user", "content": content}]);
     let text = Trial::new(env, user(json!(MARKER)), Json::Null, Some(CONTENT));
-    let indexed = text.usage.saw(CONTENT, Use::Index);
-    // A template that takes a string apart and does not show it cannot have meant to take strings.
+    let indexed = text.usage.recorded(CONTENT, Use::Index);
+    // A template that indexes a string and does not render it does not support strings.
     let string = text.succeeded() && (!indexed || text.shows(MARKER));
     let mut typed = indexed;
-    if text.usage.saw(CONTENT, Use::IsString) {
+    if text.usage.recorded(CONTENT, Use::IsString) {
         let parts = Trial::new(env, user(json!([])), Json::Null, None);
-        typed |= parts.succeeded() && parts.usage.saw(CONTENT, Use::Index);
+        typed |= parts.succeeded() && parts.usage.recorded(CONTENT, Use::Index);
     }
     (string, typed)
 }
 
-/// What [`Caps`] says of tools.
+/// The part of [`Caps`] about tools.
 struct Tools {
     tools: bool,
     tool_calls: bool,
@@ -114,7 +112,7 @@ struct Tools {
 
 /// Whether tools, calls and several calls are rendered, and whether a call's arguments are an object.
 fn tools(env: &Environment) -> Tools {
-    // Two calls show what one shows, unless the template refuses two.
+    // A render of two calls answers the questions about one as well, unless the template rejects two.
     let calling = |arguments: Json| {
         let two = Trial::new(env, exchange(&arguments, 2), with_tool(), None);
         let trial = if two.succeeded() { two } else { Trial::new(env, exchange(&arguments, 1), with_tool(), None) };
@@ -137,13 +135,13 @@ fn tools(env: &Environment) -> Tools {
     found
 }
 
-/// Whether arguments that are no JSON come out as the text that they are.
+/// Whether arguments that are not JSON are rendered as they are.
 pub(super) fn shows_any_arguments(env: &Environment) -> bool {
     const BROKEN: &str = "{BROKEN";
     Trial::new(env, exchange(&json!(BROKEN), 1), with_tool(), None).shows(BROKEN)
 }
 
-/// The prompt of messages, where the template renders them.
+/// The prompt for these messages, if the template renders them.
 pub(super) fn prompt_of(env: &Environment, messages: Json) -> Option<String> {
     Trial::new(env, messages, json!({"add_generation_prompt": false}), None).output
 }
@@ -184,7 +182,7 @@ fn with_tool() -> Json {
     }]})
 }
 
-/// Whether reasoning before the last user message can be seen in the prompt.
+/// Whether reasoning before the last user message is rendered.
 fn keeps_reasoning(env: &Environment) -> bool {
     const MARKER: &str = "<REASONING_CONTENT_PLACEHOLDER>";
     let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);

@@ -1,8 +1,8 @@
-//! Python's classes of characters, by their general category in Unicode.
+//! Python's character classes, by general category in Unicode.
 
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// Whether `repr` shows the character itself: neither a control, format, private or unassigned one nor a separator.
+/// Whether `repr` prints the character unescaped: not a control, format, private, unassigned or separator character.
 pub(super) fn printable(c: char) -> bool {
     match c {
         ' '..='~' => true,
@@ -16,12 +16,12 @@ pub(super) fn alpha(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphabetic() } else { c.general_category_group() == GeneralCategoryGroup::Letter }
 }
 
-/// A digit of a number in base ten.
+/// A decimal digit.
 pub(super) fn decimal(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_digit() } else { c.general_category() == GeneralCategory::DecimalNumber }
 }
 
-/// What a [`decimal`] digit counts: those of a script follow each other, from 0 to 9.
+/// The value of a [`decimal`] digit: the digits of a script are consecutive, from 0 to 9.
 pub(super) fn value(c: char) -> u8 {
     let before = |back: u32| char::from_u32(u32::from(c).wrapping_sub(back)).is_some_and(decimal);
     let run = (1..=256).take_while(|back| before(*back)).count();
@@ -55,9 +55,9 @@ pub(super) fn digit(c: char) -> bool {
     decimal(c) || SPECIAL.iter().any(|range| range.contains(&c))
 }
 
-/// Anything that stands for a number.
+/// A character with a numeric value.
 pub(super) fn numeric(c: char) -> bool {
-    // Numbers among the ideographs are letters by their category.
+    // Ideographs with a numeric value, which are letters by category.
     const IDEOGRAPHS: &str = "㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零\u{f96b}\u{f973}\u{f978}\u{f9b2}\u{f9d1}\u{f9d3}\u{f9fd}𠀁𠁤𠃢𠄡𠤪𠦃𠦌𠦜𠫪𠫽𠬙𢎐𢦘𣬛𦉭\u{2f890}";
     if c.is_ascii() {
         return c.is_ascii_digit();
@@ -65,29 +65,29 @@ pub(super) fn numeric(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Number || IDEOGRAPHS.contains(c)
 }
 
-/// An upper-case letter, or one that begins a word.
+/// An upper-case or title-case letter.
 pub(super) fn title(c: char) -> bool {
     c.is_uppercase() || c.general_category() == GeneralCategory::TitlecaseLetter
 }
 
-/// White space as Python strips and splits it.
+/// White space in the sense of Python's `strip` and `split`.
 pub(super) fn space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// The letter's form at the start of a word.
+/// Appends the letter in title case.
 pub(super) fn push_title(out: &mut String, c: char) {
     match c {
-        // Letters whose form there is neither the small nor the capital one.
+        // Letters whose title case is neither lower nor upper case.
         '\u{1c4}'..='\u{1c6}' => out.push('\u{1c5}'),
         '\u{1c7}'..='\u{1c9}' => out.push('\u{1c8}'),
         '\u{1ca}'..='\u{1cc}' => out.push('\u{1cb}'),
         '\u{1f1}'..='\u{1f3}' => out.push('\u{1f2}'),
-        // Georgian capitals are for whole words.
+        // Georgian has no title case.
         '\u{10d0}'..='\u{10ff}' => out.push(c),
         '\u{149}' => out.extend(c.to_uppercase()),
         _ => {
-            // Of a letter that becomes several, only the first is large: ß.
+            // If upper case has several letters, only the first stays upper case: ß.
             let mut upper = c.to_uppercase();
             out.extend(upper.next());
             out.extend(upper.flat_map(char::to_lowercase));
@@ -95,7 +95,7 @@ pub(super) fn push_title(out: &mut String, c: char) {
     }
 }
 
-/// The letter without regard to case, for comparisons.
+/// Appends the letter in folded case, for comparisons.
 pub(super) fn push_folded(out: &mut String, c: char) {
     match c {
         '\u{131}' => out.push(c),

@@ -1,14 +1,14 @@
-//! Dates. The only clock that a template sees is the request's.
+//! Formats dates. Templates have no clock other than the request's.
 
 use std::fmt::Write;
 
 use chrono::{DateTime, Utc};
 use minijinja::{Error, ErrorKind};
 
-/// Longest date text, in bytes.
+/// Maximum length of a date text in bytes.
 const MAX_BYTES: usize = 99;
 
-/// The moment `now` (Unix seconds, UTC) as `format` (C's `strftime`) asks. An unknown letter stays as it is.
+/// Formats `now` (Unix seconds, UTC) by `format` (C's `strftime`). Unknown letters are copied.
 pub(super) fn format(now: i64, format: &str) -> Result<String, Error> {
     let out = text(now, format);
     if out.len() > MAX_BYTES {
@@ -17,9 +17,9 @@ pub(super) fn format(now: i64, format: &str) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Why `name` has no value where no clock is.
+/// The error for `name` if there is no clock.
 pub(super) fn missing(name: &str) -> Error {
-    let message = format!("{name}: this system has no clock: say the time in the request's `now`, in Unix seconds");
+    let message = format!("{name}: this system has no clock: set the time in the request's `now`, in Unix seconds");
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
@@ -33,7 +33,7 @@ pub(super) fn text(now: i64, format: &str) -> String {
         let spec = &rest[at..at + spec_len(&rest[at..])];
         let kept = out.len();
         match spec {
-            // Python's time has no zone here, and no part of a second.
+            // The time has neither a zone nor fractions of a second, as in Python.
             "%Z" | "%z" => {}
             "%f" => out.push_str("000000"),
             _ if write!(out, "{}", time.format(spec)).is_err() => {
@@ -43,7 +43,7 @@ pub(super) fn text(now: i64, format: &str) -> String {
             _ => {}
         }
         rest = &rest[at + spec.len()..];
-        // The rest of the text cannot shorten what is already too long.
+        // The text is too long already.
         if out.len() > MAX_BYTES {
             break;
         }
@@ -52,7 +52,7 @@ pub(super) fn text(now: i64, format: &str) -> String {
     out
 }
 
-/// The bytes of the conversion at the start of `text`: `%`, flags, a letter.
+/// The length of the conversion at the start of `text`: `%`, flags, a letter.
 fn spec_len(text: &str) -> usize {
     let flags = text[1..].bytes().take_while(|b| b"-_0^#EO".contains(b)).count();
     let letter = text[1 + flags..].chars().next().map_or(0, char::len_utf8);

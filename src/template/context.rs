@@ -14,26 +14,27 @@ use super::labels::Labels;
 use super::map::Map as Pairs;
 use super::opening::{self, Marks};
 
-/// The variable with the render's clock. No template can spell it.
+/// The variable that holds the render's clock. The space keeps templates from naming it.
 pub(super) const NOW: &str = " now";
 
-/// The context of a conversation. Later variables win over earlier ones of the same name.
+/// The context of a conversation. Later variables replace earlier ones of the same name.
 pub(super) struct Variables<'c> {
     set: Vec<(&'c str, Value)>,
     now: Option<i64>,
     has_dates: bool,
-    /// What [`opening::NAME`] would be if the conversation asked for the opposite.
+    /// The value of [`opening::NAME`] for the opposite request.
     other_opening: Value,
 }
 
 impl Variables<'_> {
-    /// As the engine takes it.
+    /// The context as an engine value.
     pub(super) fn value(self) -> Value {
         let set = self.set.into_iter().map(|(name, value)| (Value::from(name), value));
         Value::from_object(Root { set: Pairs::of(set.collect()), now: self.now, has_dates: self.has_dates })
     }
 
-    /// For a render that shows both prompts, and the marks that it leaves in an output that counts its bytes in `written`.
+    /// Prepares a render that writes both prompts. Returns the context and the marks that the render leaves in an output
+    /// that counts its bytes in `written`.
     pub(super) fn for_both(mut self, written: Arc<AtomicUsize>) -> (Value, Arc<Marks>) {
         let marks = Marks::new(written, std::mem::take(&mut self.other_opening));
         self.set.push((opening::MARKS, Value::from_dyn_object(marks.clone())));
@@ -45,7 +46,7 @@ impl Variables<'_> {
 #[derive(Debug)]
 struct Root {
     set: Pairs,
-    /// The moment of those that few templates ask for, and that are made when one does.
+    /// The time for rarely used variables, which are computed on access.
     now: Option<i64>,
     has_dates: bool,
 }
@@ -53,7 +54,7 @@ struct Root {
 const DATES: [(&str, &str); 2] = [("datetime", "%b %d %Y"), ("date_string", "%d %b %Y")];
 
 impl Root {
-    /// The variables that are made when a template asks for them, and their formats.
+    /// The variables that are computed on access, and their formats.
     fn dates(&self) -> &'static [(&'static str, &'static str)] {
         if self.has_dates { &DATES } else { &[] }
     }
@@ -98,7 +99,7 @@ pub(super) fn conversation<'c>(
         set.push(("enable_thinking", Value::from(conversation.enable_thinking)));
     }
     set.push(("messages", conversation.messages.value(labels)?));
-    // A tokenizer without such a token defines no variable for it.
+    // If the tokeniser lacks the token, the variable stays undefined.
     let tokens = [("bos_token", bos), ("eos_token", eos)].into_iter().filter(|(_, text)| !is_plain || !text.is_empty());
     set.extend(tokens.map(|(name, text)| (name, Value::from(text))));
     if is_plain || !conversation.tools.is_null() {
@@ -117,7 +118,7 @@ pub(super) fn conversation<'c>(
     Ok(Variables { set, now: conversation.now, has_dates: !is_plain, other_opening })
 }
 
-/// Vendors call the same two switches by different names: what a caller sets under ours holds for all of them.
+/// Vendors name the same two switches differently: a value set under our name is set under all names.
 fn reasoning_aliases(extra: &Map<String, Json>) -> Vec<(&'static str, Value)> {
     let mut set = Vec::new();
     if let Some(Json::Bool(keep)) = extra.get("preserve_reasoning") {
@@ -129,7 +130,7 @@ fn reasoning_aliases(extra: &Map<String, Json>) -> Vec<(&'static str, Value)> {
     set
 }
 
-/// The names of a level of effort.
+/// The names of the variable for the level of effort.
 pub(super) const EFFORT: [&str; 2] = ["reasoning_effort", "reasoning_strength"];
 
 /// The names of the switch that keeps the reasoning of earlier turns.

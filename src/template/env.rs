@@ -1,4 +1,4 @@
-//! The engine, set up for chat templates: our filters, tests, functions and methods, and no others.
+//! The template engine with our filters, tests, functions and methods, and without any others.
 
 use std::cmp::Ordering;
 use std::io;
@@ -22,7 +22,7 @@ use super::{filters, macros, methods, namespace, opening, ops, print, sequences}
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::limits::{PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL};
 
-/// Filters that only the source pass writes.
+/// Filters that only the source pass inserts.
 const OPERATORS: &[(&str, Call)] = &[
     ("op.absent", ops::absent),
     ("op.add", ops::add),
@@ -50,14 +50,14 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.tuple", ops::tuple),
 ];
 
-/// Filters that hand on or print what they are given, so that a label stays with it.
+/// Filters that pass on or print their argument, so that its label is kept.
 const PRINTING: &[&str] =
     &["d", "default", "format", "join", "op.assign", "op.cat", "op.dict", "op.list", "op.tuple", "string", "tojson"];
 
-/// The template's name within the engine. Neutral: the engine escapes by what it takes for a file's ending.
+/// The template's name in the engine. It has no file extension, because the engine would choose escaping by it.
 const NAME: &str = "template";
 
-/// A function of ours as a template's value.
+/// One of our functions as an engine value.
 #[derive(Debug)]
 struct Function(Call);
 
@@ -81,16 +81,16 @@ fn generation(state: &mut State, args: &[Value]) -> std::result::Result<Value, m
     Ok(labels(state).map_or(text.clone(), |labels| Value::from(labels.block(&print::text(&text)))))
 }
 
-/// From here on, blocks have labels.
+/// Turns on labels for blocks.
 pub(super) fn show_labels(env: &mut Environment, labels: &Labels) {
     env.add_global(LABELS, Value::from(labels.text()));
 }
 
-/// What a template was made of.
+/// The source of a template, for errors.
 #[derive(Debug, Default)]
 struct Origin {
     source: String,
-    /// As [`Rewritten`] has them.
+    /// As in [`Rewritten`].
     tags: Vec<(usize, usize)>,
 }
 
@@ -101,7 +101,7 @@ impl Object for Origin {
 }
 
 impl Origin {
-    /// The start of the tag in which `error` happened.
+    /// The start of the tag with the error.
     fn tag(&self, error: &minijinja::Error) -> Option<usize> {
         let at = error.range()?.start;
         let tags = self.tags.partition_point(|(begin, _)| *begin <= at);
@@ -109,10 +109,10 @@ impl Origin {
     }
 }
 
-/// The global with the template's [`Origin`]. No template can spell it.
+/// The global that holds the template's [`Origin`]. The space keeps templates from naming it.
 const ORIGIN: &str = " origin";
 
-/// Compiles what the source pass made of `source`.
+/// Compiles the rewritten `source`.
 pub(super) fn compile(rewritten: Rewritten, source: &str) -> Result<Environment<'static>> {
     let Rewritten { text, tags } = rewritten;
     let origin = Origin { source: source.to_owned(), tags };
@@ -124,10 +124,10 @@ pub(super) fn compile(rewritten: Rewritten, source: &str) -> Result<Environment<
     Ok(env)
 }
 
-/// The engine without a template. Not one for all: a host that looks for leaks would find it.
+/// The engine without a template. Each template has its own, because a shared static one would look like a leak to hosts.
 fn empty() -> Environment<'static> {
     let mut env = Environment::empty();
-    // Errors know their place without it; it would copy the variables into each.
+    // Errors know their place without debug mode, which would copy the variables into each.
     env.set_debug(false);
     env.set_undefined_behavior(UndefinedBehavior::Chainable);
     env.set_fuel(Some(RENDER_FUEL));
@@ -147,7 +147,7 @@ fn empty() -> Environment<'static> {
         let prints = PRINTING.contains(&name);
         env.add_filter(name, move |state: &mut State, args: &[Value]| {
             let is_text = |arg: &Value| as_text(arg).is_some();
-            // Beside a text, a sum and a remainder are text.
+            // Together with a text, a sum or remainder is text.
             if prints
                 || name == "op.add" && args.iter().any(is_text)
                 || name == "op.mod" && args.first().is_some_and(is_text)
@@ -172,8 +172,7 @@ pub(super) fn render(env: &Environment, context: Value) -> Result<String> {
     write(env, context, Prompt::default())
 }
 
-/// Renders a template that was compiled for both prompts: the one that the context asks for, and the other one. `None` where
-/// either fails.
+/// Renders a template that was compiled for both prompts: the requested one and the opposite one. `None` if either fails.
 pub(super) fn render_both(env: &Environment, variables: Variables) -> Option<(String, String)> {
     let prompt = Prompt::default();
     let (context, marks) = variables.for_both(prompt.written.clone());
@@ -190,15 +189,15 @@ fn write(env: &Environment, context: Value, mut prompt: Prompt) -> Result<String
     String::from_utf8(prompt.text).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
 }
 
-/// Collects the output up to its limit.
+/// Collects the output, up to its limit.
 struct Prompt {
     text: Vec<u8>,
-    /// How much text there is, for those who want to know while it grows.
+    /// The length of the text so far, shared with the marks.
     written: Arc<AtomicUsize>,
 }
 
 impl Default for Prompt {
-    /// With room for a short prompt.
+    /// Reserves space for a short prompt.
     fn default() -> Self {
         Prompt { text: Vec::with_capacity(2048), written: Arc::default() }
     }
@@ -219,7 +218,7 @@ impl io::Write for Prompt {
     }
 }
 
-/// What `{{ value }}` writes.
+/// Writes the value of `{{ value }}`.
 fn format(out: &mut Output, state: &mut State, value: &Value) -> std::result::Result<(), minijinja::Error> {
     let owned;
     let text = match as_text(value) {
@@ -233,8 +232,8 @@ fn format(out: &mut Output, state: &mut State, value: &Value) -> std::result::Re
     Ok(out.write_str(text)?)
 }
 
-/// The engine's error as ours, with the place where it happened: its line, and the column of its tag where that is on this line.
-/// What the template raised itself says enough.
+/// Converts the engine's error: adds the line, and the column of the tag if it is on that line. An error that the template
+/// raised itself is used as it is.
 fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
     let kind = match error.kind() {
         EngineErrorKind::OutOfFuel | EngineErrorKind::WriteFailure => ErrorKind::Limit,

@@ -1,7 +1,7 @@
-//! Rewrites one Jinja expression: operators and literals that the engine treats unlike Python become filters of ours.
+//! Rewrites a Jinja expression: operators and literals that the engine evaluates unlike Python become our filters.
 //!
-//! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps. All else is copied, white
-//! space and line breaks included. The grammar is Jinja's, in the engine's order of precedence.
+//! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps. The rest is copied, white
+//! space and line breaks included. The grammar is Jinja's, with the engine's precedence.
 
 mod operand;
 
@@ -10,25 +10,25 @@ use std::ops::Range;
 use super::token::{self, Token};
 use crate::limits::{EXPRESSION_BRACKETS, EXPRESSION_HEIGHT};
 
-/// Why an expression was not rewritten.
+/// The reason why an expression was not rewritten.
 #[derive(Debug, PartialEq)]
 pub(super) enum Stop {
-    /// It is not an expression: the engine will say so better.
+    /// It is not an expression; the engine reports it better.
     Syntax,
-    /// It is nested too deeply to be looked at.
+    /// It is nested too deeply.
     Depth,
 }
 
-/// How high the tree of an expression is.
+/// The height of an expression's tree.
 type Height = Result<usize, Stop>;
 
-/// One level above the higher of two trees.
+/// One more than the higher of two trees.
 fn above(left: usize, right: usize) -> Height {
     let height = left.max(right) + 1;
     if height > EXPRESSION_HEIGHT { Err(Stop::Depth) } else { Ok(height) }
 }
 
-/// Whether the token compares: if it is the `not` of `not in`, and the filter that stands for it, if any.
+/// For a comparison operator: whether it is the `not` of `not in`, and the filter that replaces it, if any.
 fn comparing(token: Token) -> Option<(bool, &'static str)> {
     Some(match token {
         Token::Sign("==" | "!=") => (false, ""),
@@ -42,29 +42,29 @@ fn comparing(token: Token) -> Option<(bool, &'static str)> {
     })
 }
 
-/// Reads a tag's inside and writes its rewritten form behind what is written already.
+/// Reads the inside of a tag and appends its rewritten form to the output.
 pub(super) struct Rewriter<'s> {
     source: &'s str,
     pos: usize,
     end: &'static str,
-    /// Open brackets: in them `}}` closes two maps, not the tag.
+    /// The number of open brackets: inside of them, `}}` closes two maps, not the tag.
     open: usize,
     depth: usize,
-    /// Tokens that were copied without a look at what they mean.
+    /// Tokens that were copied without being parsed.
     unread: usize,
     pub(super) out: String,
-    /// The next token, and where it lies, as [`token::next`] gives it.
+    /// The next token and its place, as returned by [`token::next`].
     ahead: (Token<'s>, usize, usize),
 }
 
 impl<'s> Rewriter<'s> {
-    /// Starts at `pos` of `source`, in a tag that `end` (`}}` or `%}`) closes, and writes at the end of `out`.
+    /// Starts at `pos` of `source`, in a tag that ends with `end` (`}}` or `%}`), and writes to the end of `out`.
     pub(super) fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
         let ahead = token::next(source, pos, end, false);
         Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, out, ahead }
     }
 
-    /// Where in the source the next token is looked for.
+    /// The position of the next token's search.
     pub(super) fn pos(&self) -> usize {
         self.pos
     }
@@ -73,17 +73,17 @@ impl<'s> Rewriter<'s> {
         self.ahead.0
     }
 
-    /// Copies the next token with the white space before it.
+    /// Copies the next token and the white space before it.
     pub(super) fn copy(&mut self) -> Token<'s> {
         self.pass(self.ahead.2)
     }
 
-    /// Passes the next token over, keeping the white space before it.
+    /// Skips the next token, and keeps the white space before it.
     pub(super) fn skip(&mut self) {
         self.pass(self.ahead.1);
     }
 
-    /// Goes on to the token behind the next one, and copies the source up to `copied`.
+    /// Advances to the token after the next one, and copies the source up to `copied`.
     fn pass(&mut self, copied: usize) -> Token<'s> {
         let (token, _, end) = self.ahead;
         match token {
@@ -93,7 +93,7 @@ impl<'s> Rewriter<'s> {
         }
         self.out.push_str(&self.source[self.pos..copied]);
         self.pos = end;
-        // Behind the end of the tag there are no tokens.
+        // The tag's end is the last token.
         if !matches!(token, Token::End(_)) {
             self.ahead = token::next(self.source, end, self.end, self.open > 0);
         }
@@ -116,7 +116,7 @@ impl<'s> Rewriter<'s> {
         if self.copy_if(Token::Sign(sign)) { Ok(()) } else { Err(Stop::Syntax) }
     }
 
-    /// Copies a token without looking at what it means. What the engine then reads must not be high either.
+    /// Copies a token without parsing it. Such tokens count too, because the engine parses them.
     pub(super) fn copy_unread(&mut self) -> Result<Token<'s>, Stop> {
         self.unread += 1;
         match self.peek() {
@@ -139,7 +139,7 @@ impl<'s> Rewriter<'s> {
         self.out.push_str(after);
     }
 
-    /// A whole expression, with its ternaries.
+    /// An expression, with ternaries.
     pub(super) fn expression(&mut self) -> Height {
         self.depth += 1;
         if self.depth > EXPRESSION_BRACKETS {
@@ -156,7 +156,7 @@ impl<'s> Rewriter<'s> {
         Ok(height)
     }
 
-    /// An expression without ternaries: what a loop goes over.
+    /// An expression without ternaries, as loops have it.
     pub(super) fn condition(&mut self) -> Height {
         let mut height = 0;
         loop {
@@ -183,7 +183,7 @@ impl<'s> Rewriter<'s> {
             }
             let right = self.out.len();
             height = above(height, self.sum()?)?;
-            // In a chain of comparisons each stays what it is.
+            // Chained comparisons are not rewritten.
             if first && comparing(self.peek()).is_none() {
                 self.compare(left, right, negated, filter);
             }
@@ -192,7 +192,7 @@ impl<'s> Rewriter<'s> {
         Ok(height)
     }
 
-    /// Makes a comparison of what was written a filter, where the engine's is not Python's.
+    /// Replaces a comparison by a filter, if the engine's differs from Python's.
     fn compare(&mut self, left: Range<usize>, right: usize, negated: bool, filter: &str) {
         if filter.is_empty() {
             return;
@@ -207,7 +207,7 @@ impl<'s> Rewriter<'s> {
     fn sum(&mut self) -> Height {
         let start = self.out.len();
         let mut height = self.concatenation()?;
-        // Terms with `+` between them are arguments of one filter: long sums stay flat.
+        // All terms of a sum are arguments of one filter, so that long sums are not nested.
         let mut open = false;
         loop {
             if self.next_is("+") {
@@ -285,13 +285,13 @@ impl<'s> Rewriter<'s> {
         Ok(height)
     }
 
-    /// An operand with its filters and tests.
+    /// An operand with filters and tests.
     fn unary(&mut self) -> Height {
         let height = self.operand()?;
         self.filters(height)
     }
 
-    /// Filters and tests of an operand.
+    /// The filters and tests of an operand.
     fn filters(&mut self, mut height: usize) -> Height {
         loop {
             if self.copy_if(Token::Sign("|")) {
@@ -318,7 +318,7 @@ impl<'s> Rewriter<'s> {
         if self.next_is("(") { self.arguments() } else { Ok(0) }
     }
 
-    /// Filters with `|` between them: what a block is passed through.
+    /// Filters separated by `|`, as in a filter block.
     pub(super) fn filter_chain(&mut self) -> Height {
         let height = self.filter()?;
         self.filters(height)
@@ -341,7 +341,7 @@ impl<'s> Rewriter<'s> {
             minus ^= sign == "-";
             signs = above(signs, 0)?;
         }
-        // Behind the white space: a sign at the start of a tag would mean another thing.
+        // Behind the white space, because a sign at the start of a tag has another meaning.
         let start = self.out.len();
         let literal = self.peek() == Token::Literal;
         let height = self.postfix()?;

@@ -1,4 +1,4 @@
-//! Filters on texts, numbers and JSON, as Jinja2 defines them. Filters on lists are in `sequences`.
+//! Filters for texts, numbers and JSON, as Jinja2 defines them. Filters for lists are in `sequences`.
 
 use minijinja::value::Value;
 use minijinja::{Error, ErrorKind, State};
@@ -91,7 +91,7 @@ fn int(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(number.map_or(if other.is_undefined() { Value::from(0) } else { other }, whole))
 }
 
-/// `round(precision, method)`: halves go to the even neighbour, as in Python.
+/// `round(precision, method)`: halves are rounded to even, as in Python.
 fn round(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let value = args.get(0, "value");
@@ -100,7 +100,7 @@ fn round(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let number = real(&value).ok_or_else(|| wrong("only a number can be rounded"))?;
     let scaled = |change: fn(f64) -> f64| {
         let power = 10_f64.powi(places);
-        // Not the minus zero that Rust rounds to.
+        // Adding zero turns Rust's minus zero into zero.
         Ok(Value::from((change(number * power) + 0.0) / power))
     };
     match args.text(2, "method")?.as_deref() {
@@ -112,7 +112,7 @@ fn round(_: &mut State, args: &[Value]) -> Result<Value, Error> {
                 Ok(Value::from((number / 10_f64.powi(-places)).round_ties_even() * 10_f64.powi(-places)))
             }
             None if !number.is_finite() => Ok(value),
-            // The text of so many digits is rounded by the exact value.
+            // Formatting rounds by the exact value.
             None => Ok(Value::from(format!("{number:.*}", places as usize).parse().unwrap_or(number))),
         },
         Some(_) => Err(wrong("a number is rounded by common, ceil or floor")),
@@ -163,7 +163,7 @@ fn replace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(text::replace(&value, &old, &new, args.integer(3, "count")?)?))
 }
 
-/// Only the test `escaped` can tell: nothing is escaped.
+/// Nothing is escaped automatically, so only the test `escaped` sees a difference.
 fn safe(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
     Ok(value.as_str().map_or(value.clone(), |text| Value::from_safe_string(text.to_owned())))
@@ -175,7 +175,7 @@ fn string(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(print::text(&value)))
 }
 
-/// A whole value that becomes text has been looked at in every part.
+/// Records that the template accessed all parts of the value.
 fn read_deeply(value: &Value) {
     if let Some(list) = value.downcast_object_ref::<List>().filter(|list| list.trace.is_some()) {
         list.read_items();

@@ -1,4 +1,4 @@
-//! JSON as values of templates.
+//! Converts JSON to template values.
 
 use minijinja::value::Value;
 use minijinja::{Error, ErrorKind};
@@ -9,22 +9,22 @@ use super::scalar::Scalar;
 use super::trace::Trace;
 use super::value::{Text, nested_dict, nested_list};
 
-/// JSON as a template's value. Integers stay integers.
+/// Converts JSON. Integers stay integers.
 pub(super) fn from_json(json: &Json) -> Result<Value, Error> {
     traced(json, None)
 }
 
-/// [`from_json`] for a value whose texts may hold labels.
+/// [`from_json`] for a value whose texts may contain labels.
 pub(super) fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value, Error> {
     Ok(build(json, None, labels, false)?.0)
 }
 
-/// [`from_json`] for a value that reports to `trace`.
+/// [`from_json`] for a value that records accesses in `trace`.
 pub(super) fn traced(json: &Json, trace: Option<Trace>) -> Result<Value, Error> {
     Ok(build(json, trace, None, false)?.0)
 }
 
-/// A list, which lies in nothing else, of items that each know how deep they nest, and that they lie inside.
+/// A list at the top level. Each item comes with its depth, and knows that it is inside a list.
 pub(super) fn list_of(items: impl Iterator<Item = Result<(Value, usize), Error>>) -> Result<Value, Error> {
     let (mut values, mut below) = (Vec::with_capacity(items.size_hint().0), 0);
     for item in items {
@@ -40,12 +40,12 @@ pub(super) fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, us
     build(json, None, labels, true)
 }
 
-/// A map of texts as an item for [`list_of`]; each name is another one.
+/// A map of texts as an item for [`list_of`]; the names must be distinct.
 pub(super) fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize), Error> {
     nested_dict(texts.iter().map(|(name, text)| (Value::from(*name), text.clone())).collect(), 0, true, None)
 }
 
-/// A value and how deep it nests. A container knows whether it is to lie `inside` another one.
+/// A value and its depth. `inside`: a container is inside of another one.
 fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: bool) -> Result<(Value, usize), Error> {
     let child = |key: &str| trace.as_ref().and_then(|trace| trace.child(key));
     let value = match json {
@@ -54,7 +54,7 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
         Json::Number(number) => match (number.as_i64(), number.as_u64()) {
             (Some(value), _) => Value::from(value),
             (None, Some(value)) => Value::from(value),
-            // Python's integers have no end; beyond these, a number with a fraction is as near as we come.
+            // Larger integers become floats, although Python's are unbounded.
             (None, None) => match number.as_i128() {
                 Some(value) => Value::from(value),
                 None => Value::from(number.as_str().parse::<f64>().unwrap_or_default()),

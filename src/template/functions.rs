@@ -24,7 +24,7 @@ pub(super) const FUNCTIONS: &[(&str, Call)] = &[
     ("strftime_now", strftime_now),
 ];
 
-/// Marks an error that the template raised itself.
+/// Prefix of errors that the template raised itself.
 pub(super) const RAISED: &str = "raised: ";
 
 fn raise(_: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -38,7 +38,7 @@ fn strftime_now(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     clock::format(now, &format).map(Value::from)
 }
 
-/// Longest list that `range` makes.
+/// The maximum length of a `range`.
 const RANGE: i128 = 1_000_000;
 
 fn range(state: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -62,7 +62,7 @@ fn range(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     List::make(items, Form::Range(bounds.0, bounds.1, bounds.2))
 }
 
-/// What `dict` and `namespace` are made of: a map or a list of pairs, then named values.
+/// The entries of `dict` and `namespace`: those of a map or a list of pairs, then the named arguments.
 fn entries(args: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
     let args = Args::new(args)?;
     let mut entries = Vec::new();

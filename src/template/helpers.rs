@@ -1,4 +1,4 @@
-//! Jinja's helpers that few templates use, though some ask for them to tell Jinja2 from other engines.
+//! Jinja's helpers. Few templates use them, but some check for them to tell Jinja2 from other engines.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,14 +11,14 @@ use super::budget::{charge, check_text};
 use super::text;
 use super::value::List;
 
-/// `cycler(...)`: its items one after another, over and over.
+/// `cycler(...)`: returns its items in turn, repeatedly.
 #[derive(Debug)]
 struct Cycler {
     items: Vec<Value>,
     at: AtomicUsize,
 }
 
-/// Makes a cycler. It takes no lists: with them, one could be made to hold itself.
+/// Makes a cycler. Lists are not accepted, because a cycler could be put into its own list.
 pub(super) fn cycler(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let items = Args::new(args)?.positional().to_vec();
     if items.is_empty() || items.iter().any(|item| item.as_object().is_some()) {
@@ -54,7 +54,7 @@ impl Object for Cycler {
     }
 }
 
-/// `joiner(sep)`: nothing when it is called first, then its separator.
+/// `joiner(sep)`: returns an empty text on the first call, then its separator.
 #[derive(Debug)]
 struct Joiner {
     separator: String,
@@ -78,11 +78,11 @@ impl Object for Joiner {
     }
 }
 
-/// What filler text is made of.
+/// The words of filler text.
 const WORDS: &str =
     "alba bene caelum deinde eo fluvius gratia herba ita luna mare nox ora pax quies ripa semper terra umbra ventus";
 
-/// `lipsum(n, html, min, max)`: paragraphs of words that mean nothing, always the same ones.
+/// `lipsum(n, html, min, max)`: paragraphs of filler text, always the same.
 pub(super) fn lipsum(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let count = |index, name, usual: usize| {
@@ -93,7 +93,7 @@ pub(super) fn lipsum(state: &mut State, args: &[Value]) -> Result<Value, Error> 
     let html = args.get(1, "html");
     let html = html.is_undefined() || html.is_true();
     let words: Vec<&str> = WORDS.split(' ').collect();
-    // No word is longer than seven letters.
+    // Words have at most seven letters.
     let bytes = paragraphs.saturating_mul(most.max(least).saturating_mul(8).saturating_add(10));
     check_text(bytes)?;
     charge(state, bytes)?;

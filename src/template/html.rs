@@ -1,4 +1,4 @@
-//! Filters for HTML and addresses. Nothing is escaped unless a template asks for it: a prompt is no page.
+//! Filters for HTML and URLs. Nothing is escaped unless a template asks for it, because prompts are not HTML.
 
 use std::fmt::Write;
 
@@ -10,13 +10,13 @@ use super::chars;
 use super::print;
 use super::value::{as_text, items, pairs};
 
-/// `text` with entities for what has a meaning in HTML.
+/// `text` with HTML's special characters as entities.
 pub(super) fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('\'', "&#39;").replace('"', "&#34;")
 }
 
-/// `e`: also says of itself that it is done, for the test `escaped`.
+/// `e`: the result is marked as escaped, for the test `escaped`.
 pub(super) fn escape(args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
     match as_text(&value) {
@@ -25,12 +25,12 @@ pub(super) fn escape(args: &[Value]) -> Result<Value, Error> {
     }
 }
 
-/// `forceescape`: once more where it was done.
+/// `forceescape`: escapes escaped text again.
 pub(super) fn force_escape(args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from_safe_string(escaped(&print::text(&subject(args)))))
 }
 
-/// `striptags`: without comments, tags and runs of white space, and with characters for entities.
+/// `striptags`: removes comments and tags, collapses white space, and decodes entities.
 pub(super) fn strip_tags(args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
     let text = without(&print::text(&value), "<!--", "-->");
@@ -39,7 +39,7 @@ pub(super) fn strip_tags(args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(unescaped(&words.join(" "))))
 }
 
-/// The text without what stands between `open` and `close`, and without these.
+/// Removes all text from `open` to `close`.
 fn without(text: &str, open: &str, close: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -55,7 +55,7 @@ fn without(text: &str, open: &str, close: &str) -> String {
 const ENTITIES: &[(&str, char)] =
     &[("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\''), ("nbsp", '\u{a0}')];
 
-/// Longest entity that is looked for.
+/// The maximum length of an entity.
 const ENTITY_BYTES: usize = 10;
 
 fn unescaped(text: &str) -> String {
@@ -132,7 +132,7 @@ fn quote(out: &mut String, text: &str, query: bool) {
     }
 }
 
-/// `xmlattr`: a map as attributes of a tag; none and undefined are left out.
+/// `xmlattr`: a map as attributes of a tag; none and undefined values are left out.
 pub(super) fn attributes(args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let value = args.get(0, "d");

@@ -1,4 +1,4 @@
-//! `tojson`: what Python's `json.dumps` writes, without the HTML escapes of Jinja's own filter.
+//! `tojson`: writes JSON like Python's `json.dumps`, without the HTML escapes of Jinja's filter.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -13,27 +13,27 @@ use super::scalar::{Scalar, bare};
 use super::value::{Dict, List, as_text, items, pairs};
 use crate::json_string::push_json_string;
 
-/// How the text is laid out.
+/// Formatting options.
 pub(super) struct Layout {
-    /// Everything outside ASCII as `\u` escapes.
+    /// Writes non-ASCII characters as `\u` escapes.
     pub(super) ascii: bool,
-    /// Written once per level, each item on its own line; `None`: all on one line.
+    /// Indentation for each level, with each item on a separate line; `None`: one line.
     pub(super) indent: Option<String>,
-    /// Between items.
+    /// The separator of items.
     pub(super) item: String,
-    /// Between a key and its value.
+    /// The separator of a key and its value.
     pub(super) key: String,
-    /// Keys in order of their text.
+    /// Sorts the keys by their text.
     pub(super) sort: bool,
-    /// Those that texts may hold, which must not change that order.
+    /// The labels that keys may contain; they are ignored in sorting.
     pub(super) labels: Option<Labels>,
-    /// Longest result, in bytes.
+    /// The maximum length of the result, in bytes.
     pub(super) limit: usize,
 }
 
-/// `value` as JSON text; undefined and what is not data is an error.
+/// `value` as JSON text; an error for undefined and for values that are not data.
 pub(super) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
-    // Room for most tools.
+    // Enough for most tools.
     let mut out = String::with_capacity(256);
     write(&mut out, value, layout, 0)?;
     Ok(out)
@@ -100,7 +100,7 @@ fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, leve
     })
 }
 
-/// JSON's spelling of keys that are not strings.
+/// The text of a key, which may be other than a string.
 fn key_text(key: &Value) -> Cow<'_, str> {
     match key.kind() {
         ValueKind::None => "null".into(),

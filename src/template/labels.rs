@@ -1,8 +1,9 @@
-//! Labels: letters around each value that a conversation brings in, which say in a render which value stands there.
+//! Labels: letters around each value of a conversation that identify the value in a render.
 //!
-//! As [`super::Marks`], but with a number each, so that the origin of every byte of a prompt can be told. The letters have no case and belong to a
-//! script that neither the template nor the request uses: trimming, `tojson`, `replace`, joining and Python's `repr` leave them alone.
-//! A label stands inside the outer white space of its text.
+//! Labels work like [`super::Marks`], with a number for each value, so that the origin of each byte of a prompt can be
+//! determined. The letters have no case and belong to a script that neither the template nor the request uses, so that
+//! trimming, `tojson`, `replace`, joining and Python's `repr` leave them unchanged. A label is inside the outer white space
+//! of its text.
 //!
 //! Numbers, booleans and null cannot hold letters. A request gives them as texts ([`Labels::scalar`]); where they become values of the
 //! engine they are what they were again, but for how they print ([`super::scalar::Scalar`]). Where the template prints JSON text as it came, the
@@ -10,33 +11,33 @@
 
 use std::ops::Range;
 
-/// Digits of a number in a label.
+/// Digits of the number in a label.
 const DIGITS: usize = 5;
-/// Values of a digit.
+/// The base of the number.
 const BASE: usize = 16;
-/// Letters that labels are made of: digits, and what [`Letter`] lists.
+/// The number of letters: digits, and the variants of [`Letter`].
 const LETTERS: usize = BASE + 6;
 
-/// Most values that can be told apart.
+/// The maximum number of values.
 pub(crate) const VALUES: usize = BASE.pow(DIGITS as u32);
 
 /// The letters of the labels of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Labels([char; LETTERS]);
 
-/// What a letter says.
+/// The meaning of a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Letter {
     Digit(usize),
     Edge(Edge),
 }
 
-/// Where a label stands. Those of values have a number.
+/// The kind of a label. Those of values have a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edge {
     Open,
     Close,
-    /// Of a number, a boolean or null that was given as a text.
+    /// Of a number, a boolean or null that is written as a text.
     OpenScalar,
     CloseScalar,
     /// Of a `{% generation %}` block.
@@ -47,20 +48,20 @@ pub(crate) enum Edge {
 const EDGES: [Edge; 6] =
     [Edge::Open, Edge::Close, Edge::OpenScalar, Edge::CloseScalar, Edge::OpenBlock, Edge::CloseBlock];
 
-/// One label that a render shows.
+/// One label in a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
     pub edge: Edge,
-    /// The number of the value; of no meaning for blocks.
+    /// The number of the value; unused for blocks.
     pub value: usize,
-    /// Its place in the render without labels.
+    /// Its position in the render without labels.
     pub at: usize,
 }
 
 impl Labels {
-    /// Letters that none of `texts` has, also not as JSON escapes; `None` where there are too few.
+    /// Letters that do not occur in `texts`, not even as JSON escapes; `None` if there are too few.
     pub fn unused_in(texts: &[&str]) -> Option<Labels> {
-        // Phags-pa, Vai and Yi: none of their letters has a case.
+        // Phags-pa, Vai and Yi: scripts without case.
         let pool = ('\u{a840}'..='\u{a871}').chain('\u{a500}'..='\u{a60b}').chain('\u{a000}'..='\u{a0ff}');
         let mut unused = pool.filter(|letter| {
             let escape = escape(*letter);
@@ -83,12 +84,12 @@ impl Labels {
         (0..DIGITS).rev().for_each(|digit| out.push(self.0[value / BASE.pow(digit as u32) % BASE]));
     }
 
-    /// `text`, which has no outer white space, with its label.
+    /// `text`, which must not have outer white space, with its label.
     pub fn around(&self, text: &str, value: usize) -> String {
         self.with(Edge::Open, text, Edge::Close, value)
     }
 
-    /// A number, a boolean or null as JSON, to be given as a text.
+    /// A number, a boolean or null in JSON, as a labelled text.
     pub fn scalar(&self, json: &str, value: usize) -> String {
         self.with(Edge::OpenScalar, json, Edge::CloseScalar, value)
     }
@@ -101,7 +102,7 @@ impl Labels {
         out
     }
 
-    /// What [`Labels::scalar`] was made of.
+    /// The value and the number of a text from [`Labels::scalar`].
     pub fn read_scalar<'t>(&self, text: &'t str) -> Option<(&'t str, usize)> {
         let inner = text.strip_prefix(self.edge(Edge::OpenScalar))?;
         let (_, value, length) = self.read(text)?;
@@ -114,7 +115,7 @@ impl Labels {
         format!("{}{text}{}", self.edge(Edge::OpenBlock), self.edge(Edge::CloseBlock))
     }
 
-    /// The same for the letters that an engine was given as text.
+    /// The labels of these letters, as text in the engine.
     pub(super) fn of_text(text: &str) -> Option<Labels> {
         text.chars().collect::<Vec<_>>().try_into().ok().map(Labels)
     }
@@ -123,7 +124,7 @@ impl Labels {
         self.0.iter().collect()
     }
 
-    /// The render without its labels, and these. `None` where one of them is not whole.
+    /// The render without its labels, and the labels. `None` if one of them is damaged.
     pub fn take(&self, render: &str) -> Option<(String, Vec<Label>)> {
         let (mut text, mut labels) = (String::with_capacity(render.len()), Vec::new());
         let mut rest = render;
@@ -131,7 +132,7 @@ impl Labels {
             text.push_str(&rest[..at.start]);
             let (edge, value, length) = self.read(&rest[at.start..])?;
             rest = &rest[at.start + length..];
-            // The quotes of a scalar are its label's, as far as they are escaped.
+            // The quotes of a scalar, escaped or not, belong to its label.
             match edge {
                 Edge::OpenScalar => {
                     let quoted = text.strip_suffix('"')?;
@@ -154,13 +155,13 @@ impl Labels {
             }
             let letter = self.escaped(text[at..].strip_prefix("\\u")?)?;
             let slashes = text[..=at].bytes().rev().take_while(|byte| *byte == b'\\').count();
-            // Two of them where JSON text stands in a JSON string.
+            // JSON text in a JSON string has two backslashes.
             let start = if slashes.is_multiple_of(2) { at - 1 } else { at };
             Some(start..at + escape(letter).len())
         })
     }
 
-    /// The letter with the hexadecimal number that `text` begins with.
+    /// The letter with the hexadecimal code at the start of `text`.
     fn escaped(&self, text: &str) -> Option<char> {
         let code = u32::from_str_radix(text.get(..4)?, 16).ok()?;
         char::from_u32(code).filter(|letter| self.0.contains(letter))
@@ -180,7 +181,7 @@ impl Labels {
         Some((letter, length))
     }
 
-    /// The label at the start of `text`: its edge, its number and its length.
+    /// The label at the start of `text`: its kind, its number and its length.
     fn read(&self, text: &str) -> Option<(Edge, usize, usize)> {
         let (Letter::Edge(edge), mut length) = self.letter(text)? else { return None };
         let mut value = 0;
@@ -195,7 +196,7 @@ impl Labels {
     }
 }
 
-/// The letter as JSON writes it in ASCII.
+/// The letter as a JSON escape.
 fn escape(letter: char) -> String {
     format!("\\u{:04x}", u32::from(letter))
 }

@@ -1,4 +1,4 @@
-//! Macros as Python calls them: defaults that name earlier arguments, and arguments that no parameter takes.
+//! Macros with Python's calling convention: defaults that refer to earlier arguments, and `varargs` and `kwargs`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::expr::{Rewriter, Stop};
 use super::token::Token;
 use super::value::{Dict, List};
 
-/// What else must be written for a macro: behind its opening tag, and behind its closing one. Each lacks the end of its last tag.
+/// The tags to insert behind a macro's opening tag, and behind its closing one. The end of the last tag is missing in each.
 #[derive(Default)]
 pub(super) struct Around {
     pub(super) before: String,
@@ -32,7 +32,7 @@ pub(super) fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) ->
             tag.copy();
             let start = tag.out.len();
             tag.expression()?;
-            // The engine sets the last parameter first: what names another one waits for the body.
+            // The engine sets the last parameter first, so defaults that name another parameter are set in the body.
             if words(&tag.out[start..]).any(|word| known.contains(word)) {
                 let value = tag.out.split_off(start);
                 tag.out.push_str("0|op.absent");
@@ -64,13 +64,13 @@ pub(super) fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) ->
     Ok(Around { before, after })
 }
 
-/// Where a source names what macros may ask for, and where macros end.
+/// The positions of `varargs` and `kwargs`, and of the ends of macros.
 pub(super) struct Extras {
     named: [Vec<usize>; 2],
     ends: Vec<usize>,
 }
 
-/// What holds the arguments that no parameter takes.
+/// The variables for additional arguments.
 const EXTRAS: [&str; 2] = ["varargs", "kwargs"];
 
 impl Extras {
@@ -79,7 +79,7 @@ impl Extras {
         Extras { named: EXTRAS.map(places), ends: places("endmacro") }
     }
 
-    /// Which of them the macro asks for that begins at `start`.
+    /// Which of them the macro that begins at `start` uses.
     fn asked(&self, start: usize) -> [bool; 2] {
         let behind = |places: &[usize]| places.get(places.partition_point(|at| *at < start)).copied();
         let end = behind(&self.ends).unwrap_or(start);
@@ -87,12 +87,12 @@ impl Extras {
     }
 }
 
-/// The names in an expression, and some that are none: texts are not told apart.
+/// The words in an expression, including those in strings.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c != '_' && !c.is_alphanumeric())
 }
 
-/// A macro that takes more than its parameters.
+/// A macro that accepts additional arguments.
 #[derive(Debug)]
 struct Catching {
     inner: Value,
@@ -101,7 +101,7 @@ struct Catching {
     names: Vec<String>,
 }
 
-/// `op.catch`: the macro, whether it asks for `varargs` and for `kwargs`, and its parameters.
+/// `op.catch`: its arguments are the macro, whether it uses `varargs` and `kwargs`, and the macro's parameters.
 pub(super) fn catch(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let flag = |at: usize| args.get(at).is_some_and(Value::is_true);
     let names = args.iter().skip(3).filter_map(|name| name.as_str().map(str::to_owned)).collect();

@@ -7,21 +7,21 @@ use minijinja::value::{Enumerator, Object, Value};
 
 use super::numbers::{integer, real, truncate};
 
-/// Most pairs that are searched one after another: for so few, that costs less than an index.
+/// The maximum number of pairs for linear search, which is faster than an index for few pairs.
 const SHORT: usize = 16;
 
-/// Keys and values; no key is there twice.
+/// Keys and values, without duplicate keys.
 #[derive(Debug)]
 pub(super) enum Map {
-    /// A few texts and their values.
+    /// A few pairs with text keys.
     Short(Vec<(Value, Value)>),
-    /// A map of the engine's own, which has an index; its keys are texts.
+    /// A map of the engine, which has an index; its keys are texts.
     Long(Value),
-    /// A map with keys that are no texts, and the place of each.
+    /// Pairs with other keys, and an index.
     Mixed(Vec<(Value, Value)>, HashMap<Key, usize>),
 }
 
-/// What makes two keys the same in Python: 1, 1.0 and true are.
+/// A key in Python's sense of equality: 1, 1.0 and true are equal.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     Nothing,
@@ -32,7 +32,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// Of a scalar or a tuple of such; the caller keeps other values away.
+    /// The key for a scalar or a tuple of scalars; callers must not pass other values.
     fn of(value: &Value) -> Key {
         if let Some(text) = value.as_str() {
             return Key::Text(text.into());
@@ -50,7 +50,7 @@ impl Key {
 }
 
 impl Map {
-    /// A map of `pairs`; of equal keys the last counts, at the place of the first.
+    /// A map of `pairs`. For equal keys the last value is used, at the position of the first.
     pub(super) fn of(mut pairs: Vec<(Value, Value)>) -> Map {
         if pairs.iter().any(|(key, _)| key.as_str().is_none()) {
             return Map::mixed(pairs);
@@ -84,7 +84,7 @@ impl Map {
         Map::Mixed(pairs, index)
     }
 
-    /// A map of `pairs` whose keys are texts, each another one.
+    /// A map of `pairs` with distinct text keys.
     pub(super) fn of_json(pairs: Vec<(Value, Value)>) -> Map {
         if pairs.len() > SHORT { Map::Long(Value::from_pairs(pairs)) } else { Map::Short(pairs) }
     }
@@ -107,7 +107,7 @@ impl Map {
         }
     }
 
-    /// Puts `value` at `key`.
+    /// Sets the value of a key.
     pub(super) fn set(&mut self, key: &str, value: Value) {
         if let Map::Short(pairs) = self
             && let Some(pair) = pairs.iter_mut().find(|(name, _)| name.as_str() == Some(key))
@@ -141,7 +141,7 @@ impl Map {
         }
     }
 
-    /// Shows all pairs to `look`.
+    /// Passes all pairs to a function.
     pub(super) fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
         match self {
             Map::Short(pairs) | Map::Mixed(pairs, _) => look(pairs),

@@ -1,9 +1,10 @@
-//! Marked values: two characters around each text that a conversation brings in, so that a render tells what the template
-//! wrote from what it was given.
+//! Marks: two characters around each text of a conversation, by which a render can be split into the template's text and the
+//! conversation's.
 //!
-//! The marks are letters without case, of a script that the template does not use: trimming, `tojson`, `replace`, joining and
-//! Python's `repr` leave them alone. They stand inside the outer white space of a text, so that trimming works on. Where a mark
-//! changes what the template does, the marked render without its marks is not the plain one, and shows nothing.
+//! The marks are letters without case from a script that the template does not use, so that trimming, `tojson`, `replace`,
+//! joining and Python's `repr` leave them unchanged. They are inside the outer white space of a text, so that trimming works
+//! as without them. If a mark changes what the template does, the render without its marks differs from the plain one and is
+//! not used.
 
 use std::borrow::Cow;
 
@@ -17,14 +18,14 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The first pair of letters that `source` has nothing of; `None` for a text that uses them all.
+    /// The first two letters that do not occur in `source`; `None` if there are none.
     pub fn unused_in(source: &str) -> Option<Marks> {
         // Phags-pa: 50 letters.
         let mut letters = ('\u{a840}'..='\u{a871}').filter(|letter| !source.contains(*letter));
         Some(Marks { open: letters.next()?, close: letters.next()? })
     }
 
-    /// The text between its marks. White space alone has none.
+    /// The text with marks, unless it is only white space.
     pub fn mark(&self, text: &str) -> String {
         let inner = text.trim();
         if inner.is_empty() {
@@ -35,7 +36,7 @@ impl Marks {
         format!("{before}{}{inner}{}{after}", self.open, self.close)
     }
 
-    /// All texts of a value marked; names of members stay.
+    /// Marks all texts of a value; names of members stay unmarked.
     pub fn mark_all(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.mark(text).into(),
@@ -47,7 +48,7 @@ impl Marks {
         }
     }
 
-    /// The render with marks that were written as JSON escapes as the letters they are.
+    /// Replaces JSON escapes of marks by the letters.
     pub fn unescaped<'t>(&self, render: &'t str) -> Cow<'t, str> {
         [self.open, self.close].into_iter().fold(Cow::Borrowed(render), |text, letter| {
             let escape = format!("\\u{:04x}", u32::from(letter));
@@ -58,12 +59,12 @@ impl Marks {
         })
     }
 
-    /// The render without its marks.
+    /// Removes the marks.
     pub fn strip(&self, render: &str) -> String {
         self.unescaped(render).replace([self.open, self.close], "")
     }
 
-    /// Whether any mark is in the text.
+    /// Whether the text contains a mark.
     pub fn in_text(&self, text: &str) -> bool {
         text.contains([self.open, self.close])
     }

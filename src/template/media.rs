@@ -1,4 +1,4 @@
-//! Media in the parts of messages: as the template shows it, or as the host's marker.
+//! Media in the parts of messages: as the template writes them, or as the host's marker.
 
 use minijinja::Environment;
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::{Template, caps};
 use crate::message::{Media, Message, text_part};
 
-/// The kinds that templates know.
+/// The kinds of media in templates.
 const KINDS: [&str; 3] = ["image", "audio", "video"];
 
-/// The text that each of [`KINDS`] becomes in a prompt; `None`: nothing.
+/// The text of each of [`KINDS`] in a prompt; `None`: the template does not write it.
 pub(super) type Shown = [Option<String>; KINDS.len()];
 
-/// Asks the template what it shows.
+/// Finds out what the template writes, with trial renders.
 pub(super) fn shown(env: &Environment) -> Shown {
     const ENDS: [&str; 2] = ["BEFORE_MARKER", "BEHIND_MARKER"];
     let between = |media: Option<Value>| {
@@ -22,14 +22,14 @@ pub(super) fn shown(env: &Environment) -> Shown {
         let length = prompt[from..].find(ENDS[1])?;
         Some(prompt[from..from + length].to_owned())
     };
-    // A template that prints the list shows no part of it.
+    // A template that prints the list of parts does not write media.
     let is_list = |between: &String| between.contains("type");
     let Some(without) = between(None).filter(|between| !is_list(between)) else { return Shown::default() };
     let shown = |kind: &str| between(Some(json!({"type": kind}))).filter(|with| *with != without && !is_list(with));
     KINDS.map(shown)
 }
 
-/// A message whose media is what the template shows, or the host's marker; `found` gets it in order.
+/// Replaces media in a message by the template's text or the host's marker, and appends them to `found` in order.
 pub(super) fn placed(
     message: &Message,
     index: usize,

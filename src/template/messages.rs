@@ -1,4 +1,4 @@
-//! The messages that a render shows. Those of texts alone, which most are, go to the engine without a detour over JSON.
+//! The messages of a render. Messages of texts, which are the most common, become engine values without conversion to JSON.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,20 +11,20 @@ use serde_json::Value as Json;
 use super::from_json::{labelled, list_of, of_json, of_texts};
 use super::labels::Labels;
 
-/// An array of OpenAI messages, already prepared for the template. It is made JSON of where somebody looks at it.
+/// An array of OpenAI messages, prepared for the template. Converted to JSON on access.
 #[derive(Clone)]
 pub struct Messages(Arc<Inner>);
 
 struct Inner {
     prepared: Vec<Shown>,
-    /// The same, or, where nothing is prepared, all there is.
+    /// The array as JSON; the only form if the messages were not prepared.
     json: OnceLock<Arc<Json>>,
 }
 
 /// One message.
 #[derive(Clone)]
 pub(super) enum Shown {
-    /// Its fields, all of them texts, by their names; no name is there twice.
+    /// Its fields, all of them texts, with distinct names.
     Texts(Vec<(&'static str, Value)>),
     Json(Json),
 }
@@ -45,7 +45,7 @@ impl Messages {
         Messages(Arc::new(Inner { prepared, json: OnceLock::new() }))
     }
 
-    /// As the template sees them; their texts may hold `labels`.
+    /// The engine value for the template; `labels`: those that the texts may contain.
     pub(super) fn value(&self, labels: Option<&Labels>) -> Result<Value, Error> {
         if self.0.prepared.is_empty() {
             return labelled(self, labels);

@@ -1,4 +1,4 @@
-//! Python methods of lists, maps and numbers. Those of strings are in `strings`.
+//! Python methods of lists, maps and numbers. Methods of strings are in `strings`.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::print;
 use super::strings;
 use super::value::{Dict, List, as_text, items, own, pairs};
 
-/// Methods that templates may ask for without calling them. In a map each comes before a key of its name.
+/// Methods that templates may access without calling them. They take precedence over keys of a map.
 pub(super) const NAMES: &[&str] = &[
     "append",
     "clear",
@@ -35,7 +35,7 @@ pub(super) const NAMES: &[&str] = &[
     "values",
 ];
 
-/// A method that is not called. It knows its text only: one that kept a list could be put into it.
+/// A method that was not called. It can be bound to a text only: a list with a method of its own would be a cycle.
 #[derive(Debug)]
 struct Method(Option<Value>, String);
 
@@ -47,7 +47,9 @@ impl Object for Method {
     fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value, Error> {
         match &self.0 {
             Some(text) => call(state, text, &self.1, args),
-            None => Err(Error::new(ErrorKind::InvalidOperation, format!("call {} where it is named", self.1))),
+            None => {
+                Err(Error::new(ErrorKind::InvalidOperation, format!("{} must be called where it is accessed", self.1)))
+            }
         }
     }
 }
@@ -134,7 +136,7 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &[Value]) -> Result<Value, 
     }
 }
 
-/// What every map can do, a namespace too.
+/// The methods of every map, including namespaces.
 fn native_map(value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     match name {

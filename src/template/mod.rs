@@ -1,4 +1,4 @@
-//! Jinja text to prompt text: the only user of the template engine.
+//! Renders Jinja templates to prompts. The template engine (minijinja) is used here only.
 
 mod args;
 mod budget;
@@ -24,6 +24,7 @@ mod messages;
 mod methods;
 mod namespace;
 mod numbers;
+mod objects;
 mod opening;
 mod ops;
 mod plain;
@@ -60,7 +61,7 @@ use opening::Opening;
 pub use plain::plain;
 pub use prepare::{Prepared, prepare};
 
-/// What a template accepts, found by trial renders.
+/// The capabilities of a template, found by trial renders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Caps {
@@ -72,15 +73,15 @@ pub struct Caps {
     pub tools: bool,
     /// An assistant's calls are rendered.
     pub tool_calls: bool,
-    /// More than one call of a message is rendered.
+    /// More than one call in a message is rendered.
     pub parallel_tool_calls: bool,
     /// A system message is rendered.
     pub system_role: bool,
-    /// The reasoning of earlier turns can be kept.
+    /// Reasoning of earlier turns is rendered on request.
     pub preserve_reasoning: bool,
-    /// A level of reasoning effort is looked at.
+    /// The template reads a level of reasoning effort.
     pub reasoning_effort: bool,
-    /// A call's arguments must be an object, not JSON text.
+    /// A call's arguments must be an object and not JSON text.
     pub object_arguments: bool,
 }
 
@@ -90,12 +91,12 @@ impl Caps {
         self.typed_content && !self.string_content
     }
 
-    /// A text as content, in the form that it must have.
+    /// A text as content, in the form that the template takes.
     pub(crate) fn content(&self, text: &str) -> Value {
         if self.wants_parts() { [text_part(text)].into_iter().collect() } else { text.into() }
     }
 
-    /// Each capability by the name that hosts know it by, e.g. `supports_tools`.
+    /// Each capability with its name for hosts, e.g. `supports_tools`.
     pub fn named(&self) -> [(&'static str, bool); 9] {
         [
             ("supports_string_content", self.string_content),
@@ -110,51 +111,51 @@ impl Caps {
         ]
     }
 
-    /// The same as a JSON object of booleans.
+    /// The capabilities as a JSON object of booleans.
     pub fn to_json(&self) -> Value {
         self.named().into_iter().map(|(name, yes)| (name.to_owned(), Value::Bool(yes))).collect::<Map<_, _>>().into()
     }
 }
 
-/// What one render shows the template.
+/// The input of one render.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
-    /// An array of OpenAI messages, already prepared for the template.
+    /// An array of OpenAI messages, prepared for the template.
     pub messages: Messages,
     /// An array of OpenAI tools, or `Null`.
     pub tools: Arc<Value>,
-    /// The template variable of that name.
+    /// The template variable `enable_thinking`.
     pub enable_thinking: bool,
     /// Whether the prompt ends with the opening of the assistant's turn.
     pub add_generation_prompt: bool,
-    /// Whether the template sees nothing but `messages`, `tools` (`none` where there are none), `add_generation_prompt`, the special
-    /// tokens and `extra`, as transformers has it: no other variable is defined, and the source is not patched.
+    /// Renders as transformers does: the template has only the variables `messages`, `tools` (`none` if there are none),
+    /// `add_generation_prompt`, the special tokens and `extra`, and its source is not patched.
     pub plain: bool,
-    /// Further template variables; they win over all others but `add_generation_prompt`.
+    /// Further template variables. They replace all others except `add_generation_prompt`.
     pub extra: Map<String, Value>,
-    /// Unix seconds, UTC. Where there is no clock, a template that asks for the date is refused.
+    /// Unix seconds, UTC. Without it, a template that reads the date fails.
     pub now: Option<i64>,
 }
 
-/// A compiled template, its special tokens and its caps. Immutable and shared by threads.
+/// A compiled template, its special tokens and its caps. Immutable; threads may share it.
 #[derive(Clone)]
 pub struct Template {
     source: String,
     bos: String,
     eos: String,
     compiled: Compiled,
-    /// What the patches for known faults took away.
+    /// The source without the patches for known faults.
     unpatched: Option<Arc<Unpatched>>,
     ways: prepare::Ways,
     caps: OnceLock<Caps>,
     shows_any_arguments: OnceLock<bool>,
     reasoning_in: OnceLock<prepare::ReasoningIn>,
     media: OnceLock<media::Shown>,
-    /// Those that the texts of conversations may hold.
+    /// The labels that texts of conversations may contain.
     labels: Option<Labels>,
 }
 
-/// A source, ready to be rendered.
+/// A compiled source.
 #[derive(Clone)]
 struct Compiled {
     env: minijinja::Environment<'static>,
@@ -173,14 +174,14 @@ impl Compiled {
     }
 }
 
-/// A source without its patches, compiled when somebody asks.
+/// The source without its patches, compiled on first use.
 struct Unpatched {
     source: String,
     compiled: OnceLock<Result<Compiled>>,
 }
 
 impl Template {
-    /// Compiles `source`. `bos` and `eos` are the texts of the special tokens; empty where the model has none.
+    /// Compiles `source`. `bos` and `eos` are the texts of the special tokens; empty if the model has none.
     ///
     /// # Errors
     /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::Template`] with the line where it does not
@@ -214,14 +215,14 @@ impl Template {
         })
     }
 
-    /// The same template for short conversations that ask how it writes: a render may take [`PROBE_FUEL`] steps.
+    /// The same template with the limit for short probes: [`PROBE_FUEL`] steps for each render.
     pub(crate) fn probing(&self) -> Template {
         let mut probing = self.clone();
         probing.compiled.env.set_fuel(Some(PROBE_FUEL));
         probing
     }
 
-    /// The same template for conversations whose texts hold labels.
+    /// The same template for conversations with labels in their texts.
     pub(crate) fn labelled(&self, labels: Labels) -> Template {
         let show = |compiled: &Compiled| {
             let mut compiled = compiled.clone();
@@ -239,12 +240,12 @@ impl Template {
         Template { compiled: show(&self.compiled), unpatched, labels: Some(labels), ..self.clone() }
     }
 
-    /// The template's text: line feeds only, without the last one, with the patches for known faults.
+    /// The template's text: with line feeds only, without the last one, and with the patches for known faults.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Whether it can see `enable_thinking`: what it has no name for, it cannot.
+    /// Whether the source names `enable_thinking`.
     pub(crate) fn knows_thinking_switch(&self) -> bool {
         self.source.contains("enable_thinking")
     }
@@ -259,29 +260,29 @@ impl Template {
         &self.eos
     }
 
-    /// What the template accepts. The first call finds out, with a few renders.
+    /// The template's capabilities. The first call determines them, with a few renders.
     pub fn caps(&self) -> &Caps {
         self.caps.get_or_init(|| caps::find(&self.compiled.env, &self.source))
     }
 
-    /// Whether a call's arguments are shown even where they are no JSON.
+    /// Whether arguments of calls that are not JSON are rendered.
     fn shows_any_arguments(&self) -> bool {
         *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.compiled.env))
     }
 
-    /// What it shows of media.
+    /// The text that the template writes for media.
     fn media(&self) -> &media::Shown {
         self.media.get_or_init(|| media::shown(&self.compiled.env))
     }
 
-    /// Where reasoning is looked for.
+    /// Where the template reads reasoning.
     fn reasoning_in(&self) -> prepare::ReasoningIn {
         *self.reasoning_in.get_or_init(|| {
             prepare::ReasoningIn::of(&self.source, |message| caps::prompt_with(&self.compiled.env, message))
         })
     }
 
-    /// The conversation as prompt text.
+    /// Renders a conversation.
     ///
     /// # Errors
     /// [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
@@ -305,11 +306,10 @@ impl Template {
         context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
     }
 
-    /// The conversation as prompt text, and what the generation prompt adds to it: the render with it, after the prefix
-    /// that it shares with the render without it. Both are rendered, whether the conversation asks for it or not, but what
-    /// cannot differ only once.
+    /// Renders a conversation, and returns the prompt and the generation prompt: the end of the render with it, after the
+    /// common prefix with the render without it. The common part is rendered once if the source allows that.
     ///
-    /// Errors as [`Template::render`].
+    /// Errors: as [`Template::render`].
     pub fn render_with_opening(&self, conversation: &Conversation) -> Result<(String, String)> {
         let expected = conversation.add_generation_prompt;
         let compiled = self.compiled(conversation)?;
@@ -317,7 +317,7 @@ impl Template {
             Opening::Unused => return Ok((self.render(conversation)?, String::new())),
             Opening::Last => {
                 let both = env::render_both(&compiled.env, self.context(conversation)?);
-                // Where something is wrong, two renders tell best what.
+                // On an error, two separate renders give the best message.
                 both.map_or_else(|| self.render_twice(conversation), Ok)?
             }
             Opening::Anywhere => self.render_twice(conversation)?,
@@ -334,7 +334,7 @@ impl Template {
     }
 }
 
-/// Unix seconds. WebAssembly without a system has no clock; asking for one would end the program.
+/// Unix seconds. `None` in WebAssembly without a system clock, where asking for one would abort.
 pub(crate) fn system_clock() -> Option<i64> {
     if cfg!(all(target_family = "wasm", target_os = "unknown")) {
         return None;
@@ -342,7 +342,7 @@ pub(crate) fn system_clock() -> Option<i64> {
     Some(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64))
 }
 
-/// The length of the prefix that two texts share.
+/// The length of the common prefix.
 pub(crate) fn shared(a: &str, b: &str) -> usize {
     const STEP: usize = 64;
     let steps = a.as_bytes().chunks_exact(STEP).zip(b.as_bytes().chunks_exact(STEP));

@@ -1,4 +1,4 @@
-//! `namespace`: what a template can change in an inner block.
+//! `namespace`: an object that a template can change in an inner block.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +11,12 @@ use super::map::Map;
 use super::print;
 use super::value::{Dict, own};
 
-/// Names and their values, which are data: none of them leads back here.
+/// Names and their values. The values are data, so they cannot refer to the namespace.
 #[derive(Debug)]
 pub(super) struct Namespace(Mutex<Map>);
 
 impl Namespace {
-    /// A namespace of `entries`, which [`own`] made data.
+    /// A namespace of `entries`, which [`own`] has converted to data.
     pub(super) fn of(entries: Vec<(Value, Value)>) -> Value {
         Value::from_object(Namespace(Mutex::new(Map::of(entries))))
     }
@@ -49,7 +49,7 @@ impl Object for Namespace {
     }
 }
 
-/// `set a.b = value`, with the name of `b` and the value: a namespace and a map keep data only.
+/// `set a.b = value`, with the name of `b` and the value. Namespaces and maps store data only.
 pub(super) fn assign(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [target, name, value] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
     let value = own(value.clone())?;

@@ -1,11 +1,11 @@
-//! Python's numbers: whole ones are exact up to 128 bits, true and false count as 1 and 0.
+//! Python's numbers: integers are exact up to 128 bits, true and false count as 1 and 0.
 
 use std::cmp::Ordering;
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
-/// A whole number; true and false count as 1 and 0.
+/// The value as an integer; true and false count as 1 and 0.
 pub(super) fn integer(value: &Value) -> Option<i128> {
     match value.kind() {
         ValueKind::Bool => Some(i128::from(value.is_true())),
@@ -14,27 +14,27 @@ pub(super) fn integer(value: &Value) -> Option<i128> {
     }
 }
 
-/// The number, where `value` is one with a fraction part.
+/// The value as a float, if it is one.
 pub(super) fn float(value: &Value) -> Option<f64> {
     (value.kind() == ValueKind::Number && !value.is_integer()).then(|| f64::try_from(value.clone()).ok()).flatten()
 }
 
-/// Any number, as one with a fraction part.
+/// Any number as a float.
 pub(super) fn real(value: &Value) -> Option<f64> {
     float(value).or_else(|| integer(value).map(|number| number as f64))
 }
 
-/// The value of a whole number, as short as the engine has it.
+/// An integer as an engine value, in the smallest type.
 pub(super) fn whole(number: i128) -> Value {
     i64::try_from(number).map_or_else(|_| Value::from(number), Value::from)
 }
 
-/// The number without its fraction part; `None` where it has none without, or a size that is out of reach.
+/// The integer part; `None` for infinite, undefined or too large numbers.
 pub(super) fn truncate(number: f64) -> Option<i128> {
     (number.abs() < i128::MAX as f64).then_some(number as i128)
 }
 
-/// `left sign right`, for whole numbers by `exact`, which says where it goes too far.
+/// `left sign right`. Integers use `exact`, which returns `None` on overflow.
 pub(super) fn arithmetic(
     sign: &str,
     left: &Value,
@@ -52,7 +52,7 @@ pub(super) fn arithmetic(
     }
 }
 
-/// `left % right`, which has the sign of `right`.
+/// `left % right`, with the sign of `right`.
 pub(super) fn remainder(left: &Value, right: &Value) -> Result<Value, Error> {
     if real(left).is_some() && real(right) == Some(0.0) {
         return Err(Error::new(ErrorKind::InvalidOperation, "division by zero"));
@@ -69,7 +69,7 @@ pub(super) fn remainder(left: &Value, right: &Value) -> Result<Value, Error> {
     arithmetic("%", left, right, exact, rough)
 }
 
-/// `-value`, or `+value` unless `negative`.
+/// `-value` if `negative`, otherwise `+value`.
 pub(super) fn signed(value: &Value, negative: bool) -> Result<Value, Error> {
     let sign = if negative { -1 } else { 1 };
     match (integer(value), float(value)) {
@@ -80,12 +80,12 @@ pub(super) fn signed(value: &Value, negative: bool) -> Result<Value, Error> {
     .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, format!("{} has no sign", value.kind())))
 }
 
-/// True and false as the numbers that they are, where they meet numbers.
+/// Converts true and false to numbers.
 pub(super) fn plain(value: &Value) -> Value {
     if value.kind() == ValueKind::Bool { Value::from(i64::from(value.is_true())) } else { value.clone() }
 }
 
-/// How two values compare; `None` for what is not a number. Values of different kinds have an order, too: templates rely on it.
+/// Compares two numbers; `None` for other values. Values of different types also have an order, on which templates rely.
 pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     let kinds = (left.kind(), right.kind());
     if float(left).is_some_and(f64::is_nan) || float(right).is_some_and(f64::is_nan) {
@@ -97,7 +97,7 @@ pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     })
 }
 
-/// What says that two values do not go together.
+/// The error for operands of unsupported types.
 pub(super) fn unsupported(sign: &str, left: &Value, right: &Value) -> Error {
     let message = format!("{} {sign} {} is not possible", left.kind(), right.kind());
     Error::new(ErrorKind::InvalidOperation, message)

@@ -1,13 +1,14 @@
-//! The generation prompt without a second render, where the source shows that it comes last.
+//! Finds the generation prompt without a second render, for sources in which it comes last.
 //!
-//! What `add_generation_prompt` adds to a prompt is the difference of two renders. In most templates only the end of the source
-//! looks at that variable, so the renders share all before that end. Such a source is written as its *body*, and its *end* twice:
+//! The generation prompt is the difference of two renders, with and without `add_generation_prompt`. In most templates only
+//! the end of the source reads that variable, so that both renders share all before that end. Such a source is split into
+//! its *body* and its *end*, and the end is written twice:
 //! ```text
 //! body {% with add_generation_prompt = add_generation_prompt|op.here %} end {% endwith %}
 //!      {% if 0|op.other %}{% with add_generation_prompt = 1|op.other %} defaults, end {% endwith %}{% endif %}
 //! ```
-//! In a render that wants both prompts, the filters note where in the output each end begins. A render that wants one stops
-//! after the first.
+//! In a render of both prompts, the filters record where each end begins in the output. A render of one prompt stops after
+//! the first end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,46 +19,46 @@ use minijinja::{Error, State};
 
 use super::token::{self, Token, find_tag};
 
-/// The variable.
+/// The name of the variable.
 pub(super) const NAME: &str = "add_generation_prompt";
 
-/// The context's variable with the [`Marks`] of a render. No template can spell it.
+/// The variable that holds the [`Marks`] of a render. The space keeps templates from naming it.
 pub(super) const MARKS: &str = " marks";
 
-/// How a source uses the variable.
+/// Where a source reads the variable.
 #[derive(Debug, PartialEq)]
 pub(super) enum Found<'s> {
-    /// Not at all: both renders are the same.
+    /// Nowhere: both renders are equal.
     Unused,
     /// In its end only.
     Last(Cut<'s>),
-    /// In a way that two renders must tell.
+    /// In other places: two renders are necessary.
     Anywhere,
 }
 
-/// What that means for a compiled template.
+/// How to render both prompts with a compiled template.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Opening {
-    /// One render shows both prompts: they are the same.
+    /// With one render: they are equal.
     Unused,
-    /// One render shows both prompts, if it is asked to.
+    /// With one render, using the marks.
     Last,
-    /// Each prompt takes a render.
+    /// With two renders.
     Anywhere,
 }
 
-/// A source, cut where its end begins.
+/// A source, split where its end begins.
 #[derive(Debug, PartialEq)]
 pub(super) struct Cut<'s> {
     pub body: &'s str,
-    /// Tags of the body that give the variable a value where it has none. They write nothing.
+    /// Tags of the body that define the variable if it is undefined. They write nothing.
     pub defaults: String,
     pub end: &'s str,
-    /// The white-space mark of the end's first tag.
+    /// The white-space control of the end's first tag.
     pub mark: &'s str,
 }
 
-/// Names that the tags of [`Cut::defaults`] may have: these depend on nothing but the variable.
+/// Names that the tags of [`Cut::defaults`] may contain, so that they depend on the variable only.
 const DEFAULTS: &[&str] = &[
     NAME,
     "if",
@@ -79,10 +80,10 @@ const DEFAULTS: &[&str] = &[
     "None",
 ];
 
-/// Tags that the end may have. It must leave nothing behind that its second run would see.
+/// Tags that the end may contain. The end must not have side effects on its second run.
 const TAGS: &[&str] = &["if", "elif", "else", "endif", "for", "endfor", "set"];
 
-/// What it may call, for the same reason: functions, filters and tests, then methods.
+/// Functions, filters and tests, then methods that the end may call, for the same reason.
 const CALLS: &[&str] = &[
     "raise_exception",
     "strftime_now",
@@ -98,7 +99,7 @@ const CALLS: &[&str] = &[
 const METHODS: &[&str] =
     &["get", "items", "keys", "values", "strip", "lstrip", "rstrip", "split", "startswith", "endswith"];
 
-/// Looks at a source as the engine compiles it, before the source pass.
+/// Analyses a source in the form that the engine compiles, before the source pass.
 pub(super) fn find(source: &str) -> Found<'_> {
     if !source.contains(NAME) {
         return Found::Unused;
@@ -122,7 +123,7 @@ fn cut(source: &str) -> Option<Cut<'_>> {
     let first = rest.first()?.tags.first()?;
     let last = statements.last()?.tags.last()?;
     let harmless = rest.iter().flat_map(|statement| &statement.tags).all(|tag| tag.is_harmless(source));
-    // Text behind the last tag would stand before another tag now, which might take its white space.
+    // Text after the last tag would be followed by another tag, which might trim its white space.
     if !harmless || first.kind != Some('%') || last.end != source.len() {
         return None;
     }
@@ -130,17 +131,17 @@ fn cut(source: &str) -> Option<Cut<'_>> {
     Some(Cut { body: &source[..first.start], defaults, end: &source[first.start..], mark })
 }
 
-/// A tag of the source. A comment is one, too, without tokens.
+/// A tag of the source, or a comment, which has no tokens.
 struct Tag<'s> {
     start: usize,
     end: usize,
-    /// `%` or `{`; none for a comment.
+    /// `%` or `{`; `None` for a comment.
     kind: Option<char>,
-    /// Whether there is a white-space mark in front: its length.
+    /// The length of the white-space control in front.
     mark: usize,
     /// The name of a statement; empty for other tags.
     name: &'s str,
-    /// Read for those tags alone that somebody looks into.
+    /// Read only for tags that need it.
     tokens: Vec<Token<'s>>,
 }
 
@@ -149,12 +150,12 @@ impl<'s> Tag<'s> {
         self.name
     }
 
-    /// What ends the tag.
+    /// The end of the tag.
     fn closing(&self) -> &'static str {
         if self.kind == Some('%') { "%}" } else { "}}" }
     }
 
-    /// Its tokens, one by one.
+    /// Its tokens.
     fn read(&self, source: &'s str) -> impl Iterator<Item = Token<'s>> {
         let (mut open, mut pos) = (0_usize, self.start + 2 + self.mark);
         std::iter::from_fn(move || {
@@ -167,13 +168,13 @@ impl<'s> Tag<'s> {
                 Token::Sign(")" | "]" | "}") => open = open.saturating_sub(1),
                 _ => {}
             }
-            // What is no token is the last that is read.
+            // Reading stops at text that is not a token.
             pos = if token == Token::None { self.end } else { end };
             Some(token)
         })
     }
 
-    /// Whether a statement begins here that a later tag ends.
+    /// Whether it begins a statement with an end tag.
     fn opens(&self, source: &'s str) -> bool {
         match self.name() {
             "set" => {
@@ -185,13 +186,15 @@ impl<'s> Tag<'s> {
         }
     }
 
-    /// On one line, so that lines stay where they are, and without white-space marks, as no text is around it.
+    /// The tag on one line, so that line numbers do not change, and without white-space control, as it has no text around
+    /// it.
     fn alone(&self, source: &str) -> String {
         let inside = &source[self.start + 2 + self.mark..self.end - 2];
         format!("{{%{}%}}", inside.trim_end_matches(['-', '+']).replace('\n', " "))
     }
 
-    /// Whether it leaves nothing behind. What `set` makes is gone where the scope ends, but not what it changes.
+    /// Whether it has no side effects. A variable that `set` defines ends with its scope, but a change of an object does
+    /// not.
     fn is_harmless(&self, source: &'s str) -> bool {
         if self.kind == Some('%') && !TAGS.contains(&self.name()) || self.name() == "set" && self.opens(source) {
             return false;
@@ -215,7 +218,7 @@ impl<'s> Tag<'s> {
     }
 }
 
-/// A tag outside of all blocks, with all tags of its block.
+/// A tag outside of all blocks, with the tags of its block.
 struct Statement<'s> {
     tags: Vec<Tag<'s>>,
 }
@@ -225,7 +228,7 @@ impl Statement<'_> {
         self.tags.iter().flat_map(|tag| &tag.tokens).any(|token| *token == Token::Name(name))
     }
 
-    /// Whether all it does is to give the variable a value that depends on nothing else.
+    /// Whether it only sets the variable to a value that depends on nothing else.
     fn is_default(&self, source: &str) -> bool {
         let known = |token: &Token| match token {
             Token::Name(name) => DEFAULTS.contains(name),
@@ -244,7 +247,7 @@ impl Statement<'_> {
         let silent = |pair: &[Tag]| {
             let text = &source[pair[0].end..pair[1].start];
             let trimmed = source[..pair[0].end].ends_with("-%}") || source[pair[1].start..].starts_with("{%-");
-            // The engine takes a line break behind a tag, and blanks in front of one.
+            // The engine trims a line break after a tag, and blanks before one.
             let line = text.strip_prefix('\n').is_some_and(|line| line.bytes().all(|c| matches!(c, b' ' | b'\t')));
             text.is_empty() || trimmed && text.trim().is_empty() || line && pair[1].mark == 0
         };
@@ -252,8 +255,8 @@ impl Statement<'_> {
     }
 }
 
-/// The statements of a source, in order, from the first one that may name the variable; `None` where it is not Jinja as we
-/// know it.
+/// The statements of a source, in order, from the first one that may name the variable; `None` if the syntax is not
+/// understood.
 fn statements(source: &str) -> Option<Vec<Statement<'_>>> {
     let named = memmem::find(source.as_bytes(), NAME.as_bytes()).unwrap_or(source.len());
     let mut statements: Vec<Statement> = Vec::new();
@@ -281,7 +284,7 @@ fn statements(source: &str) -> Option<Vec<Statement<'_>>> {
     (depth == 0).then_some(statements)
 }
 
-/// The next tag; `Some(None)` behind the last one.
+/// The next tag; `Some(None)` after the last one.
 fn next_tag(source: &str, from: usize) -> Option<Option<Tag<'_>>> {
     let Some(start) = find_tag(source, from) else { return Some(None) };
     let kind = char::from(source.as_bytes()[start + 1]);
@@ -299,7 +302,7 @@ fn next_tag(source: &str, from: usize) -> Option<Option<Tag<'_>>> {
     Some(Some(Tag { start, end, kind: Some(kind), mark, name, tokens: Vec::new() }))
 }
 
-/// The source that the engine compiles, from its rewritten parts, and where in it the first end begins.
+/// The source that the engine compiles, from its rewritten parts, and the position of the first end in it.
 pub(super) fn written(mark: &str, body: &str, defaults: &str, end: &str) -> (String, usize) {
     let before = format!("{body}{{%{mark} with {NAME} = {NAME}|op.here %}}");
     let second =
@@ -307,25 +310,25 @@ pub(super) fn written(mark: &str, body: &str, defaults: &str, end: &str) -> (Str
     (format!("{before}{end}{{% endwith %}}{second}"), before.len())
 }
 
-/// Where in the output of one render the two ends begin.
+/// The positions of the two ends in the output of one render.
 #[derive(Debug)]
 pub(super) struct Marks {
-    /// How much there is of the output.
+    /// The length of the output so far.
     written: Arc<AtomicUsize>,
     first: AtomicUsize,
     second: AtomicUsize,
-    /// The variable's value in the second end.
+    /// The value of the variable in the second end.
     other: Value,
 }
 
 impl Marks {
-    /// For an output that counts its bytes in `written`. `other` is the variable's value in the second end.
+    /// For an output that counts its bytes in `written`. `other` is the value of the variable in the second end.
     pub(super) fn new(written: Arc<AtomicUsize>, other: Value) -> Arc<Marks> {
         let none = || AtomicUsize::new(usize::MAX);
         Arc::new(Marks { written, first: none(), second: none(), other })
     }
 
-    /// Cuts a whole output: the prompt, and the one for the other value.
+    /// Splits a complete output into the prompt and the one for the other value.
     pub(super) fn split(&self, mut output: String) -> Option<(String, String)> {
         let (first, second) = (self.first.load(Ordering::Relaxed), self.second.load(Ordering::Relaxed));
         let other = [output.get(..first)?, output.get(second..)?].concat();
@@ -344,7 +347,7 @@ fn marks(state: &State) -> Option<Arc<Marks>> {
     state.lookup(MARKS)?.downcast_object()
 }
 
-/// `x|op.here`: the first end begins. Gives `x`.
+/// `x|op.here`: records the beginning of the first end. Returns `x`.
 pub(super) fn here(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     if let Some(marks) = marks(state) {
         marks.first.store(marks.written.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -352,7 +355,7 @@ pub(super) fn here(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(args.first().cloned().unwrap_or_default())
 }
 
-/// `0|op.other`: whether there is a second end. `1|op.other`: it begins. Gives the variable's value in it.
+/// `0|op.other`: whether there is a second end. `1|op.other`: records its beginning, and returns the variable's value in it.
 pub(super) fn other(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let Some(marks) = marks(state) else { return Ok(Value::from(false)) };
     if args.first().is_none_or(|arg| !arg.is_true()) {

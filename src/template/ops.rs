@@ -1,4 +1,5 @@
-//! The operators that the source pass turns into filters: `+`, `~`, `*`, `%`, `<`, `in`, slices and literals of lists and maps.
+//! The operators that the source pass turns into filters: `+`, `~`, `*`, `%`, `<`, `in`, slices and literals of lists and
+//! maps. They follow Python, with llama.cpp's leniency where templates rely on it.
 
 use std::cmp::Ordering;
 
@@ -11,7 +12,7 @@ use super::print::text;
 use super::printf;
 use super::value::{Dict, List, as_text, items, pairs};
 
-/// `a ~ b ~ c`: the texts joined.
+/// `a ~ b ~ c`: concatenates the texts.
 pub(super) fn concat(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     join(state, args.iter())
 }
@@ -28,7 +29,8 @@ fn join<'v>(state: &mut State, values: impl Iterator<Item = &'v Value> + Clone) 
     Ok(Value::from(out))
 }
 
-/// `a + b + c`. Next to a text, anything becomes text and what is missing becomes nothing: templates rely on both.
+/// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty, because templates rely on
+/// both.
 pub(super) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (first, rest) = args.split_first().ok_or(ErrorKind::MissingArgument)?;
     let mut sum = first.clone();
@@ -54,7 +56,7 @@ fn add_two(state: &mut State, left: &Value, right: &Value) -> Result<Value, Erro
     }
 }
 
-/// `a * b`: numbers, or a text or list so many times.
+/// `a * b`: the product of numbers, or a repeated text or list.
 pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (left, right) = two(args)?;
     let (thing, times) = if integer(left).is_some() { (right, left) } else { (left, right) };
@@ -75,7 +77,7 @@ pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error
     if is_tuple(thing) { List::tuple(all) } else { List::of(all) }
 }
 
-/// `a % b`: the rest of a division, or a text with values put in.
+/// `a % b`: the remainder of a division, or a formatted text.
 pub(super) fn modulo(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (left, right) = two(args)?;
     let Some(text) = as_text(left) else { return remainder(left, right) };
@@ -94,13 +96,13 @@ pub(super) fn plus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     signed(args.first().unwrap_or(&Value::UNDEFINED), false)
 }
 
-/// `a < b` and its like: whether the order of both is one that `holds` asks for.
+/// `a < b` and the like: `holds` decides by the order of both.
 pub(super) fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value, Error> {
     let (left, right) = two(args)?;
     Ok(Value::from(compare(left, right).is_some_and(holds)))
 }
 
-/// `b in a`: a part of a text, an item of a list, a key of a map; nothing is in what is undefined.
+/// `b in a`: a substring, an item of a list, a key of a map; false for undefined `a`.
 pub(super) fn contains(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (whole, part) = two(args)?;
     is_in(whole, part).map(Value::from)
@@ -157,7 +159,7 @@ pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
             charge_items(state, part.len())?;
             if is_tuple(value) { List::tuple(part) } else { List::of(part) }
         }
-        // As an item that is not there.
+        // Like a missing item.
         ValueKind::None | ValueKind::Number | ValueKind::Bool => Ok(Value::UNDEFINED),
         kind => Err(Error::new(ErrorKind::InvalidOperation, format!("{kind} cannot be sliced"))),
     }
@@ -167,12 +169,12 @@ fn is_tuple(value: &Value) -> bool {
     value.downcast_object_ref::<List>().is_some_and(|list| list.form.is_tuple())
 }
 
-/// A bound that is out of every text and list stays so.
+/// Bounds beyond any length stay so.
 fn clamp(bound: i128) -> i64 {
     bound.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
-/// The indices that a Python slice of `len` items takes.
+/// The indices of a Python slice of `len` items.
 fn picks(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> impl Iterator<Item = usize> {
     let len = len as i64;
     let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
@@ -203,12 +205,12 @@ pub(super) fn dict(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Dict::of(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
 }
 
-/// What is not there.
+/// The undefined value.
 pub(super) fn absent(_: &mut State, _: &[Value]) -> Result<Value, Error> {
     Ok(Value::UNDEFINED)
 }
 
-/// `for x in a`: the engine's loops do not know where a string ends, and take none for an empty list.
+/// `for x in a`. Unlike in the engine, strings are lists of characters, and none is an error.
 pub(super) fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = args.first().cloned().unwrap_or_default();
     match as_text(&value) {
@@ -218,7 +220,7 @@ pub(super) fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     }
 }
 
-/// `n` bytes of text follow into a capture.
+/// Counts `n` bytes of text that follow in a capture.
 pub(super) fn spend(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     charge(state, args.first().and_then(Value::as_usize).unwrap_or_default())?;
     Ok(Value::UNDEFINED)

@@ -1,4 +1,4 @@
-//! The prompt as transformers makes it: the request's own messages, tools and variables, with nothing prepared or added.
+//! Renders the prompt like transformers: with the request's messages, tools and variables unchanged.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use super::{Conversation, Template, shared, system_clock};
 use crate::error::{Error, Result};
 use crate::message::{Continuation, PlainConversation, REASONING, Request};
 
-/// Stands behind the text that the model continues, with a blank, which shows whether the template trims the text.
+/// Follows the text that the model continues, with a blank by which trimming is detected.
 const MARK: &str = "THE_CONTINUED_MESSAGE_ENDS_HERE";
 
-/// The prompt of `request` with the conversation `given`, and its end that is already the assistant's turn, where `opening` asks for it:
-/// that may take a second render.
+/// The prompt of `request` with the conversation `given`, and the generation prompt if `opening` is set, which may take a
+/// second render.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where there is no text that could be continued, or the template does not show it;
@@ -64,7 +64,7 @@ fn continued(template: &Template, conversation: Conversation, continuation: Cont
     let before = conversation.messages.as_array().map_or(&[][..], |messages| &messages[..messages.len() - 1]);
     let messages = Value::from(before.to_vec()).into();
     let before = Conversation { messages, add_generation_prompt: true, ..conversation };
-    // Where the turns before cannot stand alone, nobody knows where this one begins.
+    // If the earlier turns cannot be rendered alone, the beginning of this one is unknown.
     let begins = match template.render_with_opening(&before) {
         Ok((opened, opening)) => shared(&opened[..opened.len() - opening.len()], &prompt),
         Err(_) => prompt.len(),
@@ -73,7 +73,7 @@ fn continued(template: &Template, conversation: Conversation, continuation: Cont
     Ok((prompt, generation_prompt))
 }
 
-/// Marks the end of a text, or of the last one among parts; tells how many ends are marked.
+/// Appends the mark to a text, or to the last text part. Returns the number of marks.
 fn mark(content: &mut Value) -> usize {
     let text = match content {
         Value::Array(parts) => parts.iter_mut().rev().find_map(|part| part.get_mut("text")),
@@ -89,12 +89,12 @@ fn mark(content: &mut Value) -> usize {
     }
 }
 
-/// A message's reasoning, whatever it is called.
+/// A message's reasoning, under any of its names.
 fn reasoning(message: &Value) -> Option<&Value> {
     REASONING.iter().map(|name| &message[*name]).find(|thought| !thought.is_null())
 }
 
-/// The messages with their reasoning as `reasoning_content` and as `thinking`, whatever it is called.
+/// The messages with their reasoning as both `reasoning_content` and `thinking`.
 fn with_reasoning(messages: &Arc<Value>) -> Arc<Value> {
     let all = messages.as_array().into_iter().flatten();
     if all.clone().all(|message| reasoning(message).is_none()) {

@@ -1,4 +1,4 @@
-//! From a request to the conversation that one render shows: the messages in the form that the template takes.
+//! Converts a request to the conversation of a render, with messages in the form that the template takes. Follows llama.cpp.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use crate::message::{
     Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice, text_part, thinking_part,
 };
 
-/// A request, ready to be rendered.
+/// A request, converted for rendering.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// What the template sees: without the message that the model continues.
+    /// The input of the template, without the message that the model continues.
     pub conversation: Conversation,
-    /// Where the model continues; never [`Continuation::Auto`].
+    /// The part of the message that the model continues; never [`Continuation::Auto`].
     pub continuation: Continuation,
-    /// The message that the model continues, if it holds anything.
+    /// The message that the model continues, if it is not empty.
     pub continued: Option<Message>,
-    /// The media that the prompt wants, in its order.
+    /// The media in the prompt, in order.
     pub media: Vec<Media>,
 }
 
-/// What a template's source alone says of how it wants its messages.
+/// Requirements on messages that the template's source determines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ways {
-    /// StepFun loses itself in reasoning where a message ends in white space.
+    /// StepFun's model reasons endlessly if a message ends in white space.
     trims: bool,
-    /// Only templates with channels know a developer.
+    /// Only templates with channels support the role `developer`.
     knows_developer: bool,
 }
 
-/// Where a template looks for reasoning, beside the usual field.
+/// Where a template reads reasoning, in addition to the usual field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ReasoningIn {
     Usual,
@@ -52,7 +52,7 @@ impl ReasoningIn {
             return ReasoningIn::Usual;
         }
         let mut part = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
-        // Only a template that prints the parts as they are, as a list, shows what it does not know.
+        // If an unknown field of a part is rendered, the template prints the list of parts.
         part["content"][0]["unknown"] = json!(UNKNOWN);
         let field = json!({"role": "assistant", "content": TRIED[1], "thinking": TRIED[0]});
         let shows = |message: &Value| {
@@ -64,7 +64,7 @@ impl ReasoningIn {
         } else if shows(&part) {
             ReasoningIn::Part
         } else if source.contains(".thinking") {
-            // Not here, but perhaps elsewhere: a field that nobody reads does no harm.
+            // Not in these places; an unused field does no harm.
             ReasoningIn::Thinking
         } else {
             ReasoningIn::Usual
@@ -72,10 +72,10 @@ impl ReasoningIn {
     }
 }
 
-/// The reasoning and the content of the message that shows where a template looks for reasoning.
+/// The reasoning and the content of the trial message.
 const TRIED: [&str; 2] = ["REASONING_MARKER", "CONTENT_MARKER"];
 
-/// A member of a part that no template knows.
+/// A field of a part that templates do not know.
 const UNKNOWN: &str = "UNKNOWN_MARKER";
 
 fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
@@ -91,7 +91,7 @@ impl Ways {
     }
 }
 
-/// Prepares `request` for `template`.
+/// Converts `request` for `template`.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
@@ -144,7 +144,7 @@ pub fn prepare(template: &Template, request: &Request) -> Result<Prepared> {
     })
 }
 
-/// A message that holds reasoning only is continued there, any other in its content.
+/// A message with reasoning only is continued there, any other in its content.
 fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuation {
     match (continuation, last) {
         (Continuation::Auto, Some(message))
@@ -161,8 +161,8 @@ fn tools_json(tools: &[Tool]) -> Value {
     if tools.is_empty() { Value::Null } else { tools.iter().map(Tool::to_json).collect() }
 }
 
-/// The fields of a message that holds nothing but texts, where the template takes them as they are: what [`message_json`] would
-/// make of it.
+/// The fields of a message that consists of texts, if the template takes them unchanged: equal to the result of
+/// [`message_json`].
 fn texts(message: &Message, template: &Template) -> Option<Vec<(&'static str, Engine)>> {
     let is_usual = message.parts.is_empty() && message.tool_calls.is_empty() && !template.ways.trims;
     let reasons = !message.reasoning_content.is_empty() && template.reasoning_in() != ReasoningIn::Usual;
@@ -183,7 +183,7 @@ fn message_json(message: &Message, template: &Template) -> Value {
     } else {
         message
     };
-    // Reasoning among the parts stays at its place where the template shows it there.
+    // Reasoning among the parts stays there if the template renders it there.
     let apart = match template.reasoning_in() {
         ReasoningIn::Part => Cow::Borrowed(message),
         ReasoningIn::Usual | ReasoningIn::Thinking => message.with_reasoning_apart(),
@@ -219,13 +219,13 @@ fn trim(mut message: Message) -> Message {
     message
 }
 
-/// Content in the only form that the template takes, where it takes only one.
+/// Converts the content, if the template takes only one form.
 fn fit_content(content: &mut Value, caps: &Caps) {
     match content {
         Value::String(text) if caps.wants_parts() => {
             *content = caps.content(text);
         }
-        // As llama.cpp does it, also where the template would show the parts; media shows in no other way.
+        // As in llama.cpp, even if the template would render the parts; parts with media stay.
         Value::Array(parts) if caps.string_content && !caps.typed_content && parts.iter().all(is_text) => {
             let texts = parts.iter().map(|part| ("text", part["text"].as_str().unwrap_or_default()));
             *content = Value::String(crate::message::join_parts(texts));
@@ -238,7 +238,7 @@ fn is_text(part: &Value) -> bool {
     part["type"] == "text"
 }
 
-/// Merges a leading system message into the next one, or drops it where there is none.
+/// Merges a leading system message into the next message, or drops it if there is none.
 fn fold_system_message(messages: &mut Vec<Shown>) {
     let first = messages.first().map(Shown::to_json).unwrap_or_default();
     if first["role"] != "system" {
@@ -262,7 +262,7 @@ fn as_parts(content: &Value) -> Vec<Value> {
     }
 }
 
-/// Each call's arguments in the form that the template takes: as text, or as what the text says.
+/// Converts the arguments of each call to the form that the template takes: text, or the value in the text.
 fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy: MalformedArguments) -> Result<()> {
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
     for (call_index, call) in calls.into_iter().flatten().enumerate() {
@@ -275,8 +275,8 @@ fn fit_arguments(message: &mut Value, index: usize, template: &Template, policy:
             (_, MalformedArguments::Empty) => true,
             (read, MalformedArguments::Error) => {
                 let trouble = match read {
-                    Ok(_) => "no JSON object".to_owned(),
-                    Err(error) => format!("no JSON: {error}"),
+                    Ok(_) => "not a JSON object".to_owned(),
+                    Err(error) => format!("not JSON: {error}"),
                 };
                 let path = format!("messages[{index}].tool_calls[{call_index}].function.arguments");
                 return Err(Error::invalid(format!("{path}: {trouble}")));

@@ -1,4 +1,4 @@
-//! How values look as text: Python's `str` and `repr`.
+//! Converts values to text: Python's `str` and `repr`.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use super::scalar::Scalar;
 use super::value::{Dict, Form, List, as_text};
 use crate::limits::PROMPT_BYTES;
 
-/// `str(value)`: what `{{ value }}` shows. Undefined shows nothing.
+/// `str(value)`, as `{{ value }}` writes it. Undefined is empty.
 pub(super) fn text(value: &Value) -> Cow<'_, str> {
     match as_text(value) {
         Some(text) => Cow::Borrowed(text),
@@ -20,7 +20,7 @@ pub(super) fn text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// `repr(value)`: as it would be written in a program.
+/// `repr(value)`.
 pub(super) fn repr(value: &Value) -> String {
     let mut out = String::new();
     write_repr(&mut out, value);
@@ -28,7 +28,7 @@ pub(super) fn repr(value: &Value) -> String {
 }
 
 fn write_repr(out: &mut String, value: &Value) {
-    // One text may lie in a list many times. What is longer than any prompt is refused, whatever its end.
+    // A list may contain one text many times. A result longer than any prompt is rejected later, so the rest is skipped.
     if out.len() > PROMPT_BYTES {
         return;
     }
@@ -79,12 +79,12 @@ fn write_repr(out: &mut String, value: &Value) {
     }
 }
 
-/// Single quotes, unless only double ones save escapes.
+/// Uses single quotes, unless double quotes avoid escapes.
 fn write_quoted(out: &mut String, text: &str) {
     quote(out, text.chars(), chars::printable);
 }
 
-/// The characters in quotes, those escaped that are not `plain`.
+/// Writes characters in quotes, and escapes those that are not `plain`.
 pub(super) fn quote(out: &mut String, chars: impl Iterator<Item = char> + Clone, plain: impl Fn(char) -> bool) {
     let has = |expected| chars.clone().any(|c| c == expected);
     let quote = if has('\'') && !has('"') { '"' } else { '\'' };
@@ -103,7 +103,7 @@ pub(super) fn quote(out: &mut String, chars: impl Iterator<Item = char> + Clone,
     out.push(quote);
 }
 
-/// The character's number in as many hexadecimal digits as Python writes.
+/// Writes the escape of a character, with as many hexadecimal digits as Python.
 pub(super) fn escape(out: &mut String, c: char) {
     let _ = match u32::from(c) {
         code @ ..=0xff => write!(out, "\\x{code:02x}"),
@@ -112,7 +112,7 @@ pub(super) fn escape(out: &mut String, c: char) {
     };
 }
 
-/// The shortest text that reads back as the same number, with an exponent where Python has one.
+/// The shortest text that round-trips, with an exponent where Python uses one.
 pub(super) fn float_text(number: f64) -> String {
     if number.is_nan() {
         return "nan".to_owned();

@@ -1,4 +1,4 @@
-//! Values put into a text: Python's `%`, and `str.format`.
+//! Formats values into a text: Python's `%`, and `str.format`.
 
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ use super::scalar::without_labels;
 use super::spec::{Spec, leading_number, wrong};
 use super::value::{Dict, List, as_text};
 
-/// Most bytes in the braces of a field within a field, and of what stands for it.
+/// The maximum length of nested braces, and of the text that replaces them.
 const NESTED: usize = 100;
 
-/// `text % values`: a tuple's items one after another, a map's by name, or one value.
+/// `text % values`: the items of a tuple in order, the values of a map by name, or a single value.
 pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
     let list = values.downcast_object_ref::<List>();
     let tuple = list.filter(|list| list.form.is_tuple()).map(List::items);
@@ -37,14 +37,14 @@ pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Values that are taken one after another.
+/// The values that are used in order.
 struct Values {
     given: Vec<Value>,
     used: usize,
     work: Work,
 }
 
-/// Bytes of texts that were made of values, even where little of them is shown.
+/// Counts the bytes of converted values, even if they are truncated.
 #[derive(Default)]
 struct Work(usize);
 
@@ -55,7 +55,7 @@ impl Work {
         Ok(text)
     }
 
-    /// What `s` or nothing, `r` or `a` makes of a value.
+    /// Converts a value as `s` or no conversion, `r` or `a` requires.
     fn text<'v>(&mut self, value: &'v Value, conversion: char) -> Result<Cow<'v, str>, Error> {
         Ok(match (as_text(value), conversion) {
             (Some(text), 's') => Cow::Borrowed(text),
@@ -72,7 +72,7 @@ impl Values {
         self.given.get(self.used - 1).cloned().ok_or_else(|| wrong("there are not enough values"))
     }
 
-    /// A width or precision: written there, or `*` for the next value.
+    /// A width or precision: a number, or `*` for the next value.
     fn size<'t>(&mut self, text: &'t str) -> Result<(Option<i64>, &'t str), Error> {
         match text.strip_prefix('*') {
             Some(rest) => {
@@ -87,7 +87,7 @@ impl Values {
     }
 }
 
-/// Writes the value that the conversion at the start of `rest` asks for; gives what follows it.
+/// Writes the value of the conversion at the start of `rest`. Returns the text after it.
 fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut String) -> Result<&'t str, Error> {
     let mut named = None;
     let mut rest = rest;
@@ -142,7 +142,7 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
     Ok(&rest[kind.len_utf8()..])
 }
 
-/// A number without its fraction part.
+/// The integer part of a number.
 fn whole(value: &Value) -> Result<Value, Error> {
     let number = integer(value).or_else(|| numbers::float(value).and_then(numbers::truncate));
     number.map(numbers::whole).ok_or_else(|| wrong("%d needs a number"))
@@ -154,7 +154,7 @@ fn character(value: &Value) -> Result<String, Error> {
     given.or_else(|| code().map(String::from)).ok_or_else(|| wrong("%c needs a character or its number"))
 }
 
-/// `repr` without anything outside of ASCII.
+/// `repr` with non-ASCII characters escaped.
 fn ascii(value: &Value) -> String {
     let mut out = String::new();
     for c in repr(value).chars() {
@@ -189,7 +189,7 @@ pub(super) fn str_format(text: &str, args: &Args) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Where the field ends whose inside is at the start of `text`.
+/// The end of the field whose inside is at the start of `text`.
 fn field_end(text: &str) -> Result<usize, Error> {
     let mut open = 0;
     for (at, byte) in text.bytes().enumerate() {
@@ -203,18 +203,18 @@ fn field_end(text: &str) -> Result<usize, Error> {
     Err(wrong("a { has no }"))
 }
 
-/// The values of the fields of a text.
+/// The values for the fields of a text.
 struct Fields<'a> {
     args: &'a Args<'a>,
-    /// Fields without a number so far.
+    /// The number of fields without an explicit index so far.
     counted: usize,
-    /// A field had a number.
+    /// Whether a field had an explicit index.
     numbered: bool,
     work: Work,
 }
 
 impl Fields<'_> {
-    /// The field with `inside` between its braces: `name!conversion:spec`.
+    /// Writes the field with `inside` between its braces: `name!conversion:spec`.
     fn write(&mut self, inside: &str, out: &mut String) -> Result<(), Error> {
         let (name, spec) = inside.split_once(':').unwrap_or((inside, ""));
         let (name, conversion) = name.split_once('!').map_or((name, None), |(name, letter)| (name, Some(letter)));
@@ -231,7 +231,7 @@ impl Fields<'_> {
         Ok(())
     }
 
-    /// A specification with fields in it.
+    /// A specification that contains fields.
     fn nested(&mut self, spec: &str) -> Result<String, Error> {
         let mut out = String::new();
         let mut rest = spec;
@@ -285,7 +285,7 @@ impl Fields<'_> {
     }
 }
 
-/// A value as the text behind the colon asks.
+/// Formats a value by the specification after the colon.
 fn laid_out(value: &Value, spec: &str) -> Result<String, Error> {
     if spec.is_empty() {
         return Ok(text(value).into_owned());
@@ -310,7 +310,7 @@ fn laid_out(value: &Value, spec: &str) -> Result<String, Error> {
             }
             spec.number(value)
         }
-        _ => Err(wrong(format!("{} cannot be laid out", value.kind()))),
+        _ => Err(wrong(format!("{} cannot be formatted", value.kind()))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Values that print with labels ([`Labels`]), and what must see them as they are.
+//! Scalars that print with labels ([`Labels`]), and access to their plain values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,7 +22,7 @@ impl Scalar {
         Scalar { value, number, labels }
     }
 
-    /// How it prints, if `printed` is how its value does.
+    /// Its text with the label. `print` converts the plain value.
     pub(super) fn labelled(&self, print: impl FnOnce(&Value) -> String) -> String {
         self.labels.around(&print(&self.value), self.number)
     }
@@ -42,7 +42,7 @@ impl Object for Scalar {
     }
 }
 
-/// The variable with the letters of labels. No template can spell it.
+/// The variable that holds the labels' letters. The space keeps templates from naming it.
 pub(super) const LABELS: &str = " labels";
 
 /// The labels of this render.
@@ -50,14 +50,14 @@ pub(super) fn labels(state: &State) -> Option<Labels> {
     Labels::of_text(state.lookup(LABELS)?.as_str()?)
 }
 
-/// A value as it is without its labels.
+/// The value without its labels.
 pub(super) fn bare(value: &Value, labels: &Labels) -> Value {
     let text = || Some(labels.take(value.as_str()?)?.0);
     let scalar = || Some(value.downcast_object_ref::<Scalar>()?.value.clone());
     text().map(Value::from).or_else(scalar).unwrap_or_else(|| value.clone())
 }
 
-/// The values themselves, where some of them print with labels.
+/// The arguments with plain values instead of labelled ones.
 pub(super) fn without_labels(args: &[Value]) -> Cow<'_, [Value]> {
     let scalar = |value: &Value| value.downcast_object_ref::<Scalar>().map(|scalar| scalar.value.clone());
     match args.iter().any(|value| scalar(value).is_some()) {

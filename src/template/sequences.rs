@@ -1,4 +1,4 @@
-//! Filters on lists and maps, as Jinja2 defines them. They give lists, where the engine's own give lazy iterables.
+//! Filters for lists and maps, as Jinja2 defines them. They return lists instead of the engine's lazy iterables.
 
 use std::cmp::Ordering;
 
@@ -44,12 +44,12 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
     ("unique", unique),
 ];
 
-/// A filter of the engine's.
+/// Calls a filter of the engine.
 fn native(state: &mut State, args: &[Value], filter: Value) -> Result<Value, Error> {
     filter.call(state, args)
 }
 
-/// `value.a.b` for `"a.b"`, `value[0]` for a number; undefined where it is missing.
+/// `value.a.b` for `"a.b"`, `value[0]` for a number; undefined if it is missing.
 fn attribute(value: &Value, name: &Value) -> Value {
     match name.as_str() {
         Some(path) => path.split('.').fold(value.clone(), |value, part| {
@@ -111,12 +111,12 @@ fn map(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     List::of(mapped.collect::<Result<_, _>>()?)
 }
 
-/// The items of what has some; what is false need not be a list.
+/// The items of a value; false values need not be lists.
 fn any_items(value: &Value) -> Result<Vec<Value>, Error> {
     if value.is_true() { items(value) } else { Ok(Vec::new()) }
 }
 
-/// Those that pass a test, or are true where none is named.
+/// Filters items by a test, or by truth without one.
 fn select(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error> {
     let mut kept = Vec::new();
     for item in any_items(&subject(args))? {
@@ -127,7 +127,7 @@ fn select(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error>
     List::of(kept)
 }
 
-/// Those with an attribute that passes a test, or is true where none is named.
+/// Filters items by a test of an attribute, or by its truth without one.
 fn select_by(state: &mut State, args: &[Value], keep: bool) -> Result<Value, Error> {
     let value = subject(args);
     if let Some(trace) = value.downcast_object_ref::<List>().and_then(|list| list.trace.as_ref()) {
@@ -164,12 +164,12 @@ fn reverse(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     }
 }
 
-/// What items are compared by: themselves or an attribute, texts without regard to case unless asked otherwise.
+/// The sort key of an item: the item or an attribute, with case ignored unless requested.
 struct SortKey {
-    /// Undefined for the items themselves.
+    /// Undefined: the item.
     name: Value,
     case_sensitive: bool,
-    /// Those that texts may hold, which must not change their order.
+    /// The labels that texts may contain; they are ignored in sorting.
     labels: Option<Labels>,
 }
 
@@ -187,7 +187,7 @@ impl SortKey {
     }
 }
 
-/// Sorts `all` by what `key` gives. Reversing the order, not the list, keeps equal items as they were.
+/// Sorts `all` by `key`. `reverse` reverses the order, not the list, so that equal items keep their order.
 fn sort_by<T, K: Ord>(all: &mut [T], reverse: bool, key: impl Fn(&T) -> K) {
     if reverse {
         all.sort_by_cached_key(|item| std::cmp::Reverse(key(item)));
@@ -196,10 +196,11 @@ fn sort_by<T, K: Ord>(all: &mut [T], reverse: bool, key: impl Fn(&T) -> K) {
     }
 }
 
-/// Most attributes that one sort looks at.
+/// The maximum number of attributes to sort by.
 const SORT_NAMES: usize = 32;
 
-/// `sort(reverse, case_sensitive, attribute)`: of several attributes, with commas between, the first that differs decides.
+/// `sort(reverse, case_sensitive, attribute)`: `attribute` may be a list separated by commas; the first that differs
+/// decides.
 fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let (name, case_sensitive) = (args.get(3, "attribute"), args.flag(2, "case_sensitive"));
@@ -223,7 +224,7 @@ fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     List::of(all)
 }
 
-/// `groupby(attribute, default, case_sensitive)`: for each value of the attribute, in order, the items that have it.
+/// `groupby(attribute, default, case_sensitive)`: for each value of the attribute, in order, its items.
 fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let (name, other) = (args.get(1, "attribute"), args.get(2, "default"));
@@ -244,7 +245,7 @@ fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     List::of(groups.map(group).collect::<Result<_, _>>()?)
 }
 
-/// Any item. Which one depends on the render's clock alone: a prompt can be made again.
+/// A random item. It depends on the render's clock only, so that prompts are reproducible.
 fn random(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let all = items(&subject(args))?;
     let now = state.lookup(NOW).and_then(|now| now.as_i64()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The pass over a template's source before the engine compiles it: line ends, patches for single templates, tags that the
-//! engine does not know, operators and literals (see `expr`), and accounts of text that goes into captures.
+//! The pass over a template's source before the engine compiles it: normalises line ends, patches single templates, rewrites
+//! unknown tags, operators and literals (see `expr`), and inserts code that counts captured text.
 
 use memchr::memmem;
 
@@ -22,7 +22,7 @@ pub(super) fn normalize(source: &str) -> String {
     source
 }
 
-/// The source with the patches for known faults, where it has such.
+/// The source with the patches for known faults, if it has one.
 pub(super) fn patched(source: &str) -> Option<String> {
     let has = |text: &str| memmem::find(source.as_bytes(), text.as_bytes()).is_some();
     let mut patches = PATCHES.iter().filter(|patch| has(patch.marker) && has(patch.condition)).peekable();
@@ -30,33 +30,33 @@ pub(super) fn patched(source: &str) -> Option<String> {
     Some(patches.fold(source.to_owned(), |source, patch| source.replace(patch.condition, "{%- if false %}")))
 }
 
-/// A check in a vendor's template that refuses what a host must be able to render.
+/// A check in a vendor's template that rejects requests which a host must be able to render.
 struct Patch {
     marker: &'static str,
     condition: &'static str,
 }
 
 const PATCHES: &[Patch] = &[
-    // gpt-oss refuses content with its own markers in it, as it stands after a call without a channel.
+    // gpt-oss rejects content that contains its own markers, such as that of a call without a channel.
     Patch {
         marker: "<|channel|>",
         condition: "{%- if \"<|channel|>analysis<|message|>\" in message.content or \"<|channel|>final<|message|>\" in message.content %}",
     },
-    // Mistral refuses an assistant message with neither content nor calls, though it may hold reasoning.
+    // Mistral rejects an assistant message without content and calls, even if it has reasoning.
     Patch {
         marker: "[TOOL_CALLS]",
         condition: "{%- if (message['content'] is none or message['content'] == '' or message['content']|length == 0) and (message['tool_calls'] is not defined or message['tool_calls'] is none or message['tool_calls']|length == 0) %}",
     },
 ];
 
-/// A source as the engine compiles it. Lines stay where they are.
+/// A source in the form that the engine compiles. Line numbers are unchanged.
 pub(super) struct Rewritten {
     pub(super) text: String,
-    /// Where each tag of the source begins: in `text`, and in the source.
+    /// The positions of each tag: in `text`, and in the source.
     pub(super) tags: Vec<(usize, usize)>,
 }
 
-/// The source with its end written twice where one render can then show two prompts, rewritten, and what it is good for.
+/// Rewrites the source, with its end written twice if one render can then write two prompts; and how to render both.
 pub(super) fn rewrite_for_both(source: &str) -> Option<(Rewritten, Opening)> {
     match opening::find(source) {
         Found::Unused => Some((rewrite(source).ok()?, Opening::Unused)),
@@ -70,14 +70,14 @@ pub(super) fn rewrite_for_both(source: &str) -> Option<(Rewritten, Opening)> {
     }
 }
 
-/// The line and the column of a place in a source, from 1 on.
+/// The line and the column of a position in a source, from 1.
 pub(super) fn line_and_column(source: &str, at: usize) -> (usize, usize) {
     let before = &source[..at];
     let line = before.rfind('\n').map_or(0, |end| end + 1);
     (before.matches('\n').count() + 1, before[line..].chars().count() + 1)
 }
 
-/// The first line of a text, or its start where it is long.
+/// The first line of a text, shortened if it is long.
 pub(super) fn excerpt(text: &str) -> String {
     const CHARS: usize = 80;
     let line = text.lines().next().unwrap_or_default().trim();
@@ -109,20 +109,20 @@ pub(super) fn rewrite(source: &str) -> Result<Rewritten> {
     Ok(Rewritten { text: pass.out, tags: pass.tags })
 }
 
-/// A block whose text must be accounted for, and where its account stands in the output.
+/// A block whose text must be counted, and the place of the count in the output.
 struct Block {
     name: &'static str,
-    /// Its output is captured, or it lies in a block whose output is.
+    /// Its output is captured, or that of a block around it is.
     captured: bool,
     account: Option<usize>,
     bytes: usize,
-    /// Tags that follow its closing one, without the end of the last.
+    /// Tags to insert behind the closing tag, without the end of the last.
     after: String,
 }
 
 const TOO_DEEP: &str = "an expression is nested too deeply";
 
-/// Width of the place that is kept for a number of bytes.
+/// The width of the placeholder for a number of bytes.
 const DIGITS: usize = 8;
 
 struct Pass<'s> {
@@ -131,9 +131,9 @@ struct Pass<'s> {
     /// As in [`Rewritten`].
     tags: Vec<(usize, usize)>,
     blocks: Vec<Block>,
-    /// For each open `if`, its `elif`s: the engine nests each in the one before.
+    /// For each open `if`, the number of its `elif`s: the engine nests each in the previous one.
     elifs: Vec<usize>,
-    /// Once a statement was met.
+    /// Set at the first statement.
     extras: Option<Extras>,
 }
 
@@ -150,7 +150,7 @@ impl<'s> Pass<'s> {
         to
     }
 
-    /// The tag at `start`; gives where it ends.
+    /// Rewrites the tag at `start`. Returns its end.
     fn tag(&mut self, start: usize, end: &'static str) -> Result<usize> {
         let marked = usize::from(self.source[start + 2..].starts_with(['-', '+']));
         let inside = start + 2 + marked;
@@ -174,7 +174,7 @@ impl<'s> Pass<'s> {
                 }
                 Ok(if raw { self.raw(rewriter.pos()) } else { rewriter.pos() })
             }
-            // Not Jinja as we know it: the engine judges it as it is.
+            // Unknown syntax is copied; the engine reports it.
             (Ok(_) | Err(Stop::Syntax), _) => {
                 let mut out = rewriter.out;
                 out.truncate(written);
@@ -215,7 +215,7 @@ impl<'s> Pass<'s> {
         self.verbatim(from, self.source.len())
     }
 
-    /// Writes `tags`, which lack the end of the last, behind the tag that was just written with its end `mark`.
+    /// Inserts `tags`, without the end of the last, behind the previous tag, whose end is `mark`.
     fn append(&mut self, tags: &str, mark: &str) {
         if !tags.is_empty() {
             self.out.truncate(self.out.len() - mark.len());
@@ -223,7 +223,7 @@ impl<'s> Pass<'s> {
         }
     }
 
-    /// Opens a block, with an account where its output is captured.
+    /// Opens a block, and counts its output if that is captured.
     fn open(&mut self, name: &'static str, around: Around, mark: &str) {
         let captured = name != "for" || self.blocks.iter().any(|block| block.captured);
         self.append(&around.before, mark);
@@ -237,7 +237,7 @@ impl<'s> Pass<'s> {
         self.blocks.push(Block { name, captured, account, bytes: 0, after: around.after });
     }
 
-    /// Opens or closes the account of a block whose tag, with its end `mark`, was just written.
+    /// Begins or ends the count of a block whose tag, with the end `mark`, was just written.
     fn finish(&mut self, kind: Kind, mark: &str) {
         match kind {
             Kind::Open(name) => self.open(name, Around::default(), mark),
@@ -255,7 +255,7 @@ impl<'s> Pass<'s> {
             Kind::EndIf => {
                 self.elifs.pop();
             }
-            // The engine trims a new line here, Jinja does not.
+            // The engine trims a line break here, Jinja does not.
             Kind::Raw if mark == "%}" => {
                 self.out.truncate(self.out.len() - mark.len());
                 self.out.push_str("+%}");
@@ -265,7 +265,7 @@ impl<'s> Pass<'s> {
     }
 }
 
-/// What a tag means for accounts.
+/// The effect of a tag on counts.
 enum Kind {
     Plain,
     Assign,
@@ -282,7 +282,7 @@ enum Kind {
 fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, Stop> {
     let Token::Name(name) = tag.peek() else { return Err(Stop::Syntax) };
     match name {
-        // Marks what the model wrote, for training; like any block, it keeps to itself what is set in it.
+        // Marks the model's text, for training. Like any block, it is a scope.
         "generation" => Ok(replace(tag, " with %}{% filter op.generation")),
         "endgeneration" => Ok(replace(tag, " endfilter %}{% endwith")),
         "raw" => {
@@ -358,7 +358,7 @@ fn replace(tag: &mut Rewriter, text: &str) -> Kind {
     Kind::Plain
 }
 
-/// `set a = value`, `set a.b = value`, `set a, b = values`, or the opening of a block whose output is kept.
+/// `set a = value`, `set a.b = value`, `set a, b = values`, or the opening of a captured block.
 fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
     let start = tag.out.len();
     tag.copy();
@@ -413,13 +413,13 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
     Ok(Kind::Assign)
 }
 
-/// What was written from `target` on: what holds the name behind the last dot, and the name.
+/// Splits the text from `target` on: the object before the last dot, and the name after it.
 fn split_place(tag: &Rewriter, target: usize, dot: usize) -> (String, String) {
     let name = tag.out[dot..].trim().trim_start_matches('.').trim();
     (tag.out[target..dot].to_owned(), name.to_owned())
 }
 
-/// A block goes to a name of ours first, where it is to be kept as `a.b`.
+/// If the target is `a.b`, the block is captured in a temporary variable first.
 fn keep_block(tag: &mut Rewriter, target: usize, dot: usize) -> Around {
     let (holder, name) = split_place(tag, target, dot);
     tag.out.truncate(target);
@@ -428,7 +428,7 @@ fn keep_block(tag: &mut Rewriter, target: usize, dot: usize) -> Around {
     Around { before: String::new(), after }
 }
 
-/// Names with values after `=`: what `with` sets.
+/// Names with values after `=`, as in `with`.
 fn assignments(tag: &mut Rewriter) -> std::result::Result<(), Stop> {
     loop {
         match tag.peek() {

@@ -1,4 +1,4 @@
-//! How a format text wants one value to look: sign, digits, width. Shared by `%` and by `str.format`.
+//! Format specifications for one value: sign, digits, width. Used by `%` and by `str.format`.
 
 use minijinja::value::Value;
 use minijinja::{Error, ErrorKind};
@@ -7,24 +7,24 @@ use super::budget::check_text;
 use super::numbers::{integer, real};
 use super::print::float_text;
 
-/// Most digits that are asked for: more than any number has.
+/// The maximum precision: more than any number has.
 const PRECISION: usize = 2_000;
 
-/// What stands between `{:` and `}`, or between `%` and its letter.
+/// The text between `{:` and `}`, or between `%` and its letter.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spec {
     pub(super) fill: char,
-    /// `<`, `>`, `^`, or `=`: between sign and digits.
+    /// `<`, `>`, `^`, or `=` (padding between sign and digits).
     pub(super) align: Option<char>,
-    /// `+` or a blank before what is not negative.
+    /// `+` or a blank, written before numbers that are not negative.
     pub(super) sign: Option<char>,
-    /// `#`: the base is written before the digits, and a point stays.
+    /// `#`: writes the base before the digits, and keeps the point.
     pub(super) alternate: bool,
     pub(super) width: usize,
     pub(super) precision: Option<usize>,
-    /// What stands between groups of digits.
+    /// The separator of digit groups.
     pub(super) grouping: Option<char>,
-    /// The letter.
+    /// The type letter.
     pub(super) kind: Option<char>,
 }
 
@@ -43,12 +43,12 @@ impl Default for Spec {
     }
 }
 
-/// An error of a format text.
+/// An error in a format text.
 pub(super) fn wrong(what: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidOperation, format!("format: {}", what.into()))
 }
 
-/// The digits at the start of `text` as a number, and what follows them. A text is never that wide.
+/// The number at the start of `text`, and the text after it. Its size is bounded, because no text is that wide.
 pub(super) fn leading_number(text: &str) -> (Option<usize>, &str) {
     let len = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, rest) = text.split_at(len);
@@ -56,7 +56,7 @@ pub(super) fn leading_number(text: &str) -> (Option<usize>, &str) {
 }
 
 impl Spec {
-    /// Reads what stands behind the colon.
+    /// Reads the specification after the colon.
     pub(super) fn parse(text: &str) -> Result<Spec, Error> {
         let mut spec = Spec::default();
         let mut chars = text.chars();
@@ -93,7 +93,7 @@ impl Spec {
         if chars.next().is_some() { Err(wrong(format!("cannot read {text:?}"))) } else { Ok(spec) }
     }
 
-    /// A text, cut to the precision and filled up to the width.
+    /// Formats a text: cuts it to the precision and pads it to the width.
     pub(super) fn text(&self, text: &str) -> Result<String, Error> {
         let text = match self.precision.and_then(|count| text.char_indices().nth(count)) {
             Some((end, _)) => &text[..end],
@@ -102,7 +102,7 @@ impl Spec {
         self.fill("", text, '<')
     }
 
-    /// A number, as the letter asks.
+    /// Formats a number by the type letter.
     pub(super) fn number(&self, value: &Value) -> Result<String, Error> {
         let not_a_number = || wrong(format!("{:?} needs a number", self.kind));
         match self.kind {
@@ -154,7 +154,7 @@ impl Spec {
         self.fill(self.sign_of(number.is_sign_negative() && !number.is_nan()), &digits, '>')
     }
 
-    /// The precision, or what it is where none is given.
+    /// The precision, or the default.
     fn digits_behind(&self, usual: usize) -> Result<usize, Error> {
         let precision = self.precision.unwrap_or(usual);
         if precision > PRECISION { Err(wrong("a precision is too large")) } else { Ok(precision) }
@@ -181,7 +181,7 @@ impl Spec {
         out
     }
 
-    /// As wide as asked; `align` is where it stands unless the format text says so.
+    /// Pads to the width; `align` is the default alignment.
     fn fill(&self, sign: &str, text: &str, align: char) -> Result<String, Error> {
         let missing = self.width.saturating_sub(sign.len() + text.chars().count());
         check_text(missing.saturating_mul(self.fill.len_utf8()))?;
@@ -206,7 +206,7 @@ fn scientific(number: f64, precision: usize) -> String {
     format!("{digits}e{sign}{exponent:0>2}")
 }
 
-/// So many digits that count, without an exponent where that is short. A number `with_point` keeps one.
+/// A number with this many significant digits, without an exponent if that is short. `with_point`: keeps the point.
 fn shortest(number: f64, digits: usize, with_point: bool, keep_zeros: bool) -> String {
     let text = format!("{number:.*e}", digits - 1);
     let exponent: i64 = text.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);

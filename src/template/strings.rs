@@ -17,7 +17,7 @@ fn wrong(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidOperation, what)
 }
 
-/// `this.name(args)`.
+/// Calls `this.name(args)`.
 pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let strip = |left: bool, right: bool| {
@@ -81,7 +81,7 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
     })
 }
 
-/// The methods that ask what a string is.
+/// The predicates `isdigit` and so on.
 fn is(this: &str, name: &str) -> Option<bool> {
     let all = |test: fn(char) -> bool| !this.is_empty() && this.chars().all(test);
     Some(match name {
@@ -101,8 +101,8 @@ fn is(this: &str, name: &str) -> Option<bool> {
     })
 }
 
-/// The part of a text that the second and the third argument ask for, and how many characters stand before it; `None` where it
-/// would begin behind the end.
+/// The part of a text between the second and the third argument, and the number of characters before it; `None` if it would
+/// begin after the end.
 fn window<'t>(this: &'t str, args: &Args) -> Result<Option<(usize, &'t str)>, Error> {
     let (start, stop) = (args.integer(1, "start")?, args.integer(2, "end")?);
     if start.is_none() && stop.is_none() {
@@ -118,7 +118,7 @@ fn window<'t>(this: &'t str, args: &Args) -> Result<Option<(usize, &'t str)>, Er
     Ok(Some((start as usize, &this[byte(start)..byte(stop)])))
 }
 
-/// Where the first argument stands, in characters.
+/// The position of the first argument, in characters.
 fn find(this: &str, args: &Args, find: impl Fn(&str, &str) -> Option<usize>) -> Result<Option<usize>, Error> {
     let part = args.required_text(0, "sub")?;
     let Some((before, text)) = window(this, args)? else { return Ok(None) };
@@ -133,7 +133,7 @@ fn position(found: Option<usize>, must: bool) -> Result<Value, Error> {
     }
 }
 
-/// Whether the text at the first argument, or one of a tuple of them, passes the test.
+/// Whether the first argument, or one of its items if it is a tuple, passes the test.
 fn any_of(this: &str, args: &Args, test: impl Fn(&str, &str) -> bool) -> Result<bool, Error> {
     let parts = args.get(0, "prefix");
     let Some((_, text)) = window(this, args)? else { return Ok(false) };
@@ -175,7 +175,7 @@ fn pad(this: &str, name: &str, args: &Args) -> Result<Value, Error> {
     }))
 }
 
-/// The characters with those replaced, or left out, whose numbers are keys of `table`.
+/// Replaces or removes the characters whose codes are keys of `table`.
 fn translate(this: &str, table: &Value) -> Result<Value, Error> {
     let table = table.downcast_object_ref::<Dict>().ok_or_else(|| wrong("translate needs a map"))?;
     let mut out = String::with_capacity(this.len());

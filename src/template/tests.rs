@@ -59,7 +59,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("string", |_, args| {
         let value = subject(args);
         if let Some(trace) = value.downcast_object_ref::<Text>().map(|text| &text.trace) {
-            trace.asked_for_string();
+            trace.tested_for_string();
         }
         Ok(as_text(&value).is_some())
     }),
@@ -69,7 +69,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("upper", |_, args| Ok(text::cased(&print::text(&subject(args)), char::is_uppercase, char::is_lowercase))),
 ];
 
-/// Functions, and what is undefined: Python finds it callable, too.
+/// Whether a value can be called: functions, and undefined, as in Jinja2.
 fn callable(value: &Value) -> bool {
     let plain = value.kind() == ValueKind::Plain && as_text(value).is_none();
     value.is_undefined() || plain && value.downcast_object_ref::<Bytes>().is_none()
@@ -83,12 +83,12 @@ fn other(args: &[Value]) -> Result<&Value, Error> {
     args.get(1).ok_or_else(|| Error::new(ErrorKind::MissingArgument, "the test needs something to compare with"))
 }
 
-/// What is left of a number when it is halved.
+/// The remainder of a number divided by two.
 fn half(args: &[Value]) -> Result<Option<f64>, Error> {
     Ok(real(&remainder(&subject(args), &Value::from(2))?))
 }
 
-/// Whether the order of both is one that `holds` asks for.
+/// `holds` decides by the order of both arguments.
 fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool, Error> {
     Ok(compare(&subject(args), other(args)?).is_some_and(holds))
 }

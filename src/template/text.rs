@@ -1,4 +1,4 @@
-//! Python's string operations, shared by filters and methods. Characters, not bytes; Unicode, not ASCII.
+//! Python's string operations, for filters and methods. They count Unicode characters, not bytes.
 
 use minijinja::Error;
 use minijinja::ErrorKind;
@@ -6,14 +6,14 @@ use minijinja::ErrorKind;
 use super::budget::check_text;
 use super::chars;
 
-/// Which ends of a text are stripped.
+/// The ends of a text to strip.
 #[derive(Clone, Copy)]
 pub(super) struct Ends {
     pub(super) left: bool,
     pub(super) right: bool,
 }
 
-/// Without white space, or without any of `chars`, at the ends.
+/// Removes white space, or any of `chars`, from the ends.
 pub(super) fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> &'a str {
     let drop = |c: char| match chars {
         Some(chars) => chars.contains(c),
@@ -23,7 +23,7 @@ pub(super) fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> &'a s
     if ends.right { text.trim_end_matches(drop) } else { text }
 }
 
-/// The first character upper case, the others lower case.
+/// The first character in upper case, the others in lower case.
 pub(super) fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     let mut out = String::with_capacity(text.len());
@@ -34,7 +34,7 @@ pub(super) fn capitalize(text: &str) -> String {
     out
 }
 
-/// The filter `title`: words are what white space, hyphens and opening brackets divide.
+/// The filter `title`: words are separated by white space, hyphens and opening brackets.
 pub(super) fn words_upper(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
@@ -64,14 +64,14 @@ pub(super) fn title(text: &str) -> String {
     out
 }
 
-/// Without regard to case, for comparisons.
+/// The text in folded case, for comparisons.
 pub(super) fn casefold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     text.chars().for_each(|c| chars::push_folded(&mut out, c));
     out
 }
 
-/// Small letters large, and the other way round.
+/// Swaps upper and lower case.
 pub(super) fn swapcase(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -80,7 +80,7 @@ pub(super) fn swapcase(text: &str) -> String {
     out
 }
 
-/// Whether each run of letters begins, and only begins, with a large one.
+/// Whether each run of letters has upper or title case at its first letter only.
 pub(super) fn is_title(text: &str) -> bool {
     let (mut inside, mut any) = (false, false);
     for c in text.chars() {
@@ -94,19 +94,19 @@ pub(super) fn is_title(text: &str) -> bool {
     any
 }
 
-/// Some character is of the wanted case, and none of the other.
+/// Whether there is a character of the expected case, and no unwanted one.
 pub(super) fn cased(text: &str, expected: fn(char) -> bool, unwanted: fn(char) -> bool) -> bool {
     text.chars().any(expected) && !text.chars().any(unwanted)
 }
 
-/// Whether the text can be a name in a program.
+/// Whether the text is a valid identifier.
 pub(super) fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     let begins = |c: char| c == '_' || chars::alpha(c);
     chars.next().is_some_and(begins) && chars.all(|c| begins(c) || chars::decimal(c))
 }
 
-/// Tabs as spaces, up to the next multiple of `width` in the line.
+/// Replaces tabs by spaces, up to the next multiple of `width` in the line.
 pub(super) fn expand_tabs(text: &str, width: usize) -> Result<String, Error> {
     let tabs = text.matches('\t').count();
     check_text(text.len().saturating_add(tabs.saturating_mul(width)))?;
@@ -131,7 +131,7 @@ pub(super) fn expand_tabs(text: &str, width: usize) -> Result<String, Error> {
     Ok(out)
 }
 
-/// As many characters as `width` at least: `fill` on both sides, the odd one on the side that Python puts it.
+/// Pads the text on both sides to `width`. An odd character goes where Python puts it.
 pub(super) fn center(text: &str, width: usize, fill: char) -> Result<String, Error> {
     let missing = width.saturating_sub(text.chars().count());
     check_text(missing.saturating_mul(fill.len_utf8()).saturating_add(text.len()))?;
@@ -140,7 +140,7 @@ pub(super) fn center(text: &str, width: usize, fill: char) -> Result<String, Err
     Ok(run(left).chain(text.chars()).chain(run(missing - left)).collect())
 }
 
-/// The first `count` occurrences of `old`, or all, replaced.
+/// Replaces the first `count` occurrences of `old`, or all.
 pub(super) fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<String, Error> {
     let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
     let hits = text.matches(old).take(count).count();
@@ -148,7 +148,7 @@ pub(super) fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> R
     Ok(text.replacen(old, new, count))
 }
 
-/// Pieces between `separator`, or between runs of white space; at most `limit` cuts, counted from the left or the right.
+/// Splits at `separator`, or at runs of white space, at most `limit` times, from the left or the right.
 pub(super) fn split(
     text: &str,
     separator: Option<&str>,
@@ -168,7 +168,7 @@ pub(super) fn split(
     Ok(pieces.into_iter().map(str::to_owned).collect())
 }
 
-/// White space at the ends and between the words is dropped; what the limit leaves whole keeps its own at its far end.
+/// Splits at white space. The remainder beyond the limit keeps the white space at its far end.
 fn words(text: &str, limit: usize, right: bool) -> Vec<&str> {
     let mut words = Vec::new();
     let near = |rest| {
@@ -188,7 +188,7 @@ fn words(text: &str, limit: usize, right: bool) -> Vec<&str> {
     words
 }
 
-/// The lines, without what ends them unless `keep`.
+/// The lines, with their ends if `keep`.
 pub(super) fn lines(text: &str, keep: bool) -> Vec<String> {
     let end = |c: char| {
         matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
@@ -205,9 +205,9 @@ pub(super) fn lines(text: &str, keep: bool) -> Vec<String> {
     lines
 }
 
-/// Every line but the first, and the first where `first`, moved in; empty ones only where `blank`.
+/// Indents all lines but the first, the first if `first`, and empty lines only if `blank`.
 pub(super) fn indent(text: &str, indention: &str, first: bool, blank: bool) -> Result<String, Error> {
-    // The new line at the end makes a last, empty line where the text ends with one.
+    // With the additional line break, a text that ends with one has a last, empty line.
     let lines = lines(&format!("{text}\n"), false);
     check_text(text.len().saturating_add(lines.len().saturating_mul(indention.len() + 1)))?;
     let mut out = String::with_capacity(text.len());
@@ -223,7 +223,7 @@ pub(super) fn indent(text: &str, indention: &str, first: bool, blank: bool) -> R
     Ok(out)
 }
 
-/// The number as Python's `int` takes it: nothing but digits, a sign and single underscores between digits.
+/// Parses an integer like Python's `int`: digits, a sign, and single underscores between digits.
 pub(super) fn parse_int(text: &str, base: u32) -> Option<i128> {
     let text = text.trim_matches(chars::space);
     let (negative, digits) = match text.strip_prefix('-') {
@@ -253,12 +253,12 @@ pub(super) fn parse_int(text: &str, base: u32) -> Option<i128> {
     Some(if negative { -number } else { number })
 }
 
-/// As Python's `float` takes it.
+/// Parses a number like Python's `float`.
 pub(super) fn parse_float(text: &str) -> Option<f64> {
     plain_digits(text.trim_matches(chars::space))?.parse().ok()
 }
 
-/// Digits of any script as those of ASCII, without underscores; `None` where one does not stand between digits.
+/// Digits of any script as ASCII, without underscores; `None` if an underscore is not between digits.
 fn plain_digits(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! The tags of a Jinja template, and the tokens of an expression.
+//! Finds the tags of a Jinja template, and splits expressions into tokens.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'s> {
@@ -6,20 +6,20 @@ pub(super) enum Token<'s> {
     /// A string or a number.
     Literal,
     Sign(&'s str),
-    /// What ends the tag, with its white-space mark.
+    /// The end of the tag, with its white-space control.
     End(&'s str),
-    /// The end of the source, or a character that is no token.
+    /// The end of the source, or a character that does not begin a token.
     None,
 }
 
-/// Where the next tag or comment begins, at `from` or later.
+/// The position of the next tag or comment at or after `from`.
 pub(super) fn find_tag(source: &str, from: usize) -> Option<usize> {
     let bytes = source.as_bytes();
     let mut open = memchr::memchr_iter(b'{', &bytes[from..]).map(|at| from + at);
     open.find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#')))
 }
 
-/// The next token of `source` at or after `pos`, and where it lies. `end` closes the tag, unless a bracket is open.
+/// The next token of `source` at or after `pos`, and its range. `end` closes the tag, unless a bracket is open.
 pub(super) fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool) -> (Token<'s>, usize, usize) {
     let start = pos + count(&source[pos..], |b| matches!(b, b'\t'..=b'\r' | b' '), char::is_whitespace);
     let rest = &source[start..];
@@ -55,7 +55,7 @@ pub(super) fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool
     }
 }
 
-/// Where the tag ends that `end` closes and `pos` lies in, outside of its strings and brackets.
+/// The end of the tag around `pos`, which `end` closes outside of strings and brackets.
 pub(super) fn tag_end(source: &str, pos: usize, end: &str) -> Option<usize> {
     let bytes = source.as_bytes();
     let (mut open, mut at) = (0_usize, pos);
@@ -72,7 +72,7 @@ pub(super) fn tag_end(source: &str, pos: usize, end: &str) -> Option<usize> {
     }
 }
 
-/// The bytes at the start of `text` that are `plain`, or belong to a character beyond ASCII that is `wide`.
+/// The length of the prefix of `text` whose ASCII bytes are `plain` and whose other characters are `wide`.
 fn count(text: &str, plain: impl Fn(u8) -> bool, wide: fn(char) -> bool) -> usize {
     let mut len = 0;
     loop {
@@ -84,7 +84,7 @@ fn count(text: &str, plain: impl Fn(u8) -> bool, wide: fn(char) -> bool) -> usiz
     }
 }
 
-/// The bytes of the string that begins with a quote at the start of `bytes`, if it ends.
+/// The length of the string at the start of `bytes`, if it ends.
 fn text_len(bytes: &[u8]) -> Option<usize> {
     let quote = bytes[0];
     let mut at = 1;
@@ -93,12 +93,12 @@ fn text_len(bytes: &[u8]) -> Option<usize> {
         if bytes[at] == quote {
             return Some(at + 1);
         }
-        // What is escaped counts for nothing; the rest of a wide character is neither quote nor backslash.
+        // Skips an escaped character. The other bytes of a wide character are neither quotes nor backslashes.
         at += 2;
     }
 }
 
-/// The bytes of the number at the start of `text`.
+/// The length of the number at the start of `text`.
 fn number_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();

@@ -1,40 +1,40 @@
-//! What a trial render touches: values at watched paths of the context report here.
+//! Records which values of the context a trial render accesses, at given paths.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A way to treat a value.
+/// A kind of access to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Looked at.
+    /// Read.
     Read,
     /// Indexed, iterated over or selected from.
     Index,
-    /// Asked whether it is a string.
+    /// Tested for being a string.
     IsString,
 }
 
-/// The ways to treat a value.
+/// The number of kinds.
 const USES: usize = 3;
 
-/// Which of the watched paths were treated how. A path is written like a JSON pointer, without escapes.
+/// The recorded accesses, by path and kind. A path is written like a JSON pointer, without escapes.
 pub(super) struct Usage {
     paths: &'static [&'static str],
-    /// A bit for each path and [`Use`].
+    /// One bit for each path and [`Use`].
     seen: AtomicU32,
-    /// The one path at which strings report, too.
+    /// The path at which accesses to strings are recorded as well.
     text_at: Option<&'static str>,
 }
 
 impl Usage {
-    /// Watches `paths`, ten at most. Strings report only at `text_at`, which is one of them.
+    /// Records accesses at `paths`, ten at most. Strings are recorded only at `text_at`, one of them.
     pub(super) fn new(paths: &'static [&'static str], text_at: Option<&'static str>) -> Arc<Usage> {
         Arc::new(Usage { paths, seen: AtomicU32::new(0), text_at })
     }
 
-    /// Whether the value at `path`, which must be watched, was treated in the given way.
-    pub(super) fn saw(&self, path: &str, how: Use) -> bool {
+    /// Whether the value at `path`, one of the given paths, was accessed in this way.
+    pub(super) fn recorded(&self, path: &str, how: Use) -> bool {
         let at = self.paths.iter().position(|watched| *watched == path);
         debug_assert!(at.is_some(), "{path} is not watched");
         at.is_some_and(|at| self.seen.load(Ordering::Relaxed) & bit(at, how) != 0)
@@ -46,41 +46,41 @@ fn bit(index: usize, how: Use) -> u32 {
     1 << (index * USES + how as usize)
 }
 
-/// One value's line to the [`Usage`] it reports to.
+/// The link from a value to its [`Usage`].
 #[derive(Clone)]
 pub(super) struct Trace {
     usage: Arc<Usage>,
-    /// The watched paths that lead here, a bit each.
+    /// The paths that lead to this value, one bit each.
     leading: u32,
-    /// How much of such a path leads here.
+    /// The length of such a path up to here.
     len: usize,
 }
 
 impl Trace {
-    /// For the root of the context.
+    /// The link of the context.
     pub(super) fn root(usage: &Arc<Usage>) -> Trace {
         Trace { usage: usage.clone(), leading: u32::MAX, len: 0 }
     }
 
-    /// The watched paths that lead here: the place of each, and what follows in it.
+    /// The paths that lead to this value: the index of each, and its rest.
     fn rests(&self) -> impl Iterator<Item = (usize, &'static str)> {
         let paths = self.usage.paths.iter().enumerate().filter(|(at, _)| self.leading >> at & 1 == 1);
         paths.map(|(at, path)| (at, &path[self.len..]))
     }
 
-    /// For the value at `key` in this one, if it or something in it is watched.
+    /// The link of the value at `key`, if a path leads to it or into it.
     pub(super) fn child(&self, key: &str) -> Option<Trace> {
         let leads_on = self.rests().filter(|(_, rest)| behind(rest, key).is_some());
         let leading = leads_on.fold(0, |bits, (at, _)| bits | 1 << at);
         (leading != 0).then(|| Trace { usage: self.usage.clone(), leading, len: self.len + 1 + key.len() })
     }
 
-    /// Whether a string at this path reports.
+    /// Whether accesses to a string here are recorded.
     pub(super) fn watches_text(&self) -> bool {
         self.rests().any(|(at, rest)| rest.is_empty() && self.usage.text_at == Some(self.usage.paths[at]))
     }
 
-    /// The value at `key` in this one was looked at.
+    /// Records that the value at `key` was read.
     pub(super) fn read_child(&self, key: &str) {
         self.report(Use::Read, |rest| behind(rest, key) == Some(""));
     }
@@ -89,7 +89,7 @@ impl Trace {
         self.report(Use::Index, str::is_empty);
     }
 
-    pub(super) fn asked_for_string(&self) {
+    pub(super) fn tested_for_string(&self) {
         self.report(Use::IsString, str::is_empty);
     }
 
@@ -100,7 +100,7 @@ impl Trace {
     }
 }
 
-/// What comes after `key` in `path`, which is to begin with it.
+/// The rest of `path` after `key`, if it begins with it.
 fn behind<'p>(path: &'p str, key: &str) -> Option<&'p str> {
     let rest = path.strip_prefix('/')?.strip_prefix(key)?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)

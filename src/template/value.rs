@@ -1,37 +1,37 @@
-//! Lists, maps and texts as templates see them. Python's: lists grow in place, maps keep their order.
+//! Lists, maps and texts with Python's behaviour: lists can be changed in place, maps keep their order.
 //!
-//! Every container that a template can reach is one of ours. Each knows an upper bound of how deep it nests, which keeps
-//! printing, comparing and dropping within the stack: a container that lies inside another one never gets deeper, so no
-//! cycle can arise and no bound goes stale.
+//! Templates only ever access containers of these types. Each container has an upper bound of its depth, so that printing,
+//! comparing and dropping stay within the stack. The depth of a container that is inside of another one never grows, so that
+//! no cycle can arise and all bounds stay valid.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value, ValueKind};
+use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
 use super::map::Map;
-use super::print;
 use super::scalar::Scalar;
 use super::trace::Trace;
 use crate::limits::VALUE_DEPTH;
 
-/// A container made by a template claims this many levels at once: room to fill it after it was put into another.
+/// The levels that a container made by a template reserves, so that it can be filled after it was put into another one.
 const HEADROOM: usize = 8;
 
-/// How deep a container nests at most, and whether it lies inside another one.
+/// The maximum depth of a container, and whether it is inside of another one.
 #[derive(Debug)]
 struct Height {
     levels: AtomicUsize,
     inside: AtomicBool,
-    /// Something in it is no data, and may lead to other containers: it must not be put into a container that exists.
+    /// It contains a value that is not data and may refer to other containers, so it must not be put into an existing
+    /// container.
     loose: bool,
 }
 
 impl Height {
-    /// Above `children`, which from now on lie inside.
+    /// The height above `children`, which from now on are inside of a container.
     fn above<'a>(children: impl Iterator<Item = &'a Value>) -> Result<Height, Error> {
         let (mut levels, mut loose) = (0, false);
         for child in children {
@@ -54,7 +54,7 @@ impl Height {
         Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside), loose: false })
     }
 
-    /// Makes room for one more child.
+    /// Makes room for another child.
     fn admit(&self, child: &Value) -> Result<(), Error> {
         let Some(height) = height_of(child) else { return Ok(()) };
         if std::ptr::eq(height, self) {
@@ -85,20 +85,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a list is to Python.
+/// The Python type of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
-    /// What alone can change.
+    /// The only one that can be changed.
     List,
     Tuple,
-    /// A tuple of a value and the list of all items that have it.
+    /// A tuple of a value and the list of all items with that value, from `groupby`.
     Group,
-    /// From, to, by.
+    /// Start, stop and step.
     Range(i64, i64, i64),
 }
 
 impl Form {
-    /// Printed in parentheses.
+    /// Whether it prints in parentheses.
     pub(super) fn is_tuple(self) -> bool {
         matches!(self, Form::Tuple | Form::Group)
     }
@@ -113,7 +113,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// Items in the given form.
+    /// A list of this type.
     pub(super) fn make(items: Vec<Value>, form: Form) -> Result<Value, Error> {
         let height = Height::above(items.iter())?;
         Ok(Value::from_object(List { items: Mutex::new(items), height, form, trace: None }))
@@ -129,25 +129,25 @@ impl List {
         List::make(items, Form::Tuple)
     }
 
-    /// What the list holds now.
+    /// A copy of the items.
     pub(super) fn items(&self) -> Vec<Value> {
         lock(&self.items).clone()
     }
 
-    /// Shows all items to `look`, which must do nothing with this list itself. It does not meet it in the items: there are no
+    /// Passes the items to `look`, which must not access this list. It cannot meet it among the items, because there are no
     /// cycles.
     pub(super) fn look<R>(&self, look: impl FnOnce(&[Value]) -> R) -> R {
         look(&lock(&self.items))
     }
 
-    /// Reports that all items were looked at.
+    /// Records that all items were read.
     pub(super) fn read_items(&self) {
         if let Some(trace) = &self.trace {
             (0..self.look(<[_]>::len)).for_each(|index| trace.read_child(&index.to_string()));
         }
     }
 
-    /// Changes the items; `added` is what the change puts in.
+    /// Changes the items; `added`: the values that the change adds.
     pub(super) fn change<R>(&self, added: &[Value], change: impl FnOnce(&mut Vec<Value>) -> R) -> Result<R, Error> {
         if self.form != Form::List {
             return Err(Error::new(ErrorKind::InvalidOperation, "a tuple or range cannot be changed"));
@@ -165,49 +165,6 @@ impl fmt::Debug for List {
     }
 }
 
-impl Object for List {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Seq
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let index = match (self.form, key.as_str()) {
-            (Form::Group, Some("grouper")) => 0,
-            (Form::Group, Some("list")) => 1,
-            _ => key.as_usize()?,
-        };
-        if let Some(trace) = &self.trace {
-            trace.index();
-            trace.read_child(&index.to_string());
-        }
-        lock(&self.items).get(index).cloned()
-    }
-
-    /// A loop goes over a copy: its body may change the list.
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        if let Some(trace) = &self.trace {
-            trace.index();
-            self.read_items();
-        }
-        Enumerator::Values(self.items())
-    }
-
-    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        Some(lock(&self.items).len())
-    }
-
-    /// A list never equals a tuple, whatever they hold.
-    fn custom_cmp(self: &Arc<Self>, other: &DynObject) -> Option<std::cmp::Ordering> {
-        let class = |form: Form| (form.is_tuple(), matches!(form, Form::Range(..)));
-        let order = class(self.form).cmp(&class(other.downcast_ref::<List>()?.form));
-        order.is_ne().then_some(order)
-    }
-
-    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&print::repr(&Value::from_dyn_object(self.clone())))
-    }
-}
-
 /// A Python dict.
 pub(super) struct Dict {
     map: Mutex<Map>,
@@ -216,7 +173,7 @@ pub(super) struct Dict {
 }
 
 impl Dict {
-    /// A map of `pairs`; of equal keys the last counts.
+    /// A map of `pairs`. For equal keys the last value is used.
     pub(super) fn of(pairs: Vec<(Value, Value)>) -> Result<Value, Error> {
         for (key, _) in &pairs {
             check_key(key)?;
@@ -225,28 +182,33 @@ impl Dict {
         Ok(Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None }))
     }
 
-    /// What the map holds now, in order.
+    /// The map, locked: no other method of this dict may be called meanwhile.
+    pub(super) fn map(&self) -> MutexGuard<'_, Map> {
+        lock(&self.map)
+    }
+
+    /// A copy of the pairs, in order.
     pub(super) fn pairs(&self) -> Vec<(Value, Value)> {
         lock(&self.map).pairs()
     }
 
-    /// Shows all pairs to `look`, in order; as [`List::look`].
+    /// Passes the pairs to `look`, in order; as [`List::look`].
     pub(super) fn look<R>(&self, look: impl FnOnce(&[(Value, Value)]) -> R) -> R {
         lock(&self.map).look(look)
     }
 
-    /// Reports that all values were looked at.
+    /// Records that all values were read.
     pub(super) fn read_values(&self) {
         if let Some(trace) = &self.trace {
             self.look(|pairs| pairs.iter().filter_map(|(key, _)| key.as_str()).for_each(|key| trace.read_child(key)));
         }
     }
 
-    /// The value at `key`, without leaving a trace.
+    /// The value at `key`, without recording an access.
     pub(super) fn get(&self, key: &Value) -> Option<Value> {
         match key.as_object() {
             None => lock(&self.map).get(key),
-            // What is no key could look at this very map while it is looked at.
+            // A value that cannot be a key is excluded: comparing it could access this map.
             Some(_) => match as_text(key) {
                 Some(text) => lock(&self.map).get_by_str(text),
                 None if check_key(key).is_ok() => lock(&self.map).get(key),
@@ -255,14 +217,14 @@ impl Dict {
         }
     }
 
-    /// Puts `value`, which is data, at `key`.
+    /// Sets the value of a key; the value must be data.
     pub(super) fn set(&self, key: &str, value: Value) -> Result<(), Error> {
         self.height.admit(&value)?;
         lock(&self.map).set(key, value);
         Ok(())
     }
 
-    /// Changes the pairs; `added` is what the change puts in.
+    /// Changes the pairs; `added`: the values that the change adds.
     pub(super) fn change<R>(
         &self,
         added: &[(Value, Value)],
@@ -286,35 +248,7 @@ impl fmt::Debug for Dict {
     }
 }
 
-impl Object for Dict {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        if let (Some(trace), Some(name)) = (&self.trace, key.as_str()) {
-            trace.read_child(name);
-        }
-        self.get(key)
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        if let Some(trace) = &self.trace {
-            trace.read_child(key);
-        }
-        lock(&self.map).get_by_str(key)
-    }
-
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(lock(&self.map).keys())
-    }
-
-    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        Some(lock(&self.map).len())
-    }
-
-    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&print::repr(&Value::from_dyn_object(self.clone())))
-    }
-}
-
-/// Keys are scalars and tuples of them, as in Python: what cannot change.
+/// Keys must be immutable: scalars and tuples of them, as in Python.
 fn check_key(key: &Value) -> Result<(), Error> {
     let tuple =
         |list: &List| list.form.is_tuple() && list.look(|items| items.iter().all(|item| check_key(item).is_ok()));
@@ -325,7 +259,7 @@ fn check_key(key: &Value) -> Result<(), Error> {
     }
 }
 
-/// A string that reports how a template treats it.
+/// A string that records accesses.
 #[derive(Debug)]
 pub(super) struct Text {
     pub(super) text: String,
@@ -353,12 +287,12 @@ impl Object for Text {
     }
 }
 
-/// The text, where `value` is one.
+/// The text of a string.
 pub(super) fn as_text(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.downcast_object_ref::<Text>().map(|text| text.text.as_str()))
 }
 
-/// What a filter over `value` sees: items, keys or characters; nothing for undefined and none.
+/// The items of a list, the keys of a map or the characters of a string, for filters; empty for undefined and none.
 pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
     if let Some(list) = value.downcast_object_ref::<List>() {
         list.read_items();
@@ -379,7 +313,7 @@ pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
     Ok(value.try_iter()?.collect())
 }
 
-/// The pairs of a map; nothing for undefined and none.
+/// The pairs of a map; empty for undefined and none.
 pub(super) fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
         dict.read_values();
@@ -392,7 +326,7 @@ pub(super) fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
     }
 }
 
-/// `value` as plain data that may be kept: the engine's own containers become ours, and what is not data is refused.
+/// `value` as data that may be stored: the engine's containers are converted, and values that are not data are rejected.
 pub(super) fn own(value: Value) -> Result<Value, Error> {
     own_at(value, 0)
 }
@@ -419,8 +353,8 @@ fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
     }
 }
 
-/// A list of `items`, which nest `below` levels deep and know that they lie inside; it lies `inside` another container, or in none.
-/// Also how deep it nests.
+/// A list of `items` of the depth `below`, which know that they are inside of a list, and its depth. `inside`: whether the
+/// list is inside of another container.
 pub(super) fn nested_list(
     items: Vec<Value>,
     below: usize,
@@ -431,7 +365,7 @@ pub(super) fn nested_list(
     Ok((Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }), below + 1))
 }
 
-/// A map as [`nested_list`] makes a list; its keys are texts, each another one.
+/// A map, as [`nested_list`] makes a list; its keys are distinct texts.
 pub(super) fn nested_dict(
     pairs: Vec<(Value, Value)>,
     below: usize,

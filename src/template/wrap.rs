@@ -1,4 +1,4 @@
-//! Filters that fit a text into a width, and values laid out in lines.
+//! Filters that fit text to a width, and `pprint`.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ fn wrong(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidOperation, what)
 }
 
-/// A width that must not be negative.
+/// A width, which must not be negative.
 fn width(args: &Args, index: usize, name: &str, usual: usize) -> Result<usize, Error> {
     match args.integer(index, name)? {
         None => Ok(usual),
@@ -83,24 +83,24 @@ pub(super) fn word_wrap(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(out))
 }
 
-/// How a line is cut.
+/// How to cut lines.
 struct Wrap {
     width: usize,
-    /// Words that are longer than a line are cut, too.
+    /// Words longer than a line are cut.
     long: bool,
-    /// A word may be cut behind its hyphens.
+    /// Words may be cut after hyphens.
     hyphens: bool,
 }
 
 impl Wrap {
-    /// Writes `line` in as many lines as it takes.
+    /// Writes `line` as one or more lines.
     fn line(&self, line: &str, end: &str, out: &mut String) -> Result<(), Error> {
         let chars: Vec<char> = line.chars().collect();
         let mut pieces = self.pieces(&chars).into_iter();
         let mut next = pieces.next();
         let mut first = true;
         while let Some(piece) = next.clone() {
-            // White space does not begin a line, unless the text begins with it.
+            // White space at the start of a line is dropped, except at the start of the text.
             if !first && chars[piece.start].is_whitespace() {
                 next = pieces.next();
                 continue;
@@ -127,8 +127,8 @@ impl Wrap {
         Ok(())
     }
 
-    /// How much of a piece that does not fit stays in a line with `len` characters: nothing, unless the piece is too long for
-    /// every line.
+    /// How much of a piece that does not fit stays in a line with `len` characters: nothing, unless the piece is longer than
+    /// a line.
     fn cut(&self, piece: &[char], len: usize) -> usize {
         if piece.len() <= self.width {
             return 0;
@@ -141,7 +141,7 @@ impl Wrap {
         hyphen.filter(|at| piece[..*at].iter().any(|c| *c != '-')).map_or(room, |at| at + 1)
     }
 
-    /// Runs of white space, and words or their parts.
+    /// Splits a text into runs of white space, and words or parts of words.
     fn pieces(&self, chars: &[char]) -> Vec<Range<usize>> {
         let mut pieces = Vec::new();
         let mut start = 0;
@@ -158,7 +158,7 @@ impl Wrap {
     }
 }
 
-/// Whether a word can be cut at `at`: behind a hyphen with letters on both sides.
+/// Whether a word can be cut at `at`: after a hyphen between letters.
 fn behind_hyphen(chars: &[char], at: usize) -> bool {
     let letter = |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| c.is_alphabetic());
     let hyphen = |at: Option<usize>| at.and_then(|at| chars.get(at)) == Some(&'-');
@@ -196,10 +196,10 @@ pub(super) fn file_size(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(Value::from(format!("{:.1} {name}", base * bytes / unit)))
 }
 
-/// Width of a line of `pprint`.
+/// The line width of `pprint`.
 const LINE: usize = 80;
 
-/// `pprint`: the value as in a program, its maps sorted, in lines.
+/// `pprint`: the `repr` of a value with sorted maps, broken into lines.
 pub(super) fn pretty(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let mut out = String::new();
     let value = sorted(args.first().unwrap_or(&Value::UNDEFINED))?;
@@ -218,7 +218,7 @@ fn sorted(value: &Value) -> Result<Value, Error> {
     Dict::of(pairs.into_iter().map(|(key, item)| Ok((key, sorted(&item)?))).collect::<Result<_, Error>>()?)
 }
 
-/// Writes `value` from column `indent` on; `behind` characters follow it in its last line.
+/// Writes `value` from column `indent` on; `behind`: characters that follow it on its last line.
 fn lay_out(state: &mut State, out: &mut String, value: &Value, indent: usize, behind: usize) -> Result<(), Error> {
     let line = print::repr(value);
     charge(state, line.len())?;

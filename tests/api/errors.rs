@@ -70,7 +70,7 @@ fn deltas_that_do_not_follow_are_refused() {
     answer.begin(5).unwrap();
     answer.deltas(stream.deltas()).unwrap();
     let error = answer.deltas(stream.rollback(0).unwrap()).unwrap_err();
-    assert!(error.message().contains("content_withdrawn says that output was rolled back"), "{error}");
+    assert!(error.message().contains("content_withdrawn removes text after a rollback"), "{error}");
 
     let _ = stream.feed(b"<tool_call>\n{\"name\": \"get_all\", \"arguments\": {");
     let mut answer = Answer::new(Api::Messages, options());

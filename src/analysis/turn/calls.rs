@@ -1,8 +1,8 @@
-//! The inside of a call: which parts it has in which order, and where it ends.
+//! Learns the inside of a call: its parts in order, and where it ends.
 //!
-//! What follows the last part of a call closes the call and then opens what comes next; a render shows the two in one piece. They
-//! are told apart by what all of them begin with: `}]` behind the last call and `}, {` between two give `}`. The same way the
-//! end of a value is told from what separates it from the next key.
+//! The glue behind the last part of a call closes the call and opens what comes next, in one piece. The common beginning of
+//! all such glue closes the call: `}]` behind the last call and `}, {` between two give `}`. The end of a value is split
+//! from the separator in front of the next key in the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::glue::Glue;
 use super::parts::{Found, Token, Walk};
 use super::{CallForm, CallPiece, Encoding, Members, Nested, Slot, ValueKind};
 
-/// More ways than any template has to write a call.
+/// More forms of a call than any template has.
 const MOST_FORMS: usize = 6;
 
 /// One walk with its glue.
@@ -26,7 +26,7 @@ impl Path {
         Some(Path { parts: walk.parts, glue })
     }
 
-    /// The parts of each call.
+    /// The ranges of the parts of each call.
     fn calls(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let mut at = 0;
         self.parts.chunk_by(|a, b| a.call == b.call).filter_map(move |parts| {
@@ -37,12 +37,12 @@ impl Path {
     }
 }
 
-/// How the template numbers calls: the number of the first one, where what is around two calls differs in that only.
+/// The number of the first call, if the glue around two calls differs only in a number.
 pub(super) fn counter(walk: &Walk) -> Option<Option<usize>> {
     [None, Some(0), Some(1)].into_iter().find(|counter| {
         let Some(path) = Path::of(walk.clone(), *counter) else { return false };
         let calls: Vec<_> = path.calls().collect();
-        // The first call has no other in front of it.
+        // The first call has no other call in front of it.
         let inner = |call: &std::ops::Range<usize>| path.glue[call.start + 1..call.end].to_vec();
         let tokens =
             |call: &std::ops::Range<usize>| path.parts[call.clone()].iter().map(|p| p.token).collect::<Vec<_>>();
@@ -52,7 +52,7 @@ pub(super) fn counter(walk: &Walk) -> Option<Option<usize>> {
     })
 }
 
-/// What was learnt of calls.
+/// The result for the calls of a template.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     pub forms: Vec<CallForm>,
@@ -62,17 +62,17 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// `None` where what stands between two parts depends on more than the parts.
+    /// Returns `None` if the glue between two parts depends on more than those parts.
     pub fn learn(paths: &mut Vec<Path>, encoding: Encoding) -> Option<Calls> {
         let mut calls = Calls::default();
         calls.learn_befores(paths);
         calls.learn_values(paths, encoding)?;
-        // A value that could not be told from what is around it teaches nothing else, either.
+        // A path with a value that cannot be separated from its surroundings is not used.
         paths.retain(|path| {
             let mut values = (0..path.parts.len()).filter(|at| matches!(path.parts[*at].token, Token::Value(_)));
             values.all(|at| calls.behind_value(path, at).is_some())
         });
-        // Each way to write a call, with what follows it.
+        // Each form of a call, with the glue seen behind it.
         let mut forms: Vec<(CallForm, BTreeSet<Glue>)> = Vec::new();
         for path in &*paths {
             for call in path.calls() {
@@ -93,7 +93,7 @@ impl Calls {
         Some(calls)
     }
 
-    /// What stands in front of names because of the kinds of their values, as far as the first names of calls show it.
+    /// Learns the glue that the kind of a value puts in front of its name, from the first arguments of calls.
     fn learn_befores(&mut self, paths: &[Path]) {
         let mut firsts: BTreeMap<ValueKind, BTreeSet<&Glue>> = BTreeMap::new();
         for path in paths {
@@ -115,7 +115,7 @@ impl Calls {
         }
     }
 
-    /// What is left of the glue in front of the name at `at` without what the kind of its value puts there.
+    /// The glue in front of the name at `at`, without the part that depends on the kind of its value.
     fn before_key(&self, path: &Path, at: usize, glue: &Glue) -> Option<Glue> {
         match path.parts.get(at + 1).map(|part| part.token) {
             Some(Token::Value(kind)) => {
@@ -125,11 +125,11 @@ impl Calls {
         }
     }
 
-    /// What stands around values. A kind may be written in several ways, each with an opening of its own.
+    /// Learns the glue around values. A kind may have several forms, which differ in their openings.
     fn learn_values(&mut self, paths: &[Path], encoding: Encoding) -> Option<()> {
         let mut next: Option<Glue> = None;
         let (mut lone, mut behind) = (Vec::new(), BTreeSet::new());
-        // What follows the values behind an opening: keys, and anything else.
+        // By opening: the glue in front of keys behind such values, and other glue behind them.
         let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<Glue>; 2]> = BTreeMap::new();
         for path in paths {
             for (at, part) in path.parts.iter().enumerate() {
@@ -161,26 +161,26 @@ impl Calls {
             self.slots.push((kind, slot));
         }
         self.next = next.unwrap_or_default();
-        // What was seen in one place only is followed by what follows others.
+        // A form that was seen in one place only gets the separator of the others.
         behind.insert(self.next.clone());
         for (kind, slot, followed) in lone {
             let closes = behind.iter().filter_map(|behind| followed.strip_suffix(behind));
             let close = closes.min_by_key(|close| close.chars().count());
             self.slots.extend(close.map(|close| (kind, Slot { close, ..slot })));
         }
-        // The longest opening first: it may begin as a shorter one does.
+        // The longest opening first, because a shorter one may be its beginning.
         self.slots.sort_by_key(|(kind, slot)| (*kind, std::cmp::Reverse(slot.open.chars().count())));
         Some(())
     }
 
-    /// How the value at `at` is written.
+    /// The form of the value at `at`.
     fn slot(&self, path: &Path, at: usize) -> Option<&Slot> {
         let Token::Value(kind) = path.parts[at].token else { return None };
         let same = |(known, slot): &&(ValueKind, Slot)| *known == kind && slot.open == path.glue[at];
         self.slots.iter().find(same).map(|(_, slot)| slot)
     }
 
-    /// What stands behind the part at `at`, less the end of a value.
+    /// The glue behind the part at `at`, without the end of a value.
     fn behind_value(&self, path: &Path, at: usize) -> Option<Glue> {
         match path.parts[at].token {
             Token::Value(_) => path.glue[at + 1].strip_prefix(&self.slot(path, at)?.close),
@@ -188,7 +188,7 @@ impl Calls {
         }
     }
 
-    /// The parts of one call with what is between them.
+    /// The pieces of one call: its parts and the glue between them.
     fn form(&self, path: &Path, call: std::ops::Range<usize>) -> Option<CallForm> {
         let mut pieces = Vec::new();
         let mut members = false;
@@ -207,7 +207,7 @@ impl Calls {
             match part.token {
                 Token::Value(_) => {}
                 Token::Key if members => {
-                    // Between two members, nothing else.
+                    // Glue behind members belongs to them only between two members.
                     let Some(CallPiece::Members(_)) = pieces.last() else { return None };
                 }
                 Token::Key => {
@@ -236,7 +236,7 @@ impl Calls {
         Some(CallForm { pieces, close: Glue::default() })
     }
 
-    /// What is behind the value in a turn with one call that has one argument. `end`: the end of all turns.
+    /// The glue behind the value in a turn with one call with one argument. `end`: the end of all turns.
     pub fn behind_one_text(&self, paths: &[Path], end: &Glue) -> Option<Glue> {
         let one = |path: &&Path| {
             let values = path.parts.iter().filter(|part| matches!(part.token, Token::Value(_)));
@@ -248,7 +248,7 @@ impl Calls {
         Some(self.behind_value(path, path.parts.len() - 1)?.and(end))
     }
 
-    /// Arrays and objects in a way of their own, where they were not seen as JSON.
+    /// Adds a notation for arrays and objects that were not seen as JSON.
     pub fn add_nested(&mut self, learn: impl FnOnce() -> Option<(Nested, Vec<(ValueKind, Slot)>)>) {
         let known = |kind| self.slots.iter().any(|(known, _)| *known == kind);
         if self.slots.is_empty() || known(ValueKind::Array) && known(ValueKind::Object) {
@@ -264,7 +264,7 @@ impl Calls {
         }
     }
 
-    /// What follows a call behind its end.
+    /// The glue behind a call, without the call's end.
     pub fn behind(&self, path: &Path, call: std::ops::Range<usize>) -> Option<Glue> {
         let form = self.form(path, call.clone())?;
         let form = self.forms.iter().find(|known| known.pieces == form.pieces)?;

@@ -1,14 +1,14 @@
-//! From turns that were seen to the edges between their parts.
+//! Learns the edges between the parts of a turn from the turns that were rendered.
 
 use super::calls::{Calls, Path};
 use super::glue::Glue;
 use super::parts::Token;
 use super::{Edge, Place, Reasoning};
 
-/// The end of all turns is cut off their last glue.
+/// Removes the end of the turn from the last glue of all paths, and returns it.
 pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
     let lasts: Vec<&Glue> = paths.iter().filter_map(|path| path.glue.last()).collect();
-    // Where the same stands behind content and behind calls, that is it, whatever it looks like.
+    // If the same glue ends turns with content and turns with calls, it is the end, whether or not it has markers.
     let speaks_last = |path: &&Path| path.parts.last().is_some_and(|last| last.token == Token::Content);
     let behind_content = paths.iter().filter(speaks_last).filter_map(|path| path.glue.last());
     let ends_all = |end: &&Glue| lasts.iter().all(|last| last.strip_suffix(end).is_some());
@@ -21,7 +21,7 @@ pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
     Some(end)
 }
 
-/// What of the end of turns also stands between content and calls: markers that close each part.
+/// The part of the end of the turn that also occurs between content and calls: markers that close each part.
 fn closes_content(paths: &[Path], end: &Glue) -> Glue {
     let between = paths.iter().flat_map(|path| {
         let two = path.parts.windows(2).enumerate();
@@ -33,12 +33,12 @@ fn closes_content(paths: &[Path], end: &Glue) -> Glue {
     }
     let shared = Glue::common_start(between.into_iter().chain([end]));
     let markers = Glue::from(shared.head().rfind(['>', ']']).map_or("", |at| &shared.head()[..=at]));
-    // One token may end a part and a turn.
+    // One token may end both a part and the turn.
     let is_all = end.strip_prefix(&markers).is_none_or(|rest| rest.is_blank());
     if is_all { Glue::default() } else { markers }
 }
 
-/// All edges that were seen, the longest glue first, and how reasoning is closed.
+/// All edges that were seen, the longest glue first, and the end of the reasoning.
 pub(super) fn learn(paths: &[Path], calls: &Calls) -> Option<(Vec<Edge>, Option<Reasoning>)> {
     let mut edges: Vec<Edge> = Vec::new();
     for path in paths {
@@ -54,7 +54,7 @@ pub(super) fn learn(paths: &[Path], calls: &Calls) -> Option<(Vec<Edge>, Option<
     Some((edges, reasoning))
 }
 
-/// The turn as edges. Behind a call, its own end is left out.
+/// The edges of one turn. The glue behind a call excludes the call's end.
 fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
     let mut edges = Vec::new();
     let (mut from, mut at) = (Place::Prompt, 0);
@@ -78,13 +78,13 @@ fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
     Some(edges)
 }
 
-/// What all ways out of the reasoning begin with closes it; the rest stays on the edges. Reasoning that nothing closes cannot be
-/// told from what follows, and is none.
+/// Splits the end of the reasoning, the common beginning of all edges from it, from those edges. Reasoning without an end
+/// cannot be told from what follows, and is dropped.
 fn split_reasoning(edges: &mut Vec<Edge>) -> Option<Reasoning> {
     let leaves = |edge: &&Edge| edge.from == Place::Reasoning;
     let enters = |edge: &&Edge| edge.to == Place::Reasoning;
     let open = edges.iter().find(enters)?.glue.clone();
-    // What is in front of a part without any reasoning does not close it.
+    // Glue that also occurs in front of a part without reasoning does not close reasoning.
     let own = |edge: &Edge| {
         let others = edges.iter().filter(|other| other.from != Place::Reasoning && other.to == edge.to);
         let ends = others.filter_map(|other| edge.glue.strip_suffix(&other.glue).filter(|rest| !rest.is_blank()));

@@ -1,19 +1,19 @@
-//! Glue: the text between two parts, and what is said about several of them at once.
+//! [`Glue`]: the text between two parts of a turn, with operations to compare and split pieces of it.
 
 use super::super::markup::{Markup, Segment};
 
-/// Literal text between two parts. Three characters of it stand for what differs from call to call.
+/// Literal text between two parts. Three characters in it are placeholders for text that differs from call to call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Glue(String);
 
-/// A stretch of glue.
+/// A piece of glue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GluePiece<'g> {
-    /// This text.
+    /// Literal text.
     Text(&'g str),
-    /// The name of the call at hand, once more.
+    /// The tool's name, repeated.
     Name,
-    /// The name of the argument at hand, once more.
+    /// The argument's name, repeated.
     Key,
     /// The number of the call.
     Counter,
@@ -24,17 +24,17 @@ const KEY: char = '\u{e001}';
 const COUNTER: char = '\u{e002}';
 const SIGNS: [char; 3] = [NAME, KEY, COUNTER];
 
-/// What of a call may come again in the glue around its parts.
+/// The texts of a call that glue may repeat.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Echoes<'a> {
     pub name: &'a str,
     pub key: &'a str,
-    /// The call's number as the template counts.
+    /// The call's number, in the template's counting.
     pub counter: Option<usize>,
 }
 
 impl Glue {
-    /// The glue that a render shows as `text`; `None` for what cannot be told from the signs.
+    /// Makes glue from rendered text; `None` if the text contains a placeholder character.
     pub(super) fn new(text: &str, echoes: Echoes) -> Option<Glue> {
         if text.contains(SIGNS) {
             return None;
@@ -51,7 +51,7 @@ impl Glue {
         }))
     }
 
-    /// Its stretches, in order.
+    /// Its pieces, in order.
     pub fn pieces(&self) -> impl Iterator<Item = GluePiece<'_>> {
         self.0.split_inclusive(SIGNS).flat_map(|piece| {
             let sign = piece.chars().next_back().filter(|c| SIGNS.contains(c));
@@ -65,27 +65,27 @@ impl Glue {
         })
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it has nothing but white space.
+    /// Whether it is empty or white space.
     pub fn is_blank(&self) -> bool {
         self.0.trim().is_empty()
     }
 
-    /// As people read it: `{name}`, `{key}` and `{number}` for what differs from call to call.
+    /// For display: `{name}`, `{key}` and `{number}` stand for text that differs from call to call.
     pub fn shown(&self) -> String {
         self.0.replace(NAME, "{name}").replace(KEY, "{key}").replace(COUNTER, "{number}")
     }
 
-    /// The text up to the first stretch that differs from call to call.
+    /// The text up to the first placeholder.
     pub fn head(&self) -> &str {
         self.0.split(SIGNS).next().unwrap_or_default()
     }
 
-    /// The markers in it, as [`Markup`] sees them, each without what differs from call to call.
+    /// The markers in it, as found by [`Markup`], without placeholders.
     pub(crate) fn markers(&self) -> impl Iterator<Item = &str> {
         let segments = self.0.split(SIGNS).flat_map(|text| Markup::new(text).segments());
         segments.filter_map(|segment| match segment {
@@ -94,22 +94,22 @@ impl Glue {
         })
     }
 
-    /// What is left behind this start.
+    /// The rest behind this prefix.
     pub fn strip_prefix(&self, prefix: &Glue) -> Option<Glue> {
         self.0.strip_prefix(&prefix.0).map(|rest| Glue(rest.to_owned()))
     }
 
-    /// What is left in front of this end.
+    /// The rest in front of this suffix.
     pub fn strip_suffix(&self, suffix: &Glue) -> Option<Glue> {
         self.0.strip_suffix(&suffix.0).map(|rest| Glue(rest.to_owned()))
     }
 
-    /// Without its first bytes, which are text.
+    /// The glue without its first bytes, which must be literal text.
     pub(crate) fn without_start(&self, bytes: usize) -> Glue {
         Glue(self.0[bytes..].to_owned())
     }
 
-    /// What all begin with, up to the border of a marker.
+    /// The common beginning, up to the border of a marker.
     pub fn common_start<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
         Glue::start_of(&glues.into_iter().map(|glue| &*glue.0).collect::<Vec<_>>())
     }
@@ -122,7 +122,7 @@ impl Glue {
         };
         let end = others.iter().map(|other| shared(other)).min().unwrap_or(first.len());
         let start = &first[..end];
-        // No marker is cut in two. One in square brackets is a word that some of them close.
+        // Markers are not split. A marker in square brackets is a word that some of the glue closes.
         let goes_on = all.iter().any(|glue| glue.len() > end);
         let in_word = |c: char| c.is_alphanumeric() || "/_- ".contains(c);
         let closes = |glue: &&str| glue[end..].trim_start_matches(in_word).starts_with(']');
@@ -135,7 +135,7 @@ impl Glue {
         Glue(start[..open.map_or(end, |(at, _)| at)].to_owned())
     }
 
-    /// What all end with, from the border of a marker or a line on.
+    /// The common end, from the border of a marker or a line on.
     pub(super) fn common_end<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
         let mut glues = glues.into_iter();
         let Some(first) = glues.next() else { return Glue::default() };
@@ -149,17 +149,17 @@ impl Glue {
         Glue(border.map_or("", |(at, _)| &same[at..]).to_owned())
     }
 
-    /// With the names of a call and of an argument in their places.
+    /// Replaces the placeholders of names by these names.
     pub fn with_names(&self, name: &str, key: &str) -> Glue {
         Glue(self.0.replace(NAME, name).replace(KEY, key))
     }
 
-    /// This and then another.
+    /// Concatenates two pieces of glue.
     pub fn and(&self, other: &Glue) -> Glue {
         Glue(format!("{}{}", self.0, other.0))
     }
 
-    /// What both end with, from the border of a marker on.
+    /// The common end of both, from the border of a marker on.
     pub(super) fn shared_end(a: &Glue, b: &Glue) -> Glue {
         let pairs = a.0.chars().rev().zip(b.0.chars().rev()).take_while(|(a, b)| a == b);
         let length: usize = pairs.map(|(c, _)| c.len_utf8()).sum();
@@ -179,7 +179,7 @@ impl From<&str> for Glue {
     }
 }
 
-/// `text` with each number that stands alone and equals `number` as the counter.
+/// Replaces each separate occurrence of `number` in `text` by the placeholder for the counter.
 fn with_counter(text: &str, number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(text.len());

@@ -1,10 +1,10 @@
-//! Reading a JSON value or a Python literal at the start of a text.
+//! Reads a JSON value or a Python literal at the start of a text.
 
 use serde_json::{Map, Number, Value};
 
 use crate::limits::JSON_DEPTH;
 
-/// The value that `text` begins with, and the bytes that it takes.
+/// The value at the start of `text`, and its length in bytes.
 pub(super) fn read(text: &str) -> Option<(Value, usize)> {
     let mut reader = Reader { text, at: 0 };
     let value = reader.value(0)?;
@@ -52,7 +52,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Items up to the closing bracket; the opening one is next.
+    /// Reads items up to the closing bracket; the position is at the opening one.
     fn items(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.at += 1;
         self.space();
@@ -104,7 +104,7 @@ impl Reader<'_> {
     fn string(&mut self) -> Option<String> {
         let quote = self.rest().chars().next().filter(|c| matches!(c, '"' | '\''))?;
         let mut chars = self.rest().char_indices().skip(1);
-        // As JSON, which reads the escapes.
+        // JSON's reader decodes the escapes.
         let mut json = String::from('"');
         let mut end = None;
         while let Some((at, c)) = chars.next() {

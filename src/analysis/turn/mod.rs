@@ -1,8 +1,8 @@
-//! How a template writes an assistant's turn, whatever it looks like.
+//! Learns how any template writes an assistant's turn.
 //!
-//! A turn is a walk over parts: reasoning, content, calls, the end. Between two parts stands *glue*, text of the template's
-//! own. The sampler asks for turns with and without each part, with up to three calls, with values of all kinds; `parts` takes
-//! each apart, `calls` and `edges` put what was seen together:
+//! A turn is a path through parts: reasoning, content, calls, the end. Between two parts is *glue*, text of the template.
+//! The sampler renders turns with and without each part, with up to three calls, with values of all kinds; `parts` splits
+//! each render, and `calls` and `edges` combine the results:
 //!
 //! ```text
 //! <think>why</think>\nanswer <call>f{"x": 1}</call> <call>g{}</call><end>
@@ -15,8 +15,8 @@
 //! | a call | ` <call>` | a call |
 //! | a call | `<end>` | the end |
 //!
-//! So nothing has to be looked for: a section's opening, a separator, the header of a message block all are glue on an edge. To
-//! know which text of a render is glue, the texts of a conversation are marked ([`Marks`]).
+//! A section's opening, a separator, the header of a message block: each is glue on an edge, so the code searches for none
+//! of them. Marks around the texts of a conversation ([`Marks`]) show which text of a render is glue.
 //!
 //! [`Marks`]: crate::template::Marks
 
@@ -37,7 +37,7 @@ pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
 use sample::{Sample, SampleCall, Sampler, Words};
 
-/// How a template writes a turn.
+/// How a template writes an assistant's turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnFormat {
     /// What the prompt ends with where the model begins.
@@ -53,27 +53,27 @@ pub struct TurnFormat {
     pub(crate) end: Glue,
 }
 
-/// What is around reasoning.
+/// The text around reasoning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasoning {
-    /// What opens it, behind the prompt; empty where the prompt opens it.
+    /// Its opening behind the prompt; empty if the prompt opens it.
     pub open: Glue,
-    /// What closes it.
+    /// Its end.
     pub close: Glue,
 }
 
 /// A step of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// What comes before.
+    /// The part before.
     pub from: Place,
-    /// What the template writes.
+    /// The glue.
     pub glue: Glue,
-    /// What comes behind.
+    /// The part behind.
     pub to: Place,
 }
 
-/// A part of a turn, or an end of it.
+/// A part of a turn, its beginning or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// The end of the prompt, where the model begins.
@@ -82,33 +82,33 @@ pub enum Place {
     Reasoning,
     /// Text of the content.
     Content,
-    /// One call.
+    /// A call.
     Call,
     /// The end of the turn.
     End,
 }
 
-/// A way to write a call.
+/// A form of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallForm {
-    /// Its pieces, from the first part on.
+    /// Its pieces, from the first part to the last.
     pub pieces: Vec<CallPiece>,
-    /// What closes it.
+    /// The glue that closes it.
     pub close: Glue,
 }
 
 /// A piece of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallPiece {
-    /// Text of the template.
+    /// Literal text or placeholders.
     Glue(Glue),
     /// The tool's name.
     Name,
     /// The call's id.
     Id,
-    /// All arguments as one object, JSON or Python; `quoted`: as JSON in a string.
+    /// All arguments as one object, JSON or Python.
     Arguments {
-        /// Whether the object stands in a string.
+        /// Whether the object is JSON text in a string.
         quoted: bool,
     },
     /// The arguments one by one.
@@ -121,16 +121,16 @@ impl CallPiece {
     }
 }
 
-/// Arguments that are written one by one.
+/// Arguments written one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
-    /// What stands before the first name.
+    /// The glue before the first name.
     pub first: Glue,
-    /// What stands between a value's end and the next name.
+    /// The glue between a value's end and the next name.
     pub next: Glue,
-    /// How values are written, by their kinds.
+    /// The forms of values, by kind.
     pub slots: Vec<(ValueKind, Slot)>,
-    /// How arrays and objects are written whose slot says [`Encoding::Nested`].
+    /// The notation of arrays and objects whose slot has [`Encoding::Nested`].
     pub nested: Nested,
 }
 
@@ -146,51 +146,51 @@ pub struct Nested {
 /// An array or an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Container {
-    /// What opens it.
+    /// The opening.
     pub open: Glue,
-    /// What stands in front of each item, or each name.
+    /// The glue in front of each item or name.
     pub each: Glue,
-    /// What stands between an item's end and the next item, or the next name.
+    /// The glue between an item's end and the next item or name.
     pub next: Glue,
-    /// What closes it.
+    /// The end.
     pub close: Glue,
-    /// How items are written, or the values behind names, by their kinds. Kinds that are missing are written like numbers.
+    /// The forms of the items, or of the values behind names, by kind. Missing kinds are written like numbers.
     pub slots: Vec<(ValueKind, Slot)>,
 }
 
-/// How a value is written.
+/// The form of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
-    /// What stands in front of its name because the value is of this kind.
+    /// The glue in front of its name that depends on the value's kind.
     pub before: Glue,
-    /// What stands between its name and the value.
+    /// The glue between its name and the value.
     pub open: Glue,
-    /// What ends it.
+    /// The end of the value.
     pub close: Glue,
-    /// How its text is written.
+    /// The encoding of a text.
     pub encoding: Encoding,
 }
 
-/// How a text is written among arguments.
+/// How a text is encoded among arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// As it is.
+    /// Unescaped.
     #[default]
     Raw,
-    /// In quotes, with the escapes of JSON or Python.
+    /// In quotes, with JSON or Python escapes.
     Quoted,
-    /// An array or object in the template's own way.
+    /// An array or object in the template's notation.
     Nested,
 }
 
-/// Kinds of values that may be written differently.
+/// The kinds of values that a template may write in different forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ValueKind {
     /// A string.
     Text,
     /// A number without a fraction.
     Integer,
-    /// A number with one.
+    /// A number with a fraction.
     Number,
     /// True or false.
     Boolean,
@@ -277,12 +277,12 @@ impl TurnFormat {
     }
 }
 
-/// Learns how `template` writes turns in one way to think; `None` where that cannot be told.
+/// Learns how `template` writes turns, with thinking on or off. Returns `None` if the renders are ambiguous.
 pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
     let sampler = Sampler::new(template, thinking)?;
     let texts = texts(&sampler);
     let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, &sampler.marks, texts));
-    // More calls than a template takes are refused, or the second one is not there.
+    // A template may reject a second call, or leave it out.
     let two = Sample { calls: vec![SampleCall::default(); 2], ..Sample::default() };
     let parallel = see(&two).is_some();
     let shapes = shapes(if parallel { 3 } else { 1 });
@@ -306,7 +306,7 @@ pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
     Some(TurnFormat { opening: sampler.opening, reasoning, edges, calls: calls.forms, end })
 }
 
-/// Turns with and without reasoning and content, with none to three calls, with and without arguments.
+/// Turns with and without reasoning and content, with zero to three calls, with and without arguments.
 fn shapes(most_calls: usize) -> Vec<Sample> {
     const TWO: &[ValueKind] = &[ValueKind::Text, ValueKind::Text];
     const ONE: &[ValueKind] = &[ValueKind::Text];
@@ -338,7 +338,7 @@ fn shapes(most_calls: usize) -> Vec<Sample> {
     shapes
 }
 
-/// Values of each kind, and a text with special characters: in front of another one, and as the last one of a call.
+/// Values of each kind and a text with special characters, each in front of another argument and as the last of a call.
 fn values(parallel: bool) -> Vec<Sample> {
     let mut samples = Vec::new();
     let sample = |calls| Sample { calls, checked: true, ..Sample::default() };
@@ -360,10 +360,10 @@ fn values(parallel: bool) -> Vec<Sample> {
     samples
 }
 
-/// A text with all that a template may have to escape.
+/// A text with characters that a template may have to escape.
 const SPECIAL: &str = "pebb\"l'u\\g <b> & {c}\nend";
 
-/// How arguments are written: whether one by one, and a text with quotes, a backslash and a line break among them.
+/// Finds out whether arguments are written one by one, and how a text with quotes, a backslash and a line break is written.
 fn texts(sampler: &Sampler) -> Texts {
     let (key, _) = Words::default().argument(ValueKind::Text);
     let call = |text: &str| SampleCall { arguments: vec![(key, text.into())] };

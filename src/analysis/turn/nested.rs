@@ -1,8 +1,8 @@
-//! Arrays and objects that are written in the template's own way, not as JSON: what opens them, stands between two of their
-//! members, and closes them.
+//! Learns arrays and objects in a notation other than JSON: their openings, separators and ends.
 //!
-//! In a render, what opens an array touches what opens its first item and what stands in front of the array itself. An array of
-//! texts beside one of numbers shows what belongs to the items; an array in an array shows what belongs to the array.
+//! In a render, the opening of an array is next to the opening of its first item and to the glue in front of the array.
+//! Comparing an array of texts with one of numbers shows what belongs to the items; an array in an array shows what belongs
+//! to the array.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,12 @@ use super::glue::{Echoes, Glue};
 use super::sample::{Sample, SampleCall, Sampler, Words};
 use super::{Container, Encoding, Nested, Slot, ValueKind};
 
-/// The leaves and names of the probes; alphabetical, as some templates sort members.
+/// The leaves and names of the probes, in alphabetical order, because some templates sort members.
 const WORDS: [&str; 2] = ["plumkor", "quincel"];
 const NUMBERS: [u64; 2] = [83_507, 84_611];
 const NAMES: [&str; 4] = ["awmol", "bexul", "cazin", "dofra"];
 
-/// One value, taken apart: what is before its first leaf or name, between name and leaf, between two members, and behind.
+/// One value, split: the glue before its first leaf or name, between name and leaf, between two members, and behind.
 #[derive(Debug)]
 struct Shown {
     before: Glue,
@@ -24,7 +24,8 @@ struct Shown {
     after: Glue,
 }
 
-/// Learns arrays and objects, and how an argument is written that is one. `behind`: what is behind the value of a call's only argument.
+/// Learns the notation of arrays and objects, and the form of arguments that are arrays or objects. `behind`: the glue
+/// behind the value of a call's only argument.
 pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind, Slot)>)> {
     let see = |value: Value, named: bool| shown(sampler, behind, &value, named);
     let numbers = || NUMBERS.map(Value::from);
@@ -47,14 +48,14 @@ pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(Va
         found.object = Some(object);
         slots.push((ValueKind::Object, slot));
     }
-    // One in the other.
+    // An array in an object, and an object in an array.
     if let (Some(array), Some(object)) = (&mut found.array, &mut found.object) {
         let leaf = |container: &Container| {
             container.slots.iter().find(|(kind, _)| *kind == ValueKind::Integer).map(|(_, s)| s.clone())
         };
         let (item, member) = (leaf(array)?, leaf(object)?);
         if let Some(seen) = see(json!([{(NAMES[0]): a}, {(NAMES[1]): b}]), true) {
-            // The names stand where the leaves of other arrays do.
+            // The names are where the leaves of other arrays are.
             let open = seen.before.strip_prefix(&slots[0].1.open.and(&array.open));
             let close = open.as_ref().and_then(|open| {
                 let close = seen.between.strip_prefix(&member.close)?;
@@ -81,8 +82,8 @@ pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(Va
 }
 
 impl Container {
-    /// An object that opens and closes like this in an array: what differs is the array's, or belongs to where it was seen before.
-    /// Gives how the array writes one.
+    /// Narrows an object's opening and end to what an object in an array shares with it; the rest belongs to the argument or
+    /// to the array. Returns the form of an object as an item.
     fn narrow(&mut self, open: &Glue, close: &Glue, argument: &mut Slot) -> Option<Slot> {
         let own = (Glue::shared_end(&self.open, open), Glue::common_start([&self.close, close]));
         let rest = (self.open.strip_suffix(&own.0)?, self.close.strip_prefix(&own.1)?);
@@ -100,7 +101,7 @@ impl Container {
         Some(slot)
     }
 
-    /// What stands between two items and in front of the first one is in front of each: there is none of it where there is no item.
+    /// Moves glue that occurs both between two items and in front of the first to `each`: an empty array does not have it.
     fn split_each(&mut self) {
         let open = self.open.strip_suffix(&self.next).filter(|open| !open.is_blank());
         if let Some(open) = open.filter(|_| !self.next.is_blank()) {
@@ -110,9 +111,10 @@ impl Container {
     }
 }
 
-/// An array or object, from one of texts and one of numbers, and one of its own kind. Also how an argument is written that is one.
+/// Learns an array or object from one with texts, one with numbers, and a nested one. Also returns the form of an argument
+/// that is one.
 fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -> Option<(Container, Slot)> {
-    // What is in front of the first leaf, or of the first name.
+    // The glue in front of the first leaf or of the first name.
     let outer = match named {
         true => seen[0].1.before.clone(),
         false => Glue::common_start(seen.iter().map(|(_, shown)| &shown.before)),
@@ -132,7 +134,7 @@ fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -
         container.slots.push((*kind, Slot { open, close, ..Slot::default() }));
     }
     let (_, leaf) = container.slots.last()?.clone();
-    // `outer` opens the argument and then this; so does what is in front of the one inside, and so on.
+    // `outer` is the opening of the argument and of the array; the glue in front of the inner array has the latter alone.
     let split = inner.and_then(|inner| {
         let open = match named {
             true => inner.opens.clone(),
@@ -170,7 +172,7 @@ fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -
     Some((container, argument))
 }
 
-/// A call with one argument, and what stands around the leaves of its value. `named`: a name stands in front of each leaf.
+/// Renders a call with one argument and returns the glue around the leaves of its value. `named`: each leaf has a name.
 fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option<Shown> {
     let kind = ValueKind::of(value);
     let (key, _) = Words::default().argument(kind);
@@ -205,7 +207,7 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
         if sampler.marks.in_text(text) {
             return None;
         }
-        // Each may close its own.
+        // A closing tag may repeat the name.
         let echo = |text: String, key: &&str| text.replace(*key, NAMES_ECHO);
         let text = keys.iter().fold(text.to_owned(), echo);
         Glue::new(&text, Echoes { name: SampleCall::name(0), key: NAMES_ECHO, counter: None })
@@ -214,17 +216,17 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
     let per = gaps.len() / 2;
     let mut gaps = gaps.into_iter().map(glue).collect::<Option<Vec<Glue>>>()?.into_iter();
     let before = gaps.next()?;
-    // In front of the second half stands what is between two members.
+    // The glue in front of the second half is the one between two members.
     let mut rest: Vec<Glue> = gaps.collect();
     let between = rest.get(per.checked_sub(1)?)?.clone();
     let opens = if named { rest.swap_remove(0) } else { Glue::default() };
     Some(Shown { before, opens, between, after })
 }
 
-/// Stands for any of the names while glue is made.
+/// Placeholder for any of the names while glue is made.
 const NAMES_ECHO: &str = "eqwubla";
 
-/// The leaves of a value, each with the names on the way to it.
+/// The leaves of a value, each with the path of names to it.
 fn leaves<'v>(value: &'v Value, names: Vec<&'v str>) -> Vec<(Vec<&'v str>, &'v Value)> {
     match value {
         Value::Array(items) => items.iter().flat_map(|item| leaves(item, names.clone())).collect(),

@@ -1,4 +1,4 @@
-//! Seeing through a render: which part of a turn stands where, and what stands between two of them.
+//! Splits a render of a turn into its parts and the glue between them.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) enum Token {
     Content,
     Id,
     Name,
-    /// All arguments of a call as one value: an object, or the text of one in quotes.
+    /// All arguments of a call as one value: an object, or a quoted string with its text.
     Arguments {
         quoted: bool,
     },
@@ -26,50 +26,50 @@ pub(super) enum Token {
     Value(ValueKind),
 }
 
-/// Where a part stands.
+/// The place of a part.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub token: Token,
-    /// The call that it is of.
+    /// The index of its call.
     pub call: Option<usize>,
     span: Range<usize>,
 }
 
-/// A turn, taken apart: the parts in their order, and what is in front of each and behind the last one.
+/// A turn, split: the parts in order, and the gap in front of each and behind the last one.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     pub parts: Vec<Found>,
     pub gaps: Vec<Gap>,
 }
 
-/// What stands between two parts.
+/// The text between two parts.
 #[derive(Clone, Debug)]
 pub(super) struct Gap {
     text: String,
-    /// The names of the call and of the argument in front of it.
+    /// The names of the call and of the argument before the gap.
     name: String,
     key: String,
-    /// The number of the call behind it, or else in front of it, from 0.
+    /// The index of the call behind it, or otherwise of the one in front of it, from 0.
     number: usize,
 }
 
 impl Gap {
-    /// `counter`: the number of the first call, where the template counts them.
+    /// `counter`: the number of the first call, if the template counts calls.
     pub fn glue(&self, counter: Option<usize>) -> Option<Glue> {
         let counter = counter.map(|first| first + self.number);
         Glue::new(&self.text, Echoes { name: &self.name, key: &self.key, counter })
     }
 }
 
-/// How arguments are written, as far as it is known.
+/// How arguments are written, as far as known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Texts {
     pub encoding: Encoding,
-    /// Each with its name, so that braces without any are text of the template.
+    /// Each with its name, so that braces without names are text of the template.
     pub one_by_one: bool,
 }
 
-/// Takes a turn apart. `None` where a part that stands there cannot be told from what is around it.
+/// Splits a turn. Returns `None` if a part cannot be separated from the text around it.
 pub(super) fn walk(turn: &str, sample: &Sample, marks: &Marks, texts: Texts) -> Option<Walk> {
     let mut finder = Finder { turn, marks, texts, parts: Vec::new() };
     if sample.thinks {
@@ -100,7 +100,7 @@ impl Finder<'_> {
         end
     }
 
-    /// Reasoning or content, where the template shows it.
+    /// Reasoning or content, if the template renders it.
     fn text(&mut self, token: Token, text: &str) {
         let marked = self.marks.mark(text);
         if let Some(at) = self.turn.find(&marked) {
@@ -108,7 +108,8 @@ impl Finder<'_> {
         }
     }
 
-    /// The parts of a call that begins at `from` or later, the next one's name being at `next`. Gives the end of its last part.
+    /// Finds the parts of a call that begins at `from` or later; the next call's name is at `next`. Returns the end of its
+    /// last part.
     fn call(&mut self, index: usize, call: &SampleCall, from: usize, next: usize) -> Option<usize> {
         let name = SampleCall::name(index);
         let at = from + self.turn[from..].find(name)?;
@@ -127,7 +128,7 @@ impl Finder<'_> {
         for (key, value) in &call.arguments {
             match self.turn[from..].find(key) {
                 Some(at) => keys.push((from + at, key, value)),
-                // A template may leave a null out.
+                // A template may leave out a null.
                 None if value.is_null() => {}
                 None => return None,
             }
@@ -147,10 +148,10 @@ impl Finder<'_> {
     fn object(&self, arguments: &Value, from: usize, next: usize) -> Option<(Range<usize>, bool)> {
         let marked = self.marks.mark_all(arguments);
         let starts = self.turn[from..].match_indices(['{', '"', '\'']).map(|(at, _)| from + at);
-        // What belongs to a later call has other words; what is empty may belong to any.
+        // The words of a later call differ, but an empty object may belong to any call.
         let starts =
             starts.take_while(|at| *at < next || marked.as_object().is_some_and(|members| !members.is_empty()));
-        // Python's objects are told member by member.
+        // Objects in Python's notation are split member by member.
         let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok();
         for at in starts.take(VALUE_STARTS) {
             let Some((value, length)) = literal::read(&self.turn[at..]) else { continue };
@@ -198,13 +199,13 @@ impl Finder<'_> {
             Value::Null => "None",
             _ => &json,
         };
-        // An attribute in front of the value may have the same text.
+        // An attribute before the value may have the same text.
         let found = [&*json, python].map(|text| region.rfind(text).map(|at| within(at, text.len())));
         found.into_iter().flatten().max_by_key(|span| span.start)
     }
 
-    /// The parts in order with what is between them, unless two of them overlap, a value stands there twice, or the parts of a
-    /// call do not stand together.
+    /// The parts in order with the gaps between them. Returns `None` if two parts overlap, a value occurs twice, or the
+    /// parts of a call are not adjacent.
     fn finish(mut self) -> Option<Walk> {
         self.parts.sort_by_cached_key(|part| part.span.start);
         let mut gaps = Vec::with_capacity(self.parts.len() + 1);
@@ -212,7 +213,7 @@ impl Finder<'_> {
         let mut seen: Option<usize> = None;
         for part in &self.parts {
             if let Some(index) = part.call {
-                // Calls come in their order, each in one piece.
+                // Calls are in order, each in one piece.
                 if seen.is_some_and(|last| index < last || index > last + 1) || seen.is_none() && index > 0 {
                     return None;
                 }
@@ -241,7 +242,7 @@ impl Finder<'_> {
 
     fn gap(&self, span: Range<usize>, name: &str, key: &str, number: usize) -> Option<Gap> {
         let text = self.turn.get(span)?;
-        // A value that is shown twice is no glue.
+        // A second occurrence of a value is not glue.
         let ours = self.marks.in_text(text) || IDS.iter().any(|id| text.contains(id));
         let gap = Gap { text: text.to_owned(), name: name.to_owned(), key: key.to_owned(), number };
         (!ours).then_some(gap)

@@ -1,4 +1,4 @@
-//! Turns that a template is asked to write, and how they are cut out of its renders.
+//! Makes the turns that a template is asked to render, and cuts them out of its renders.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use crate::limits::{PROBE_BYTES, TURN_BYTES};
 use crate::message::text_part;
 use crate::template::{Conversation, Marks, Template};
 
-/// What the user says.
+/// The user's message.
 const QUESTION: &str = "Vexing jumbles, gladly solved";
-/// What the assistant thinks.
+/// The assistant's reasoning.
 pub(super) const THOUGHT: &str = "Quorzle the vimp";
-/// What the assistant says.
+/// The assistant's content.
 pub(super) const REPLY: &str = "Blimzy trunfle";
-/// The names of the tools. None is part of another one, or of any other word here.
+/// The names of the tools. No name is part of another one, or of any other word here.
 pub(super) const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
-/// The ids of the calls. Nine letters and digits: some templates insist.
+/// The ids of the calls. Nine letters and digits, because some templates require that.
 pub(super) const IDS: [&str; 4] = ["idq000711", "idw000722", "ide000733", "idr000744"];
 
-/// The names of the arguments by their kinds, one after another in a sample, so that each comes once.
+/// The names of the arguments by kind. A sample uses them in order, so that each occurs once.
 const KEYS: [(ValueKind, [&str; 6]); 7] = [
     (ValueKind::Text, ["qargo", "zwixo", "vumpo", "hyfto", "jolpu", "kexni"]),
     (ValueKind::Integer, ["uintra", "wintre", "yintri", "zintro", "xintru", "qintry"]),
@@ -37,7 +37,7 @@ pub(super) struct Sample {
     pub thinks: bool,
     pub speaks: bool,
     pub calls: Vec<SampleCall>,
-    /// Whether to look that marks change nothing: once for each kind of text at each place is enough.
+    /// Whether to check that the marks do not change the render: once for each kind of text at each place is enough.
     pub checked: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct SampleCall {
 }
 
 impl SampleCall {
-    /// The call of a sample's `index`th tool.
+    /// The name of the tool in a sample's call number `index`.
     pub fn name(index: usize) -> &'static str {
         TOOLS[index]
     }
@@ -59,7 +59,7 @@ impl SampleCall {
     }
 }
 
-/// Makes calls whose names of arguments and values are each there once.
+/// Makes calls in which each argument name and value is unique.
 #[derive(Default)]
 pub(super) struct Words {
     used: [usize; KEYS.len()],
@@ -91,7 +91,8 @@ impl Words {
     }
 }
 
-/// The tools on offer, which templates write into each prompt: few, small, and plain enough for every template that describes them.
+/// The tools in the request, which templates write into each prompt: few, small, and simple enough for every template that
+/// describes them.
 fn tools() -> Value {
     let schema = |kind: ValueKind| match kind {
         ValueKind::Text | ValueKind::Null => json!({"type": "string", "description": "One"}),
@@ -106,29 +107,29 @@ fn tools() -> Value {
     json!([{"type": "function", "function": {"name": TOOLS[0], "description": "Does", "parameters": parameters}}])
 }
 
-/// Asks one template for turns, in one way to think.
+/// Renders turns with one template, with thinking on or off.
 #[derive(Clone)]
 pub(super) struct Sampler<'t> {
     template: &'t Template,
     pub marks: Marks,
     thinking: bool,
     tools: Arc<Value>,
-    /// The prompt without the opening of the assistant's turn, and the opening.
+    /// The prompt without the opening of the assistant's turn, and that opening.
     bare: String,
     pub opening: String,
     reasoning: ReasoningIn,
 }
 
-/// Where in a message the template looks for reasoning.
+/// The place in a message where the template expects reasoning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum ReasoningIn {
     Field(&'static str),
-    /// A part of the content, of the type `thinking`.
+    /// A part of the content with the type `thinking`.
     Part,
 }
 
 impl ReasoningIn {
-    /// The usual one first.
+    /// In order of how common they are.
     const ALL: [ReasoningIn; 4] = [
         ReasoningIn::Field("reasoning_content"),
         ReasoningIn::Field("thinking"),
@@ -138,7 +139,7 @@ impl ReasoningIn {
 }
 
 impl<'t> Sampler<'t> {
-    /// `None` where the template refuses the question, or where nothing can be marked in it.
+    /// Returns `None` if the template rejects the question, or if marks change its renders.
     pub fn new(template: &'t Template, thinking: bool) -> Option<Sampler<'t>> {
         let mut sampler = Sampler {
             template,
@@ -151,7 +152,7 @@ impl<'t> Sampler<'t> {
         };
         sampler.bare = sampler.render(Vec::new(), false)?;
         let prompt = sampler.render(Vec::new(), true)?;
-        // What opens the turn stands behind the question. Where it is no addition, it is unknown.
+        // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.
         sampler.opening = prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
         let shows = |reasoning: &ReasoningIn| {
             let sampler = Sampler { reasoning: *reasoning, ..sampler.clone() };
@@ -159,7 +160,7 @@ impl<'t> Sampler<'t> {
             let answers = [(true, Vec::new()), (false, one_call())];
             let mut samples =
                 answers.into_iter().map(|(speaks, calls)| Sample { thinks: true, speaks, calls, checked: true });
-            // A list of parts that is printed as it is shows the words of the parts.
+            // If the template prints the list of parts itself, the render contains the keys of the parts.
             let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
             samples.any(|sample| sampler.turn(&sample).is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn)))
         };
@@ -173,8 +174,8 @@ impl<'t> Sampler<'t> {
         Some(sampler)
     }
 
-    /// The turn with marked values, from where the prompt ends. `None` where the template refuses it, writes it elsewhere, or
-    /// writes it differently because of the marks.
+    /// The turn with marked values, from the end of the prompt on. Returns `None` if the template rejects it, writes it
+    /// elsewhere, or writes it differently because of the marks.
     pub fn turn(&self, sample: &Sample) -> Option<String> {
         let marked = self.render(vec![self.message(sample, true)], false)?;
         if sample.checked && self.marks.strip(&marked) != self.render(vec![self.message(sample, false)], false)? {
@@ -182,9 +183,9 @@ impl<'t> Sampler<'t> {
         }
         let marked = self.marks.unescaped(&marked).into_owned();
         let behind = marked.strip_prefix(&*self.bare).filter(|behind| behind.len() <= TURN_BYTES)?;
-        // A prompt may open more than the history shows.
+        // A prompt may open more than the history has.
         let shared = Glue::common_start([&Glue::from(behind), &Glue::from(&*self.opening)]).head().len();
-        // Behind a prompt that closes the reasoning at once there is none.
+        // If the prompt closes the reasoning at once, no reasoning follows.
         let contradicts = sample.thinks && shared < self.opening.len();
         (!contradicts).then(|| behind[shared..].to_owned())
     }

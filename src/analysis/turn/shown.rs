@@ -1,11 +1,11 @@
-//! A learnt turn as people read it: a line for each thing that the template writes.
+//! Formats a learnt turn for display: one row for each piece of glue.
 
 use serde_json::{Map, Value};
 
 use super::{CallForm, CallPiece, Container, Encoding, Place, Slot, TurnFormat, ValueKind};
 
 impl TurnFormat {
-    /// Names and texts, in the order of a turn: `content → call` and what stands between the two, say. `{name}`, `{key}` and
+    /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two. `{name}`, `{key}` and
     /// `{number}` are those of the call.
     pub fn rows(&self) -> Vec<(String, String)> {
         let mut rows = Vec::new();
@@ -35,7 +35,7 @@ impl TurnFormat {
         rows
     }
 
-    /// The rows as an object: each name with the list of its texts.
+    /// The rows as an object: each name with a list of its texts.
     pub fn to_json(&self) -> Value {
         let mut json: Map<String, Value> = Map::new();
         for (name, text) in self.rows() {

@@ -1,4 +1,4 @@
-//! Answers in the shape of the Messages API. An item of the answer is one of its content blocks.
+//! Answers in the shape of the Messages API. An item of the answer is a content block.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ pub(in crate::api) fn body(options: &AnswerOptions, items: &Items, said: &Messag
 
 fn block(items: &Items, index: usize, text: &str) -> Value {
     match items.items[index].part {
-        // The signature is for the server that takes it back; this one needs none.
+        // The signature is for the server that gets it back; this library needs none.
         Part::Reasoning => json!({"type": "thinking", "thinking": text, "signature": ""}),
         Part::Content => json!({"type": "text", "text": text}),
         Part::Call(call) => {
@@ -83,7 +83,7 @@ fn stop_reason(items: &Items, finish: &Finish) -> (Value, Value) {
     }
 }
 
-/// Tokens from a cache are counted apart from the others.
+/// Cached tokens are not included in the input tokens.
 fn usage_json(usage: &Usage) -> Value {
     json!({
         "input_tokens": usage.input.saturating_sub(usage.cached),

@@ -1,9 +1,9 @@
-//! What is certain of a JSON object that was cut off: its whole members.
+//! Reads the complete members of a JSON object that was cut off.
 
 use serde_json::{Map, Value};
 
-/// The object that `text` is; of one that was cut off, what it says up to there, down to the last whole value. Anything that is no
-/// object is an empty one: the API has no place for it.
+/// The object in `text`; if it was cut off, up to the last complete value. Anything else gives an empty object, because the
+/// API has no place for it.
 pub(super) fn object(text: &str) -> Map<String, Value> {
     let whole = serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&closed(text)?).ok());
     match whole {
@@ -12,12 +12,12 @@ pub(super) fn object(text: &str) -> Map<String, Value> {
     }
 }
 
-/// The text up to the last place where closing what is open gives JSON, and so closed.
+/// The text up to the last position where closing the open brackets gives JSON, with those closed.
 fn closed(text: &str) -> Option<String> {
     let mut open = Vec::new();
-    // Where the text can end, and how many brackets are open there.
+    // Where the text can end, and the number of open brackets there.
     let mut end = None;
-    // What stood last is a key, or may be one.
+    // The last token is a key, or may be one.
     let mut key = false;
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -44,7 +44,7 @@ fn closed(text: &str) -> Option<String> {
                 }
             }
             byte if byte.is_ascii_whitespace() => {}
-            // A number or a word is whole where something follows it.
+            // A number or a word is complete if something follows it.
             _ => {
                 let rest = &bytes[at..];
                 let length =
@@ -62,7 +62,7 @@ fn closed(text: &str) -> Option<String> {
     Some(closed)
 }
 
-/// How far it is to the quote that closes a string, if one does.
+/// The length up to the quote that closes a string, if there is one.
 fn string_length(bytes: &[u8]) -> Option<usize> {
     let mut escaped = false;
     bytes.iter().position(|byte| {
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(at("\"c\""), json!({"a": [1, {"b": "x\"\\"}, -25.5]}));
         assert_eq!(at("tru")["c"], json!({"d": null}));
         assert_eq!(at("\"f\"")["c"], json!({"d": null, "e": true}));
-        // What is there never becomes less.
+        // With more text, members never disappear.
         for pair in seen.windows(2) {
             assert!(pair[0].to_string().len() <= pair[1].to_string().len(), "{} {}", pair[0], pair[1]);
         }

@@ -1,4 +1,4 @@
-//! Requests of the Messages API as chat-completions bodies.
+//! Converts requests of the Messages API to chat-completions bodies.
 
 use serde_json::{Map, Value, json};
 
@@ -6,16 +6,16 @@ use crate::api::shared::{chat_body, set_effort, taken};
 use crate::error::Result;
 use crate::message::fields::{Fields, TextOrItems};
 
-/// What needs a server that runs tools by itself.
+/// Features that need a server which runs tools by itself.
 const REFUSED: &[(&str, &str)] = &[
-    ("container", "there are no containers here"),
-    ("mcp_servers", "the tools of other servers cannot be had here; send them as tools"),
+    ("container", "containers are not supported"),
+    ("mcp_servers", "the tools of other servers are not supported; send them as tools"),
 ];
 
-/// The chat-completions body that asks for the same.
+/// Converts a body to chat completions.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] naming the field that is wrong, or that cannot be had.
+/// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
 pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
     for (name, why) in REFUSED {
@@ -32,7 +32,7 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     for said in body.items("messages")? {
         message(&said, &mut messages)?;
     }
-    // A message of the model's own at the end is to be continued.
+    // An assistant message at the end is continued.
     if messages.last().is_some_and(|last| last["role"] == "assistant") {
         chat.insert("continue_final_message".to_owned(), true.into());
     }
@@ -48,7 +48,7 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     Ok(Value::Object(chat))
 }
 
-/// What the client wrote of the answer: the text of the last message, if that is the model's.
+/// The beginning of the answer that the client has written: the text of the last message, if it is the assistant's.
 pub(in crate::api) fn prefill(body: &Value) -> String {
     let last = body["messages"].as_array().and_then(|messages| messages.last());
     let last = last.filter(|last| last["role"] == "assistant");
@@ -56,7 +56,7 @@ pub(in crate::api) fn prefill(body: &Value) -> String {
     text.unwrap_or_default()
 }
 
-/// How the answer should be thought over, and what it should look like.
+/// Reads the options for thinking and for the format of the output.
 fn output(body: &Fields, chat: &mut Map<String, Value>) -> Result<()> {
     if let Some(thinking) = body.object("thinking")? {
         let on = match thinking.required_text("type")? {
@@ -124,7 +124,7 @@ fn message(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
     }
 }
 
-/// Results of tools are messages of their own.
+/// Tool results become separate messages.
 fn user(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
     let blocks = match said.text_or_items("content")? {
         TextOrItems::Text(text) => {
@@ -172,7 +172,7 @@ fn assistant(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
         match block.required_text("type")? {
             "text" => content.push_str(block.required_text("text")?),
             "thinking" => reasoning.push_str(block.required_text("thinking")?),
-            // Nobody but the server that wrote it can read it.
+            // Only the server that wrote it can read it.
             "redacted_thinking" => {}
             "tool_use" => {
                 let (id, name) = (block.required_text("id")?, block.required_text("name")?);
@@ -198,7 +198,7 @@ fn assistant(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
     Ok(())
 }
 
-/// A text, or blocks that are all texts, put together.
+/// A text, or the concatenation of text blocks.
 fn text(said: &Fields, name: &str) -> Result<String> {
     match said.text_or_items(name)? {
         TextOrItems::Text(text) => Ok(text.to_owned()),
@@ -212,7 +212,7 @@ fn text(said: &Fields, name: &str) -> Result<String> {
     }
 }
 
-/// A block of what a user or a tool says; `known` is for the error.
+/// A block of a user's message or a tool result; `known`: the accepted types, for the error.
 fn part(block: &Fields, known: &str) -> Result<Value> {
     match block.required_text("type")? {
         "text" => Ok(json!({"type": "text", "text": block.required_text("text")?})),
@@ -240,7 +240,7 @@ fn document(block: &Fields) -> Result<Value> {
     Ok(json!({"type": "file", "file": file}))
 }
 
-/// Where the data of an image or a document is: a URL, or one that holds it.
+/// The URL or data URL of an image or a document.
 fn location(source: &Fields) -> Result<String> {
     match source.required_text("type")? {
         "base64" => {

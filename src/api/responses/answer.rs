@@ -1,5 +1,5 @@
-//! Answers in the shape of the Responses API. An item of the answer is one of its output; events tell of its beginning, its
-//! text and its end, in order, and the last has all of the answer.
+//! Answers in the shape of the Responses API. An item of the answer is an item of its output. Events announce its beginning,
+//! its text and its end, in order; the last event holds the whole answer.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::api::items::{Item, Items, Part, Step};
 use crate::api::wire::{AnswerOptions, Event, Finish, Usage};
 use crate::message::Message;
 
-/// Fields of the request that an answer repeats, with what they are where the request leaves them out.
+/// Fields of the request that an answer repeats, and their defaults.
 const REPEATED: &[(&str, &str)] = &[
     ("instructions", "null"),
     ("max_output_tokens", "null"),
@@ -21,11 +21,11 @@ const REPEATED: &[(&str, &str)] = &[
     ("truncation", "\"disabled\""),
 ];
 
-/// What a stream of events remembers between them.
+/// The state between the events of a stream.
 #[derive(Clone, Debug, Default)]
 pub(in crate::api) struct Writer {
     sequence: u64,
-    /// The text of the item that is open: the event of its end has all of it.
+    /// The text of the open item, which the event of its end repeats.
     text: String,
 }
 
@@ -114,7 +114,7 @@ impl Writer {
         events.push(self.event("response.output_item.done", json!({"output_index": index, "item": item})));
     }
 
-    /// An event about item number `index`.
+    /// An event about the item with this index.
     fn of_item(
         &mut self,
         name: &'static str,
@@ -176,7 +176,7 @@ fn response(options: &AnswerOptions, status: &str, output: Vec<Value>, usage: Op
     response
 }
 
-/// The tools of the request, with the fields that clients want to see in each.
+/// The tools of the request, each with the fields that clients expect.
 fn tools(request: &Value) -> Vec<Value> {
     let tools = request["tools"].as_array().into_iter().flatten().filter_map(Value::as_object);
     let tools = tools.map(|tool| {
@@ -195,7 +195,7 @@ fn status(item: &Item) -> &'static str {
     if item.whole { "completed" } else { "incomplete" }
 }
 
-/// An item with its text, or as it begins.
+/// An item with its text, or at its beginning.
 fn item_json(items: &Items, index: usize, status: &str, text: Option<&str>) -> Value {
     let item = &items.items[index];
     let content: Vec<Value> = text.and_then(|text| part_json(item, text)).into_iter().collect();
@@ -215,7 +215,7 @@ fn item_json(items: &Items, index: usize, status: &str, text: Option<&str>) -> V
     }
 }
 
-/// What an item holds its text in; a call has nothing of the kind.
+/// The object with an item's text; calls have none.
 fn part_json(item: &Item, text: &str) -> Option<Value> {
     match item.part {
         Part::Reasoning => Some(json!({"type": "reasoning_text", "text": text})),

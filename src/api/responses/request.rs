@@ -1,4 +1,4 @@
-//! Requests of the Responses API as chat-completions bodies.
+//! Converts requests of the Responses API to chat-completions bodies.
 
 use serde_json::{Map, Value, json};
 
@@ -6,17 +6,17 @@ use crate::api::shared::{chat_body, set_effort, taken};
 use crate::error::{Error, Result};
 use crate::message::fields::{Fields, TextOrItems};
 
-/// What needs a server that keeps answers, or runs tools by itself.
+/// Features that need a server which stores answers, or runs tools by itself.
 const REFUSED: &[(&str, &str)] = &[
     ("previous_response_id", "answers are not kept here; send the whole conversation as input"),
     ("conversation", "conversations are not kept here; send the whole conversation as input"),
     ("prompt", "prompts are not kept here; send instructions and input"),
 ];
 
-/// The chat-completions body that asks for the same.
+/// Converts a body to chat completions.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] naming the field that is wrong, or that cannot be had.
+/// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
 pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
     for (name, why) in REFUSED {
@@ -71,11 +71,11 @@ fn messages(body: &Fields) -> Result<Value> {
     Ok(conversation.messages.into())
 }
 
-/// Messages so far. Items that one turn of the model is made of become one message.
+/// The messages so far. The items of one turn of the model become one message.
 #[derive(Default)]
 struct Conversation {
     messages: Vec<Value>,
-    /// The model's turn at hand.
+    /// The current turn of the model.
     turn: Option<Turn>,
 }
 
@@ -123,7 +123,7 @@ impl Conversation {
         match role {
             "assistant" => {
                 let text = text(item, "content", &["output_text", "input_text", "text", "refusal"], "")?;
-                // Behind a call, it belongs to the same turn.
+                // A text behind a call belongs to the same turn.
                 if self.turn.as_ref().is_some_and(|turn| turn.content.is_some() && turn.calls.is_empty()) {
                     self.close();
                 }
@@ -142,7 +142,8 @@ impl Conversation {
         Ok(())
     }
 
-    /// Further instructions where the conversation begins belong to those that stand there: few templates take two.
+    /// Further instructions at the beginning of the conversation are appended to the first, because few templates accept
+    /// two.
     fn instruct(&mut self, role: &str, text: &str) {
         if let (None, [first]) = (&self.turn, &mut self.messages[..])
             && first["role"] == "system"
@@ -160,11 +161,11 @@ impl Conversation {
         if reasoning.is_empty() {
             reasoning = text(item, "summary", &["summary_text"], "\n\n")?;
         }
-        // One that its server alone can read says nothing.
+        // Encrypted reasoning has no text.
         if reasoning.is_empty() {
             return Ok(());
         }
-        // It begins a turn.
+        // Reasoning begins a turn.
         if self.turn.as_ref().is_some_and(|turn| turn.content.is_some() || !turn.calls.is_empty()) {
             self.close();
         }
@@ -196,7 +197,7 @@ impl Conversation {
     }
 }
 
-/// A text, or parts that are all texts, put together.
+/// A text, or the concatenation of text parts.
 fn text(item: &Fields, name: &str, kinds: &[&str], between: &str) -> Result<String> {
     let parts = match item.text_or_items(name)? {
         TextOrItems::Text(text) => return Ok(text.to_owned()),
@@ -210,7 +211,7 @@ fn text(item: &Fields, name: &str, kinds: &[&str], between: &str) -> Result<Stri
     Ok(texts.collect::<Result<Vec<_>>>()?.join(between))
 }
 
-/// What a user or a tool says.
+/// The content of a user's message or a tool result.
 fn content(item: &Fields, name: &str) -> Result<Value> {
     match item.text_or_items(name)? {
         TextOrItems::Text(text) => Ok(text.into()),
@@ -255,7 +256,7 @@ fn tool(tool: &Fields) -> Result<Value> {
     Ok(json!({"type": "function", "function": function}))
 }
 
-/// Its grammar is one object deeper in chat completions.
+/// In chat completions, its grammar is one object deeper.
 fn custom_tool(tool: &Fields) -> Result<Value> {
     tool.required_text("name")?;
     let mut custom = taken(tool, &["name", "description"]);
@@ -291,7 +292,7 @@ fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
     }
 }
 
-/// A tool by its name.
+/// A tool, given its name.
 fn named(choice: &Fields) -> Result<Value> {
     let kind = choice.required_text("type")?;
     Ok(json!({"type": kind, kind: {"name": choice.required_text("name")?}}))

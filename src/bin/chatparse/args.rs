@@ -1,6 +1,7 @@
-//! Commands as tables, and what they are given by them: positional words and `--options`, in any order; `--` ends the options.
+//! Commands as tables, and the parsing of their arguments: positional words and `--options`, in any order; `--` ends the
+//! options.
 //!
-//! Help, manual page and completions are made of the same tables.
+//! Help, manual page and completions are made from the same tables.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -12,11 +13,11 @@ use crate::screen::Screen;
 /// One command of the program.
 pub struct Command {
     pub name: &'static str,
-    /// What it does, on one line of the general help.
+    /// A description on one line, for the general help.
     pub about: &'static str,
-    /// Where one line of usage does not say it: all of them, after the command's name.
+    /// If one line of usage is not sufficient: all lines, without the command's name.
     pub usage: &'static [&'static str],
-    /// Paragraphs; one that begins with two spaces is a table of names and what each is, with two spaces between them.
+    /// Paragraphs; one that begins with two spaces is a table of names and descriptions, separated by two spaces.
     pub text: &'static str,
     pub words: &'static [Word],
     pub options: &'static [&'static [Opt]],
@@ -34,7 +35,7 @@ pub struct Word {
     pub kind: Kind,
 }
 
-/// How often a word comes. Only the last may come more than once.
+/// How often a word may occur. Only the last word may occur more than once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Count {
     Once,
@@ -42,25 +43,25 @@ pub enum Count {
     Many,
 }
 
-/// What a word or a value can be.
+/// The type of a word or a value.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Text,
     File,
     /// A file, or one of these.
     FileOr(fn() -> Vec<&'static str>),
-    /// One of these; values are checked by whoever reads them.
+    /// One of these; the command checks the value.
     Names(fn() -> Vec<&'static str>),
 }
 
-/// An option: a flag, or with a value.
+/// An option, with or without a value.
 pub struct Opt {
     pub name: &'static str,
     pub value: Option<(&'static str, Kind)>,
     pub about: &'static str,
 }
 
-/// Options that every command has.
+/// The options of every command.
 pub const COMMON: &[Opt] = &[
     Opt {
         name: "--color",
@@ -71,13 +72,13 @@ pub const COMMON: &[Opt] = &[
 ];
 
 impl Command {
-    /// All options, those of every command last.
+    /// All options, common ones last.
     pub fn options(&self) -> impl Iterator<Item = &'static Opt> {
         self.options.iter().copied().flatten().chain(COMMON)
     }
 }
 
-/// What a command was given.
+/// The arguments of a command.
 #[derive(Debug, Default)]
 pub struct Args {
     words: Vec<OsString>,
@@ -86,7 +87,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Sorts `words` by what `command` takes. The error says which word does not fit, and what was meant, perhaps.
+    /// Parses `words` by the table of `command`. The error names the word that is wrong, and suggests another.
     pub fn read(words: &[OsString], command: &Command) -> Result<Args, String> {
         let mut args = Args::default();
         let mut words = words.iter();
@@ -150,12 +151,12 @@ impl Args {
         self.words.get(index).map(OsString::as_os_str)
     }
 
-    /// All of them.
+    /// All positional words.
     pub fn words(&self) -> impl Iterator<Item = &OsStr> {
         self.words.iter().map(OsString::as_os_str)
     }
 
-    /// Whether the flag is there.
+    /// Whether the flag is set.
     pub fn flag(&self, name: &str) -> bool {
         self.flags.contains(&name)
     }

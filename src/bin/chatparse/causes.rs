@@ -1,21 +1,21 @@
-//! What `lint` found, by cause: messages that fail in the same way are one finding.
+//! Groups the results of `lint` by cause: messages that fail in the same way are one finding.
 
 use chatparse::lint::{Case, Difference, Outcome, Report};
 use serde_json::Value;
 
-/// Messages that have the same cause to be looked at.
+/// Messages that fail for the same reason.
 pub struct Cause<'a> {
     /// A short name: `lost`, `no turn`.
     pub name: &'static str,
-    /// What it means.
+    /// A description.
     pub meaning: String,
     pub is_fault: bool,
-    /// The first is the one to show.
+    /// The first one is shown as the example.
     pub cases: Vec<&'a Case>,
 }
 
 impl Cause<'_> {
-    /// The messages, and in which ways to think it is so, unless those are all.
+    /// The names of the messages, with their thinking unless all of them fail.
     pub fn messages(&self, report: &Report) -> String {
         let probes = report.cases.chunk_by(|a, b| a.probe == b.probe);
         let counts: Vec<(&str, usize)> = probes.map(|same| (same[0].probe, same.len())).collect();
@@ -37,7 +37,7 @@ impl Cause<'_> {
     }
 }
 
-/// The causes of all that does not just survive, faults first.
+/// The causes of all results that need a remark, faults first.
 pub fn causes(report: &Report) -> Vec<Cause<'_>> {
     let faults: Vec<&Case> = report.faults().collect();
     let mut found: Vec<(String, Cause)> = Vec::new();
@@ -55,7 +55,7 @@ pub fn causes(report: &Report) -> Vec<Cause<'_>> {
     causes
 }
 
-/// Name and meaning of an outcome, and what tells one cause of it from another; `None` where nothing is to be said.
+/// The name and description of an outcome, and a text that identifies its cause; `None` if it needs no remark.
 fn cause(outcome: &Outcome) -> Option<(&'static str, String, String)> {
     let (name, meaning, way) = match outcome {
         Outcome::Survives => return None,
@@ -82,14 +82,14 @@ fn cause(outcome: &Outcome) -> Option<(&'static str, String, String)> {
     Some((name, meaning, way))
 }
 
-/// How a prompt ends: what comes before differs from message to message.
+/// The end of a prompt; its beginning differs between messages.
 fn ending(text: &str) -> String {
     const CHARS: usize = 12;
     let from = text.char_indices().rev().take(CHARS).last().map_or(0, |(at, _)| at);
     text[from..].to_owned()
 }
 
-/// The characters that differ; what follows them is the message's own.
+/// The differing characters; the text after them belongs to the message.
 fn next(Difference { expected, got, .. }: &Difference) -> String {
     let differs =
         expected.chars().map(Some).chain([None]).zip(got.chars().map(Some).chain([None])).find(|(a, b)| a != b);

@@ -1,4 +1,4 @@
-//! `completions`: what shells need to complete command lines, made of the tables of the commands.
+//! `completions`: prints completion scripts for shells, made from the tables of the commands.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -44,7 +44,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     Ok(screen.write_all(text.as_bytes())?)
 }
 
-/// The names that a word or a value can have; whether a file will do, too.
+/// The names for a word or a value, and whether it may also be a file.
 fn choices(kind: Kind) -> (Vec<&'static str>, bool) {
     match kind {
         Kind::Text => (Vec::new(), false),
@@ -103,7 +103,7 @@ fn zsh() -> Result<String, std::fmt::Error> {
         writeln!(out, "    {}", quoted(&format!("{}:{}", command.name, command.about.replace(':', "\\:"))))?;
     }
     out += "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n";
-    out += "    _arguments '--help[say what there is]' '--version[print the version]'\n    return\n  fi\n";
+    out += "    _arguments '--help[print the help]' '--version[print the version]'\n    return\n  fi\n";
     out += "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n";
     for command in COMMANDS {
         writeln!(out, "    {})\n      _arguments \\", command.name)?;
@@ -181,7 +181,7 @@ fn fish_option(option: &Opt) -> String {
     format!(" -l {}{value} -d {}", option.name.trim_start_matches('-'), quoted(option.about))
 }
 
-/// As one word for a shell. None of the tables' texts has a backslash in front of a quote or at its end.
+/// Quotes a text for a shell. The tables have no backslash in front of a quote or at the end of a text.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

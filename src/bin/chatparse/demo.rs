@@ -1,4 +1,4 @@
-//! What the program shows without a command: a template, what is learnt of it, and outputs, read as they come.
+//! The output of the program without a command: a template, what is learnt of it, and outputs, parsed piece by piece.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::live::Live;
 use crate::screen::{Paint, Screen};
 use crate::text::{escaped, folded, is_empty, shown, wrapped};
 
-/// Written in the way of templates that models come with.
+/// A template in the style of those that come with models.
 const TEMPLATE: &str = include_str!("demo.jinja");
 
 const REQUEST: &str = r#"{
@@ -24,17 +24,17 @@ const REQUEST: &str = r#"{
 
 const OUTPUT: &str = "<think>The tool knows.</think>Let me see.<call get_weather><arg city>Oslo</arg></call>";
 
-/// A call in the way of other models, and without its end.
+/// A call in another model's format, and without its end.
 const SLIP: &str = "Let me see.<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}";
 
-/// Bytes of the output that come at once, and how long a person waits for them: about what models take.
+/// Bytes of the output in one piece, and the delay between pieces: similar to those of models.
 const PIECE: usize = 4;
 const PAUSE: Duration = Duration::from_millis(30);
 
-/// How long the speed is measured.
+/// The duration of the speed measurement.
 const MEASURED: Duration = Duration::from_millis(20);
 
-/// Lines of what was learnt and of the grammar: all of it is on one screen.
+/// Lines of the learnt format and of the grammar: everything fits on one screen.
 const LEARNT: usize = 4;
 const RULES: usize = 4;
 
@@ -53,7 +53,7 @@ pub fn run(screen: &mut Screen) -> Outcome {
     title("2. What chatparse learns from what the template renders", screen)?;
     learnt(&template, screen)?;
     writeln!(screen)?;
-    title("3. So it reads what the model writes, while it comes", screen)?;
+    title("3. With that it reads what the model writes, piece by piece", screen)?;
     reading(&params, OUTPUT, screen)?;
     writeln!(screen)?;
     title("4. Here the model calls in another way, and is cut off: nothing is lost", screen)?;
@@ -69,7 +69,7 @@ pub fn run(screen: &mut Screen) -> Outcome {
     let each = time.as_nanos() / pieces.max(1);
     let build = if cfg!(debug_assertions) { ", by a debug build" } else { "" };
     title(&format!("6. Measured just now{build}: {each} ns for each piece of {PIECE} bytes, of {pieces}"), screen)?;
-    writeln!(screen, "\nchatparse --help says what else.")?;
+    writeln!(screen, "\nRun chatparse --help for more.")?;
     Ok(())
 }
 
@@ -81,14 +81,14 @@ fn title(text: &str, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
-/// A line that is not ours to break, behind two spaces.
+/// A line that must not be wrapped, indented by two spaces.
 fn quoted(line: &str, screen: &mut Screen) -> io::Result<()> {
     let line = cut(line, screen.width() - 2);
     screen.paint(Paint::Faint, &format!("  {line}"))?;
     writeln!(screen)
 }
 
-/// A line, or its beginning where it is longer than `width`.
+/// A line, cut to `width`.
 fn cut(line: &str, width: usize) -> String {
     match line.chars().count() > width {
         true => format!("{}…", folded(line, width - 1)[0].trim_end()),
@@ -105,7 +105,7 @@ fn learnt(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
             fields.map(|(name, value)| (name.to_owned(), shown(&value))).collect()
         }
     };
-    // What stands between two parts is the longest, and says the least at a glance.
+    // The glue between two parts is the longest, and the least informative.
     rows.retain(|(name, _)| !name.contains('→') && name != "opening");
     let widest = rows.iter().take(LEARNT).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, text) in rows.iter().take(LEARNT) {
@@ -115,7 +115,7 @@ fn learnt(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
-/// An output, and the message that it becomes, piece by piece.
+/// Parses an output piece by piece, and prints the message.
 fn reading(params: &Params, output: &str, screen: &mut Screen) -> io::Result<()> {
     for line in folded(output, screen.width() - 2) {
         screen.paint(Paint::Faint, &format!("  {line}"))?;
@@ -141,10 +141,10 @@ fn reading(params: &Params, output: &str, screen: &mut Screen) -> io::Result<()>
     writeln!(screen)
 }
 
-/// How many times the text of the answer is written in the output that is measured.
+/// How often the text of the answer is repeated in the output that is measured.
 const LONGER: usize = 1000;
 
-/// How many pieces were read in how long, on this machine.
+/// The number of pieces that were parsed, and the time that took on this machine.
 fn speed(params: &Params) -> (u128, Duration) {
     let output = OUTPUT.replace("Let me see.", &"Let me see. ".repeat(LONGER));
     let (start, mut pieces) = (Instant::now(), 0);

@@ -1,24 +1,24 @@
-//! How a command can fail.
+//! The ways in which a command fails, with their exit statuses.
 
 use std::io;
 
 /// Why a command ended early.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was asked for could not be done: exit status 1.
+    /// The command could not do its work: exit status 1.
     Failed(String),
-    /// It was asked for in the wrong way: exit status 2.
+    /// The command line is wrong: exit status 2.
     Usage(String),
-    /// It was done, and its result is one that the caller calls a failure: exit status 3.
+    /// The command worked, and has a result that the caller counts as a failure: exit status 3.
     Unwanted(String),
-    /// Whoever read the output has seen enough: a success.
+    /// The reader of the output has closed it: a success.
     Unread,
 }
 
-/// What a command ends in.
+/// The result of a command.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
-/// Errors of the output; those of an input say which one and are made where it is read.
+/// Errors of writing. Errors of reading name their input and are made where it is read.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {

@@ -1,4 +1,4 @@
-//! `grammar`: the grammar of a JSON schema, in any dialect, and what a grammar allows.
+//! `grammar`: prints the grammar of a JSON schema, in any dialect, and checks texts against it.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -18,11 +18,11 @@ pub const COMMAND: Command = Command {
     about: "print the grammar of a JSON schema, or check a grammar",
     usage: &["[--dialect NAME] [--llama] [SCHEMA]", "--check GRAMMAR [TEXT]"],
     text: "\
-Prints the grammar of a JSON schema: GBNF, or another dialect. Where the grammar is not exactly what the schema asks for, \
-standard error says how, with a JSON pointer.
+Prints the grammar of a JSON schema: GBNF, or another dialect. Departures of the grammar from the schema are listed on standard \
+error, each with a JSON pointer.
 
-With --check it reads a GBNF grammar as llama.cpp does, and says what is wrong with it; and whether the grammar allows the text \
-of the file TEXT, to the last byte.",
+With --check it reads a GBNF grammar like llama.cpp, and reports errors; and whether the grammar allows the whole text of the \
+file TEXT.",
     words: &[
         Word {
             name: "FILE",
@@ -48,7 +48,7 @@ const OPTIONS: &[Opt] = &[
     Opt {
         name: "--dialect",
         value: Some(("NAME", Kind::Names(|| Dialect::ALL.map(Dialect::name).to_vec()))),
-        about: "gbnf, portable-gbnf (for XGrammar, too), lark (llguidance, XGrammar, vLLM) or structural-tag (XGrammar)",
+        about: "gbnf, portable-gbnf (also for XGrammar), lark (llguidance, XGrammar, vLLM) or structural-tag (XGrammar)",
     },
     Opt { name: "--llama", value: None, about: "the rules that llama.cpp makes of the schema, to the letter" },
 ];
@@ -88,7 +88,7 @@ fn print(file: &OsStr, style: GrammarStyle, dialect: Dialect, screen: &mut Scree
     let grammar = grammar::from_json_schema_as(&schema, style).map_err(|error| input::failed(file, &error))?;
     let printed = grammar.print(dialect).map_err(|error| input::failed(file, &error))?;
     screen.write_all(printed.text.as_bytes())?;
-    // The grammar first, where both go to one place.
+    // The grammar precedes the report if both go to one place.
     screen.flush()?;
     let mut notes = io::stderr().lock();
     for entry in grammar.report.iter().chain(&printed.report) {
@@ -107,7 +107,7 @@ fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
         return Ok(writeln!(screen, "the grammar allows the text")?);
     }
     let message = match recogniser.reach(&text) {
-        fit if fit == text.len() => "the grammar wants more after the end of the text".to_owned(),
+        fit if fit == text.len() => "the text is incomplete: the grammar expects more".to_owned(),
         fit => {
             let rest: String = text[fit..].chars().take(40).collect();
             format!("the grammar does not allow the text from byte {fit} on: {rest:?}")

@@ -1,4 +1,4 @@
-//! The help texts, made of the tables of the commands.
+//! The help texts, made from the tables of the commands.
 
 use std::io::{self, Write};
 
@@ -6,20 +6,20 @@ use crate::args::{COMMON, Command, Count, Opt};
 use crate::screen::Screen;
 use crate::text::wrapped;
 
-/// What the program is, for the general help and the manual page.
+/// A description of the program, for the general help and the manual page.
 pub const ABOUT: &str = "chatparse learns how a language model writes from its chat template, renders prompts with it, and reads \
                          what the model writes.";
 
-/// What holds for all commands.
+/// Notes for all commands.
 pub const NOTES: &str = "\
 Without a command it shows all of this once on an example.
 
 TEMPLATE is a Jinja file, a tokenizer_config.json or chat_template.json with a template in it, or the name of a built-in \
 template. REQUEST is the JSON body of a chat-completions request. `-` stands for standard input.
 
-Lines are as wide as the terminal, or as COLUMNS says.";
+Lines are as wide as the terminal, or as wide as COLUMNS.";
 
-/// What the exit statuses mean.
+/// The exit statuses.
 pub const EXIT: &str = "0 success, 1 failure, 2 wrong usage, 3 an output that --fail-on names";
 
 pub const EXAMPLES: &[&str] = &[
@@ -66,7 +66,7 @@ pub fn of(command: &Command, screen: &mut Screen) -> io::Result<()> {
     examples(command.examples, screen)
 }
 
-/// The ways to call a command, a line each.
+/// The forms of a command line, one per line.
 pub fn usage(command: &Command) -> Vec<String> {
     match command.usage {
         [] => vec![format!(
@@ -100,7 +100,7 @@ fn examples(lines: &[&str], screen: &mut Screen) -> io::Result<()> {
     lines.iter().try_for_each(|line| writeln!(screen, "  {line}"))
 }
 
-/// The rows of a paragraph that is a table: names in front of two spaces, and what each is.
+/// The rows of a paragraph that is a table: names and descriptions, separated by two spaces.
 pub fn rows(paragraph: &str) -> Option<Vec<(String, &str)>> {
     let rows = paragraph.lines().map(|line| {
         let (name, about) = line.strip_prefix("  ")?.split_once("  ")?;
@@ -123,13 +123,13 @@ fn paragraphs(text: &str, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
-/// Names, and what each is, wrapped in a column of its own.
+/// Prints names, and descriptions wrapped in a column.
 pub fn table(rows: &[(String, &str)], screen: &mut Screen) -> io::Result<()> {
     let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let margin = (widest + 4).min(screen.width() / 2);
     for (name, about) in rows {
         let mut lines = wrapped(about, screen.width() - margin).into_iter();
-        // A name that is too long has a line of its own.
+        // A name that is too long gets a separate line.
         if name.len() + 4 > margin {
             writeln!(screen, "  {name}")?;
         } else {

@@ -1,4 +1,4 @@
-//! Reading what commands are given: templates, requests, outputs; and what is said where that cannot be done.
+//! Reads the inputs of commands (templates, requests, outputs), with errors that name the input.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -40,13 +40,13 @@ pub const TEMPLATE_OPTIONS: &[Opt] = &[
 pub const LEARN_ONLY: Opt = Opt {
     name: "--learn-only",
     value: None,
-    about: "only what the template shows by itself: no family of templates and no work-around is looked up",
+    about: "learn from the template only: use neither the families of templates nor the work-arounds",
 };
 
 /// Most bytes of a file that is no template. A prompt has a quarter of that at most, but a request may hold images.
 pub const FILE_BYTES: usize = 256 << 20;
 
-/// Refuses to read standard input for two things.
+/// Returns an error if standard input is to be read twice.
 pub fn check_stdin<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Outcome {
     if words.into_iter().filter(|word| is_stdin(word)).count() > 1 {
         return Err(Failure::Usage("standard input can be read for one thing only; name files for the others".into()));
@@ -72,7 +72,7 @@ pub fn template(args: &Args) -> Outcome<ChatTemplate> {
     compile(&source, args).map_err(|error| uncompiled(word, &source, &error))
 }
 
-/// The text of the template that a word names.
+/// The template's text.
 pub fn source(word: &OsStr) -> Outcome<Source> {
     match word.to_str().and_then(builtin::find) {
         Some(known) => Ok(Source { text: known.source.to_owned(), bos: known.bos, eos: known.eos }),
@@ -80,7 +80,7 @@ pub fn source(word: &OsStr) -> Outcome<Source> {
     }
 }
 
-/// The template of a text, as the options want it.
+/// Compiles a template with the command's options.
 pub fn compile(source: &Source, args: &Args) -> chatparse::Result<ChatTemplate> {
     let text = |name: &str, known: &str| args.value(name).unwrap_or(known).to_owned();
     let mut options = TemplateOptions::default();
@@ -91,13 +91,13 @@ pub fn compile(source: &Source, args: &Args) -> chatparse::Result<ChatTemplate> 
     ChatTemplate::with_options(&source.text, &options)
 }
 
-/// A text is no template.
+/// The error for a text that is not a template.
 pub fn uncompiled(word: &OsStr, source: &Source, error: &chatparse::Error) -> Failure {
     let hint = (error.kind() == ErrorKind::InvalidArgument).then(|| no_template(word, &source.text));
     with_hint(failed(word, error), hint.flatten())
 }
 
-/// What to do with a JSON file that has no template.
+/// A hint for a JSON file without a template.
 fn no_template(word: &OsStr, text: &str) -> Option<String> {
     let fields: Value = serde_json::from_str(text).ok()?;
     if fields.get("messages").is_some() {
@@ -138,7 +138,7 @@ fn template_file(word: &OsStr) -> Outcome<String> {
     utf8(word, bytes)
 }
 
-/// The request that the word names.
+/// Reads the request.
 pub fn request(word: &OsStr) -> Outcome<Request> {
     let text = text(word)?;
     Request::from_text(&text).map_err(|error| match serde_json::from_str::<IgnoredAny>(&text) {
@@ -147,18 +147,18 @@ pub fn request(word: &OsStr) -> Outcome<Request> {
     })
 }
 
-/// The same, with options beside it.
+/// The same, with options in addition.
 pub fn request_with(word: &OsStr, options: &Value) -> Outcome<Request> {
     Request::from_json_with(&json(word)?, options).map_err(|error| failed(word, &error))
 }
 
-/// The JSON value that the word names.
+/// Reads a JSON value.
 pub fn json(word: &OsStr) -> Outcome<Value> {
     let text = text(word)?;
     serde_json::from_str(&text).map_err(|error| no_json(word, &text, &error))
 }
 
-/// The text that the word names.
+/// Reads a text.
 pub fn text(word: &OsStr) -> Outcome<String> {
     let mut bytes = Vec::new();
     if read(word, FILE_BYTES, &mut bytes)? {
@@ -167,7 +167,7 @@ pub fn text(word: &OsStr) -> Outcome<String> {
     utf8(word, bytes)
 }
 
-/// The word's file, or standard input, to be read as it comes.
+/// Opens the file, or standard input, to be read piece by piece.
 pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
     if is_stdin(word) {
         return Ok(Box::new(io::stdin().lock()));
@@ -188,15 +188,15 @@ fn directory(word: &OsStr) -> Failure {
     with_hint(failure, inside.map(|path| format!("there is a template in it: {}", path.display())))
 }
 
-/// A failure about the input that the word names.
+/// An error about an input.
 pub fn failed(word: &OsStr, error: &chatparse::Error) -> Failure {
     Failure::Failed(placed(word, error))
 }
 
-/// The error behind the name of its input; where it is in a template, with the line.
+/// The error with the name of its input, and the line if it is in a template.
 pub fn placed(word: &OsStr, error: &chatparse::Error) -> String {
     let Some(place) = error.place() else { return format!("{}: {error}", name(word)) };
-    // Lines of a template in a JSON file are none of that file's.
+    // The lines of a template in a JSON file are not those of the file.
     let inside = if Path::new(word).extension().is_some_and(|end| end == "json") { ": chat_template" } else { "" };
     let Place { line, column, excerpt, .. } = place;
     let column = column.map_or(String::new(), |column| format!(":{column}"));
@@ -205,7 +205,7 @@ pub fn placed(word: &OsStr, error: &chatparse::Error) -> String {
     format!("{}{inside}:{line}{column}: {}{shown}", name(word), error.reason())
 }
 
-/// The request that `request` names fails on the template that the first word names: what the template raises is about that one.
+/// The error of rendering a request with a template: what the template raises concerns the request.
 pub fn refused(args: &Args, request: &OsStr, error: &chatparse::Error) -> Failure {
     match error.kind() {
         ErrorKind::Template => failed(args.word(0).unwrap_or_default(), error),
@@ -213,21 +213,21 @@ pub fn refused(args: &Args, request: &OsStr, error: &chatparse::Error) -> Failur
     }
 }
 
-/// A text that is to be JSON, and is not: where, what stands there, and what it may be instead.
+/// The error for a text that is not JSON: its place, the text there, and a hint.
 fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
     if text.trim().is_empty() {
-        return Failure::Failed(format!("{}: no JSON: it is empty", name(word)));
+        return Failure::Failed(format!("{}: not JSON: it is empty", name(word)));
     }
     let (line, column) = (error.line(), error.column());
     let said = error.to_string();
     let what = said.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&said);
     let failure =
-        Failure::Failed(format!("{}:{line}:{column}: no JSON: {what}{}", name(word), marked(text, line, column)));
+        Failure::Failed(format!("{}:{line}:{column}: not JSON: {what}{}", name(word), marked(text, line, column)));
     let template = text.contains("{%") || text.contains("{{");
     with_hint(failure, template.then(|| "this reads like a template; TEMPLATE comes first, then REQUEST".into()))
 }
 
-/// A line of a text, and below it a mark at its byte `column`, from 1 on.
+/// A line of a text, and a mark below its byte `column`, from 1.
 fn marked(text: &str, line: usize, column: usize) -> String {
     const AROUND: usize = 36;
     let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
@@ -245,17 +245,17 @@ fn with_hint(failure: Failure, hint: Option<String>) -> Failure {
     }
 }
 
-/// A failure to read the input that the word names.
+/// An error of reading an input.
 pub fn unreadable(word: &OsStr, error: &io::Error) -> Failure {
     Failure::Failed(format!("cannot read {}: {error}", name(word)))
 }
 
-/// The input that the word names does not end in time.
+/// The error for an input that is too long.
 pub fn too_long(word: &OsStr, most: usize) -> Failure {
     Failure::Failed(format!("{}: longer than {most} bytes, which is the limit", name(word)))
 }
 
-/// Reads `most` bytes at most, and says whether there are more.
+/// Reads at most `most` bytes, and returns whether there are more.
 fn read(word: &OsStr, most: usize, bytes: &mut Vec<u8>) -> Outcome<bool> {
     let more = most as u64 + 1;
     open(word)?.take(more).read_to_end(bytes).map_err(|error| unreadable(word, &error))?;
@@ -269,7 +269,7 @@ fn utf8(word: &OsStr, bytes: Vec<u8>) -> Outcome<String> {
     })
 }
 
-/// What an input is called.
+/// The name of an input.
 pub fn name(word: &OsStr) -> String {
     if is_stdin(word) { "standard input".to_owned() } else { word.to_string_lossy().into_owned() }
 }

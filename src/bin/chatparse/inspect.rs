@@ -1,4 +1,4 @@
-//! `inspect`: what was learnt of a template, and from which renders.
+//! `inspect`: prints what was learnt of a template, and from which renders.
 
 use std::io::{self, Write};
 
@@ -17,10 +17,10 @@ pub const COMMAND: Command = Command {
     about: "show what was learnt of a template, and from what",
     usage: &[],
     text: "\
-Shows what was learnt of a template: what it accepts, who reads what its model writes and how many of the messages that it \
-renders come back, how it writes, and for each thing learnt the two renders that showed it. They have the text `before` and \
-`after` in common; only the first has the text at `-`, only the second the one at `+`. Line breaks are shown as \\n. What was \
-learnt, and is not used because something else reads the template better, is shown as not used.",
+Prints what was learnt of a template: its capabilities, the reader of its model's output, how many of the messages that it \
+renders are read back, its format, and for each field the two renders that are its evidence. Both have the text `before` and \
+`after`; only the first has the text at `-`, only the second the text at `+`. Line breaks are printed as \\n. Results that are \
+not used, because another reader is better, are marked as such.",
     words: &[input::TEMPLATE],
     options: &[
         &[
@@ -33,12 +33,12 @@ learnt, and is not used because something else reads the template better, is sho
         ],
         input::TEMPLATE_OPTIONS,
     ],
-    exit: "0 success, 1 the template cannot be used: it does not compile, refuses all messages, or shows none; 2 wrong usage",
+    exit: "0 success, 1 the template cannot be used: it does not compile, refuses all messages, or renders none; 2 wrong usage",
     examples: &["chatparse inspect json-call", "chatparse inspect model.jinja --json | jq .layout.tools"],
     run,
 };
 
-/// Width of the margin in which a field or a side of a comparison is named.
+/// Width of the margin for names of fields and sides of comparisons.
 const INDENT: usize = 4;
 
 fn run(args: &Args, screen: &mut Screen) -> Outcome {
@@ -46,7 +46,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     let template = input::template(args)?;
     let proof = template.proof();
     if proof.refuses_all() {
-        // The proof has the error in words; a message of one's own shows the place, too.
+        // The proof only has the text of the error; rendering a message again gives its place.
         let request = Request::from_json(&json!({"messages": [{"role": "user", "content": "Hi"}]}));
         let first = match request.and_then(|request| template.prompt(&request)) {
             Err(error) => format!("\n{}", input::placed(word, &error)),
@@ -56,7 +56,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
         return Err(Failure::Failed(format!("{name}: the template refuses all {refused} messages; the first:{first}")));
     }
     if proof.cases + proof.no_turn == 0 {
-        let message = format!("{}: the template shows none of the {} messages", input::name(word), proof.omitted);
+        let message = format!("{}: the template renders none of the {} messages", input::name(word), proof.omitted);
         return Err(Failure::Failed(message + "; is it a chat template?"));
     }
     if args.flag("--json") {
@@ -117,10 +117,10 @@ fn caps(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
-/// Names the special tokens that the template writes and that nobody gave: without them its prompts are not what they should be.
+/// Prints the special tokens that the template uses and that were not given: without them, its prompts are incomplete.
 fn tokens(template: &ChatTemplate, args: &Args, screen: &mut Screen) -> io::Result<()> {
     let word = args.word(0).unwrap_or_default();
-    // Built-in templates and files of JSON bring theirs.
+    // Built-in templates and JSON files contain theirs.
     if word.to_str().is_some_and(|word| word.ends_with(".json") || builtin::find(word).is_some()) {
         return Ok(());
     }
@@ -142,7 +142,7 @@ fn layout(layout: &Analysis, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
-/// A name and its text, which goes on in lines of its own under its start where it is long.
+/// A name and its text, which is wrapped and indented if it is long.
 fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: Paint, text: &str) -> io::Result<()> {
     let margin = indent + widest + 2;
     let (paint, text) = if text.is_empty() { (Paint::Faint, "(nothing)") } else { (paint, text) };
@@ -155,7 +155,7 @@ fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: P
     Ok(())
 }
 
-/// The fields that one source showed, and the source.
+/// The fields from one source, and the source.
 fn evidence(group: &[Evidence], screen: &mut Screen) -> io::Result<()> {
     let Some(Evidence { source, pass, .. }) = group.first() else { return Ok(()) };
     let title = match source {

@@ -1,4 +1,4 @@
-//! `lint`: whether what templates write is read back.
+//! `lint`: checks whether the messages that templates render are read back.
 
 use std::io::{self, Write};
 
@@ -20,22 +20,22 @@ pub const COMMAND: Command = Command {
     usage: &[],
     text: "\
 Renders messages of many kinds as the model would write them, parses them, and renders what was parsed again: with thinking \
-(off), with thinking on but nothing thought (silent), and with reasoning (on). What fails in the same way is shown once, with the \
-messages that it is about and the first of them.
+(off), with thinking on but without reasoning (silent), and with reasoning (on). Messages that fail in the same way are listed \
+together, with the first of them in full.
 
   lost        another message comes back: a fault
   rewritten   the message comes back, but renders to other bytes: a fault
   refused     the template raises an error: a fault
-  no turn     the message does not begin where the prompt ends: a fault where that is so however the model thinks
+  no turn     the message does not begin where the prompt ends: a fault if that is the case with all thinking
   spaced      it comes back with white space around a text, which renders to other bytes; without it, to the same: a note
   omitted     the template leaves out a part of the message: a note
 
 Places are bytes of the rendered conversation, counted from its start.
 
-Then, for a step of a tool loop and for the next thing that the user says, without reasoning in the conversation (off) and with \
-it (on), whether each prompt begins with all that was sent before, so that a server that keeps what its model has read need not \
-read it again: appends, or rewrites, from where, and why. Last, whether it is known of every byte of a prompt whose text it is, so \
-that no text of a user becomes a special token (see chatparse render --segments). Both are notes, no faults.
+Then, for a step of a tool loop and for the user's next message, without reasoning in the conversation (off) and with it (on): \
+whether each prompt begins with all that was sent before, so that a server that keeps the state of its model need not process it \
+again. The answer is appends, or rewrites with the place and the reason. Last, whether the origin of every byte of a prompt is \
+known, so that no text of a user becomes a special token (see chatparse render --segments). Both are notes, not faults.
 
 Each template gets a verdict, passed or failed.",
     words: &[Word { count: Count::Many, ..input::TEMPLATE }],
@@ -94,7 +94,7 @@ fn run(args: &Args, screen: &mut Screen) -> Done {
     }
     match (&unusable[..], &faults[..]) {
         ([], []) => Ok(()),
-        // A template that cannot be read is no fault in how it writes.
+        // An unreadable template is a usage error, not a fault of the template.
         ([one], _) if all.len() == 1 => Err(Failure::Usage(one.message.clone())),
         ([], [one]) if all.len() == 1 => Err(Failure::Failed(format!("{}: {one}", all[0].name))),
         ([], faults) => Err(Failure::Failed(format!("{} of {} templates fail", faults.len(), all.len()))),
@@ -111,10 +111,10 @@ fn to_json(linted: &Linted) -> serde_json::Value {
     json
 }
 
-/// Width of the margin that names what is beside it.
+/// Width of the margin for names.
 const MARGIN: usize = 16;
 
-/// The causes, the notes and the verdict on one template.
+/// Prints the causes, the notes and the verdict for one template.
 fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
     screen.paint(Paint::Strong, &linted.name)?;
     writeln!(screen)?;
@@ -122,7 +122,7 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
         Ok(report) => report,
         Err(unusable) => return verdict(&format!("cannot be read: {}", unusable.message), false, screen),
     };
-    if !linted.shows_nothing() {
+    if !linted.renders_nothing() {
         for found in causes(report) {
             cause(&found, report, screen)?;
         }
@@ -130,9 +130,9 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
             preserving(next, screen)?;
         }
         match report.untraced.len() {
-            0 => row("whose text", "known of every byte of a prompt", Paint::Plain, screen)?,
+            0 => row("whose text", "known for every byte of a prompt", Paint::Plain, screen)?,
             count => {
-                row("whose text", &format!("cannot be told in {count} places; the first:"), Paint::Faint, screen)?;
+                row("whose text", &format!("unknown in {count} places; the first:"), Paint::Faint, screen)?;
                 named("", Paint::Faint, &report.untraced[0], screen)?;
             }
         }
@@ -152,7 +152,7 @@ fn verdict(text: &str, passed: bool, screen: &mut Screen) -> io::Result<()> {
     writeln!(screen)
 }
 
-/// A cause with its messages; of a fault also the first message in full.
+/// Prints a cause with its messages; for a fault also the first message in full.
 fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> {
     let (kind, paint) = if cause.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
     let text = format!("{}: {} ({} of {})", cause.name, cause.meaning, cause.cases.len(), report.cases.len());
@@ -198,19 +198,19 @@ fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
             };
             (format!("rewrites from byte {}, {place}: {}", rewrite.at, rewrite.reason.words()), Paint::Faint)
         }
-        Preserved::Omitted(part) => (format!("not asked: the template has no {part}"), Paint::Faint),
+        Preserved::Omitted(part) => (format!("not tested: the template has no {part}"), Paint::Faint),
         Preserved::Refused(error) => (format!("refused: {error}"), Paint::Faint),
     };
     row("next prompt", &format!("{when}: {text}"), paint, screen)
 }
 
-/// A name, and a text beside it, wrapped.
+/// A name, and a wrapped text beside it.
 fn row(name: &str, text: &str, paint: Paint, screen: &mut Screen) -> io::Result<()> {
     let lines = wrapped(&tamed(text), screen.width() - MARGIN);
     beside(name, &lines.iter().map(String::as_str).collect::<Vec<_>>(), paint, screen)
 }
 
-/// A name, and a text of which every character counts.
+/// A name, and a text that is printed exactly.
 fn named(name: &str, paint: Paint, text: &str, screen: &mut Screen) -> io::Result<()> {
     beside(name, &folded(&escaped(text), screen.width() - MARGIN), paint, screen)
 }

@@ -1,4 +1,4 @@
-//! A template that `lint` has looked at.
+//! A template that was tested by `lint`.
 
 use std::ffi::OsStr;
 
@@ -9,7 +9,7 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::input;
 
-/// What came of one template.
+/// The result for one template.
 pub struct Linted {
     pub name: String,
     pub found: Result<Report, Unusable>,
@@ -37,18 +37,18 @@ impl Linted {
         }
     }
 
-    /// Whether the template writes the same for all messages.
-    pub fn shows_nothing(&self) -> bool {
+    /// Whether no message is rendered by the template.
+    pub fn renders_nothing(&self) -> bool {
         self.found
             .as_ref()
             .is_ok_and(|report| report.cases.iter().all(|case| matches!(case.outcome, Outcome::Omitted(_))))
     }
 
-    /// What is wrong with it, in a few words.
+    /// A short description of what is wrong, if anything is.
     pub fn fault(&self) -> Option<String> {
         let Ok(report) = &self.found else { return None };
-        if self.shows_nothing() {
-            return Some("the template shows none of the messages".into());
+        if self.renders_nothing() {
+            return Some("the template renders none of the messages".into());
         }
         match report.faults().count() {
             0 => None,

@@ -1,4 +1,4 @@
-//! A message as it grows, for people: each part under its name, written as it comes.
+//! Prints a message while it grows: each part under its name.
 
 use std::io::{self, Write};
 
@@ -7,15 +7,15 @@ use chatparse::{Delta, DeltaKind};
 use crate::screen::{Paint, Screen};
 use crate::text::tamed;
 
-/// Columns of the margin that names the parts.
+/// Width of the margin for the names.
 const MARGIN: usize = 11;
 
 /// Writes deltas.
 #[derive(Default)]
 pub struct Live {
-    /// The part being written, and of which call.
+    /// The current part, and the index of its call.
     part: Option<(DeltaKind, usize)>,
-    /// The line has ended; the next text begins one.
+    /// The line has ended, and the next text begins a new one.
     broken: bool,
     /// An id that came behind the beginning of its call's arguments; it is written behind their end.
     late_id: Option<String>,
@@ -40,7 +40,7 @@ impl Live {
         let here = Some((delta.kind, delta.call));
         match self.part {
             _ if self.part == here => {}
-            // Name, id and arguments of a call go on one line.
+            // Name, id and arguments of a call are on one line.
             Some((kind, call)) if call == delta.call && is_call(kind) && is_call(delta.kind) => {
                 screen.write_all(b" ")?;
                 self.part = here;
@@ -68,7 +68,7 @@ impl Live {
         Ok(())
     }
 
-    /// Lines after the first begin under its text.
+    /// Further lines are indented like the first.
     fn text(&mut self, screen: &mut Screen, paint: Paint, text: &str) -> io::Result<()> {
         for line in text.split_inclusive('\n') {
             let (line, ends) = line.strip_suffix('\n').map_or((line, false), |line| (line, true));

@@ -1,7 +1,7 @@
-//! The command line: glue over the library's public API.
+//! The command line, on the library's public API.
 //!
-//! A command is one module with one [`Command`]: its help, what arguments it takes and what it does. All of them write
-//! to a [`Screen`] and end in an [`Outcome`]; the rest (exit statuses, error messages, a reader that went away) is here.
+//! A command is a module with one [`Command`]: its help, its arguments and its code. All commands write to a [`Screen`] and
+//! return an [`Outcome`]. This file handles exit statuses, error messages, and readers that close the output.
 
 mod args;
 mod causes;
@@ -52,7 +52,7 @@ const COMMANDS: &[&Command] = &[
 
 const HELP: Command = Command {
     name: "help",
-    about: "say what a command does and takes",
+    about: "print the help of a command",
     usage: &[],
     text: "Prints the help of a command, as COMMAND --help does, or the general help.",
     words: &[Word { name: "COMMAND", about: "the command", count: Count::Maybe, kind: Kind::Names(command_names) }],
@@ -72,7 +72,7 @@ fn command_names() -> Vec<&'static str> {
 fn main() -> ExitCode {
     let mut screen = Screen::stdout();
     let outcome = run(std::env::args_os().skip(1).collect(), &mut screen);
-    // Even a failed command keeps what it has written.
+    // A failed command keeps its output.
     let flushed = screen.flush().map_err(Failure::from);
     match outcome.and(flushed) {
         Ok(()) | Err(Failure::Unread) => ExitCode::SUCCESS,
@@ -82,14 +82,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what went wrong. Nobody may be listening; the exit status tells it all the same.
+/// Prints an error. If that fails, the exit status still reports it.
 fn complain(message: &str, code: u8) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "chatparse: {}", text::tamed(message));
     ExitCode::from(code)
 }
 
 fn run(words: Vec<OsString>, screen: &mut Screen) -> Outcome {
-    // What stands in front of a command holds for any.
+    // Options in front of a command apply to every command.
     let leading = words.iter().take_while(|word| word.as_encoded_bytes().starts_with(b"--color")).count();
     let leading =
         if words.get(leading.wrapping_sub(1)).is_some_and(|word| word == "--color") { leading + 1 } else { leading };
@@ -126,7 +126,7 @@ fn colour(args: &Args, screen: &mut Screen) -> Outcome {
     }
 }
 
-/// The command of that name. The error says what was meant, perhaps.
+/// The command of this name. The error suggests similar names.
 fn command(name: &OsStr) -> Outcome<&'static Command> {
     if let Some(command) = COMMANDS.iter().find(|command| name == command.name) {
         return Ok(command);

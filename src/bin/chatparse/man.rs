@@ -1,4 +1,4 @@
-//! `man`: the manual page, made of the tables of the commands.
+//! `man`: prints the manual page, made from the tables of the commands.
 
 use std::io::Write as _;
 
@@ -18,11 +18,11 @@ pub const COMMAND: Command = Command {
     run: |_: &Args, screen| Ok(screen.write_all(page().as_bytes())?),
 };
 
-/// Where colours and widths come from.
+/// The environment variables for colours and widths.
 const ENVIRONMENT: &[(&str, &str)] = &[
-    ("NO_COLOR", "where it is set and not empty, nothing has colours, unless --color says so"),
+    ("NO_COLOR", "if set and not empty, turns colours off, unless --color is given"),
     ("TERM", "a terminal called dumb gets no colours"),
-    ("COLUMNS", "how wide lines may be; otherwise the terminal is asked"),
+    ("COLUMNS", "the width of lines; by default the terminal's"),
 ];
 
 fn page() -> String {
@@ -73,7 +73,7 @@ impl Page {
 
     /// Running text.
     fn line(&mut self, text: &str) {
-        // A dot or an apostrophe at the beginning of a line is a request.
+        // A dot or an apostrophe at the beginning of a line would be a request.
         let guard = if text.starts_with(['.', '\'']) { "\\&" } else { "" };
         self.0 += &format!("{guard}{}\n", text.replace('\\', "\\e").replace('-', "\\-"));
     }

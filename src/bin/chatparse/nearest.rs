@@ -1,9 +1,9 @@
-//! What somebody may have meant.
+//! Suggestions for misspelt words.
 
-/// Characters of a word that are compared; names are shorter.
+/// The maximum length of a word that is compared; names are shorter.
 const MOST: usize = 40;
 
-/// Up to three of `names` that are a slip away from `word`, or that it is the beginning of; the nearest first.
+/// Up to three of `names` that are similar to `word`, or begin with it; the nearest first.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let word: Vec<char> = word.chars().take(MOST).flat_map(char::to_lowercase).collect();
     let shown: String = word.iter().collect();
@@ -18,7 +18,7 @@ pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a 
     found.into_iter().map(|(_, name)| name).take(3).collect()
 }
 
-/// `; did you mean a, b or c?`, or nothing.
+/// `; did you mean a, b or c?`, or an empty text.
 pub fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),
@@ -27,7 +27,7 @@ pub fn listed(names: &[&str]) -> String {
     }
 }
 
-/// How many characters must be put in, left out, replaced or swapped with their neighbour.
+/// The number of insertions, deletions, replacements and swaps of adjacent characters.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for i in 1..=a.len() {

@@ -1,4 +1,4 @@
-//! `parse`: a model's output as a message, while it comes.
+//! `parse`: parses a model's output while it is read, and prints the message.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -19,16 +19,16 @@ pub const COMMAND: Command = Command {
     about: "read a model's output as a message, while it comes",
     usage: &[],
     text: "\
-Reads what a model wrote after the prompt of this request and shows reasoning, content and tool calls as they come. Reasoning is \
-told from content unless the request has {\"reasoning_format\": \"none\"}.
+Parses the output of a model for this request and prints reasoning, content and tool calls as they arrive. Reasoning is separated \
+from content unless the request has {\"reasoning_format\": \"none\"}.
 
-At the end it shows the status:
+At the end it prints the status:
 
-  complete    all of the output fits the template's format
+  complete    all of the output matches the template's format
   partial     the output was cut off, or ends where the format does not
-  recovered   a part of the output does not fit: it is content, or a call where it reads like one
+  recovered   a part of the output does not match: it was read as content, and as calls in known formats
 
-and what is unusual, with the bytes of the output that it is about.",
+and diagnostics, with the bytes of the output that they concern.",
     words: &[
         input::TEMPLATE,
         input::REQUEST,
@@ -68,15 +68,15 @@ const OPTIONS: &[Opt] = &[
     Opt {
         name: "--strict",
         value: None,
-        about: "fail where the output does not fit the template's format, and show no status; otherwise what does not fit is \
+        about: "fail if the output does not match the template's format, and print no status; otherwise the rest is \
                 content",
     },
 ];
 
-/// What `--fail-on` may name.
+/// The values of `--fail-on`.
 const FAIL_ON: &[&str] = &["partial", "recovered", "calls"];
 
-/// Bytes read at once at most; what has come is passed on without waiting for more.
+/// Maximum number of bytes read at once; available bytes are parsed without waiting for more.
 const CHUNK: usize = 4096;
 
 fn run(args: &Args, screen: &mut Screen) -> Outcome {
@@ -128,7 +128,7 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     }
 }
 
-/// What `--fail-on` names.
+/// Parses the value of `--fail-on`.
 fn fail_on(args: &Args) -> Outcome<Vec<&'static str>> {
     let named = args.value("--fail-on").map(|list| list.split(',').map(str::trim));
     let known = |name: &str| {
@@ -143,7 +143,7 @@ fn fail_on(args: &Args) -> Outcome<Vec<&'static str>> {
     named.into_iter().flatten().map(known).collect()
 }
 
-/// What of the result `--fail-on` names, in words.
+/// A description of the result, if `--fail-on` names it.
 fn unwanted(ended: &Ended, fail_on: &[&str]) -> Option<String> {
     if fail_on.contains(&ended.status.name()) {
         return Some(format!("the output is {}", ended.status.name()));
@@ -159,7 +159,7 @@ fn unwanted(ended: &Ended, fail_on: &[&str]) -> Option<String> {
     Some(format!("call {} {what}", bad + 1))
 }
 
-/// What is shown of a parse.
+/// The form in which a parse is printed.
 enum View {
     Live(Live),
     Events,

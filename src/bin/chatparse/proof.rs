@@ -1,4 +1,4 @@
-//! What `inspect` says of who reads a template, and how well.
+//! The part of `inspect` about the reader of a template, and its proof.
 
 use std::io::{self, Write};
 
@@ -8,12 +8,12 @@ use chatparse::{ChatTemplate, Reader};
 use crate::screen::{Paint, Screen};
 use crate::text::wrapped;
 
-/// Width of the margin in which a line is named.
+/// Width of the margin for names.
 const MARGIN: usize = 13;
-/// Messages that are named where they do not come back; `lint` has all.
+/// Maximum number of failing messages that are listed; `lint` lists all.
 const MOST: usize = 6;
 
-/// Who reads it, and how much comes back.
+/// Prints the reader, and how many messages are read back.
 pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     let Choice { reader, tried, .. } = template.choice();
     let proof = template.proof();
@@ -27,7 +27,7 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     let paint = if proof.is_whole() { Paint::Plain } else { Paint::Red };
     line(screen, "read back", paint, &format!("{} of {}", proof.read_back, proof.cases))?;
     notes(proof, screen)?;
-    // Those that nobody had to ask are not worth a word.
+    // Candidates without results are not listed.
     let asked = tried.iter().filter(|tried| tried.cases > 0);
     let used = template.reader().name();
     let asked = asked.map(|tried| {
@@ -42,13 +42,13 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     failures(proof, screen)
 }
 
-/// What is behind the two numbers.
+/// Details of the two numbers.
 fn notes(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
     let notes = [
         (proof.recovered, "of them outside the reader's format: streaming and grammars do not know these"),
         (proof.alike, "of them as another message that the template writes alike"),
         (proof.no_turn, "not counted: they do not begin where the prompt ends"),
-        (proof.omitted, "not counted: the template leaves out what they say"),
+        (proof.omitted, "not counted: the template leaves out their text"),
         (proof.refused, "not counted: the template refuses them"),
     ];
     for (count, note) in notes.into_iter().filter(|(count, _)| *count > 0) {
@@ -60,7 +60,7 @@ fn notes(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
     Ok(())
 }
 
-/// The messages that do not come back: a line for each, with the ways to think in which that is so.
+/// The messages that are not read back, one per line, with their thinking.
 fn failures(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
     let messages: Vec<_> = proof.failures.chunk_by(|a, b| a.probe == b.probe).collect();
     for (index, message) in messages.iter().take(MOST).enumerate() {

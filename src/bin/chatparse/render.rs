@@ -1,4 +1,4 @@
-//! `render`: a request as prompt text.
+//! `render`: prints the prompt of a request.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ pub const COMMAND: Command = Command {
     name: "render",
     about: "print the prompt of a request",
     usage: &[],
-    text: "Prints the prompt that the template makes of the request: its exact bytes, nothing added.",
+    text: "Prints the prompt for the request: its exact bytes, and nothing else.",
     words: &[input::TEMPLATE, Word { count: Count::Maybe, about: REQUEST_ABOUT, ..input::REQUEST }],
     options: &[OPTIONS, input::TEMPLATE_OPTIONS],
     exit: "0 success, 1 failure, 2 wrong usage",
@@ -32,20 +32,20 @@ const OPTIONS: &[Opt] = &[
     Opt {
         name: "--plain",
         value: None,
-        about: "show the template the messages, tools, documents and chat_template_kwargs of the request as they are, and \
+        about: "pass the messages, tools, documents and chat_template_kwargs of the request to the template unchanged, and \
                 nothing else: as transformers does",
     },
     Opt {
         name: "--segments",
         value: None,
-        about: "print where each part of the prompt comes from: in colours on a terminal, else each part as a JSON object \
-                on a line of its own",
+        about: "print the origin of each part of the prompt: in colours on a terminal, otherwise as one JSON object per \
+                line",
     },
     Opt {
         name: "--params",
         value: None,
-        about: "print all that the request needs as JSON: the prompt, what of it is the assistant's turn already, triggers, \
-                stops, preserved tokens",
+        about: "print all parameters of the request as JSON: the prompt, the generation prompt, triggers, stops, preserved \
+                tokens",
     },
 ];
 

@@ -1,7 +1,7 @@
-//! `replay`: scenarios as JSON lines in, results as JSON lines out.
+//! `replay`: reads scenarios as JSON lines, and prints results as JSON lines.
 //!
-//! A scenario names a template, a request and outputs; its result holds the params, the parsed messages and, per output, a
-//! timeline: what a client sees after each step of the stream.
+//! A scenario names a template, a request and outputs. Its result has the params, the parsed messages and a timeline for
+//! each output: what a client sees after each step of the stream.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
@@ -26,25 +26,25 @@ pub const COMMAND: Command = Command {
     about: "answer recorded scenarios, one JSON object a line",
     usage: &[],
     text: "\
-Reads scenarios from standard input, one JSON object a line, and answers each with a JSON line. A scenario says what a server \
-would do: render this request with this template, and parse these outputs. Recorded scenarios and answers show whether two \
-versions, or two programs, do the same.
+Reads scenarios from standard input, one JSON object per line, and prints a JSON line for each. A scenario describes the work of \
+a server: render this request with this template, and parse these outputs. Two versions or programs can be compared by replaying \
+the same scenarios.
 
 A scenario has `id`, `template` (a file) or `template_source`, `bos`, `eos` and `request`, and may have
 
   outputs         texts, or objects with `text`, `partial`, `step` and `special`, the spans that came from special tokens
-  special_tokens  their texts: where they are given, what is in no such span is text
-  timeline        false: not what each step of an output added
-  strict          true: an output that does not fit the template's format is an error
-  want_caps       true: what the template can render
-  learn_only      true: no family of templates and no work-around is looked up
-  plain           true: the template sees the request as it is
-  want_segments   true: where each byte of the prompt comes from, and in `mask` which of them models wrote
+  special_tokens  their texts: if given, bytes outside of these spans are text
+  timeline        false: without the deltas of each step of an output
+  strict          true: an output that does not match the template's format is an error
+  want_caps       true: the template's capabilities
+  learn_only      true: use neither the families of templates nor the work-arounds
+  plain           true: the template gets the request unchanged
+  want_segments   true: the origin of each byte of the prompt, and in `mask` the bytes that models wrote
 
 The answer has the `id` and `params`, and `parses` with a message, its status and what each step of the output added to it; or \
 `error`. A scenario with a JSON `schema` instead of a template is answered with its `grammar`. With `dialects: true` the answer \
-has the grammar in all `dialects`, each with `text` and `report`, or `error`; and `accepts` has what the grammar says of each of \
-the `texts`, or of the outputs (null where a pattern says where it starts).",
+has the grammar in all `dialects`, each with `text` and `report`, or `error`. `accepts` lists whether the grammar allows each of \
+the `texts`, or of the outputs (null if a pattern decides where it starts).",
     words: &[],
     options: &[],
     exit: "0 all lines were answered, 1 standard input cannot be read, 2 wrong usage",
@@ -56,7 +56,7 @@ fn run(_: &Args, screen: &mut Screen) -> Outcome {
     let mut templates = Templates::default();
     let mut input = io::stdin().lock();
     let mut line = String::new();
-    // The line and its end.
+    // The line with its end.
     let most = input::FILE_BYTES as u64 + 1;
     loop {
         line.clear();
@@ -100,7 +100,7 @@ impl Templates {
     }
 }
 
-/// The answer to one line.
+/// The result for one line.
 fn result(line: &str, templates: &mut Templates) -> Value {
     let (id, answer) = match serde_json::from_str::<Value>(line) {
         Ok(scenario) => (scenario["id"].clone(), answer(&scenario, templates)),
@@ -120,7 +120,7 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     }
     let template = templates.of(scenario)?;
     let mut options = json!({"plain": scenario["plain"] == true});
-    // A field that a recorded request does not have means what it means to llama.cpp.
+    // A missing field of a recorded request has llama.cpp's default.
     if scenario["request"]["reasoning_format"].is_null() {
         options["reasoning_format"] = "none".into();
     }
@@ -159,8 +159,8 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     Ok(fields)
 }
 
-/// The grammar of a schema: llama.cpp's text, or with `faithful` ours, with its report; which of `texts` it accepts; and the grammar
-/// in other dialects.
+/// The result for a schema: its grammar (llama.cpp's text, or with `faithful` the library's, with its report), which of
+/// `texts` it accepts, and the grammar in other dialects.
 fn of_schema(scenario: &Value, schema: &Value) -> Result<Map<String, Value>, String> {
     let faithful = scenario["faithful"] == true;
     let style = if faithful { GrammarStyle::Faithful } else { GrammarStyle::LlamaCpp };
@@ -181,7 +181,7 @@ fn of_schema(scenario: &Value, schema: &Value) -> Result<Map<String, Value>, Str
     Ok(fields)
 }
 
-/// The texts of a list of texts or outputs.
+/// The texts in a list of texts or outputs.
 fn texts(list: &Value) -> impl Iterator<Item = String> {
     let texts = list.as_array().into_iter().flatten();
     texts.map(|text| text.as_str().or_else(|| text["text"].as_str()).unwrap_or_default().to_owned())
@@ -202,16 +202,16 @@ fn dialects(print: impl Fn(Dialect) -> Result<Printed, Error>) -> Value {
     Value::Object(printed.collect())
 }
 
-/// What the grammar is held against.
+/// The text that the grammar is checked against.
 enum Held {
-    /// Nothing, as all of the output is free.
+    /// None, because all of the output is free.
     Free,
-    /// There is no telling: a pattern says where it starts.
+    /// Unknown, because a pattern determines where the grammar starts.
     Unknown,
     To(String),
 }
 
-/// What of an output llama.cpp would hold the grammar against.
+/// The part of an output that llama.cpp would check against the grammar.
 fn constrained(params: &Params, text: String) -> Held {
     let triggers = params.constraint.triggers();
     match &params.constraint {
@@ -239,14 +239,14 @@ fn accepts(grammar: &Grammar, texts: impl Iterator<Item = Held>) -> Result<Value
     Ok(verdicts.collect())
 }
 
-/// Whether a plain request shows that the template knows reasoning.
+/// Whether the template handles reasoning, judging by a plain request.
 fn supports_enable_thinking(template: &ChatTemplate) -> Result<bool, String> {
     let request = json!({"messages": [{"role": "user", "content": "test"}], "reasoning_format": "deepseek"});
     let params = Request::from_json(&request).and_then(|request| template.params(&request));
     params.map(|params| params.thinking.is_some()).map_err(|error| error.to_string())
 }
 
-/// The texts of special tokens, where a scenario has them.
+/// The texts of special tokens, if the scenario has them.
 fn special_tokens(tokens: &Value) -> Result<Option<SpecialTokens>, String> {
     let Some(tokens) = tokens.as_array() else { return Ok(None) };
     let texts: Option<Vec<&str>> = tokens.iter().map(Value::as_str).collect();
@@ -254,7 +254,7 @@ fn special_tokens(tokens: &Value) -> Result<Option<SpecialTokens>, String> {
     SpecialTokens::new(&texts).map(Some).map_err(|error| error.to_string())
 }
 
-/// The spans of an output that came from special tokens.
+/// The spans of an output that are special tokens.
 fn special_spans(spans: &Value) -> Result<Vec<Range<usize>>, String> {
     let position = |value: &Value| value.as_u64().and_then(|at| usize::try_from(at).ok());
     let span = |span: &Value| match span.as_array()?.as_slice() {
@@ -295,8 +295,8 @@ fn parse(
     Ok(parsed)
 }
 
-/// Feeds `text` in steps and notes what each adds. The step that makes a whole output whole is not noted. `spans`: what of it came
-/// from special tokens, where that is known.
+/// Feeds `text` in steps and records the deltas of each. The step that completes a complete output is not recorded. `spans`:
+/// the special tokens in it, if known.
 fn feed(
     stream: &mut Stream,
     text: &str,

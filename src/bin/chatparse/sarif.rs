@@ -1,4 +1,4 @@
-//! What `lint` found, in SARIF 2.1.0, which code hosts and editors read.
+//! Prints the findings of `lint` as SARIF 2.1.0, for code hosts and editors.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn log(all: &[Linted]) -> Value {
 fn results(linted: &Linted) -> Vec<Value> {
     let result = |rule: &str, level: &str, text: String, place: Option<&Place>| {
         let mut location = json!({"artifactLocation": {"uri": uri(&linted.name)}});
-        // Lines of a template in a JSON file are none of that file's.
+        // The lines of a template in a JSON file are not those of the file.
         if let Some(place) = place.filter(|_| !linted.name.ends_with(".json")) {
             location["region"] = json!({"startLine": place.line});
             if let Some(column) = place.column {
@@ -49,8 +49,8 @@ fn results(linted: &Linted) -> Vec<Value> {
         Err(unusable) => return vec![result("unusable", "error", unusable.message.clone(), unusable.place.as_ref())],
         Ok(report) => report,
     };
-    if linted.shows_nothing() {
-        return vec![result("unusable", "error", "the template shows none of the messages".into(), None)];
+    if linted.renders_nothing() {
+        return vec![result("unusable", "error", "the template renders none of the messages".into(), None)];
     }
     let found = causes(report).into_iter().map(|cause| {
         let (error, place) = match &cause.cases[0].outcome {
@@ -64,7 +64,7 @@ fn results(linted: &Linted) -> Vec<Value> {
     found.collect()
 }
 
-/// A file as a relative or absolute URI; what is no file under a scheme of its own.
+/// A file as a relative or absolute URI; other inputs get a separate scheme.
 fn uri(name: &str) -> String {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let path: String = name

@@ -1,4 +1,4 @@
-//! Standard output: with colours where a person looks at it, and as wide as that person's terminal.
+//! Standard output: with colours on a terminal, and as wide as the terminal.
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
@@ -6,23 +6,23 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::process::{Command, Stdio};
 
-/// Columns where nobody says how many there are.
+/// The default number of columns.
 const WIDTH: usize = 80;
-/// The narrowest and the widest lines that are written for people; tables need some room, and long lines are hard to read.
+/// The minimum and maximum line length: tables need some room, and long lines are hard to read.
 const NARROWEST: usize = 40;
 const WIDEST: usize = 120;
 
-/// How a piece of text is painted.
+/// The style of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
     Plain,
     /// Headings and names.
     Strong,
-    /// What matters less.
+    /// Less important text.
     Faint,
-    /// What is wrong, and the first of two texts.
+    /// Errors, and the first of two texts.
     Red,
-    /// What is right, and the second of two texts.
+    /// Success, and the second of two texts.
     Green,
     /// Names of calls.
     Call,
@@ -41,7 +41,7 @@ impl Paint {
     }
 }
 
-/// Where commands write.
+/// The output of commands.
 pub struct Screen {
     out: BufWriter<StdoutLock<'static>>,
     terminal: bool,
@@ -57,7 +57,7 @@ impl Screen {
         Screen { terminal, coloured, out: BufWriter::new(out), width: OnceCell::new() }
     }
 
-    /// Takes the value of `--color`. False: there is no such value.
+    /// Applies the value of `--color`. Returns false for an unknown value.
     pub fn colour(&mut self, when: &str) -> bool {
         match when {
             "auto" => {}
@@ -68,24 +68,24 @@ impl Screen {
         true
     }
 
-    /// Whether what is painted has colours.
+    /// Whether styles are printed in colour.
     pub fn is_coloured(&self) -> bool {
         self.coloured
     }
 
-    /// Whether a person looks at it.
+    /// Whether the output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Columns of a line: COLUMNS, or those of the terminal.
+    /// Columns of a line: `COLUMNS`, or those of the terminal.
     pub fn width(&self) -> usize {
         let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
         let asked = || if self.terminal { terminal_columns() } else { None };
         *self.width.get_or_init(|| said().or_else(asked).unwrap_or(WIDTH).clamp(NARROWEST, WIDEST))
     }
 
-    /// Writes `text` painted.
+    /// Writes `text` in a style.
     pub fn paint(&mut self, paint: Paint, text: &str) -> io::Result<()> {
         if !self.coloured || paint == Paint::Plain || text.is_empty() {
             return self.out.write_all(text.as_bytes());
@@ -93,7 +93,7 @@ impl Screen {
         write!(self.out, "\x1b[{}m{text}\x1b[0m", paint.code())
     }
 
-    /// A heading on a line of its own, with an empty line before it.
+    /// A heading on a separate line, after an empty line.
     pub fn heading(&mut self, title: &str) -> io::Result<()> {
         self.out.write_all(b"\n")?;
         self.paint(Paint::Strong, title)?;
@@ -111,7 +111,7 @@ impl Write for Screen {
     }
 }
 
-/// What the terminal says of its size. The system call for it is not safe Rust; `stty` makes it.
+/// The terminal's number of columns. The system call is not safe Rust, so `stty` makes it.
 fn terminal_columns() -> Option<usize> {
     let terminal = File::open("/dev/tty").ok()?;
     let answer = Command::new("stty").arg("size").stdin(terminal).stderr(Stdio::null()).output().ok()?;
@@ -119,7 +119,7 @@ fn terminal_columns() -> Option<usize> {
     Some(columns).filter(|columns| *columns > 0)
 }
 
-/// Whether a terminal gets colours: <https://no-color.org>, and what the terminal says of itself.
+/// Whether the terminal gets colours: <https://no-color.org>, and the type of the terminal.
 fn wants_colour(no_color: Option<OsString>, term: Option<OsString>) -> bool {
     no_color.is_none_or(|value| value.is_empty()) && term.is_none_or(|term| term != "dumb")
 }

@@ -1,4 +1,4 @@
-//! `templates`: the built-in templates.
+//! `templates`: lists the built-in templates.
 
 use std::io::Write;
 

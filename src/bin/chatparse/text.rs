@@ -1,4 +1,4 @@
-//! Text for people: control characters made visible, long lines folded.
+//! Formats text for display: makes control characters visible, wraps long lines.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub fn escaped(text: &str) -> String {
     line
 }
 
-/// `text` as it is, but for what could move a terminal's cursor.
+/// `text` without characters that could move a terminal's cursor.
 pub fn tamed(text: &str) -> String {
     let mut tame = String::with_capacity(text.len());
     for c in text.chars() {
@@ -28,12 +28,13 @@ pub fn tamed(text: &str) -> String {
     tame
 }
 
-/// `line` in pieces of at most `width` characters, one at least; escapes stay whole.
+/// `line` in pieces of at most `width` characters (at least one); escapes are not split.
 pub fn folded(line: &str, width: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = line;
     while let Some((mut end, _)) = rest.char_indices().nth(width.max(8)) {
-        // An escape is a backslash and what follows it; an even number of backslashes before the cut is whole.
+        // An escape is a backslash and the next character: an even number of backslashes in front of the cut are complete
+        // escapes.
         let backslashes = rest[..end].bytes().rev().take_while(|byte| *byte == b'\\').count();
         end -= backslashes % 2;
         let (piece, more) = rest.split_at(end);
@@ -44,7 +45,7 @@ pub fn folded(line: &str, width: usize) -> Vec<&str> {
     pieces
 }
 
-/// `text` in lines of at most `width` characters, broken at spaces.
+/// `text` in lines of at most `width` characters, wrapped at spaces.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -71,7 +72,7 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
-/// Whether a layout's field says nothing.
+/// Whether a layout's field is empty or has its default.
 pub fn is_empty(value: &Value) -> bool {
     match value {
         Value::String(text) => text.is_empty(),

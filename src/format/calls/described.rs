@@ -1,4 +1,4 @@
-//! Calls in a layout that somebody describes, for formats that are put together outside.
+//! Calls in a layout that the caller describes as JSON, for formats that are built outside of this crate.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,7 +26,8 @@ struct Described {
 /// whether several may be.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] for a layout of another shape, without a format, or without any marker or name to tell calls by.
+/// [`crate::ErrorKind::InvalidArgument`] if the layout has another shape or no format, or has neither a marker nor a name by
+/// which calls can be recognised.
 pub fn described(builder: &mut Builder, request: &Request, layout: &str) -> Result<ExprId> {
     let wrong = |error: serde_json::Error| Error::invalid(format!("layout: {error}"));
     let layout: Value = serde_json::from_str(layout).map_err(wrong)?;

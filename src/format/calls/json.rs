@@ -1,4 +1,4 @@
-//! Calls that are JSON throughout: `{"name": "f", "arguments": {...}}`, with the fields and wrappers that a layout names.
+//! Calls that are JSON throughout: `{"name": "f", "arguments": {...}}`, with the fields and wrappers of the layout.
 
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
@@ -34,8 +34,8 @@ pub(in crate::format) fn calls(p: &FormatBuilder, tools: &ToolsLayout, spec: &Fo
     p.calls(spec, section)
 }
 
-/// One call of any tool, without the markers. `marked`: they tell a call, even of a tool that nobody knows. Where the name is a
-/// key, it shows before its closing quote, so it must be known.
+/// One call of any tool, without the markers. `marked`: a marker identifies calls, so tools that are not offered can be
+/// read. If the name is a key, it is visible before its closing quote, so only known names match.
 pub(in crate::format) fn any(p: &FormatBuilder, tools: &ToolsLayout, spec: &FormatSpec, marked: bool) -> ExprId {
     let call = |tool: &Tool| Call { p, tools, tool, others: spec.tools() }.expr();
     if marked && !tools.name_is_key { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) }
@@ -61,7 +61,7 @@ impl Call<'_> {
         }
     }
 
-    /// The object that holds name and arguments, if not the call itself, and their fields in it.
+    /// The object that holds name and arguments, unless it is the call itself, and their field names.
     fn fields(&self) -> (Option<&str>, &str, &str) {
         let tools = self.tools;
         let name = if tools.name_field.is_empty() { "name" } else { &tools.name_field };
@@ -82,7 +82,7 @@ impl Call<'_> {
         self.p.tool_close(self.p.literal("}"))
     }
 
-    /// `"name": "f"`. Nothing of a call shows before its name is certain, so all of it up to there is one group.
+    /// `"name": "f"`. Nothing of a call is visible before its name is certain, so the text up to there is one group.
     fn up_to_name(&self, before: Vec<ExprId>, key: &str) -> ExprId {
         let p = self.p;
         let name = p.sequence([p.literal("\""), p.tool_name(&self.tool.name), p.literal("\"")]);
@@ -90,7 +90,7 @@ impl Call<'_> {
         p.atomic(p.sequence(before.into_iter().chain([name])))
     }
 
-    /// An id field, string or number.
+    /// An id field with a string or a number.
     fn id(&self, key: &str) -> ExprId {
         let p = self.p;
         let string = p.sequence([p.literal("\""), p.tool_id(p.string_body(b'"')), p.literal("\"")]);
@@ -110,7 +110,7 @@ impl Call<'_> {
         let p = self.p;
         let name = p.sequence([self.open(), p.space(), p.literal("\""), p.tool_name(&self.tool.name)]);
         let quote = p.literal("\"");
-        // The name shows before its closing quote where no longer name may follow.
+        // The name is visible before its closing quote if no other name begins with it.
         let certain = !self.others.iter().any(|o| o.name != self.tool.name && o.name.starts_with(&self.tool.name));
         let head = match certain {
             true => p.sequence([p.atomic(name), quote]),
@@ -163,7 +163,7 @@ impl Call<'_> {
             let last = index + 1 == fields.len();
             let parts = if named.is_none() { &mut head } else { &mut rest };
             if is_id {
-                // An id that is missing takes its comma with it.
+                // A missing id is left out together with its comma.
                 parts.push(match first && !last {
                     true => self.leading(self.id(field)),
                     false => p.optional(p.sequence([self.comma(), self.id(field)])),
@@ -184,7 +184,7 @@ impl Call<'_> {
         p.sequence([head].into_iter().chain(rest).chain([p.space(), self.close()]))
     }
 
-    /// A field that may stand in front of others.
+    /// A field that others may follow.
     fn leading(&self, field: ExprId) -> ExprId {
         self.p.optional(self.p.sequence([field, self.comma()]))
     }

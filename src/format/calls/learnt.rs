@@ -1,4 +1,4 @@
-//! Calls by what was learnt of them: parts in an order, and the glue between them.
+//! Calls as the analysis learnt them: parts in order, with glue between them.
 
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
@@ -10,8 +10,8 @@ use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
-/// Whether this text tells by itself that something of the template follows: it has a marker, or begins one, as `<call name="`
-/// does, or has a word that goes into a sign.
+/// Whether this glue identifies a part of the template: it has a marker or the beginning of one, such as `<call name="`, or
+/// a word in front of punctuation.
 pub(in crate::format) fn is_strong(glue: &Glue) -> bool {
     let text = glue.head().trim_start();
     let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|at| *at >= 3);
@@ -21,7 +21,7 @@ pub(in crate::format) fn is_strong(glue: &Glue) -> bool {
     glue.markers().next().is_some() || begins || runs_on
 }
 
-/// The texts at which content ends in front of a call on this edge.
+/// The texts that end the content in front of a call with this edge.
 pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec) -> Vec<String> {
     if is_strong(&edge.glue) {
         return text::heads(&edge.glue);
@@ -31,7 +31,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec
         let spaced = ["", " ", "\n"].iter().flat_map(|space| [whole, start].map(|text| format!("{text}{space}{end}")));
         spaced.collect()
     };
-    // What stands there may differ from call to call.
+    // That part may differ from call to call.
     match edge.glue.pieces().find(|piece| !matches!(piece, GluePiece::Text(_))) {
         Some(GluePiece::Counter) => return (0..10).flat_map(|digit: u8| texts(&digit.to_string())).collect(),
         Some(_) => return text::heads(&edge.glue),
@@ -44,14 +44,14 @@ pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec
     }
 }
 
-/// One call of any tool. `marked`: what is in front tells a call, even of a tool that nobody knows.
+/// One call of any tool. `marked`: a marker in front identifies calls, so tools that are not offered can be read.
 pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
     let behind = p.rule("behind-call", behind_call(p, turn, spec));
     let call = |tool: &Tool| Call { p, turn, tool, behind }.expr();
     if marked { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) }
 }
 
-/// What may follow a call: another one, the end of all, the output's end.
+/// What may follow a call: another call, the end of all calls, or the end of the output.
 fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
     let edges = turn.edges.iter().filter(|edge| edge.from == Place::Call);
     let ways = edges.map(|edge| {
@@ -76,16 +76,16 @@ struct Call<'a> {
     behind: ExprId,
 }
 
-/// What is left of a form behind the name.
+/// The rest of a form, behind the name.
 struct Tail<'a> {
-    /// The glue that it begins with.
+    /// The glue directly behind the name.
     first: Glue,
     pieces: &'a [CallPiece],
     form: &'a CallForm,
 }
 
 impl<'a> Call<'a> {
-    /// Forms that are the same up to the name go on from there.
+    /// Forms with the same beginning up to the name share it.
     fn expr(&self) -> ExprId {
         let p = self.p;
         let head_of = |form: &'a CallForm| {
@@ -110,11 +110,12 @@ impl<'a> Call<'a> {
         p.choice(groups.iter().map(|(head, tails)| self.group(head, tails)).collect::<Vec<_>>())
     }
 
-    /// Nothing of a call shows before its name is certain: all up to there, and to the glue behind it, is one group.
+    /// Nothing of a call is visible before its name is certain: the text up to the name and the glue behind it are one
+    /// group.
     fn group(&self, head: &[CallPiece], tails: &[Tail]) -> ExprId {
         let p = self.p;
         let shared = Glue::common_start(tails.iter().map(|tail| &tail.first));
-        // A quote behind the name is enough.
+        // A quote behind the name is enough to end it.
         let quote = shared.head().chars().next().filter(|first| matches!(first, '"' | '\''));
         let shared = quote.map_or(shared, |quote| Glue::from(&*quote.to_string()));
         let mut parts = vec![p.tool_open(p.empty())];
@@ -174,18 +175,19 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Arguments one by one, `first` being what stands before them.
+    /// Arguments one by one. `first`: the glue in front of them.
     fn members(&self, members: &Members, first: &Glue, form: &CallForm) -> ExprId {
         let p = self.p;
         let ends = form.pieces.last().is_some_and(|last| matches!(last, CallPiece::Members(_)));
         let close = Some(&form.close).filter(|_| ends);
         let writer = Arguments { p, tool: self.tool, members, close, behind: self.behind };
         let known = writer.known();
-        // What closes the call may look like an argument of any name. Where nothing closes it, any is too much.
+        // The end of the call may look like the name of an argument. Without an end, an argument of any name would match too
+        // much.
         let no = close.filter(|close| !close.is_blank());
         let any = (no.is_some() || self.tool.name == FormatBuilder::ANY).then(|| writer.any());
         let no = no.map_or_else(|| p.empty(), |close| p.not(glue(p, close, Some(self.tool), "")));
-        // Where each argument has the same in front, they need no separator.
+        // Arguments that all begin with the same glue need no separator.
         let is_marked = !members.next.is_blank() || befores(members).iter().all(|before| !before.is_blank());
         if let Some(before) = members.first.strip_suffix(&members.next).filter(|_| is_marked) {
             let before = first.strip_suffix(&members.next).unwrap_or(before);
@@ -204,7 +206,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// All that may stand in front of a name because of its value's kind.
+/// All glue that the kind of a value may put in front of its name.
 fn befores(members: &Members) -> Vec<&Glue> {
     let mut befores: Vec<&Glue> = Vec::new();
     for (_, slot) in &members.slots {
@@ -220,13 +222,13 @@ struct Arguments<'a> {
     p: &'a FormatBuilder,
     tool: &'a Tool,
     members: &'a Members,
-    /// What closes the call behind the last of them.
+    /// What closes the call behind the last argument.
     close: Option<&'a Glue>,
     behind: ExprId,
 }
 
 impl Arguments<'_> {
-    /// Each argument that the schema lists, and whether it must be there.
+    /// The arguments of the schema, and whether each is required.
     fn known(&self) -> Vec<(ExprId, bool)> {
         let p = self.p;
         if self.tool.name == FormatBuilder::ANY {
@@ -238,7 +240,7 @@ impl Arguments<'_> {
         all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required)).collect()
     }
 
-    /// One that the schema does not list.
+    /// An argument that the schema does not list.
     fn any(&self) -> ExprId {
         let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
         let name = match &*self.tool.name {
@@ -248,7 +250,7 @@ impl Arguments<'_> {
         self.argument(&Member { name: &name, ..Member::any() })
     }
 
-    /// A name, and the value in each way that its types allow.
+    /// A name, and the value in each form that its types allow.
     fn argument(&self, member: &Member) -> ExprId {
         let p = self.p;
         let values = Values { p, tool: self.tool, nested: &self.members.nested };
@@ -267,7 +269,7 @@ impl Arguments<'_> {
         p.choice(ways.collect::<Vec<_>>())
     }
 
-    /// A text as it is, and its end. Where no marker ends it, the end is where an argument or what is behind a call follows.
+    /// Raw text and its end. Without a marker, the text ends in front of an argument or of what may follow a call.
     fn raw(&self, slot: &Slot, member: &Member) -> ExprId {
         let p = self.p;
         let close = glue(p, &slot.close, Some(self.tool), member.name);
@@ -287,7 +289,7 @@ impl Arguments<'_> {
         p.sequence([p.arg_text(p.sequence([p.until_any(ends), more])), p.arg_close(close)])
     }
 
-    /// What follows an argument: the name of another one, or the end of the call and what is behind it.
+    /// What may follow an argument: the name of another, or the end of the call.
     fn after(&self) -> ExprId {
         let p = self.p;
         let name = format!("after-{}-argument", self.tool.name);

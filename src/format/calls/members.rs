@@ -7,12 +7,12 @@ use crate::grammar::schema::{self, Types};
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
-/// A property of an object schema.
+/// One property of an object schema.
 pub(crate) struct Member<'a> {
     pub name: &'a str,
     pub schema: SchemaRef,
     pub required: bool,
-    /// Names the rules of its value.
+    /// Prefix of the rules for its value.
     pub rule: String,
 }
 
@@ -23,7 +23,7 @@ impl Member<'_> {
         Member { name: FormatBuilder::ANY, schema, required: false, rule: "unknown-arg".to_owned() }
     }
 
-    /// The types its value may have.
+    /// The types that its value may have.
     pub fn types(&self) -> Types {
         schema::types(self.schema.get(), &self.schema.document)
     }
@@ -34,7 +34,7 @@ impl Member<'_> {
     }
 }
 
-/// The properties of an object schema, in its order. Their rules begin with `prefix`.
+/// The properties of an object schema, in order. The names of their rules begin with `prefix`.
 pub(crate) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<Item = Member<'a>> {
     schema::members(object.get()).map(move |(name, _, required)| Member {
         name,
@@ -44,8 +44,8 @@ pub(crate) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<
     })
 }
 
-/// All arguments of a call in any order, with white space before each. Models write some that no schema lists, and a tool that nobody
-/// knows takes any.
+/// All arguments of a call in any order, with white space before each. Includes arguments that the schema does not list,
+/// because models write some; for a tool that is not offered, any argument.
 pub(crate) fn arguments(p: &FormatBuilder, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
     if tool.name == FormatBuilder::ANY {
         return p.many(p.sequence([p.space(), one(&Member::any())]));
@@ -56,13 +56,13 @@ pub(crate) fn arguments(p: &FormatBuilder, tool: &Tool, one: impl Fn(&Member) ->
     in_any_order(p, members(&parameters, &format!("tool-{}-arg-", tool.name)), one, any)
 }
 
-/// In place of a name: any that an object schema does not list. `prefix` tells its rule from others.
+/// Stands for any name that an object schema does not list. `prefix` makes the name of its rule unique.
 pub(crate) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
     let names: Vec<&str> = schema::members(object.get()).map(|(name, ..)| name).collect();
     p.any_name_but(&format!("listed-{prefix}"), &names)
 }
 
-/// Members in any order, with white space before each. `any`: one that the schema does not list.
+/// Members in any order, with white space before each. `any`: a member that the schema does not list.
 pub(crate) fn in_any_order<'a>(
     p: &FormatBuilder,
     members: impl Iterator<Item = Member<'a>>,
@@ -78,8 +78,8 @@ pub(crate) fn in_any_order<'a>(
     p.unordered(required, optional)
 }
 
-/// A value that `types` allow, each way to write it with what closes it: `json` for everything but strings, `text` for
-/// strings. What may be either is text only if it is nothing else. `close` closes either.
+/// A value of these types and its end: `json` for all types but strings, `text` for strings. If both are allowed, it is text
+/// only if it is not JSON. `close` ends either.
 pub(crate) fn value(p: &FormatBuilder, types: Types, close: ExprId, json: ExprId, text: ExprId) -> ExprId {
     let value = if !types.has(Types::STRING) {
         json_or_text(p, json, text)
@@ -91,31 +91,31 @@ pub(crate) fn value(p: &FormatBuilder, types: Types, close: ExprId, json: ExprId
     if types.has(Types::NULL) { p.choice([p.null(types, close), value]) } else { value }
 }
 
-/// JSON where it is JSON, or else text.
+/// JSON if it parses as JSON, otherwise text.
 pub(crate) fn json_or_text(p: &FormatBuilder, json: ExprId, text: ExprId) -> ExprId {
     let space = p.tolerated(p.optional(p.sequence([p.space(), p.and(bracket(p))])));
     let spaced = p.tolerated(p.atomic(p.sequence([p.space(), json])));
     p.choice([p.sequence([space, shown(p, json)]), spaced, no_json(p, text)])
 }
 
-/// Text where [`shown`] finds nothing: what has shown of a list or an object is not read again as text.
+/// Text, unless [`shown`] matches here: a list or an object that was visible cannot be read again as text.
 pub(crate) fn no_json(p: &FormatBuilder, text: ExprId) -> ExprId {
     p.tolerated(p.sequence([p.not(p.sequence([p.space(), bracket(p)])), text]))
 }
 
-/// JSON in place of which text may stand. A list or an object shows as it comes; a word or a number shows once it is whole, as a text
-/// may begin like it.
+/// JSON where text is allowed as well. A list or an object is visible while it is read; a word or a number only once it is
+/// complete, because a text may begin with it.
 pub(crate) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
     p.choice([p.sequence([p.and(bracket(p)), json]), p.atomic(json)])
 }
 
-/// What a list or an object begins with.
+/// The first character of a list or an object.
 fn bracket(p: &FormatBuilder) -> ExprId {
     let key = p.one_of(&[('"', '"'), ('\'', '\''), ('}', '}')]);
     p.choice([p.exact("["), p.sequence([p.exact("{"), p.space(), key])])
 }
 
-/// Looks ahead to what a value of these types begins with, JSON or Python. Strings are left out.
+/// Looks ahead to the first characters of a value of these types, as JSON or Python. Strings are left out.
 pub(crate) fn sign(p: &FormatBuilder, types: Types) -> ExprId {
     let kinds: [(Types, &[char]); 5] = [
         (Types::OBJECT, &['{']),

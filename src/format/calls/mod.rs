@@ -1,4 +1,4 @@
-//! Ways to write calls that more than one format shares.
+//! The ways to write calls that several formats share.
 
 mod described;
 pub(super) mod json;

@@ -1,8 +1,8 @@
 //! Calls as a Python list: `[f(x=1, s='text'), g()]`.
 //!
-//! Python has no line breaks inside quotes. Templates do: they print a text between single quotes as it is, whatever is in
-//! it. So a line break says that the text was printed: from there on a backslash is a backslash, and a quote is the
-//! closing one if what follows it is what follows an argument.
+//! In Python, quoted strings have no line breaks. Templates print a text between single quotes unescaped, whatever it
+//! contains. So after a line break the string is read as unescaped text: a backslash is a backslash, and a quote closes the
+//! string only if what may follow an argument follows the quote.
 
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
@@ -10,12 +10,12 @@ use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
-/// The list of calls, brackets included. `end`: what stands behind it.
+/// The list of calls, brackets included. `end`: what may follow the list.
 pub(in crate::format) fn calls(p: &FormatBuilder, spec: &FormatSpec, end: &str) -> ExprId {
     let heads = spec.tools().iter().map(|tool| p.spaced([p.literal(&*tool.name), p.literal("(")]));
     let next_call = p.spaced([p.literal(","), p.choice(heads)]);
     let end = p.spaced([p.literal("]"), p.literal(end)]);
-    // What every argument looks ahead to is a rule: its names would stand in the program as often as there are arguments.
+    // A rule, because each argument looks ahead to it: otherwise the program would hold the names once for each argument.
     let after = p.rule("after-arguments", p.spaced([p.literal(")"), p.choice([next_call, end])]));
     let each = p.known_tool(spec.tools(), &|tool| call(p, tool, after));
     let mut list = each;
@@ -25,8 +25,8 @@ pub(in crate::format) fn calls(p: &FormatBuilder, spec: &FormatSpec, end: &str) 
     p.spaced([p.literal("["), list, p.literal("]")])
 }
 
-/// `f(x=1, s='text')`, the arguments in any order. A name is certain once its bracket or equals sign is there. `after`:
-/// the closing bracket and what follows a call.
+/// `f(x=1, s='text')`, with the arguments in any order. A name is complete at its bracket or equals sign. `after`: the
+/// closing bracket and what may follow a call.
 fn call(p: &FormatBuilder, tool: &Tool, after: ExprId) -> ExprId {
     let root = schema::parameters(&tool.parameters);
     let equals = |name: ExprId| p.sequence([name, p.literal("=")]);
@@ -49,7 +49,7 @@ fn call(p: &FormatBuilder, tool: &Tool, after: ExprId) -> ExprId {
     p.spaced([open, arguments, p.tool_close(p.literal(")"))])
 }
 
-/// A text between quotes, in Python's way or printed; `after` is what follows an argument.
+/// A quoted text, as Python or a template writes it. `after`: what may follow an argument.
 fn text(p: &FormatBuilder, after: ExprId) -> ExprId {
     const QUOTE: &str = "'";
     let quote = p.literal(QUOTE);

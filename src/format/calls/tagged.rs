@@ -11,7 +11,7 @@ use crate::grammar::schema::{self, Types};
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
-/// Between calls where nothing else separates them.
+/// The separator of calls, if the layout has none.
 const SEPARATOR: &str = ", ";
 
 /// All calls of a message, with the markers around them.
@@ -22,7 +22,7 @@ pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &Format
         let call = Call { p, layout, tool };
         if by_tag { call.with_tagged_arguments() } else { call.with_json_arguments() }
     });
-    // Argument tags leave room for white space around them; a JSON object does not.
+    // White space around argument tags is free; around a JSON object it is not.
     let gap = || if by_tag { p.space() } else { p.empty() };
     let calls = if tools.per_call_start.is_empty() {
         let mut list = vec![p.literal(&*tools.section_start), gap(), each];
@@ -34,7 +34,7 @@ pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &Format
         p.trigger_rule("tool-call", p.sequence(list))
     } else {
         let start = p.literal(&*tools.per_call_start);
-        let end = p.choice([p.markup(&tools.per_call_end), p.tolerated(sight(p, layout, true))]);
+        let end = p.choice([p.markup(&tools.per_call_end), p.tolerated(look_ahead(p, layout, true))]);
         let one = p.sequence([start, gap(), each, gap(), end]);
         let mut list = vec![one];
         if spec.parallel() {
@@ -53,16 +53,17 @@ pub(in crate::format) fn calls(p: &FormatBuilder, layout: &Layout, spec: &Format
     p.calls(spec, calls)
 }
 
-/// The sight of what follows a call, in place of an end that the model has left out. `next`: the beginning of another call will do.
-fn sight(p: &FormatBuilder, layout: &Layout, next: bool) -> ExprId {
+/// Looks ahead to what follows a call, where the model has left out its end. `next`: the beginning of another call is
+/// accepted.
+fn look_ahead(p: &FormatBuilder, layout: &Layout, next: bool) -> ExprId {
     let tools = &layout.tools;
     let next = next.then_some(&tools.per_call_start);
     let behind = [&tools.per_call_end, &tools.section_end].into_iter().chain(next).map(|marker| marker.trim());
     p.and(p.any_of(behind.filter(|marker| is_marker(marker))))
 }
 
-/// A tool's arguments, each in tags of its own, in any order, with white space before each; and whether one of them must be
-/// there. A tool that nobody knows takes any.
+/// A tool's arguments, each in its own tags, in any order, with white space before each; and whether one is required. A tool
+/// that is not offered may have any arguments.
 pub(in crate::format) fn arguments(p: &FormatBuilder, layout: &Layout, tool: &Tool) -> (ExprId, bool) {
     if tool.name == FormatBuilder::ANY {
         return (p.many(any_argument(p, layout, FormatBuilder::ANY)), false);
@@ -103,7 +104,7 @@ fn any_argument(p: &FormatBuilder, layout: &Layout, name: &str) -> ExprId {
     p.sequence([p.space(), open(p, layout, any.name), value])
 }
 
-/// What opens an argument, up to its value. The name shows once what follows it says that it is whole.
+/// The opening of an argument, up to its value. The name is visible once the text behind it confirms that it is complete.
 fn open(p: &FormatBuilder, layout: &Layout, name: &str) -> ExprId {
     let arguments = &layout.arguments;
     let named = p.sequence([p.arg_name(name), p.literal(&*arguments.name_suffix)]);
@@ -118,27 +119,26 @@ fn open(p: &FormatBuilder, layout: &Layout, name: &str) -> ExprId {
     p.sequence([p.atomic(open), before_value])
 }
 
-/// An argument's name and the marker behind it, where models leave out the one in front, or write what opens calls in its place. A
-/// name that the schema lists is still one.
+/// An argument's name and the marker behind it, for models that leave out the marker in front or write the opening of calls
+/// instead. The name must be in the schema.
 fn unopened(p: &FormatBuilder, layout: &Layout, named: ExprId) -> ExprId {
     let tools = &layout.tools;
     let bare = p.sequence([p.space(), named]);
-    // Some templates close calls with the same.
+    // Some templates use the same marker to close calls.
     if !is_marker(&tools.per_call_start) || tools.per_call_start == tools.per_call_end {
         return bare;
     }
     p.choice([bare, p.sequence([p.literal(tools.per_call_start.trim()), named])])
 }
 
-/// A value that is raw text, and its end.
+/// A raw text value and its end.
 fn text_value(p: &FormatBuilder, layout: &Layout) -> ExprId {
     let Layout { arguments, function, tools, .. } = layout;
     let next = [&*arguments.name_prefix, &arguments.end, &function.close, &tools.per_call_end, &tools.section_end];
     p.excluding(p.arg_text_up_to(&arguments.value_suffix, &next, &[]), [&*arguments.value_suffix])
 }
 
-/// A value that is no text, and its end. Templates print Python's literals where they do not ask for JSON, and their
-/// models write what they have seen.
+/// A value other than text, and its end. Templates without `tojson` print Python literals, and their models imitate that.
 fn json_value(p: &FormatBuilder, layout: &Layout, rule: &str, schema: SchemaRef) -> ExprId {
     let value = p.arg_json(p.argument(p.python(), format!("{rule}-schema"), schema, false));
     p.sequence([value, p.arg_close(p.literal(&*layout.arguments.value_suffix))])
@@ -167,10 +167,10 @@ impl Call<'_> {
         let (all, has_required) = self::arguments(p, self.layout, self.tool);
         let body = [p.literal(&*arguments.start), all, p.literal(&*arguments.end)];
         let id = self.id().map(|(marked, suffix)| p.optional(p.sequence([marked, suffix])));
-        // The tag of an argument proves that the name is whole, and so does the end of a call that needs none.
+        // An argument's tag proves that the name is complete, and so does the end of a call without required arguments.
         let sign = (!arguments.name_prefix.is_empty()).then(|| p.literal(&*arguments.name_prefix));
         let sign = sign.map(|sign| {
-            // That another call begins proves nothing: a text about calls may say so.
+            // The beginning of another call proves nothing, because a text may quote one.
             let may_end = !has_required || !self.layout.function.name_suffix.is_empty();
             let end = may_end.then(|| self.close(false));
             p.choice([sign].into_iter().chain(self.unopened_argument()).chain(end))
@@ -178,7 +178,7 @@ impl Call<'_> {
         self.wrap(id, p.sequence(body), sign)
     }
 
-    /// The sight of an argument whose first marker is left out.
+    /// Looks ahead to an argument whose first marker is missing.
     fn unopened_argument(&self) -> Option<ExprId> {
         let (p, suffix) = (self.p, self.layout.arguments.name_suffix.trim());
         if !is_marker(suffix) || self.tool.name == FormatBuilder::ANY {
@@ -189,7 +189,7 @@ impl Call<'_> {
         Some(unopened(p, self.layout, p.sequence([listed, p.literal(suffix)])))
     }
 
-    /// The id between name and arguments: its marker and text, and what follows it.
+    /// The id between name and arguments: its marker and text, and the text behind it.
     fn id(&self) -> Option<(ExprId, ExprId)> {
         let (p, id) = (self.p, &self.layout.call_id);
         if id.position != CallIdPosition::BetweenNameAndArguments || id.prefix.is_empty() {
@@ -200,12 +200,12 @@ impl Call<'_> {
         (!end.is_empty()).then(|| (p.sequence([p.literal(&*id.prefix), text]), p.literal(&*id.suffix)))
     }
 
-    /// The call around its arguments. The name shows once something proves that it is whole: what follows it, an id, or
-    /// the `sign` that the arguments begin with; failing all these, the whole call.
+    /// The call around its arguments. The name is visible once something proves that it is complete: the text behind it, an
+    /// id, or the beginning of the arguments (`sign`); without any of these, the whole call.
     fn wrap(&self, id: Option<ExprId>, arguments: ExprId, sign: Option<ExprId>) -> ExprId {
         let (p, function) = (self.p, &self.layout.function);
         let name_ends = match &sign {
-            // Other white space than the template's proves nothing by itself.
+            // White space that differs from the template's proves nothing.
             Some(sign) if !function.name_suffix.is_empty() && function.name_suffix.trim().is_empty() => {
                 let near = p.tolerated(p.sequence([p.space(), p.and(*sign)]));
                 p.choice([p.exact(&*function.name_suffix), near])
@@ -217,7 +217,7 @@ impl Call<'_> {
         let has_id = id.is_some();
         if !function.args_separator.is_empty() {
             let separator = p.sequence([p.space(), p.literal(&*function.args_separator)]);
-            // The sign says enough.
+            // The sign is enough.
             let may_miss = function.name_suffix.is_empty() && !has_id && sign.is_some();
             open.push(if may_miss { p.choice([separator, p.tolerated(p.empty())]) } else { separator });
         }
@@ -236,7 +236,7 @@ impl Call<'_> {
         }
     }
 
-    /// What stands before the name, with any id where the template's prefix has the one of a probe.
+    /// The text before the name. If the template's prefix contains the id of a probe, any id matches there.
     fn before_name(&self) -> ExprId {
         let (p, prefix, example) = (self.p, &self.layout.function.name_prefix, &self.layout.call_id.example);
         match prefix.split_once(example.as_str()) {
@@ -247,10 +247,10 @@ impl Call<'_> {
         }
     }
 
-    /// What ends the call: its own marker, or the sight of the one around it, or nothing. `next`: as for [`sight`].
+    /// The end of the call: its own marker, a look ahead to the marker around it, or nothing. `next`: as in [`look_ahead`].
     fn close(&self, next: bool) -> ExprId {
         let (p, layout) = (self.p, self.layout);
-        let seen = p.tolerated(sight(p, layout, next));
+        let seen = p.tolerated(look_ahead(p, layout, next));
         if !layout.function.close.is_empty() {
             let close = p.choice([p.literal(&*layout.function.close), seen]);
             return p.sequence([self.extra_ends(), p.space(), p.tool_close(close)]);
@@ -263,7 +263,7 @@ impl Call<'_> {
         p.sequence([self.extra_ends(), p.tool_close(p.choice([p.and(end), seen]))])
     }
 
-    /// Ends of arguments that nothing has begun.
+    /// Closing tags of arguments without an opening one.
     fn extra_ends(&self) -> ExprId {
         let (p, layout) = (self.p, self.layout);
         let end = layout.arguments.value_suffix.trim();

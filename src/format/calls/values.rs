@@ -1,4 +1,4 @@
-//! Values by what was learnt of them: each kind between what opens and what closes it.
+//! Values as the analysis learnt them: each kind with its opening and its end.
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
@@ -8,16 +8,16 @@ use crate::grammar::schema::Types;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
-/// Values of one tool's arguments.
+/// The values of one tool's arguments.
 pub(super) struct Values<'a> {
     pub p: &'a FormatBuilder,
     pub tool: &'a Tool,
     pub nested: &'a Nested,
 }
 
-/// Levels of arrays and objects that follow their schemas; deeper ones may hold anything.
+/// Levels of arrays and objects that follow their schemas; deeper levels may have any value.
 const SCHEMA_LEVELS: usize = 4;
-/// The rules of arrays and objects that hold anything.
+/// The rules of arrays and objects with any content.
 const ANY: [&str; 2] = ["any-array", "any-object"];
 
 const KINDS: [(Types, ValueKind); 6] = [
@@ -31,15 +31,15 @@ const KINDS: [(Types, ValueKind); 6] = [
 
 const QUOTE: &str = "\"";
 
-/// What stands behind a name less the quote that opens every value. A template that prints them so says nothing of types: models
-/// write what Python has there.
+/// The glue behind a name without the quote that opens every value. Such a template prints all types alike, so models write
+/// Python values there.
 pub(super) fn unquoted(opens: &Glue) -> Option<Glue> {
     opens.strip_suffix(&Glue::from(QUOTE)).filter(|opens| opens.head().ends_with('='))
 }
 
 impl Values<'_> {
-    /// What opens a value in all ways that its types allow, and the ways behind it: of those with `before` in front of the name, if
-    /// there is any. `raw` is a text as it is, and its end.
+    /// The glue in front of a value and the value, in all forms that its types allow; only forms with `before` in front of
+    /// the name, if that is set. `raw`: a raw text and its end.
     pub fn of(
         &self,
         slots: &[(ValueKind, Slot)],
@@ -65,7 +65,7 @@ impl Values<'_> {
                 _ => others.push(slot),
             }
         }
-        // What is nothing that the schema asks for is text, if a text may stand there as it is.
+        // A value that does not match the schema is text, if raw text is allowed here.
         let spare = of(ValueKind::Text).find(|slot| slot.before == *before && slot.encoding == Encoding::Raw);
         let spare = spare.filter(|_| texts.is_empty());
         let all = others.iter().chain(&texts).chain(&spare).copied().chain(nested.iter().map(|(_, slot)| *slot));
@@ -106,19 +106,19 @@ impl Values<'_> {
         (!ways.is_empty()).then(|| (opens, p.choice(ways)))
     }
 
-    /// An array or object in the template's own way.
+    /// An array or object in the template's notation.
     fn container(&self, kind: ValueKind, slot: &Slot, member: &Member, depth: usize) -> Option<ExprId> {
         let (container, name) = match kind {
             ValueKind::Array => (self.nested.array.as_ref()?, ANY[0]),
             _ => (self.nested.object.as_ref()?, ANY[1]),
         };
         let schema = member.schema.get();
-        let says = schema.get("items").is_some() || schema.get("properties").is_some();
-        if says && depth < SCHEMA_LEVELS {
+        let described = schema.get("items").is_some() || schema.get("properties").is_some();
+        if described && depth < SCHEMA_LEVELS {
             return Some(self.expr(kind, container, slot, member, depth + 1));
         }
         if !self.p.is_defined(name) {
-            // So that what is inside refers to it.
+            // Defined first, so that the expressions inside can refer to it.
             self.p.rule(name, self.p.empty());
             self.p.rule(name, self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS));
         }
@@ -151,7 +151,7 @@ impl Values<'_> {
                 let (opens, value) = self.value(container, &any, depth);
                 let ends = text::heads(&opens);
                 let name = if ends.is_empty() { p.other_name() } else { p.until_any(ends) };
-                // What closes the object may look like a name.
+                // The end of the object may look like a name.
                 let end = container.close.and(&slot.close);
                 let closes = match end.is_blank() {
                     true => p.empty(),
@@ -168,7 +168,7 @@ impl Values<'_> {
         let more = p.many(p.sequence([p.space(), next, p.space(), item]));
         let close = between(&container.close);
         let filled = p.sequence([item, more, p.space(), close]);
-        // Where nothing closes it, it is empty if nothing else fits.
+        // Without an end, the object is empty only if nothing else matches.
         let ways = if container.close.is_blank() { [filled, close] } else { [close, filled] };
         let all = p.sequence([p.space(), p.choice(ways)]);
         p.sequence([between(&container.open), if kind == ValueKind::Array { p.array(all) } else { p.object(all) }])

@@ -1,4 +1,4 @@
-//! Cohere2 MoE: reasoning, text and calls each between markers of their own.
+//! Cohere2 MoE: reasoning, text and calls, each between its own markers.
 //!
 //! ```text
 //! <|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>
@@ -9,7 +9,7 @@
 //! ```
 //! (On one line.) The prompt opens the reasoning. The template writes text or calls, not both; both are read.
 //!
-//! Why it stays: the template always closes the reasoning in front of calls, and the model does not.
+//! Not learnt, because the template always closes the reasoning in front of calls, and the model does not.
 
 use super::has_all;
 use crate::analysis::ToolsLayout;
@@ -49,7 +49,7 @@ pub fn build(spec: &FormatSpec) -> Format {
     let delimiters = [
         ("assistant", OPENING),
         ("user", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
-        // In front of the one for the system, which it begins with.
+        // Before the entry for `system`, which is a prefix of this text.
         ("tool", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|><|START_TOOL_RESULT|>"),
         ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
     ];
@@ -79,8 +79,8 @@ fn output(spec: &FormatSpec) -> Arena {
     p.finish(p.sequence(turn))
 }
 
-/// Reasoning up to its end, or to whatever the model goes on with instead. Where it is not told from the content it stays
-/// there, markers and all.
+/// Reasoning up to its end, or up to the next part if the model leaves the end out. If reasoning is not extracted, it stays
+/// in the content with its markers.
 fn reasoning(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let start = p.literal(THINK_START);
     let thought = p.until_any([THINK_END, TEXT_START, CALLS_START]);

@@ -1,4 +1,4 @@
-//! DeepSeek V3.2 and V4: calls as XML whose tags carry the DSML token. Each argument says whether it is a text.
+//! DeepSeek V3.2 and V4: calls as XML whose tags contain the DSML token. An attribute of each argument tells text from JSON.
 //!
 //! ```text
 //! <think>reasoning</think>content
@@ -11,8 +11,8 @@
 //! </｜DSML｜function_calls>
 //! ```
 //!
-//! Why it stays: a call in reasoning that is not closed is never rendered, nor reasoning that only names a tag; and V4
-//! wants the results of tools in the order of the calls, and the schema in the prompt.
+//! Not learnt, because renders never have a call inside unclosed reasoning, nor reasoning that only mentions a tag. V4 also
+//! needs tool results in the order of the calls, and the schema in the prompt.
 
 use std::collections::HashMap;
 
@@ -30,18 +30,18 @@ use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
 use crate::template::Conversation;
 
-/// The token, kept in a variable, and either name of the block of calls.
+/// The token, in a variable, and one of the names of the block of calls.
 pub fn detect(source: &str) -> bool {
     has_all(source, &["dsml_token", "DSML"]) && (source.contains("function_calls") || source.contains("tool_calls"))
 }
 
-/// Whether the template is V4's, which calls the block of calls `tool_calls`.
+/// Whether the template is V4's, which names the block of calls `tool_calls`.
 pub fn is_v4(source: &str) -> bool {
     !source.contains("function_calls")
 }
 
-/// V4 renders tool results in the order of the calls, knows the schema of the response, and closes empty reasoning
-/// without having opened it.
+/// V4 renders tool results in the order of the calls and the schema of the response, and closes empty reasoning without
+/// opening it.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     const OPENING: &str = "<｜Assistant｜>";
     let reasoning = format!("{OPENING}<think>");
@@ -62,8 +62,8 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     Ok(prompt.continued(input, &reasoning, "</think>"))
 }
 
-/// Within each run of tool and user messages, puts the results in the order of the calls they answer. Results of unknown
-/// calls go first.
+/// Sorts the results in each run of tool and user messages by the order of the calls they answer. Results of unknown calls
+/// go first.
 fn order_results(messages: &mut [Value]) {
     let mut order: HashMap<String, usize> = HashMap::new();
     let mut at = 0;
@@ -94,7 +94,7 @@ const THINK: [&str; 2] = ["<think>", "</think>"];
 const INVOKE: [&str; 2] = ["<｜DSML｜invoke name=\"", "</｜DSML｜invoke>"];
 const PARAMETER: [&str; 2] = ["<｜DSML｜parameter name=\"", "</｜DSML｜parameter>"];
 
-/// What stands around all calls.
+/// The tags around all calls.
 fn block(source: &str) -> [String; 2] {
     block_named(if is_v4(source) { "tool_calls" } else { "function_calls" })
 }
@@ -103,7 +103,7 @@ fn block_named(name: &str) -> [String; 2] {
     [format!("<｜DSML｜{name}>"), format!("</｜DSML｜{name}>")]
 }
 
-/// What the other version calls them: models mix the two up.
+/// The tags of the other version: models mix the two up.
 fn other_block(block: &[String; 2]) -> [String; 2] {
     block_named(if block[0].contains("tool_calls") { "function_calls" } else { "tool_calls" })
 }
@@ -138,7 +138,7 @@ fn output(spec: &FormatSpec, block: &[String; 2]) -> Arena {
     let answer = if let Some(schema) = spec.response_object() {
         p.response(schema)
     } else if callable {
-        // Reasoning that does not end is no content.
+        // Unclosed reasoning is not content.
         let guard = if extract { p.not(think) } else { p.empty() };
         let calls = calls(&p, spec, block);
         let calls = p.calls(spec, calls);
@@ -152,8 +152,8 @@ fn output(spec: &FormatSpec, block: &[String; 2]) -> Arena {
     }
     let plain = p.sequence([until_thought(), thought, answer]);
     let reasoned = if callable && spec.enable_thinking {
-        // The calls may come where the reasoning has not been closed. Reasoning may speak of them, too: they are calls once
-        // one of the tools is named.
+        // Calls may begin inside unclosed reasoning. Because reasoning may also mention the tags, they count as calls from
+        // the name of a tool on.
         let names = spec.tools().iter().map(|tool| p.literal(format!("{}{}\">", INVOKE[0], tool.name)));
         let calling = p.spaced([p.empty(), p.literal(&*block[0]), p.choice(names)]);
         let closed = p.sequence([thought, answer]);
@@ -167,14 +167,14 @@ fn output(spec: &FormatSpec, block: &[String; 2]) -> Arena {
     p.finish(p.sequence([turn, p.choice([p.sequence([think, reasoned]), unreasoned])]))
 }
 
-/// Text up to the calls, less the line breaks in front of them, or up to any of `others`.
+/// Text up to the calls, without the line breaks in front of them, or up to any of `others`.
 fn before_calls(p: &FormatBuilder, block: &[String; 2], others: &[&str]) -> ExprId {
     let calls = [&*block[0], &*other_block(block)[0], INVOKE[0]].map(spellings).into_iter().flatten();
     let calls = [format!("\n\n{}", block[0])].into_iter().chain(calls);
     p.until_any(calls.chain(others.iter().map(|&other| other.to_owned())))
 }
 
-/// A marker with the token's bars as the template has them, doubled, and in ASCII: models write all three.
+/// A marker with the bars of its token as in the template, doubled, and in ASCII: models write all three.
 fn spellings(marker: &str) -> [String; 3] {
     ["｜", "｜｜", "|"].map(|bar| marker.replace('｜', bar))
 }
@@ -200,7 +200,7 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let open = |end: ExprId| p.tool_open(p.sequence([p.literal(INVOKE[0]), p.tool_name(&tool.name), end]));
     let close = p.tool_close(p.literal(INVOKE[1]));
     let one_by_one = arguments(p, tool, |member| argument(p, member));
-    // Models also write the arguments as one JSON object, or close the tag at once where there are none.
+    // Models also write the arguments as one JSON object, or an empty tag if there are none.
     let whole = p.tolerated(p.sequence([p.space(), p.and(p.exact("{")), p.json_args(tool)]));
     let body = p.choice([whole, one_by_one]);
     let all = p.sequence([open(p.sequence([p.literal("\">"), p.optional(p.literal("\n"))])), body, p.space(), close]);
@@ -208,7 +208,7 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     p.choice([all, p.tolerated(empty)])
 }
 
-/// A call with the token's bars in another spelling. Attributes say how its values are written.
+/// A call with the token's bars in another spelling. Attributes give the types of its values.
 fn other_call(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let others = |text: &str| {
         let [_, doubled, ascii] = spellings(text);
@@ -227,7 +227,7 @@ fn other_call(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     p.sequence([p.atomic(p.tool_open(name)), all, p.space(), p.tool_close(others(INVOKE[1]))])
 }
 
-/// The attribute says how the value is written, whatever the schema would have it be.
+/// The attribute, not the schema, decides how the value is read.
 fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     let schema =
         |value, kind: &str, raw| p.argument(value, format!("{}-{kind}", member.rule), member.schema.clone(), raw);

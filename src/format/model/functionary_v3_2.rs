@@ -1,4 +1,4 @@
-//! Functionary 3.2: `>>>`, a recipient on the rest of the line, then what is for it: `all` or a tool.
+//! Functionary 3.2: `>>>`, a recipient (`all` or a tool) on the rest of the line, then the text for it.
 //!
 //! ```text
 //! >>>all
@@ -6,10 +6,10 @@
 //! {"a": 1}>>>g
 //! {}
 //! ```
-//! The first `>>>` is the prompt's. In the text, only `>>>` with a tool's name and the end of the line is a recipient: other
-//! lines may begin with it, as in an interpreter's session.
+//! The first `>>>` is in the prompt. Inside the text, `>>>` is a recipient only with a tool's name and the end of the
+//! line: other lines may begin with it, such as those of an interpreter's session.
 //!
-//! Why it stays: no text that is rendered has `>>>` in it, so what of that is no recipient cannot be seen.
+//! Not learnt, because no rendered text contains `>>>`, so the analysis cannot see which of them are recipients.
 
 use super::has_all;
 use crate::error::Result;
@@ -19,22 +19,22 @@ use crate::format::{Format, FormatSpec};
 use crate::grammar::Trigger;
 use crate::peg::ExprId;
 
-/// What opens the turn.
+/// The opening of the turn.
 const TURN: &str = "<|start_header_id|>assistant<|end_header_id|>\n\n";
-/// What stands before a recipient.
+/// The marker before a recipient.
 const TO: &str = ">>>";
 
-/// The recipient for text, and the example in the instructions.
+/// Checks for the recipient for text and for the example in the instructions.
 pub fn detect(source: &str) -> bool {
     has_all(source, &[">>>all", ">>>${recipient}"])
 }
 
-/// As the template renders it. The format has no reasoning: content alone is continued.
+/// Renders the prompt. The format has no reasoning, so only content is continued.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     Ok(plain(input)?.continued_with(input, |message, _| format!("{TURN}{TO}all\n{}", message.text())))
 }
 
-/// See the picture above.
+/// Builds the format in the head of this file.
 pub fn build(spec: &FormatSpec) -> Format {
     let p = FormatBuilder::default();
     let begin = p.literal(format!("{TURN}{TO}"));
@@ -47,7 +47,7 @@ pub fn build(spec: &FormatSpec) -> Format {
         let calls = calls(&p, spec);
         let marked = p.sequence([p.literal(TO), calls]);
         let after_text = p.calls(spec, marked);
-        // The prompt may have the first call's `>>>`.
+        // The first `>>>` of a call may be in the prompt.
         let first = p.trigger_rule("tools", p.sequence([p.optional(p.literal(TO)), calls]));
         p.sequence([p.choice([p.sequence([text, after_text]), first]), p.space()])
     };

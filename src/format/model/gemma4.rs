@@ -1,14 +1,14 @@
-//! Gemma 4: calls in a notation of its own, and tool results as a part of the assistant's turn.
+//! Gemma 4: calls in a notation other than JSON, and tool results inside the assistant's turn.
 //!
 //! ```text
 //! <|channel>thought
 //! reasoning<channel|>content<|tool_call>call:f{x:<|"|>text<|"|>,n:[1,{k:true}]}<tool_call|>
 //! ```
 //!
-//! Models write markers of channels that open or close nothing; those count for nothing.
+//! Models write unpaired markers of channels; the parser skips them.
 //!
-//! Why it stays: markers of channels that open or close nothing are never rendered; and results have to be moved into the
-//! turn for the template to show them.
+//! Not learnt, because unpaired channel markers are never rendered, and because results must be moved into the turn before
+//! the template renders them.
 
 
 use serde_json::{Map, Value, json};
@@ -27,8 +27,8 @@ pub fn detect(source: &str) -> bool {
     source.contains("'<|tool_call>call:'")
 }
 
-/// As the template renders it, except that older ones know no tool messages, and that after a turn that ended, the model
-/// always begins a new one.
+/// Renders the prompt. Older templates do not accept tool messages, and behind a finished turn the model always begins a new
+/// one.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     const TURN: &str = "<|turn>model\n";
     const TURN_END: &str = "<turn|>\n";
@@ -69,11 +69,11 @@ fn fold_results(messages: &[Value]) -> Vec<Value> {
             let responses = results.iter().enumerate().map(|(index, result)| response(result, calls.get(index)));
             turn.insert("tool_responses".to_owned(), responses.collect());
         }
-        // The turn has room for one content: the one behind the results, or else the one beside the calls.
+        // A turn has one content: the one behind the results or, without it, the one beside the calls.
         if let Some((content, after)) = closing_content(rest) {
             turn.insert("content".to_owned(), content.clone());
             rest = after;
-        } else if let Some(content) = message.get("content").filter(|content| says(content)) {
+        } else if let Some(content) = message.get("content").filter(|content| has_text(content)) {
             turn.insert("content".to_owned(), content.clone());
         }
         if let Some(reasoning @ Value::String(_)) = message.get("reasoning_content") {
@@ -84,14 +84,14 @@ fn fold_results(messages: &[Value]) -> Vec<Value> {
     folded
 }
 
-/// The content of an assistant message that only says something, and what follows it.
+/// The content of an assistant message without calls, and the messages after it.
 fn closing_content(messages: &[Value]) -> Option<(&Value, &[Value])> {
     let (message, after) = messages.split_first()?;
     let content = message.get("content").filter(|_| message["role"] == "assistant" && calls_of(message).is_none())?;
-    says(content).then_some((content, after))
+    has_text(content).then_some((content, after))
 }
 
-fn says(content: &Value) -> bool {
+fn has_text(content: &Value) -> bool {
     match content {
         Value::String(text) => !text.is_empty(),
         Value::Array(parts) => !parts.is_empty(),
@@ -99,7 +99,7 @@ fn says(content: &Value) -> bool {
     }
 }
 
-/// A tool message as a response: under the name of the call in the same place, or else its id. JSON text is read.
+/// A tool message as a response, named after the call at the same index or, without one, by its id. JSON text is parsed.
 fn response(result: &Value, call: Option<&Value>) -> Value {
     let name = call.and_then(|call| call["function"]["name"].as_str()).filter(|name| !name.is_empty());
     let name = name.or_else(|| result["tool_call_id"].as_str()).unwrap_or_default();
@@ -164,15 +164,15 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let one = p.sequence([p.literal(format!("{}call:", CALL[0])), each, end, p.markup_ends()]);
     let most = if spec.parallel() { None } else { Some(1) };
     let calls = p.trigger_rule("tool-call", p.repeat(one, 1, most));
-    // Some of the templates put the content behind the calls, and a response to the calls ends the turn.
+    // Some templates put the content behind the calls. A response to the calls ends the turn.
     let after = p.content(p.until_any([CALL[0], RESPONSE]));
     let end = p.optional(p.sequence([p.literal(RESPONSE), p.markup_ends()]));
     p.sequence([calls, p.tolerated(p.sequence([after, end]))])
 }
 
-/// The braces around the arguments show with the name and with the end of the call.
+/// The braces around the arguments are captured with the name and with the end of the call.
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
-    // The name twice.
+    // The model may write the name twice.
     let again = Some(&tool.name).filter(|name| !FormatBuilder::is_any(name)).map(|name| p.literal(format!(":{name}")));
     let again = again.map_or_else(|| p.empty(), |again| p.tolerated(p.optional(again)));
     let open = p.tool_open(p.sequence([p.tool_name(&tool.name), again, p.and(p.one_of(&[('{', '{'), ('(', '(')]))]));
@@ -182,10 +182,10 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     p.sequence([open, p.choice([between("{", "}"), p.tolerated(between("(", ")"))])])
 }
 
-/// Rules for members and values. Keys have no quotes, texts have the token for one at either end; models also write both as JSON or
-/// Python does.
+/// Rules for members and values. Keys have no quotes; strings are between two special tokens. Models also write both as in
+/// JSON or Python.
 fn notation(p: &FormatBuilder) {
-    // White space in front of the colon is no part of the name, one inside is.
+    // White space in front of the colon is not part of the name; white space inside is.
     let colon = p.choice([p.exact(":"), p.tolerated(p.exact("="))]);
     let end = p.sequence([p.space(), colon]);
     let inside = p.none_of(&[(':', ':'), ('=', '='), ('}', '}')]);
@@ -194,13 +194,13 @@ fn notation(p: &FormatBuilder) {
     let quoted = p.sequence([p.exact("\""), p.key(p.string_body(b'"')), p.exact("\""), p.and(end)]);
     let key = p.choice([p.tolerated(p.atomic(quoted)), key]);
     p.rule("gemma4-member", p.sequence([key, p.space(), colon, p.space(), p.reference("gemma4-value")]));
-    // Its first character tells a text from other values.
+    // The first character distinguishes a string from other values.
     let start = p.sequence([p.and(p.literal("<")), p.arg_text(p.empty()), p.literal(QUOTE)]);
     let text = p.sequence([start, p.arg_text(p.until(QUOTE)), p.arg_close(p.literal(QUOTE))]);
     let dict = p.object(listed(p, p.reference("gemma4-member"), p.literal("}")));
     let array = p.array(listed(p, p.reference("gemma4-value"), p.literal("]")));
     let words = ["true", "false", "null"].map(|word| p.literal(word));
-    // The templates print null in Python's way.
+    // The templates print null as `None`.
     let none = p.tolerated(p.literal("None"));
     let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
     let literal = p.tolerated(p.sequence([quote, p.arg_json(p.python())]));
@@ -209,7 +209,7 @@ fn notation(p: &FormatBuilder) {
     p.rule("gemma4-value", p.choice(value));
 }
 
-/// The inside of brackets up to and with the closing one.
+/// Items up to the closing bracket, bracket included.
 fn listed(p: &FormatBuilder, item: ExprId, close: ExprId) -> ExprId {
     let more = p.many(p.sequence([p.separator(p.literal(",")), p.space(), item]));
     p.sequence([p.space(), p.choice([close, p.sequence([item, more, p.space(), close])])])

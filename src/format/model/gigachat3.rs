@@ -1,4 +1,4 @@
-//! GigaChat 3: messages between separators, a call as a message of its own.
+//! GigaChat 3: messages between separators; a call is a message.
 //!
 //! ```text
 //! assistant<|role_sep|>
@@ -8,8 +8,8 @@
 //! {"name": "f", "arguments": {"x": 1}}
 //! ```
 //!
-//! Why it stays: a structured response is not held to its schema, as llama.cpp has it, and the separators of messages are
-//! tokens of the format; both are about requests, not renders.
+//! Not learnt, because a structured response is not held to its schema (as in llama.cpp), and the message separators are
+//! tokens of the format. Both concern requests, and renders do not have them.
 
 use super::has_all;
 use crate::analysis::ToolsLayout;
@@ -25,12 +25,12 @@ const OPENING: &str = "assistant<|role_sep|>\n";
 const MESSAGE_END: &str = "<|message_sep|>\n\n";
 const CALL_START: &str = "<|message_sep|>\n\nfunction call<|role_sep|>\n";
 
-/// The separators, without the call marker of other GigaChat templates.
+/// Checks for the separators, and that the call marker of other GigaChat templates is missing.
 pub fn detect(source: &str) -> bool {
     has_all(source, &["<|role_sep|>", "<|message_sep|>"]) && !source.contains("<|function_call|>")
 }
 
-/// As the template renders it. The format has no reasoning: content alone is continued.
+/// Renders the prompt. The format has no reasoning, so only content is continued.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     Ok(plain(input)?.continued_with(input, |message, _| format!("{OPENING}{}", message.text())))
 }
@@ -45,7 +45,7 @@ pub fn build(spec: &FormatSpec) -> Format {
     }
 }
 
-/// There is one call at most.
+/// The output has at most one call.
 fn output(spec: &FormatSpec) -> Arena {
     let p = FormatBuilder::default();
     let mut turn = vec![p.literal(OPENING)];
@@ -55,7 +55,7 @@ fn output(spec: &FormatSpec) -> Arena {
         let call = json::any(&p, &ToolsLayout::default(), spec, true);
         let call = p.trigger_rule("tool-call", p.sequence([p.literal(CALL_START), p.space(), call]));
         let calls = p.calls(spec, call);
-        // The separator ends the call's message, too.
+        // The separator also ends the call's message.
         let ending = p.optional(p.literal(MESSAGE_END));
         turn.extend([p.content(p.until(MESSAGE_END)), calls, p.space(), ending]);
     }

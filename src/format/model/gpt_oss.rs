@@ -1,4 +1,4 @@
-//! GPT-OSS: a turn is a row of messages, each on a channel: analysis (reasoning), commentary (calls) or final.
+//! GPT-OSS: a turn is a list of messages, each on a channel: analysis (reasoning), commentary (calls) or final.
 //!
 //! ```text
 //! <|start|>assistant<|channel|>analysis<|message|>why<|end|>
@@ -13,15 +13,15 @@
 //! <|start|> assistant<|channel|> commentary to=functions.g <|constrain|> json<|message|> {}<|call|>
 //! ```
 //!
-//! Why it stays: the recipient of a call may also stand behind the channel, a header may come twice, and a model calls
-//! tools that it was not given; the templates write one way only.
+//! Not learnt, because the recipient of a call may also be behind the channel, a header may occur twice, and models call
+//! tools that they were not given. The templates render one of these ways only.
 
 use crate::error::Result;
 use crate::format::harmony::{self, Dialect};
 use crate::format::prompt::{Prompt, PromptInput};
 use crate::format::{Format, FormatSpec};
 
-/// The channels.
+/// Checks for the channels.
 pub fn detect(source: &str) -> bool {
     source.contains("<|channel|>")
 }
@@ -31,7 +31,7 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     harmony::prompt(input)
 }
 
-/// See `harmony::build`. LLM-jp's template names its format.
+/// See `harmony::build`. LLM-jp's template is recognised by its name.
 pub fn build(spec: &FormatSpec) -> Format {
     let spaced = spec.source.contains("chat_format=llm-jp-harmony-v1");
     harmony::build(spec, if spaced { Dialect::LlmJp } else { Dialect::GptOss })

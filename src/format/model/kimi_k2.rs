@@ -1,4 +1,4 @@
-//! Kimi K2: calls in a section of their own, each with an id that counts them.
+//! Kimi K2: calls in a section, each with an id that contains the tool's name and a count.
 //!
 //! ```text
 //! <think>why</think>text<|tool_calls_section_begin|>
@@ -7,8 +7,8 @@
 //! ```
 //! Calls may begin inside the reasoning, and without a section.
 //!
-//! Why it stays: calls inside the reasoning, and without a section, are never rendered; nor is it shown that the whole id
-//! is one, the name in it included.
+//! Not learnt, because renders have no calls inside the reasoning or without a section, and do not show that the name is
+//! part of the id.
 
 use super::has_all;
 use crate::error::Result;
@@ -23,14 +23,14 @@ const OPENING: &str = "<|im_assistant|>assistant<|im_middle|>";
 const THINK_START: &str = "<think>";
 const THINK_END: &str = "</think>";
 const SECTION_START: &str = "<|tool_calls_section_begin|>";
-/// Models also write these.
+/// Variants that models write.
 const OTHER_SECTION: [&str; 2] = ["<|tool_call_section_begin|>", "<|tool_call_section_end|>"];
 const SECTION_END: &str = "<|tool_calls_section_end|>";
 const CALL_START: &str = "<|tool_call_begin|>";
 const CALL_END: &str = "<|tool_call_end|>";
 const ARGUMENTS: &str = "<|tool_call_argument_begin|>";
 
-/// The markers of the section and of a call.
+/// Checks for the markers of the section and of a call.
 pub fn detect(source: &str) -> bool {
     has_all(source, &[SECTION_START, CALL_START])
 }
@@ -69,7 +69,7 @@ fn output(spec: &FormatSpec) -> Arena {
     p.finish(p.sequence(turn))
 }
 
-/// The section of the calls. The model may leave its markers out.
+/// The section of the calls. The model may leave out its markers.
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let each = p.choice([p.tolerated(near(p, spec)), p.any_tool(spec, &|tool| call(p, tool))]);
     let one = p.sequence([p.literal(CALL_START), each, p.space()]);
@@ -82,7 +82,7 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     p.sequence([start, p.calls(spec, calls)])
 }
 
-/// The id holds the name. Where a call ends is seen without its marker, too.
+/// The id contains the name. A call can end without its marker.
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let number = p.some(p.one_of(&[('0', '9')]));
     let id = p.sequence([p.literal("functions."), p.tool_name(&tool.name), p.literal(":"), number]);
@@ -90,7 +90,8 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     p.sequence([open, p.tolerated(p.space()), p.json_args(tool), p.tool_close(p.optional(p.literal(CALL_END)))])
 }
 
-/// A call whose id does not keep to the form: `functions_f_0`, `functionsf0`. The name of one that does shows as soon as it is there.
+/// A call whose id has another form: `functions_f_0`, `functionsf0`. If the id has the usual form, the name is visible at
+/// once.
 fn near(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let joint = || p.optional(p.one_of(&[('_', '_'), (':', ':')]));
     let number = p.many(p.one_of(&[('0', '9')]));

@@ -14,7 +14,7 @@
 //! (On one line.) The prompt opens the reasoning or the response; a section may lack its own tags. All arguments at once may
 //! stand in a `json` tag.
 //!
-//! Why it stays: a model leaves tags out, gives all arguments at once in `json`, and says the type of a value that the
+//! Not learnt, because models leave tags out, write all arguments in one `json` tag, and give the type of a value that the
 //! schema leaves open.
 
 use std::sync::Arc;
@@ -43,7 +43,7 @@ const TOOLS_END: &str = "<|close|>tools<|sep|>";
 const ARGUMENT_END: &str = "<|close|>argument<|sep|>";
 const SEPARATOR: &str = "<|sep|>";
 
-/// The markers that tags are made of.
+/// Checks for the markers that make up tags.
 pub fn detect(source: &str) -> bool {
     has_all(source, &["<|open|>", "<|close|>", END_OF_MESSAGE])
 }
@@ -56,12 +56,12 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
 
 /// The format for one request.
 pub fn build(spec: &FormatSpec) -> Format {
-    // Names of tags are no tokens of their own: preserving them would break them up in prose.
+    // Names of tags are not preserved as tokens, because that would split them in prose.
     let preserved = ["<|open|>", "<|close|>", SEPARATOR, END_OF_MESSAGE];
     let delimiters = [
         ("assistant", OPENING),
         ("user", "<|open|>message role=\"user\"<|sep|>"),
-        // These two have more attributes.
+        // The tags of these two have more attributes.
         ("tool", "<|open|>message role=\"tool\""),
         ("system", "<|open|>message role=\"system\""),
     ];
@@ -78,7 +78,7 @@ pub fn build(spec: &FormatSpec) -> Format {
 fn output(spec: &FormatSpec) -> Arena {
     let p = FormatBuilder::default();
     let may = |marker: &str| p.optional(p.literal(marker));
-    // Calls may come before the thought is closed.
+    // Calls may begin inside the reasoning.
     let ends: &[&str] = if spec.tools().is_empty() { &[] } else { &[TOOLS_START] };
     let thought = p.until_any([THINK_END, RESPONSE_START].iter().chain(ends).copied());
     let thought = if spec.extract_reasoning() { p.reasoning(thought) } else { p.content(thought) };
@@ -94,7 +94,7 @@ fn output(spec: &FormatSpec) -> Arena {
     p.finish(p.sequence(turn))
 }
 
-/// The section of the calls. A grammar that begins here must let the message end.
+/// The section of the calls. A grammar that starts here must allow the end of the message.
 fn calls(p: &FormatBuilder, spec: &FormatSpec, ending: ExprId) -> ExprId {
     let each = p.any_tool(spec, &|tool| call(p, tool));
     let all = p.some(p.sequence([each, p.space()]));
@@ -118,7 +118,7 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
         if must { required.push(argument) } else { optional.push(argument) }
     }
     let unlisted = unlisted_name(p, &tool.name, &SchemaRef::from(Arc::clone(&root)));
-    // A listed name that has shown is not read as the beginning of another one instead.
+    // A listed name that was visible cannot be read as the beginning of another one.
     let names = || schema::members(&root).map(|(name, ..)| name);
     let shown: Vec<ExprId> = names().filter(|name| !is_ambiguous(name, names())).map(|name| p.exact(escaped(name))).collect();
     let any = p.atomic(p.sequence([p.not(p.choice(shown)), p.arg_name(&unlisted), p.literal("\"")]));
@@ -129,19 +129,19 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     p.sequence([open, p.space(), arguments, p.space(), p.tool_close(p.literal("<|close|>call<|sep|>"))])
 }
 
-/// A name as the template writes it in an attribute.
+/// A name, escaped as in the template's attributes.
 fn escaped(name: &str) -> String {
     name.replace('&', "&amp;").replace('"', "&quot;")
 }
 
-/// The other attributes of a tag, up to its end. What they say is known or does not matter; what holds another marker is text
-/// that must not be lost.
+/// The other attributes of a tag, up to its end; their values are not needed. A tag with another marker inside does not
+/// match, so that its text is not lost.
 fn attributes(p: &FormatBuilder) -> ExprId {
     p.sequence([p.until("<"), p.literal(SEPARATOR)])
 }
 
-/// The `type` attribute and the value. The schema says how the value is written; where it names no single type, the attribute
-/// does.
+/// The `type` attribute and the value. The schema decides how the value is written or, if it has no single type, the
+/// attribute.
 fn typed_value(p: &FormatBuilder, schema: &Value, annotated: impl Fn(ExprId) -> ExprId) -> ExprId {
     let close = p.arg_close(p.literal(ARGUMENT_END));
     let text = p.sequence([p.arg_text(p.until(ARGUMENT_END)), close]);
@@ -150,8 +150,8 @@ fn typed_value(p: &FormatBuilder, schema: &Value, annotated: impl Fn(ExprId) -> 
         Some(_) => p.sequence([attributes(p), p.arg_json(annotated(p.until(ARGUMENT_END))), close]),
         None => {
             let json = p.atomic(p.sequence([p.arg_json(annotated(p.json())), close]));
-            let says_string = p.sequence([p.literal(" type=\"string\""), attributes(p), text]);
-            p.choice([says_string, p.sequence([attributes(p), p.choice([json, text])])])
+            let string_type = p.sequence([p.literal(" type=\"string\""), attributes(p), text]);
+            p.choice([string_type, p.sequence([attributes(p), p.choice([json, text])])])
         }
     }
 }

@@ -4,8 +4,8 @@
 //! <think>why</think>text<|tool_call_start|>[f(x=1, s='text'), g()]<|tool_call_end|>
 //! ```
 //!
-//! Why it stays: LFM2's template renders no calls at all; where LFM2.5's does, Python's literals and texts with bare
-//! quotes are left out.
+//! Not learnt, because LFM2's template does not render calls, and LFM2.5's renders neither Python literals nor unescaped
+//! quotes.
 
 use super::has_all;
 use crate::error::Result;
@@ -24,7 +24,7 @@ const CALLS_END: &str = "<|tool_call_end|>";
 const LIST_START: &str = "<|tool_list_start|>";
 const LIST_END: &str = "<|tool_list_end|>";
 
-/// The list of tools stands between markers (LFM2), or in plain text (LFM2.5).
+/// Checks for the list of tools, which is between markers (LFM2) or in plain text (LFM2.5).
 pub fn detect(source: &str) -> bool {
     marks_list(source) || source.contains("List of tools: [") && !source.contains(LIST_START)
 }
@@ -38,7 +38,7 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     Ok(plain(input)?.continued(input, &format!("{OPENING}{THINK_START}"), THINK_END))
 }
 
-/// See the picture above.
+/// Builds the format in the head of this file.
 pub fn build(spec: &FormatSpec) -> Format {
     let list: &[&str] = if marks_list(spec.source) { &[LIST_START, LIST_END] } else { &[] };
     let preserved = [CALLS_START, CALLS_END, THINK_START, THINK_END].iter().chain(list);
@@ -54,7 +54,7 @@ pub fn build(spec: &FormatSpec) -> Format {
 fn output(spec: &FormatSpec) -> Arena {
     let p = FormatBuilder::default();
     let mut turn = vec![p.literal(OPENING)];
-    // Templates of models that do not think have no marker for it.
+    // Templates of models without reasoning do not have its marker.
     if spec.extract_reasoning() && spec.source.contains(THINK_START) {
         let thought = p.reasoning(p.until(THINK_END));
         turn.push(p.optional(p.sequence([p.literal(THINK_START), thought, p.literal(THINK_END)])));

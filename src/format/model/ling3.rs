@@ -8,9 +8,9 @@
 //! <arg_value>1</arg_value>
 //! </tool_call> ... text<|role_end|>
 //! ```
-//! The prompt opens the reasoning, or closes it at once where thinking is off. A call may begin inside it.
+//! The prompt opens the reasoning, or closes it at once if thinking is off. A call may begin inside it.
 //!
-//! Why it stays: a call that the model begins inside its reasoning, and the text behind calls, are never rendered.
+//! Not learnt, because a call inside the reasoning and text behind calls are never rendered.
 
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ pub fn build(spec: &FormatSpec) -> Format {
         output: output(spec),
         constraint: spec.constraint(spec.response_schema().is_some(), [Trigger::word(CALL_START)]),
         preserved_tokens: preserved.map(str::to_owned).into(),
-        // The model may spell the end of the turn in plain text, which ends nothing by itself.
+        // The model may write the end of the turn as plain text, which does not stop the generation.
         additional_stops: vec![TURN_END.to_owned()],
         thinking: Some(Thinking::new(THINK_START, [THINK_END, CALL_START])),
         delimiters: Delimiter::list(delimiters),
@@ -103,21 +103,21 @@ fn last_text(p: &FormatBuilder) -> ExprId {
     p.sequence([p.content(p.until(TURN_END)), p.optional(p.literal(TURN_END))])
 }
 
-/// Calls, and text behind them. What begins like a call but is of no known tool is text.
+/// Calls, and text behind them. A call of an unknown tool is text.
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let tools = spec.tools();
     let each = p.known_tool(tools, &|tool| {
         let close = p.tool_close(p.literal(CALL_END));
         p.sequence([head(p, tool, tools), arguments(p, tool), p.space(), close, p.space()])
     });
-    // Once a name was shown, the call is not read as text instead.
+    // Once a name was visible, the call cannot be read as text.
     let no_call = p.not(p.choice(tools.iter().map(|tool| head(p, tool, tools))));
     let (count, gap) = if spec.parallel() { (None, no_call) } else { (Some(1), p.empty()) };
     let calls = p.trigger_rule("tool-call", p.sequence([p.repeat(each, 1, count), gap, last_text(p)]));
     if spec.call_required() { calls } else { p.choice([calls, p.sequence([no_call, last_text(p)])]) }
 }
 
-/// The beginning of a call. The name is certain where no longer one may follow, else with the tag behind it.
+/// The beginning of a call. The name ends at once if it is not a prefix of another, otherwise at the tag behind it.
 fn head(p: &FormatBuilder, tool: &Tool, tools: &[Tool]) -> ExprId {
     let open = p.tool_open(p.sequence([p.literal(CALL_START), p.space(), p.tool_name(&tool.name)]));
     if is_ambiguous(&tool.name, tools.iter().map(|tool| tool.name.as_str())) {

@@ -1,5 +1,5 @@
-//! MiniCPM5: calls as XML functions with parameters. Texts may stand in CDATA sections, other values are JSON, or what
-//! Python prints, which is what the template writes.
+//! MiniCPM5: calls as XML functions with parameters. Strings may be in CDATA sections; other values are JSON, or Python
+//! literals as the template prints them.
 //!
 //! ```text
 //! <think>
@@ -10,8 +10,8 @@
 //! <function name="f"><param name="x"><![CDATA[a < b]]></param><param name="n">[1, True]</param></function>
 //! ```
 //!
-//! Why it stays: the model may leave out the end of its last call, which no render does; and the line break in front of
-//! the end of the reasoning is the reasoning's, as llama.cpp has it.
+//! Not learnt, because models leave out the end of their last call, which renders always have; and because the line break in
+//! front of the end of the reasoning belongs to the reasoning, as in llama.cpp.
 
 use super::has_all;
 use crate::error::Result;
@@ -23,7 +23,7 @@ use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
 
-/// The instructions for tools and the tags of a call.
+/// Checks for the instructions for tools and the tags of a call.
 pub fn detect(source: &str) -> bool {
     has_all(source, &["Tool usage guidelines:", "<function name=\"", "<param name=\""])
 }
@@ -93,7 +93,7 @@ fn argument(p: &FormatBuilder, member: &Member) -> ExprId {
     let open = p.atomic(p.sequence([p.literal("<param name=\""), p.arg_name(member.name), p.literal("\">")]));
     let close = p.arg_close(p.literal(END));
     let json = p.sequence([member.python(p), p.space(), close]);
-    // A section may hold what would end the parameter.
+    // A section may contain the end tag of the parameter.
     let section_end = format!("]]>{END}");
     let section = p.arg_text(p.until(&*section_end));
     let section = p.sequence([p.literal(CDATA), section, p.literal("]]>"), close]);

@@ -1,5 +1,5 @@
-//! MiniMax-M3: calls as XML whose every tag has a namespace token before it. Objects and arrays are elements inside
-//! elements, and an element is named like the argument, the member or `item`.
+//! MiniMax-M3: calls as XML with a namespace token before each tag. Objects and arrays are nested elements; an element is
+//! named after the argument or the member, or `item`.
 //!
 //! ```text
 //! <mm:think>reasoning</mm:think>content]<]minimax[>[<tool_call>
@@ -7,8 +7,8 @@
 //! ]<]minimax[>[</tool_call>
 //! ```
 //!
-//! Why it stays: whether elements inside an argument are an object, an array or a text is for the schema to say, and for
-//! their names where it does not; renders show a few of these, with the names of probes.
+//! Not learnt, because the schema decides whether nested elements are an object, an array or a text, and without a schema
+//! the element names do. Renders have only a few of these, with the names of probes.
 
 use serde_json::Value;
 
@@ -24,12 +24,12 @@ use crate::limits::{NESTED_REFERENCES, REFERRING_PARTS};
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId, SchemaRef};
 
-/// The namespace token and the tags of a call.
+/// Checks for the namespace token and the tags of a call.
 pub fn detect(source: &str) -> bool {
     has_all(source, &["]<]minimax[>[", "<tool_call>", "<invoke name="])
 }
 
-/// As the template renders it. A continuation opens the turn as the template does.
+/// Renders the prompt. A continuation opens the turn as the template does.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     let prompt = plain(input)?;
     let opening = format!("{}<mm:think>", prompt.generation_prompt);
@@ -70,7 +70,7 @@ fn output(spec: &FormatSpec) -> Arena {
     let turn = p.prefix(spec.opening, THINK[0]);
     let reasoning = if spec.extract_reasoning() {
         let [open, close] = THINK.map(|tag| p.literal(tag));
-        // A model that does not reason may close what it has not opened.
+        // A model without reasoning may write the closing tag alone.
         let block = p.sequence([open, p.space(), p.reopened(spec, THINK[0]), p.reasoning(p.until(THINK[1])), close]);
         p.optional(p.choice([block, close]))
     } else {
@@ -83,7 +83,7 @@ fn output(spec: &FormatSpec) -> Arena {
     } else {
         let calls = calls(&p, spec);
         let calls = p.calls(spec, calls);
-        // White space between the reasoning and a call is no content.
+        // White space between the reasoning and a call is not content.
         let gap = p.tolerated(p.optional(p.sequence([p.space(), p.and(p.literal(tag("tool_call")))])));
         p.sequence([gap, p.content(p.until(tag("tool_call"))), calls])
     };
@@ -105,7 +105,7 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), p.tool_close(p.literal(tag("/invoke")))])
 }
 
-/// A member: its name in a tag, its value, and the closing tag. `refs`: how many references have led here.
+/// A member: its name in a tag, its value, and the closing tag. `refs`: number of references followed so far.
 fn element(p: &FormatBuilder, member: &Member, refs: usize) -> ExprId {
     if FormatBuilder::is_any(member.name) {
         let listed = p.sequence([p.literal(format!("{NS}<")), p.space(), p.listed_name(member.name)]);
@@ -126,15 +126,15 @@ fn value(p: &FormatBuilder, schema: &SchemaRef, rule: &str, close: &str, refs: u
     ways.choice(schema, rule)
 }
 
-/// The ways in which a value may be written.
+/// The forms in which a value may be written.
 struct Ways<'a> {
     p: &'a FormatBuilder,
     close: &'a str,
-    /// Types that are written as JSON.
+    /// Types written as JSON.
     plain: Types,
-    /// Objects and arrays whose inside the schema describes; JSON will do for them, too.
+    /// Objects and arrays with a schema for their members. They may also be written as JSON.
     described: Types,
-    /// Objects and arrays as elements, each with the closing tag.
+    /// Objects and arrays as elements, each with the closing tag behind it.
     nested: Vec<ExprId>,
     text: bool,
 }
@@ -144,10 +144,10 @@ impl Ways<'_> {
         !self.text && self.plain == Types::NONE && self.nested.is_empty()
     }
 
-    /// Adds what a schema, or a branch of it, allows.
+    /// Adds the forms that a schema, or a branch of it, allows.
     fn add(&mut self, schema: &SchemaRef, rule: &str, refs: usize) {
         if schema.get().get("$ref").is_some() {
-            // A schema that refers to itself in many places grows on every level.
+            // A schema that refers to itself in many places would grow on each level.
             let may_follow = refs < NESTED_REFERENCES && self.p.at(REFERRING_PARTS).is_none();
             return match pointer::followed(schema).filter(|_| may_follow) {
                 Some(target) => self.add(&target, rule, refs + 1),
@@ -207,7 +207,7 @@ impl Ways<'_> {
         self.nested.push(p.array(self.closed(p.many(p.sequence([p.space(), item])))));
     }
 
-    /// Adds everything.
+    /// Adds all types.
     fn add_any(&mut self) {
         let p = self.p;
         self.plain = Types::ALL;
@@ -220,8 +220,8 @@ impl Ways<'_> {
         self.p.sequence([inside, self.p.space(), self.p.literal(self.close)])
     }
 
-    /// JSON is told by its first character. Of objects and arrays all but the last count only as a whole, and where there
-    /// may be a text, so does everything but the text. Where a schema speaks of texts and of elements, these are text, too.
+    /// The first character identifies JSON. All objects and arrays but the last are atomic; if text is allowed, so is
+    /// everything except the text. If the schema allows text and elements, the elements are text as well.
     fn choice(self, schema: &SchemaRef, rule: &str) -> ExprId {
         let p = self.p;
         let end = p.arg_close(p.literal(self.close));
@@ -244,7 +244,7 @@ impl Ways<'_> {
             return p.choice(ways.into_iter().chain([p.excluding(text, [self.close])]));
         }
         if let ([nested], Types::NONE) = (&*self.nested, self.plain) {
-            // JSON begins with the same bracket.
+            // JSON begins with the same bracket as an element.
             return p.choice([p.at_once(*nested), json(self.described)]);
         }
         let types = self.plain.or(self.described);
@@ -256,8 +256,8 @@ impl Ways<'_> {
     }
 }
 
-/// Rules for members and items that no schema describes: JSON where it is JSON, elements, or else text. What is shown before
-/// it is whole is told by its beginning.
+/// Rules for members and items without a schema: JSON if it parses as JSON, elements, or text. Values that are visible early
+/// are identified by their first characters.
 fn undescribed(p: &FormatBuilder) {
     let end = || p.literal(format!("{NS}</"));
     let json = p.atomic(p.sequence([members::sign(p, Types::ALL), p.arg_json(p.json()), p.and(end())]));
@@ -267,7 +267,7 @@ fn undescribed(p: &FormatBuilder) {
     let object = p.sequence([p.not(item), p.and(element), p.object(p.some(p.reference(ANY_MEMBER)))]);
     let text = p.sequence([p.not(element), p.arg_text(p.until(format!("{NS}</"))), p.arg_close(p.and(end()))]);
     let value = p.rule("any-value", p.choice([json, array, object, text]));
-    // Its name is not compared, but text that goes on to another tag is none.
+    // The name is not compared; text that continues to another tag is not a closing tag.
     let close = p.sequence([end(), p.until_any([">", "<"]), p.literal(">")]);
     p.rule(ANY_MEMBER, p.sequence([element, p.space(), p.key(p.until(">")), p.literal(">"), value, close]));
     p.rule(ANY_ITEM, p.sequence([item, value, p.literal(tag("/item"))]));

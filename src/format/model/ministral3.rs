@@ -5,8 +5,8 @@
 //! ```
 //! A structured response is a ```` ```json ```` block.
 //!
-//! Why it stays: models put white space between the parts, which the template does not, some of its templates show no
-//! reasoning though their models reason, and a structured response is a block of code that no message shows.
+//! Not learnt, because models write white space between the parts that the template does not have, some of the templates do
+//! not render reasoning although their models reason, and a structured response is a block of code that no message contains.
 
 use super::has_all;
 use crate::error::Result;
@@ -21,7 +21,7 @@ const THINK_END: &str = "[/THINK]";
 const CALL: &str = "[TOOL_CALLS]";
 const ARGUMENTS: &str = "[ARGS]";
 
-/// Mistral Small 3.2 looks alike, but gives its calls ids.
+/// Mistral Small 3.2 is similar, but its calls have ids.
 pub fn detect(source: &str) -> bool {
     has_all(source, &["[SYSTEM_PROMPT]", CALL, ARGUMENTS]) && !source.contains("[CALL_ID]")
 }
@@ -31,7 +31,7 @@ pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     Ok(plain(input)?.continued(input, THINK, THINK_END))
 }
 
-/// See the picture above.
+/// Builds the format in the head of this file.
 pub fn build(spec: &FormatSpec) -> Format {
     let p = FormatBuilder::default();
     let schema = spec.response_schema();

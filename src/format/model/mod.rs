@@ -1,5 +1,5 @@
-//! The families of templates whose format no analysis could learn: one file each, one row each. Each file says why it stays, and
-//! `tests/families_stay.rs` has an output that learning does not read as the family does.
+//! The families of templates whose formats cannot be learnt: one file and one row of the table each. Each file gives the
+//! reason, and `tests/families_stay.rs` has an output for each that a learnt format reads differently.
 
 use super::prompt::{Prompt, PromptInput};
 use super::{Format, FormatSpec};
@@ -9,7 +9,7 @@ use crate::error::Result;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Family {
-    /// A stable name, lower case.
+    /// A stable name in lower case.
     pub name: &'static str,
     /// Whether a template's source is of this family.
     pub(crate) detect: fn(&str) -> bool,
@@ -23,7 +23,7 @@ macro_rules! families {
     ($($module:ident: $name:literal,)*) => {
         $(pub mod $module;)*
 
-        /// Every family. The first that matches is the right one.
+        /// Every family, in the order in which they are tried.
         pub const FAMILIES: &[Family] = &[$(Family {
             name: $name,
             detect: $module::detect,
@@ -56,7 +56,7 @@ pub fn family_of(source: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| (family.detect)(source))
 }
 
-/// Whether `source` holds every one of `marks`.
+/// Whether `source` contains all of `marks`.
 fn has_all(source: &str, marks: &[&str]) -> bool {
     marks.iter().all(|mark| source.contains(mark))
 }

@@ -1,4 +1,4 @@
-//! Muse Glimmer: a turn is a row of messages, each to a recipient: itself (reasoning), the user, or a tool.
+//! Muse Glimmer: a turn is a list of messages, each to a recipient: the model itself (reasoning), the user, or a tool.
 //!
 //! ```text
 //! <|start|>assistant to=self<|message|>why<|eom|>
@@ -11,8 +11,8 @@
 //! ```
 //! without the line ends after `<|eom|>`. The last message ends with `<|eot|>`.
 //!
-//! Why it stays: the recipient of the answer may be missing, which the template always writes, and a structured response
-//! is a block of code.
+//! Not learnt, because models leave out the recipient of the answer, which the template always writes, and because a
+//! structured response is a block of code.
 
 use super::has_all;
 use crate::analysis::{ArgumentsLayout, Layout};
@@ -25,30 +25,30 @@ use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
 
-/// What opens a message of the assistant; the model names the recipient.
+/// The opening of an assistant message; the model writes the recipient behind it.
 const OPENING: &str = "<|start|>assistant";
 
-/// The tags of calls, and the marker between messages.
+/// Checks for the tags of calls and the marker between messages.
 pub fn detect(source: &str) -> bool {
     has_all(source, &["<atem:function_calls>", "<|eom|>"])
 }
 
-/// As the template renders it. The generation prompt is always the bare opening.
+/// Renders the prompt. The generation prompt is always the opening without a recipient.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     let prompt = input.template.render(&input.prepared.conversation)?;
     let prompt = Prompt { prompt, generation_prompt: OPENING.to_owned() };
     Ok(prompt.continued(input, "<|start|>assistant to=self<|message|>", "<|eom|><|start|>assistant to=user<|message|>"))
 }
 
-/// What ends a message that is not the last.
+/// Ends a message that is not the last.
 const NEXT: &str = "<|eom|>";
-/// What ends the last.
+/// Ends the last message.
 const LAST: &str = "<|eot|>";
 const MESSAGE: &str = "<|message|>";
 /// A recipient that is neither the model itself nor the user.
 const TO_TOOL: &str = r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)";
 
-/// See the picture above.
+/// Builds the format in the head of this file.
 pub fn build(spec: &FormatSpec) -> Format {
     let tokens = ["<|start|>", MESSAGE, NEXT, LAST, "<atem:function_calls>", "<atem:invoke", "<atem:parameter"];
     let closing = ["</atem:parameter>", "</atem:invoke>", "</atem:function_calls>"];
@@ -105,8 +105,8 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec, start: ExprId) -> ExprId {
     p.trigger_rule("tool-call", if spec.parallel() { p.sequence([call, p.many(next)]) } else { call })
 }
 
-/// The name of the recipient is not looked at: the one of the invocation counts. It holds no marker, though; what does is text
-/// that must not be lost.
+/// The recipient's name is ignored, because the name in the call counts. It must not contain a marker: such text does not
+/// match, so that it is not lost.
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let arguments = ArgumentsLayout {
         name_prefix: "<atem:parameter name=\"".to_owned(),

@@ -1,5 +1,4 @@
-//! Qwen3-Coder, Qwen3.5, Nemotron Nano 3 and StepFun 3.5: calls as XML functions whose parameters stand on lines of their
-//! own.
+//! Qwen3-Coder, Qwen3.5, Nemotron Nano 3 and StepFun 3.5: calls as XML functions whose parameters are on separate lines.
 //!
 //! ```text
 //! <think>
@@ -16,10 +15,10 @@
 //! </tool_call>
 //! ```
 //!
-//! Qwen3-Coder, which does not reason, sometimes forgets the first `<tool_call>`; the others may begin a call without
-//! closing their reasoning.
+//! Qwen3-Coder, which does not reason, sometimes leaves out the first `<tool_call>`; the others may begin a call inside
+//! unclosed reasoning.
 //!
-//! Why it stays: the forgotten `<tool_call>`, and a call in reasoning that is not closed, are never rendered.
+//! Not learnt, because renders never lack the `<tool_call>` and never have a call inside unclosed reasoning.
 
 use super::has_all;
 use crate::error::Result;
@@ -31,7 +30,7 @@ use crate::grammar::{Trigger, schema};
 use crate::message::{Tool, ToolChoice};
 use crate::peg::{Arena, ExprId};
 
-/// The tags of a call; templates that put no line breaks between them are of another family.
+/// Checks for the tags of a call with line breaks between them; templates without line breaks belong to another family.
 pub fn detect(source: &str) -> bool {
     has_all(source, &["<tool_call>", "<function=", "<parameter="])
         && !source.contains("'<tool_call><function=' ~ tool_call.name ~ '>'")
@@ -42,7 +41,7 @@ pub fn reasons(source: &str) -> bool {
     source.contains("<think>")
 }
 
-/// As the template renders it. Models that do not reason are continued in their content alone.
+/// Renders the prompt. For models that do not reason, only content is continued.
 pub fn prompt(input: &PromptInput) -> Result<Prompt> {
     let prompt = plain(input)?;
     if reasons(input.template.source()) {
@@ -76,7 +75,7 @@ pub fn build(spec: &FormatSpec) -> Format {
     Format {
         constraint,
         preserved_tokens: tokens.map(str::to_owned).collect(),
-        // A host that ends the reasoning itself writes the first end.
+        // A host that ends the reasoning writes the first of these ends.
         thinking: reasons.then(|| Thinking::new(THINK[0], ["\n</think>", THINK[1], CALL[0]])),
         delimiters: Delimiter::list([
             ("assistant", "<|im_start|>assistant"),
@@ -90,7 +89,7 @@ pub fn build(spec: &FormatSpec) -> Format {
     }
 }
 
-/// What a message's first call may begin with. Only a whole opening counts: `<function` alone may be content.
+/// The texts that the first call of a message may begin with. They are whole tags, because `<function` alone may be content.
 fn call_starts(spec: &FormatSpec) -> Vec<String> {
     let bare = spec.offered.iter().filter(|_| !reasons(spec.source));
     [CALL[0].to_owned()].into_iter().chain(bare.map(|tool| format!("<function={}>", tool.name))).collect()
@@ -136,7 +135,7 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), close])
 }
 
-/// The line break after a tag. Without it an empty text and its end would be read as a text.
+/// The line break after a tag. It is required, or the end tag of an empty text would be read as text.
 fn line_end(p: &FormatBuilder) -> ExprId {
     p.choice([p.literal("\n"), p.tolerated(p.empty())])
 }
@@ -148,8 +147,8 @@ fn argument(p: &FormatBuilder, tool: &Tool, member: &Member) -> ExprId {
     p.sequence([p.atomic(p.sequence(open)), members::value(p, member.types(), close, json, text(p, tool))])
 }
 
-/// Text up to a closing tag on a line of its own, or to one that another tag of the call follows; or, where a model leaves the tag
-/// out, up to the next argument on a line of its own, or the end of the call.
+/// Text up to a closing tag on a separate line, or to one that another tag of the call follows. If the model leaves the
+/// closing tag out: up to the next argument on a separate line, or to the end of the call.
 fn text(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let line = format!("\n{PARAMETER_END}\n");
     let schema = schema::parameters(&tool.parameters);

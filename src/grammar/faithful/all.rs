@@ -1,4 +1,4 @@
-//! Schemas that must hold together, taken apart into keywords.
+//! Combines schemas that must hold together, and resolves their `$ref`s and `allOf`s.
 
 use std::collections::HashSet;
 
@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use super::places::{Fields, Part, Places};
 
-/// Schemas that must all hold. `$ref` and `allOf` are gone: what they lead to is among the parts.
+/// Schemas that must all hold. `$ref` and `allOf` are resolved: their targets are among the parts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct All<'a> {
-    /// Objects with keywords, each once.
+    /// Objects with keywords, without duplicates.
     pub parts: Vec<Part<'a>>,
-    /// Of each of these, one branch must hold.
+    /// Choices, of each of which one branch must hold.
     pub choices: Vec<Choice<'a>>,
-    /// Nothing fits.
+    /// No value fits.
     pub never: bool,
-    /// What is no schema, and references that lead nowhere in the document.
+    /// Values that are not schemas, and references that cannot be resolved in the document.
     pub unusable: Vec<Part<'a>>,
 }
 
@@ -25,18 +25,18 @@ pub(super) struct Choice<'a> {
     pub part: Part<'a>,
     pub key: &'static str,
     pub branches: &'a [Value],
-    /// It stands before the `properties` of its schema.
+    /// It precedes the `properties` of its schema.
     pub is_first: bool,
 }
 
 enum Step<'a> {
-    /// Take this schema apart.
+    /// Resolve this schema.
     Visit(Part<'a>),
-    /// Add what is left of it.
+    /// Add the rest of it.
     Add(Part<'a>),
 }
 
-/// What tells one [`All`] from another: addresses of schemas.
+/// Identifies an [`All`]: the addresses of its schemas.
 pub(super) type Key = (Vec<*const Value>, Vec<*const Value>);
 
 impl<'a> All<'a> {
@@ -46,19 +46,19 @@ impl<'a> All<'a> {
         all
     }
 
-    /// One more schema must hold.
+    /// Adds a schema that must hold as well.
     pub fn add(&mut self, places: &mut Places<'a>, schema: Part<'a>) {
         let end = self.parts.len();
         self.insert(places, schema, end);
     }
 
-    /// The same, with what it is made of from the place `at` of the parts on: their order is that of the document.
+    /// Like `add`, inserting the parts at index `at`, so that they are in the order of the document.
     fn insert(&mut self, places: &mut Places<'a>, schema: Part<'a>, mut at: usize) {
         let leads_on = |key: &str| matches!(key, "$ref" | "allOf" | "anyOf" | "oneOf" | "$id" | "id");
         if let Value::Object(fields) = schema.schema
             && !fields.keys().any(|key| leads_on(key))
         {
-            // What most schemas are.
+            // The case of most schemas.
             let is_new = !self.parts.iter().any(|part| std::ptr::eq(part.schema, schema.schema));
             if is_new && !fields.is_empty() {
                 self.parts.insert(at, schema);
@@ -144,7 +144,7 @@ impl<'a> All<'a> {
         (parts, choices)
     }
 
-    /// With one branch of the choice at `index` instead of the choice.
+    /// The same with one branch of the choice at `index` in place of the choice.
     pub fn chosen(&self, places: &mut Places<'a>, index: usize, branch: usize) -> All<'a> {
         let mut chosen = self.clone();
         let Choice { part, key, branches, is_first } = chosen.choices.remove(index);

@@ -1,4 +1,4 @@
-//! Arrays.
+//! Rules for arrays.
 
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::rule::Rule;
 
-/// How deep the optional ends of a tuple are nested before one gets a rule.
+/// The nesting of a tuple's optional ends from which on one gets a rule.
 const NESTED: usize = 16;
 
 impl<'a> Lowering<'_, 'a> {
-    /// The rule of arrays; `None`: nothing fits.
+    /// The rule for arrays; `None` if no array fits.
     pub(super) fn array(&mut self, all: &All<'a>, name: &str) -> Result<Option<Rule>> {
         let min = counted(all, "minItems", u64::max).unwrap_or(0);
         let max = counted(all, "maxItems", u64::min);
@@ -53,7 +53,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(bracketed(self.items(&first, rest, min, max, name))))
     }
 
-    /// At how many places items have schemas of their own.
+    /// The number of places with schemas for single items.
     fn places_before_the_rest(&self, all: &All<'a>) -> usize {
         let tuple = |fields: &'a Value| {
             let list = fields.get("prefixItems").or_else(|| fields.get("items")).and_then(Value::as_array);
@@ -62,7 +62,7 @@ impl<'a> Lowering<'_, 'a> {
         all.parts.iter().map(|part| tuple(part.schema)).max().unwrap_or(0)
     }
 
-    /// The schemas that hold for the item at a place, or for all behind the last such place.
+    /// The schemas for the item at a place, or for all items behind the last such place.
     fn item_schemas(&mut self, all: &All<'a>, index: Option<usize>) -> Vec<Part<'a>> {
         let mut schemas = Vec::new();
         for part in &all.parts {
@@ -84,7 +84,7 @@ impl<'a> Lowering<'_, 'a> {
         schemas
     }
 
-    /// Items of which some are what `contains` says; `None`: there is no `contains` that a rule can follow.
+    /// Arrays of which some items match `contains`; `None` if there is no `contains` that a rule can express.
     fn containing(
         &mut self,
         all: &All<'a>,
@@ -142,7 +142,7 @@ impl<'a> Lowering<'_, 'a> {
         if let (0, Some(rest)) = (count, &rest) {
             return listed(rest.clone(), min, max);
         }
-        // From the end: what follows behind so many items.
+        // From the end: the rule behind the first so many items.
         let mut behind = match rest {
             Some(rest) => {
                 let more = Rule::sequence([comma(), rest]).group();
@@ -169,7 +169,7 @@ fn bracketed(inside: Rule) -> Rule {
     Rule::joined([Rule::literal("["), space(), inside, space(), Rule::literal("]")])
 }
 
-/// The same with commas between.
+/// A repetition with commas in between.
 pub(super) fn listed(item: Rule, min: u64, max: Option<u64>) -> Rule {
     if max == Some(0) {
         return Rule::Empty;

@@ -1,4 +1,4 @@
-//! `anyOf` and `oneOf`.
+//! Rules for `anyOf` and `oneOf`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,11 +12,11 @@ use crate::grammar::builder::FidelityKind;
 use crate::grammar::rule::Rule;
 use crate::limits;
 
-/// How many branches are compared with each other.
+/// The maximum number of branches that are compared with each other.
 const COMPARED: usize = 64;
 
 impl<'a> Lowering<'_, 'a> {
-    /// The rule of schemas with choices between others; `None` where there are none.
+    /// The rule for schemas with choices; `None` if there are none.
     pub(super) fn chosen(&mut self, all: &mut All<'a>, name: &SmolStr) -> Result<Option<Option<Rule>>> {
         let mut combinations = 1_usize;
         let mut kept = Vec::new();
@@ -58,7 +58,7 @@ impl<'a> Lowering<'_, 'a> {
         }))
     }
 
-    /// Whether no value can fit two of these, as far as types, listed values and properties tell.
+    /// Whether no value fits two of these branches, judging by types, listed values and properties.
     fn are_disjoint(&self, branches: &[All<'a>]) -> Result<bool> {
         let possible: Vec<&All<'a>> = branches.iter().filter(|branch| !branch.never).collect();
         if possible.len() > COMPARED {
@@ -82,16 +82,16 @@ impl<'a> Lowering<'_, 'a> {
                 let known = marks.properties.remove(name.as_str()).flatten();
                 marks.properties.insert(name, both(known, values));
             }
-            let says = fields.get("additionalProperties").is_some();
+            let additional = fields.get("additionalProperties").is_some();
             marks.closed |= fields.get("additionalProperties") == Some(&Value::Bool(false));
-            marks.open |= says || properties.is_none() && fields.contains_key("patternProperties");
+            marks.open |= additional || properties.is_none() && fields.contains_key("patternProperties");
         }
         marks.closed |= self.undeclared == Undeclared::LeftOut && !marks.open && !marks.properties.is_empty();
         Ok(marks)
     }
 }
 
-/// Values as texts; `None`: not listed.
+/// The listed values as texts; `None` if they are not listed.
 type Listed = Option<HashSet<String>>;
 
 fn listed(values: Option<&Value>, value: Option<&Value>) -> Listed {
@@ -106,7 +106,7 @@ fn both(one: Listed, other: Listed) -> Listed {
     }
 }
 
-/// What sets the values of one branch apart from those of others.
+/// Properties that tell the values of one branch from those of others.
 #[derive(Default)]
 struct Marks<'a> {
     types: u8,

@@ -1,17 +1,17 @@
-//! The formats of JSON Schema as patterns.
+//! The formats of JSON Schema as regular expressions.
 
-/// What is known of a format.
+/// How exact a pattern is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// The pattern says it.
+    /// The pattern is exact.
     Exactly,
     /// The pattern allows more.
     Wider,
-    /// The pattern allows leap seconds at midnight in UTC only.
+    /// The pattern allows leap seconds at midnight UTC only.
     Narrower,
 }
 
-/// The pattern of a format that JSON Schema defines, as one or several branches without anchors; `None`: the name is somebody's own.
+/// The pattern of a standard format, as one or several branches without anchors; `None` for other names.
 pub(super) fn pattern(name: &str) -> Option<(String, Known)> {
     let hostname = format!("{LABEL}(\\.{LABEL})*");
     let exactly = |pattern: String| Some((format!("^({pattern})$"), Known::Exactly));
@@ -25,7 +25,7 @@ pub(super) fn pattern(name: &str) -> Option<(String, Known)> {
         "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => exactly(UUID.to_owned()),
         "ipv4" => exactly(ipv4()),
         "ipv6" => exactly(ipv6()),
-        // A name has 253 characters at most.
+        // The limit of 253 characters is not expressed.
         "hostname" => wider(hostname),
         "idn-hostname" => wider(format!("{IDN_LABEL}([.\u{3002}\u{ff0e}\u{ff61}]{IDN_LABEL})*")),
         "email" => wider(format!("{}@{}", mailbox(ATEXT), domain(&hostname))),
@@ -52,12 +52,12 @@ const LABEL: &str = "[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?";
 const IDN_LABEL: &str = "[0-9A-Za-z\\u0080-\\uFFFF]([0-9A-Za-z\\u0080-\\uFFFF-]{0,61}[0-9A-Za-z\\u0080-\\uFFFF])?";
 const ATEXT: &str = "A-Za-z0-9!#$%&'*+/=?^_`{|}~-";
 const POINTER: &str = "(/([^/~]|~[01])*)*";
-/// Characters beyond ASCII that an IRI may have.
+/// Non-ASCII characters that an IRI may have.
 const BEYOND: &str = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF\\u{10000}-\\u{10FFFD}";
 const URI_TEMPLATE: &str = "([^\\x00-\\x20\"'<>%\\\\^`{|}]|%[0-9A-Fa-f]{2}|\\{[+#./;?&=,!@|]?\
                             [A-Za-z0-9_.%]+(:[1-9][0-9]{0,3}|\\*)?(,[A-Za-z0-9_.%]+(:[1-9][0-9]{0,3}|\\*)?)*\\})*";
 
-/// With as many days as each month has.
+/// A date with the right number of days for each month.
 fn date() -> String {
     let year = "[0-9]{4}";
     let leap = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)";
@@ -76,7 +76,7 @@ fn ipv6() -> String {
     let group = "[0-9a-fA-F]{1,4}";
     let last = format!("({group}:{group}|{})", ipv4());
     let mut forms = vec![format!("({group}:){{6}}{last}")];
-    // `::` stands for one group or more; before it stand at most seven, less those behind it.
+    // `::` stands for one group or more; up to seven groups may precede it, less those behind it.
     forms.push(format!("::({group}:){{5}}{last}"));
     for behind in (0..=4).rev() {
         let before = 4 - behind;
@@ -92,7 +92,7 @@ fn ipv6() -> String {
 }
 
 fn mailbox(atext: &str) -> String {
-    // The dash stands last in the class.
+    // The dash must be last in the class.
     let atext = match atext.strip_suffix("~-") {
         Some(_) => format!("[{atext}]"),
         None => format!("[{}-]", atext.replacen("~-", "~", 1)),
@@ -104,7 +104,7 @@ fn domain(hostname: &str) -> String {
     format!("({hostname}|\\[({}|IPv6:({}))\\])", ipv4(), ipv6())
 }
 
-/// With `more` characters than ASCII has.
+/// A URI that may also have the characters `more`.
 fn uri(more: &str) -> String {
     format!("[A-Za-z][A-Za-z0-9+.-]*:({}){}", hierarchy(more), tail(more))
 }
@@ -131,7 +131,7 @@ fn tail(more: &str) -> String {
     format!("(\\?{query}*)?(#{query}*)?")
 }
 
-/// A character of a path, or three that stand for a byte.
+/// A character of a path, or a percent-encoded byte.
 fn pchar(more: &str, also: &str) -> String {
     format!("([A-Za-z0-9._~!$&'()*+,;={also}{more}-]|%[0-9A-Fa-f]{{2}})")
 }

@@ -1,4 +1,4 @@
-//! What `not` takes away, and the keywords that no rule follows.
+//! Handles `not`, and finds the keywords that no rule expresses.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use super::places::Fields;
 use super::{Lowering, types, values};
 use crate::grammar::builder::FidelityKind;
 
-/// The types that the keywords of all parts speak of.
-pub(super) fn spoken_of(all: &All) -> u8 {
-    all.fields().flat_map(|(_, fields)| fields.keys()).fold(0, |spoken, key| spoken | speaks_of(key))
+/// The types that the keywords of all parts apply to.
+pub(super) fn types_of_keywords(all: &All) -> u8 {
+    all.fields().flat_map(|(_, fields)| fields.keys()).fold(0, |constrained, key| constrained | types_of_keyword(key))
 }
 
-/// The types that a keyword speaks of; `type` itself, and what is for people only, speaks of none.
-fn speaks_of(key: &str) -> u8 {
+/// The types that a keyword applies to; none for `type` and annotations.
+fn types_of_keyword(key: &str) -> u8 {
     match key {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => types::NUMBER,
         "minLength" | "maxLength" | "pattern" | "format" => types::STRING,
@@ -36,7 +36,7 @@ fn speaks_of(key: &str) -> u8 {
     }
 }
 
-/// Keywords that have no rules.
+/// Keywords without rules.
 const UNFOLLOWED: &[&str] = &[
     "unevaluatedItems",
     "dependencies",
@@ -50,16 +50,16 @@ const UNFOLLOWED: &[&str] = &[
     "$dynamicRef",
     "$recursiveRef",
 ];
-/// Keywords that are for people.
+/// Annotations.
 const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
 
 impl<'a> Lowering<'_, 'a> {
-    /// Notes the keywords that no rule follows.
+    /// Reports the keywords that no rule expresses.
     pub(super) fn left_out(&mut self, all: &All<'a>, types: u8) {
         let parts: Vec<_> = all.fields().collect();
         for (part, fields) in parts {
             for key in UNFOLLOWED {
-                if types & speaks_of(key) != 0 && fields.get(*key).is_some_and(|value| !is_free(value)) {
+                if types & types_of_keyword(key) != 0 && fields.get(*key).is_some_and(|value| !is_free(value)) {
                     self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
                 }
             }
@@ -71,48 +71,48 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Whether all that `not` excludes is left out.
+    /// Whether the rules exclude all that `not` excludes.
     fn is_followed(&self, not: &Value, types: u8) -> bool {
         let Some(fields) = not.as_object() else { return true };
         excluded_types(not) != 0
             || types & !types::OBJECT == 0 && forbidden(not).is_some()
-            || says_only(fields, &["enum", "const", "type"])
+            || has_only(fields, &["enum", "const", "type"])
                 && types & !types::STRING == 0
                 && values::excluded(not).is_some()
     }
 }
 
-/// The types that a `not` takes away.
+/// The types that a `not` excludes.
 pub(super) fn excluded_types(not: &Value) -> u8 {
     match not {
         Value::Bool(true) => types::ALL,
-        Value::Object(fields) if says_only(fields, &["type"]) => {
+        Value::Object(fields) if has_only(fields, &["type"]) => {
             fields.get("type").map_or(types::ALL, |given| types::of(given).unwrap_or(0))
         }
         _ => 0,
     }
 }
 
-/// Whether a schema has none but these keywords, and what is for people.
-fn says_only(fields: &Fields, keys: &[&str]) -> bool {
+/// Whether a schema has only these keywords and annotations.
+fn has_only(fields: &Fields, keys: &[&str]) -> bool {
     fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()))
 }
 
-/// The property that a `not` takes away, saying nothing else.
+/// The property that a `not` excludes, if it excludes nothing else.
 pub(super) fn forbidden(not: &Value) -> Option<&str> {
     let fields = not.as_object()?;
-    let says_nothing = |(key, value): (&String, &Value)| match key.as_str() {
+    let is_neutral = |(key, value): (&String, &Value)| match key.as_str() {
         "required" => true,
         "properties" => value.as_object().is_some_and(|schemas| schemas.values().all(is_free)),
         key => ANNOTATIONS.contains(&key),
     };
     match fields.get("required")?.as_array()?.as_slice() {
-        [name] if fields.iter().all(says_nothing) => name.as_str(),
+        [name] if fields.iter().all(is_neutral) => name.as_str(),
         _ => None,
     }
 }
 
-/// Whether a schema plainly allows any value.
+/// Whether a schema obviously allows any value.
 fn is_free(schema: &Value) -> bool {
     *schema == Value::Bool(true) || schema.as_object().is_some_and(|fields| fields.is_empty())
 }

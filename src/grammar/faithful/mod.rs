@@ -1,8 +1,8 @@
-//! Schemas to rules that allow what the schema allows, as nearly as a grammar can.
+//! Turns schemas into rules that allow what the schema allows, as exactly as a grammar can.
 //!
-//! `places` knows where schemas stand and where references lead, `all` takes schemas apart that must hold together, and this
-//! module and `object`, `array`, `text`, `values` make rules of them; `number` and `format` know numbers and formats. Every
-//! set of schemas gets one rule, however often it is met, so recursion ends, and what waits for its rule waits in a queue.
+//! `places` locates schemas and resolves references, `all` combines schemas that must hold together, and this module and
+//! `object`, `array`, `text`, `values` make rules of them; `number` and `format` handle numbers and formats. Each set of
+//! schemas gets one rule, so recursion ends; sets that have a name but no body yet wait in a queue.
 
 mod all;
 mod array;
@@ -23,7 +23,7 @@ use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
 use self::all::{All, Key};
-use self::keywords::{excluded_types, spoken_of};
+use self::keywords::{excluded_types, types_of_keywords};
 use self::places::{Part, Place, Places};
 use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::primitive::{self, blank as space, comma, no_character};
@@ -34,19 +34,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::message::GrammarStyle;
 
-/// Whether objects have properties that their schema neither declares nor speaks of.
+/// Whether objects may have properties that their schema does not mention.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Undeclared {
-    /// They may have, as the standard says.
+    /// They may, as the standard specifies.
     #[default]
     Allowed,
-    /// They have none, unless the schema says so; the report tells where. For a tool's parameters: models make arguments up.
+    /// They may not, unless the schema allows it explicitly; the report lists the places. For a tool's parameters, because
+    /// models make arguments up.
     LeftOut,
 }
 
-/// Adds the rules of `schema` and returns the one to refer to (`name` `""`: the top), and what is to be reported. References
-/// lead into `root`.
+/// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report. References are resolved
+/// in `root`.
 pub(super) fn add(
     builder: &mut Builder,
     name: &str,
@@ -72,7 +73,7 @@ pub(super) fn add(
     Ok((added, lowering.notes))
 }
 
-/// The types that values have, as bits. Numbers are two types: with a fraction and without.
+/// The types of values, as bits. Numbers with and without a fraction are two types.
 mod types {
     use serde_json::Value;
 
@@ -86,7 +87,7 @@ mod types {
     pub const OBJECT: u8 = 64;
     pub const ALL: u8 = 127;
 
-    /// The types that the keyword `type` names; `None`: it names none.
+    /// The types in the keyword `type`; `None` if it has no known type.
     pub fn of(given: &Value) -> Option<u8> {
         match given {
             Value::Array(names) => {
@@ -115,15 +116,15 @@ mod types {
 struct Lowering<'b, 'a> {
     builder: &'b mut Builder,
     places: Places<'a>,
-    /// What reports call the schema.
+    /// The name of the schema in reports.
     schema: &'b str,
     root: &'a Value,
     undeclared: Undeclared,
-    /// The rules of what was met.
+    /// The rules of the sets of schemas seen so far.
     rules: HashMap<Key, SmolStr>,
-    /// What has a name but no body yet.
+    /// Sets that have a name but no body yet.
     queue: VecDeque<(All<'a>, SmolStr)>,
-    /// Patterns of property names as automata; `None`: too large, or not understood.
+    /// Patterns of property names as automata; `None` if too large or not supported.
     patterns: HashMap<&'a str, Option<Rc<Dfa>>>,
     steps: usize,
     noted: HashSet<(String, String)>,
@@ -131,7 +132,7 @@ struct Lowering<'b, 'a> {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Adds the rule `name` of a schema (`""`: the top) with all that it needs.
+    /// Adds the rule `name` of a schema (`""`: the top) with all rules that it needs.
     fn all(&mut self, first: Part<'a>, name: &str) -> Result<SmolStr> {
         self.check(first)?;
         let all = All::of(&mut self.places, [first]);
@@ -151,13 +152,13 @@ impl<'a> Lowering<'_, 'a> {
             self.builder.fill(&name, body);
         }
         Ok(match rule {
-            // The top is a rule of its own in any case.
+            // The top always has a rule.
             Rule::Reference(reference) if !name.is_empty() || reference == rule_name => reference,
             rule => self.builder.add(&rule_name, rule),
         })
     }
 
-    /// Takes so many steps.
+    /// Subtracts steps from the budget.
     fn spend(&mut self, steps: usize) -> Result<()> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > limits::SCHEMA_STEPS || self.builder.bytes() > limits::GRAMMAR_BYTES || self.places.is_full() {
@@ -170,7 +171,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// The rule of schemas that must hold together, to stand inside others; `None`: nothing fits. `name` is for a rule of its own.
+    /// A rule for schemas that must hold together, for use inside others; `None` if no value fits. `name` is the name if it
+    /// gets a separate rule.
     fn rule(&mut self, mut all: All<'a>, name: &str) -> Result<Option<Rule>> {
         for part in std::mem::take(&mut all.unusable) {
             self.check(part)?;
@@ -199,13 +201,13 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(Rule::Reference(name)))
     }
 
-    /// The rule where it is one that many schemas share; `Some(None)`: nothing fits.
+    /// The shared rule, if one fits exactly; `Some(None)` if no value fits.
     fn shared(&self, all: &All<'a>) -> Result<Option<Option<&'static str>>> {
         let types = self.types(all)?;
         if types == 0 {
             return Ok(Some(None));
         }
-        if !all.choices.is_empty() || spoken_of(all) & types != 0 {
+        if !all.choices.is_empty() || types_of_keywords(all) & types != 0 {
             return Ok(None);
         }
         let name = match types {
@@ -242,7 +244,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(allowed)
     }
 
-    /// The body of a rule; `None`: nothing fits after all.
+    /// The body of a rule; `None` if no value fits.
     fn body(&mut self, mut all: All<'a>, name: &SmolStr) -> Result<Option<Rule>> {
         self.check_all(&all)?;
         if let Some(rule) = self.chosen(&mut all, name)? {
@@ -265,9 +267,9 @@ impl<'a> Lowering<'_, 'a> {
         if types & types::STRING != 0 {
             branches.extend(self.string(&all, name)?);
         }
-        let spoken = spoken_of(&all);
+        let constrained = types_of_keywords(&all);
         for (one, shared) in [(types::ARRAY, "array"), (types::OBJECT, "object")] {
-            match (types & one, spoken & one != 0) {
+            match (types & one, constrained & one != 0) {
                 (0, _) => {}
                 (_, false) => branches.push(Rule::Reference(self.builder.share(shared))),
                 (types::ARRAY, true) => branches.extend(self.array(&all, name)?),
@@ -284,7 +286,7 @@ impl<'a> Lowering<'_, 'a> {
     fn note(&mut self, place: Place, key: &str, kind: FidelityKind, message: String) {
         let pointer = self.places.pointer(place);
         let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
-        // A place may be met several times.
+        // A place may be visited several times.
         if self.noted.insert((pointer.clone(), message.clone())) {
             self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
         }
@@ -294,7 +296,7 @@ impl<'a> Lowering<'_, 'a> {
         all.parts.iter().try_for_each(|part| self.check(*part))
     }
 
-    /// Refuses keywords whose values cannot be what they must be.
+    /// Rejects keywords with invalid values.
     fn check(&self, part: Part<'a>) -> Result<()> {
         let error = |message: String| Err(refused(&self.places.pointer(part.place), &message));
         let fields = match part.schema {
@@ -327,16 +329,16 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// A size that a keyword gives, the largest or smallest of several.
+/// The value of a size keyword; the strictest of several.
 fn counted<'a>(all: &All<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> Option<u64> {
     let count = |value: &Value| value.as_u64().or_else(|| value.as_f64().map(|number| number as u64));
     all.values(key).filter_map(|(_, value)| count(value)).reduce(pick)
 }
 
-/// A name below another.
+/// A name with another part appended.
 fn below(name: &str, part: &str) -> SmolStr {
     let mut below = if name == "root" { clean(&part.into()) } else { clean(&format_smolstr!("{name}-{part}")) };
-    // Long names would cost more than the rules, and short ones must differ.
+    // Long names would take more space than the rules, and short ones must differ.
     if below.len() > limits::RULE_NAME_BYTES {
         let mut hasher = DefaultHasher::new();
         below.hash(&mut hasher);
@@ -349,7 +351,7 @@ fn below(name: &str, part: &str) -> SmolStr {
     }
 }
 
-/// A branch of a choice; one that is a choice itself needs parentheses.
+/// A branch of a choice, in parentheses if it is a choice.
 fn inside_choice(rule: Rule) -> Rule {
     if matches!(rule, Rule::Choice(_)) { rule.group() } else { rule }
 }

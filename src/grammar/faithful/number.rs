@@ -1,4 +1,4 @@
-//! Numbers between bounds, and multiples of a number, digit by digit.
+//! Rules for numbers between bounds and for multiples of a number, as automata over digits.
 
 use serde_json::{Number, Value};
 
@@ -12,12 +12,12 @@ use crate::limits;
 const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 
 impl<'a> Lowering<'_, 'a> {
-    /// The rule of numbers; `None`: nothing fits.
+    /// The rule for numbers; `None` if no number fits.
     pub(super) fn number(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Rule> {
         let mut range = Range { whole: types & types::FRACTION == 0, ..Range::default() };
         for (part, fields) in all.fields() {
             let bound = |key: &str| fields.get(key).and_then(Value::as_number).and_then(Decimal::of);
-            // Up to draft 4 this said whether the other bound is one of the numbers.
+            // Up to draft 4, this flag excluded the other bound itself.
             let open = |key: &str| fields.get(key) == Some(&Value::Bool(true));
             bound("minimum").into_iter().for_each(|min| range.at_least((min, !open("exclusiveMinimum"))));
             bound("maximum").into_iter().for_each(|max| range.at_most((max, !open("exclusiveMaximum"))));
@@ -77,7 +77,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// A decimal number: its digits before and behind the point, without zeros that say nothing.
+/// A decimal number: its digits before and behind the point, without redundant zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Decimal {
     negative: bool,
@@ -85,11 +85,11 @@ pub(super) struct Decimal {
     part: Vec<u8>,
 }
 
-/// Digits of a bound that are looked at; one beyond is no bound that anybody meant.
+/// The maximum number of digits of a bound; longer ones are ignored.
 const DIGITS: usize = 400;
 
 impl Decimal {
-    /// `None` where it has too many digits.
+    /// `None` if it has too many digits.
     pub fn of(number: &Number) -> Option<Decimal> {
         let text = number.to_string();
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
@@ -133,7 +133,7 @@ impl Decimal {
         }
     }
 
-    /// How often a number is a whole multiple: its digits as one number, and how many of them stand behind the point.
+    /// The divisor for `multipleOf`: its digits as one number, and how many of them are behind the point.
     fn factor(&self) -> Option<(u64, usize)> {
         let digits = self.whole.iter().chain(&self.part);
         let value = digits.fold(0_u64, |value, digit| value.saturating_mul(10).saturating_add(u64::from(*digit)));
@@ -141,17 +141,17 @@ impl Decimal {
     }
 }
 
-/// A bound and whether the number may be the bound itself.
+/// A bound, and whether it includes the bound itself.
 pub(super) type Bound = (Decimal, bool);
 
-/// What a number must be.
+/// A range of numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Range {
-    /// No point, no exponent.
+    /// Without point and exponent.
     pub whole: bool,
     pub min: Option<Bound>,
     pub max: Option<Bound>,
-    /// The multiples of each of these.
+    /// The number must be a multiple of each of these.
     pub multiple_of: Vec<Decimal>,
 }
 
@@ -160,27 +160,27 @@ impl Range {
         self.min.is_none() && self.max.is_none() && self.multiple_of.is_empty()
     }
 
-    /// Narrows the range from below.
+    /// Raises the lower bound.
     pub fn at_least(&mut self, bound: Bound) {
         if self.min.as_ref().is_none_or(|known| bound.0.cmp(&known.0).is_gt() || bound.0 == known.0 && !bound.1) {
             self.min = Some(bound);
         }
     }
 
-    /// Narrows the range from above.
+    /// Lowers the upper bound.
     pub fn at_most(&mut self, bound: Bound) {
         if self.max.as_ref().is_none_or(|known| bound.0.cmp(&known.0).is_lt() || bound.0 == known.0 && !bound.1) {
             self.max = Some(bound);
         }
     }
 
-    /// Whether a number may have an exponent, which moves it past any bound but zero.
+    /// Whether a number may have an exponent, which moves it beyond any bound but zero.
     pub fn has_exponent(&self) -> bool {
         let zero = |bound: &Option<Bound>| bound.as_ref().is_none_or(|(bound, _)| bound.is_zero());
         !self.whole && self.multiple_of.is_empty() && zero(&self.min) && zero(&self.max)
     }
 
-    /// The automaton of the numbers as JSON writes them; `None` where it would be too large.
+    /// The automaton of these numbers in JSON; `None` if it would be too large.
     pub fn automaton(&self, most: usize) -> Option<Dfa> {
         let mut all = Dfa::of(&Sided(self), most)?;
         for step in &self.multiple_of {
@@ -199,45 +199,45 @@ fn sign(text: &[char]) -> Chars {
     Chars::of(text.iter().map(|c| (*c, *c)))
 }
 
-/// Where in the text of a number one is.
+/// The position in the text of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// Before the sign.
     Begin,
-    /// Behind a minus.
+    /// After a minus.
     Signed,
-    /// Behind a zero that is all there is before the point.
+    /// After a zero before the point.
     Zero,
-    /// So many digits before the point; counted as far as the longest bound.
+    /// After this many digits before the point; counted up to the longest bound.
     Whole(usize),
-    /// Behind the point, with no digit yet.
+    /// After the point, before a digit.
     Point,
-    /// So many digits behind the point.
+    /// After this many digits behind the point.
     Part(usize),
-    /// Behind the `e`, its sign, its first digit.
+    /// After the `e`, after its sign, or after its first digit.
     Exponent,
     ExponentSign,
-    /// So many more digits may follow; larger numbers are none for most readers.
+    /// This many more digits may follow; most readers do not accept larger numbers.
     ExponentDigits(u8),
 }
 
-/// How the digits so far compare with those of a bound, as far as there are some.
+/// The result of comparing the digits so far with those of a bound.
 type Compared = std::cmp::Ordering;
 
-/// Numbers within bounds.
+/// The automaton's transitions for numbers within bounds.
 struct Sided<'r>(&'r Range);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct At {
     phase: Phase,
     negative: bool,
-    /// With the bound from below and from above, by size without signs.
+    /// Comparisons with the lower and the upper bound, by absolute value.
     lower: Compared,
     upper: Compared,
 }
 
 impl Sided<'_> {
-    /// The bounds that the size of a number of this sign has: from below and from above.
+    /// The lower and upper bounds of the absolute value of a number with this sign.
     fn sizes(&self, negative: bool) -> (Option<&Bound>, Option<&Bound>) {
         let (min, max) = (self.0.min.as_ref(), self.0.max.as_ref());
         if negative {
@@ -255,7 +255,7 @@ impl Sided<'_> {
         }
     }
 
-    /// Digits are counted no further than this.
+    /// The number of digits beyond which they are not counted.
     fn longest(&self) -> usize {
         let whole = |bound: &Option<Bound>| bound.as_ref().map_or(0, |(bound, _)| bound.whole.len());
         whole(&self.0.min).max(whole(&self.0.max)) + 1
@@ -266,7 +266,7 @@ impl Sided<'_> {
         part(&self.0.min).max(part(&self.0.max))
     }
 
-    /// How digits compare once there are no more before the point.
+    /// The comparison after the last digit before the point.
     fn weighed(compared: Compared, count: usize, bound: Option<&Bound>) -> Compared {
         bound.map_or(Compared::Equal, |(bound, _)| count.cmp(&bound.whole.len()).then(compared))
     }
@@ -293,11 +293,11 @@ impl Sided<'_> {
         above && below
     }
 
-    /// The state behind the digits before the point.
+    /// The state after the digits before the point.
     fn closed(&self, at: At) -> At {
         let count = match at.phase {
             Phase::Whole(count) => count,
-            // A zero has no digits that count.
+            // A zero has no significant digits.
             Phase::Zero => 0,
             _ => return at,
         };
@@ -375,21 +375,21 @@ impl Machine for Sided<'_> {
         match at.phase {
             Phase::Zero | Phase::Whole(_) => self.fits(self.closed(*at)),
             Phase::Part(_) => self.fits(*at),
-            // The number was a fitting one before its exponent.
+            // The number fitted before its exponent.
             Phase::ExponentDigits(_) => true,
             _ => false,
         }
     }
 }
 
-/// The multiples of `value` behind `places` digits of the point.
+/// The multiples of `value`, which has `places` digits behind the point.
 struct Multiples {
     value: u64,
     places: usize,
 }
 
 impl Machine for Multiples {
-    /// The rest of the digits so far, how many of them stand behind the point, and whether there are some yet.
+    /// The remainder of the digits so far, how many of them are behind the point, and whether there are any.
     type State = (u64, Option<usize>, bool);
 
     fn start(&self) -> Self::State {

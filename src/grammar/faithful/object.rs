@@ -1,4 +1,4 @@
-//! Objects.
+//! Rules for objects.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -20,37 +20,37 @@ use crate::grammar::valid;
 use crate::json_string::quoted as as_json;
 use crate::limits;
 
-/// So many patterns of names are told from each other.
+/// The maximum number of patterns of names that are distinguished.
 const PATTERNS: usize = 8;
-/// An automaton of so many states is worth making smaller.
+/// The number of states from which on an automaton is minimised.
 const MINIMISED: usize = 64;
-/// With so many properties, others may stand between them: each place that they may be in keeps an engine busy.
+/// The maximum number of properties between which others are allowed: each such place costs an engine time.
 const BETWEEN: usize = 16;
 
-/// A property that has a place of its own.
+/// A property with a fixed place.
 struct Declared {
     pair: Rule,
     required: bool,
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// The rule of objects; `None`: nothing fits.
+    /// The rule for objects; `None` if no object fits.
     pub(super) fn object(&mut self, all: &All<'a>, name: &SmolStr) -> Result<Option<Rule>> {
         let required: Vec<&'a str> = unique(all.values("required").flat_map(|(_, names)| strings(names)));
-        let spoken = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
-        let names = unique(spoken.map(|(name, _)| name.as_str()).chain(required.iter().copied()));
+        let given = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
+        let names = unique(given.map(|(name, _)| name.as_str()).chain(required.iter().copied()));
         let is_required: HashSet<&str> = required.into_iter().collect();
         let taken: HashSet<&str> = all.values("not").filter_map(|(_, not)| forbidden(not)).collect();
         let closed = self.is_closed(all);
-        let spoken = all.values("patternProperties").filter_map(|(_, patterns)| patterns.as_object());
-        let each = all.parts.len() + spoken.map(|patterns| patterns.len()).sum::<usize>();
+        let given = all.values("patternProperties").filter_map(|(_, patterns)| patterns.as_object());
+        let each = all.parts.len() + given.map(|patterns| patterns.len()).sum::<usize>();
         let mut declared = Vec::new();
         for property in &names {
             self.spend(each + property.len())?;
             let mut schemas = self.schemas_of(all, property);
             schemas.never |= taken.contains(property) || !self.may_be_named(all, property);
-            schemas.never |= closed && schemas.unspoken && !is_required.contains(property);
-            // Each of them is compared with the others.
+            schemas.never |= closed && schemas.undescribed && !is_required.contains(property);
+            // Each schema is compared with the others.
             self.spend(schemas.parts.len() * schemas.parts.len() / 8)?;
             let value = All::of(&mut self.places, schemas.parts);
             let value = if schemas.never { None } else { self.rule(value, &below(name, property))? };
@@ -71,7 +71,7 @@ impl<'a> Lowering<'_, 'a> {
         if declared.len() > 1 || is_open && !declared.is_empty() {
             self.note_order(all, is_open);
         }
-        // Written twice, a pair needs a name.
+        // A pair that is used twice gets a rule.
         let first_required = declared.iter().position(|(_, one)| one.required).unwrap_or(declared.len());
         let min = counted(all, "minProperties", u64::max).unwrap_or(0);
         let max = counted(all, "maxProperties", u64::min);
@@ -109,14 +109,14 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(Rule::joined([Rule::literal("{"), space(), inside])))
     }
 
-    /// Whether properties that nobody speaks of are left out though the schema does not say so.
+    /// Whether properties that the schema does not mention are left out although it allows them.
     fn is_closed(&mut self, all: &All<'a>) -> bool {
-        let says = |key: &'static str| all.values(key).next().is_some();
+        let has = |key: &'static str| all.values(key).next().is_some();
         let closed = self.undeclared == Undeclared::LeftOut
-            && says("properties")
-            && !says("additionalProperties")
-            && !says("unevaluatedProperties")
-            && !says("patternProperties");
+            && has("properties")
+            && !has("additionalProperties")
+            && !has("unevaluatedProperties")
+            && !has("patternProperties");
         if closed && let Some((part, _)) = all.values("properties").next() {
             let message = "properties that are not declared are left out".to_owned();
             self.note(part.place, "properties", FidelityKind::Narrowed, message);
@@ -125,8 +125,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     fn note_order(&mut self, all: &All<'a>, is_open: bool) {
-        let spoken = all.values("properties").next().map(|(part, _)| (part, "properties"));
-        let Some((part, key)) = spoken.or_else(|| all.values("required").next().map(|(part, _)| (part, "required")))
+        let given = all.values("properties").next().map(|(part, _)| (part, "properties"));
+        let Some((part, key)) = given.or_else(|| all.values("required").next().map(|(part, _)| (part, "required")))
         else {
             return;
         };
@@ -136,7 +136,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// The schemas of a property's value.
     fn schemas_of(&mut self, all: &All<'a>, name: &'a str) -> Schemas<'a> {
-        let mut found = Schemas { parts: Vec::new(), never: false, unspoken: true };
+        let mut found = Schemas { parts: Vec::new(), never: false, undescribed: true };
         for part in &all.parts {
             let Some(fields) = part.schema.as_object() else { continue };
             let mut own = false;
@@ -154,12 +154,12 @@ impl<'a> Lowering<'_, 'a> {
                 Some(schema) if !own => found.parts.push(self.places.key(*part, "additionalProperties", schema)),
                 _ => {}
             }
-            found.unspoken &= !own;
+            found.undescribed &= !own;
         }
         found
     }
 
-    /// The automaton of a pattern for names.
+    /// The automaton of a pattern of names.
     fn pattern(&mut self, source: &'a str, part: Part<'a>) -> Option<Rc<Dfa>> {
         if let Some(known) = self.patterns.get(source) {
             return known.clone();
@@ -181,7 +181,7 @@ impl<'a> Lowering<'_, 'a> {
         all.values("propertyNames").all(|(_, schema)| valid::allows(schema, self.root, &name))
     }
 
-    /// A pair of a name that is none of `names`, with its value; `None`: there are no others.
+    /// A pair of a name other than `names` and its value; `None` if there are no others.
     fn others(&mut self, all: &All<'a>, names: &[&'a str], name: &SmolStr) -> Result<Option<Rule>> {
         let mut patterns: Vec<(Part<'a>, &'a str, &'a Value)> = Vec::new();
         for (part, schemas) in all.values("patternProperties") {
@@ -234,7 +234,7 @@ impl<'a> Lowering<'_, 'a> {
             if value.never {
                 continue;
             }
-            // Names that this pattern matches and no other; last, names that none matches.
+            // Names that match this pattern and no other; last, names that match none.
             let mut language = allowed.clone();
             for (other, dfa) in languages.iter().enumerate() {
                 let Some(dfa) = dfa else { continue };
@@ -269,7 +269,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(Rule::Reference(self.builder.add(&below(name, "other-kv"), pair))))
     }
 
-    /// The rule of a name of the language, in quotes, that is none of `names`; `None`: there is none.
+    /// The rule of a quoted name of the language that is not in `names`; `None` if there is none.
     fn other_name(&mut self, language: Option<Dfa>, names: &[&'a str], name: &str) -> Option<Rule> {
         let mut language = language;
         if language.is_none() && !names.is_empty() {
@@ -295,7 +295,7 @@ impl<'a> Lowering<'_, 'a> {
         Some(Rule::Reference(self.builder.add(&below(name, "other-name"), quoted(body))))
     }
 
-    /// The bounds on how many properties there are that need counting; what cannot be counted is noted.
+    /// The bounds on the number of properties that need counting. Reports those that cannot be counted.
     fn counts(
         &mut self,
         all: &All<'a>,
@@ -309,7 +309,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         let required = declared.iter().filter(|(_, one)| one.required).count() as u64;
         let max = max.filter(|max| is_open || *max < declared.len() as u64);
-        // That there is one at all needs no count.
+        // A minimum of one needs no counting.
         if min <= required.max(1) && max.is_none() {
             return None;
         }
@@ -326,8 +326,8 @@ impl<'a> Lowering<'_, 'a> {
         None
     }
 
-    /// Properties in their order, others before and behind them, and between them if they are few. From the first required one on,
-    /// what follows is the same whatever came before.
+    /// Properties in order, with others before and behind them, and between them if there are few. From the first required
+    /// property on, the rest does not depend on what preceded.
     fn members(&mut self, declared: &[Declared], others: Option<Rule>, some: bool, name: &str) -> Rule {
         let first = declared.iter().position(|one| one.required);
         let last_head = first.unwrap_or(declared.len() - 1);
@@ -342,7 +342,7 @@ impl<'a> Lowering<'_, 'a> {
         let mut behind = Rule::joined(tail.collect::<Vec<_>>());
         let mut heads = Vec::new();
         for (index, one) in declared[..=last_head].iter().enumerate().rev() {
-            // What stands behind this one, whatever stood before.
+            // The rest behind this property, whatever preceded it.
             if index < last_head || index > 0 && behind != Rule::Empty && !matches!(behind, Rule::Reference(_)) {
                 behind = Rule::Reference(self.builder.add(&below(name, &format!("rest-{}", index + 1)), behind));
             }
@@ -364,7 +364,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// The same with a count of how many there are; `None`: there is no such object.
+    /// Like `members`, counting properties; `None` if no object fits.
     fn counted_members(
         &mut self,
         declared: &[Declared],
@@ -373,11 +373,11 @@ impl<'a> Lowering<'_, 'a> {
         max: Option<u64>,
         name: &str,
     ) -> Option<Rule> {
-        // Beyond the lower bound the count means nothing where there is no upper one.
+        // Without an upper bound, the count does not matter above the lower bound.
         let most = max.unwrap_or(min);
         let step = |count: u64| if max.is_none() { (count + 1).min(most) } else { count + 1 };
         let comma_before = |count: u64, rule: Rule| if count == 0 { rule } else { Rule::sequence([comma(), rule]) };
-        // By count: what may follow behind the properties so far, from the end.
+        // By count: what may follow the properties so far, from the end.
         let mut behind: Vec<Option<Rule>> = Vec::new();
         for count in 0..=most {
             let left = max.map(|max| max - count);
@@ -419,15 +419,15 @@ impl<'a> Lowering<'_, 'a> {
 struct Schemas<'a> {
     parts: Vec<Part<'a>>,
     never: bool,
-    /// No part has a schema for exactly this property.
-    unspoken: bool,
+    /// No part has a schema for this very property.
+    undescribed: bool,
 }
 
 fn strings(names: &Value) -> impl Iterator<Item = &str> {
     names.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Each once, where it is first.
+/// The distinct names, in the order of their first occurrence.
 fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = HashSet::new();
     names.filter(|name| seen.insert(*name)).collect()

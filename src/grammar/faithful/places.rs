@@ -1,4 +1,4 @@
-//! Where schemas stand in their document, and where references lead.
+//! The places of schemas in a document, and the targets of references.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::limits;
 /// The keywords of a schema.
 pub(super) type Fields = Map<String, Value>;
 
-/// A schema, where it stands, and which resource its references start from.
+/// A schema, its place, and the resource that its references are relative to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part<'a> {
     pub schema: &'a Value,
@@ -23,41 +23,41 @@ pub(super) struct Part<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place(u32);
 
-/// Index of a schema with an identifier of its own, or of the document.
+/// Index of a schema with an identifier, or of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Resource(u32);
 
 /// A step from one place to another.
 #[derive(Clone, Copy, Debug)]
 enum Step<'a> {
-    /// Where a reference leads.
+    /// To the target of a reference.
     Target(&'a str),
     Key(&'a str),
     Item(usize),
 }
 
-/// Places of a document, as far as somebody went, and its identifiers.
+/// The places of a document that were visited, and its identifiers.
 pub(super) struct Places<'a> {
     root: &'a Value,
-    /// Where each place is reached from, how, and how deep it lies.
+    /// For each place: the previous place, the step from it, and the depth.
     steps: Vec<(Place, Step<'a>, u16)>,
-    /// A place that lies too deep.
+    /// A place that is nested too deep.
     pub too_deep: Option<Place>,
     resources: Vec<(&'a Value, String)>,
-    /// The resources that begin somewhere, by the address of the schema.
+    /// Resources by the address of their schema.
     known: HashMap<*const Value, Resource>,
-    /// Schemas by their identifiers, and by their anchors with the identifier in front; made when somebody asks.
+    /// Schemas by identifier, and by identifier and anchor; built on first use.
     identifiers: Option<HashMap<String, (&'a Value, String)>>,
-    /// Whether keywords beside a reference are ignored, as they were up to draft 7.
+    /// Whether keywords beside a reference are ignored, as up to draft 7.
     pub lone_references: bool,
-    /// Whether an identifier beside a reference is ignored: so in the drafts that have `definitions`.
+    /// Whether an identifier beside a reference is ignored, as in the drafts with `definitions`.
     lone_identifiers: bool,
-    /// Whether the draft takes `format` for a remark, unless somebody asks for more.
+    /// Whether `format` is an annotation in this draft.
     pub format_annotates: bool,
 }
 
 impl<'a> Places<'a> {
-    /// The document and the schema in it to begin with.
+    /// A document and the schema in it to begin with.
     pub fn new(schema: &'a Value, root: &'a Value) -> (Self, Part<'a>) {
         let base = identifier(root).unwrap_or_default().trim_end_matches('#').to_owned();
         let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
@@ -77,18 +77,18 @@ impl<'a> Places<'a> {
         (places, Part { schema, place: Place(0), resource: Resource(0) })
     }
 
-    /// The schema at a key of a part.
+    /// The schema under a key of a part.
     pub fn key(&mut self, part: Part<'a>, key: &'a str, schema: &'a Value) -> Part<'a> {
         self.step(part, Step::Key(key), schema)
     }
 
-    /// The schema at an index of what is at a key of a part.
+    /// The schema at an index of the list under a key.
     pub fn item(&mut self, part: Part<'a>, key: &'a str, index: usize, schema: &'a Value) -> Part<'a> {
         let list = self.step(part, Step::Key(key), part.schema);
         self.step(list, Step::Item(index), schema)
     }
 
-    /// The schema under a name in what is at a key of a part.
+    /// The schema under a name in the map under a key.
     pub fn named(&mut self, part: Part<'a>, key: &'a str, name: &'a str, schema: &'a Value) -> Part<'a> {
         let map = self.step(part, Step::Key(key), part.schema);
         self.step(map, Step::Key(name), schema)
@@ -113,7 +113,7 @@ impl<'a> Places<'a> {
         self.steps.len() > 2 * limits::SCHEMA_NODES
     }
 
-    /// The part with the resource that it is inside of: its own, if it has an identifier.
+    /// The part with the resource that it belongs to: the schema itself if it has an identifier.
     pub fn within(&mut self, part: Part<'a>) -> Part<'a> {
         let address = std::ptr::from_ref(part.schema);
         if let Some(&resource) = self.known.get(&address) {
@@ -136,7 +136,7 @@ impl<'a> Places<'a> {
         fresh
     }
 
-    /// Where a reference leads, or `None`: nowhere in this document.
+    /// The target of a reference; `None` if it is not in this document.
     pub fn target(&mut self, from: Part<'a>, reference: &'a str) -> Option<Part<'a>> {
         let (base, fragment) = reference.split_once('#').map_or((reference, ""), |(base, fragment)| (base, fragment));
         let (own, own_base) = &self.resources[from.resource.0 as usize];
@@ -151,7 +151,7 @@ impl<'a> Places<'a> {
             "" => root,
             pointer if pointer.starts_with('/') => {
                 let found = pointer::find(root, pointer).ok();
-                // Many write pointers from the document's root even below an identifier.
+                // Many authors write pointers from the document's root even below an identifier.
                 found.or_else(|| pointer::find(self.root, pointer).ok())?
             }
             anchor => {
@@ -199,7 +199,7 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// The JSON pointer of a place, with `#` in front, or with the reference that led there.
+    /// The JSON pointer of a place after `#`, or after the reference that led there.
     pub fn pointer(&self, place: Place) -> String {
         let mut steps = Vec::new();
         let mut at = place;
@@ -220,7 +220,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// What a schema calls itself.
+/// The identifier of a schema.
 fn identifier(schema: &Value) -> Option<&str> {
     schema.get("$id").or_else(|| schema.get("id")).and_then(Value::as_str)
 }

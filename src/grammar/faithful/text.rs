@@ -1,4 +1,4 @@
-//! Strings: lengths, patterns, formats.
+//! Rules for strings: lengths, patterns, formats.
 
 use serde_json::Value;
 
@@ -13,10 +13,10 @@ use crate::grammar::rule::Rule;
 use crate::grammar::schema::refused;
 use crate::limits;
 
-/// What a string must be.
+/// The constraints on a string.
 #[derive(Default)]
 struct Text<'a> {
-    /// Each with the place and keyword that it comes from.
+    /// Each with its place and keyword.
     patterns: Vec<(Pattern, Place, &'static str)>,
     excluded: Vec<&'a str>,
     min: u64,
@@ -24,7 +24,7 @@ struct Text<'a> {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// The rule of strings with quotes around them; `None`: nothing fits.
+    /// The rule for quoted strings; `None` if no string fits.
     pub(super) fn string(&mut self, all: &All<'a>, name: &str) -> Result<Option<Rule>> {
         let mut text = self.text(all)?;
         if text.max.is_some_and(|max| max < text.min) {
@@ -39,7 +39,7 @@ impl<'a> Lowering<'_, 'a> {
             return Ok(Some(quoted(chars.repeat_or_nothing(min, max))));
         }
         if let ([(pattern, ..)], true) = (&mut text.patterns[..], text.excluded.is_empty()) {
-            // A length that the pattern implies, or that one of its counts can say, needs no counting.
+            // A length that the pattern implies, or that one of its counts can express, needs no counting.
             if fits(pattern, text.min, text.max)
                 && let Some(body) = regular::of_pattern(self.builder, pattern, Spelling::JsonString)
             {
@@ -50,7 +50,7 @@ impl<'a> Lowering<'_, 'a> {
             Some(dfa) if dfa.accepts_nothing() => None,
             Some(dfa) => Some(quoted(regular::of_automaton(self.builder, name, &dfa, Spelling::JsonString))),
             None => {
-                // One of the patterns is better than none.
+                // Using one pattern is better than none.
                 let first = text.patterns.first().map(|(pattern, ..)| pattern);
                 let body = first.and_then(|pattern| regular::of_pattern(self.builder, pattern, Spelling::JsonString));
                 let chars = Rule::Reference(self.builder.share("char")).repeat(0, None);
@@ -59,7 +59,7 @@ impl<'a> Lowering<'_, 'a> {
         })
     }
 
-    /// The automaton of all that a text must be at once; `None`, and noted, where it is too large.
+    /// The automaton of all constraints together. If it is too large, reports that and returns `None`.
     fn automaton(&mut self, text: &Text<'a>, all: &All<'a>) -> Option<Dfa> {
         let mut whole: Option<Dfa> = None;
         for (pattern, place, key) in &text.patterns {
@@ -104,7 +104,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// All texts that these schemas allow as the name of a property; `None`: any, or not followed.
+    /// The names of properties that these schemas allow; `None` if any is allowed or a constraint cannot be used.
     pub(super) fn names(&mut self, all: &All<'a>) -> Result<Option<Dfa>> {
         let listed = all.fields().find_map(|(_, fields)| {
             let one = fields.get("const").map(std::slice::from_ref);
@@ -134,7 +134,7 @@ impl<'a> Lowering<'_, 'a> {
         for (part, fields) in parts {
             if let Some(Value::String(source)) = fields.get("pattern") {
                 match Pattern::parse(source) {
-                    // Found in every text.
+                    // Every text matches.
                     Ok(pattern) if pattern.expr == Expr::nothing() && pattern.ahead.is_empty() => {}
                     Ok(pattern) => text.patterns.push((pattern, part.place, "pattern")),
                     Err(Unusable::Unsupported(why)) => {
@@ -142,7 +142,7 @@ impl<'a> Lowering<'_, 'a> {
                         self.note(part.place, "pattern", FidelityKind::Widened, message);
                     }
                     Err(Unusable::Invalid(why)) => {
-                        let message = format!("pattern {source:?} is no regular expression: {why}");
+                        let message = format!("pattern {source:?} is not a regular expression: {why}");
                         return Err(refused(&self.places.pointer(part.place), &message));
                     }
                 }
@@ -169,7 +169,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(text)
     }
 
-    /// Bounds that llama.cpp's reader takes. It gives up over a large lower bound, and reads a large upper one as none.
+    /// Adjusts bounds for llama.cpp's reader, which rejects large lower bounds and treats large upper ones as infinite.
     pub(super) fn bounds(
         &mut self,
         all: &All<'a>,
@@ -191,12 +191,12 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Whether the length needs no counting beside the pattern; one count of the pattern may have been changed for that.
+/// Whether the pattern implies the length. May change one count of the pattern for that.
 fn fits(pattern: &mut Pattern, min: u64, max: Option<u64>) -> bool {
     if (min, max) == (0, None) {
         return true;
     }
-    // Only a pattern with both anchors says how long the text is.
+    // Only a pattern with both anchors fixes the length of the text.
     let Expr::Sequence(parts) = &mut pattern.expr else { return false };
     let [Expr::Start, body @ .., Expr::End] = &mut parts[..] else { return false };
     if body.iter().any(Expr::has_anchor) || !pattern.ahead.is_empty() {
@@ -209,7 +209,7 @@ fn fits(pattern: &mut Pattern, min: u64, max: Option<u64>) -> bool {
     if min <= least && max.is_none_or(|max| most.is_some_and(|most| most <= max)) {
         return true;
     }
-    // All parts but one have a length of their own, and that one repeats single characters.
+    // All parts but one have a fixed length, and that one repeats single characters.
     let fixed: u64 = widths.clone().filter(|(least, most)| Some(*least) == *most).map(|(least, _)| least).sum();
     let mut free = body.iter_mut().filter(|part| part.width().1 != Some(part.width().0));
     match (free.next(), free.next()) {

@@ -1,4 +1,4 @@
-//! `const` and `enum`.
+//! Rules for `const` and `enum`.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::grammar::{json, valid};
 use crate::limits;
 
 impl<'a> Lowering<'_, 'a> {
-    /// The rule of the values that are listed, those that other keywords exclude left out; `None`: none are listed.
+    /// The rule for the listed values, without those that other keywords exclude; `None` if no values are listed.
     pub(super) fn values(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Option<Rule>> {
         let (part, listed): (_, Vec<&Value>) = all.fields().find_map(|(part, fields)| {
             let one = fields.get("const").map(|value| vec![value]);
@@ -42,7 +42,7 @@ impl<'a> Lowering<'_, 'a> {
                 }
                 scalar => {
                     let text = json::print(scalar).unwrap_or_default();
-                    // A whole number may be written with a fraction of zero, or without.
+                    // A whole number may be written with or without a fraction of zero.
                     texts.extend(text.strip_suffix(".0").map(str::to_owned));
                     if scalar.is_i64() || scalar.is_u64() {
                         texts.push(format!("{text}.0"));
@@ -78,14 +78,14 @@ fn type_of(value: &Value) -> u8 {
     }
 }
 
-/// The strings that a `not` takes away; `None` where it takes away something else.
+/// The strings that a `not` excludes; `None` if it excludes other values.
 pub(super) fn excluded(not: &Value) -> Option<Vec<&str>> {
     let listed = not.get("const").map(|value| vec![value]);
     let listed = listed.or_else(|| Some(not.get("enum")?.as_array()?.iter().collect()))?;
     Some(listed.into_iter().filter_map(Value::as_str).collect())
 }
 
-/// A value with white space where JSON has it.
+/// A value with optional white space where JSON allows it.
 fn spelled_out(value: &Value, depth: usize) -> Option<Rule> {
     if depth > limits::LOWERING_DEPTH {
         return None;

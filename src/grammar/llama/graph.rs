@@ -1,4 +1,4 @@
-//! A JSON schema as a graph: every keyword checked, every reference with its target.
+//! A JSON schema as a graph: keywords are checked and references are resolved.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ impl NodeId {
     }
 }
 
-/// What a schema allows. Where several keywords compete, the one that llama.cpp reads first has won.
+/// What a schema allows. If several keywords compete, the one that llama.cpp reads first is used.
 #[derive(Debug)]
 pub(super) enum Node<'a> {
     Any,
-    /// The schema that the pointer leads to, see [`Graph::target`].
+    /// The schema at the pointer, see [`Graph::target`].
     Ref(&'a str),
     AnyOf(Vec<NodeId>),
     AllOf(Vec<NodeId>),
@@ -62,11 +62,11 @@ pub(super) struct Property<'a> {
     pub required: bool,
 }
 
-/// Where a node stands.
+/// The place of a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place<'a> {
     Root,
-    /// Where this `$ref` leads.
+    /// The target of this `$ref`.
     Target(&'a str),
     /// The same place as another node: one type of several.
     Same(NodeId),
@@ -75,12 +75,12 @@ pub(super) enum Place<'a> {
     Item(NodeId, &'static str, usize),
 }
 
-/// A schema and what its references lead to.
+/// A schema and the targets of its references.
 #[derive(Debug, Default)]
 pub(super) struct Graph<'a> {
     pub nodes: Vec<(Node<'a>, Place<'a>)>,
     pub targets: HashMap<&'a str, NodeId>,
-    /// Keywords that no grammar follows: where, which, and what happens instead.
+    /// Keywords that no rule expresses: the node, the keyword, and what happens instead.
     pub lost: Vec<(NodeId, &'static str, String)>,
 }
 
@@ -89,12 +89,12 @@ impl<'a> Graph<'a> {
         &self.nodes[id.index()].0
     }
 
-    /// Where a [`Node::Ref`] of this graph leads.
+    /// The target of a [`Node::Ref`] of this graph.
     pub fn target(&self, pointer: &str) -> NodeId {
         self.targets[pointer]
     }
 
-    /// The JSON pointer to a node, with `#` in front.
+    /// The JSON pointer to a node, after `#`.
     pub fn pointer(&self, id: NodeId) -> String {
         let mut steps = Vec::new();
         let mut place = self.nodes[id.index()].1;
@@ -123,7 +123,7 @@ impl<'a> Graph<'a> {
         steps.join("/")
     }
 
-    /// Which nodes lie on a cycle of `edges`.
+    /// By node: whether it is on a cycle of `edges`.
     pub fn cyclic(&self, edges: impl Fn(NodeId) -> Vec<NodeId>) -> Vec<bool> {
         // Without references a schema is a tree.
         if self.targets.is_empty() {
@@ -149,9 +149,9 @@ struct Search {
 
 #[derive(Clone, Default)]
 struct State {
-    /// When the node was entered, from 1 on; 0: not yet.
+    /// The time at which the node was entered, from 1 on; 0 if it was not.
     entered: u32,
-    /// The earliest open node that can be reached.
+    /// The earliest open node that it reaches.
     low: u32,
     open: bool,
 }

@@ -1,12 +1,12 @@
-//! Names that an additional property may have: any but those that are described.
+//! Rules for the names of additional properties: any name except the described ones.
 
 use std::collections::BTreeMap;
 
 use crate::grammar::rule::{Pad, Rule};
 use crate::limits;
 
-/// A JSON string that is none of `names`, and whether all of them could be kept out. `chars` is the rule of a character.
-/// Strings that merely begin a name are kept out, too, as llama.cpp does.
+/// A JSON string other than `names`, and whether all of them could be excluded. `chars` is the rule of a character. Strings
+/// that are prefixes of a name are excluded as well, as in llama.cpp.
 pub(super) fn none_of<'a>(names: impl Iterator<Item = &'a str>, chars: &str) -> (Rule, bool) {
     let mut root = Node::default();
     let (mut has_empty, mut complete) = (false, true);
@@ -31,7 +31,7 @@ pub(super) fn none_of<'a>(names: impl Iterator<Item = &'a str>, chars: &str) -> 
     (Rule::sequence([quote(), body, quote()]), complete)
 }
 
-/// The names that begin in the same way.
+/// The names with a common prefix.
 #[derive(Default)]
 struct Node {
     children: BTreeMap<char, Node>,

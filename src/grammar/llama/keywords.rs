@@ -1,4 +1,4 @@
-//! Which keywords of a schema its rules leave out.
+//! Finds the keywords of a schema that its rules do not express.
 
 use std::collections::HashSet;
 
@@ -25,9 +25,9 @@ const OF_OBJECTS: &[&str] = &[
 const CONDITIONS: &[&str] = &["not", "if"];
 const VALUES: &[&str] = &["const", "enum"];
 
-/// Keywords of `fields` that would narrow what `node` allows, were they followed, each with what is done instead.
+/// The keywords of `fields` that would narrow `node`, each with what is done instead.
 pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, String)> {
-    // A `type` with several names is judged name by name.
+    // A `type` with several names is judged for each name separately.
     if matches!(node, Node::AnyOf(_)) && !fields.contains_key("anyOf") && !fields.contains_key("oneOf") {
         return Vec::new();
     }
@@ -90,7 +90,7 @@ pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static st
     lost
 }
 
-/// Whether a part of an `allOf` takes no properties but its own, and others have some, or may have.
+/// Whether a part of an `allOf` forbids additional properties, and other parts have or allow some.
 fn excludes_others(parts: &[Value]) -> bool {
     let own = |part: &Value| part.get("properties").and_then(Value::as_object).map_or(0, Map::len);
     let all = parts.iter().filter_map(|part| part.get("properties")?.as_object()).flat_map(Map::keys);
@@ -100,7 +100,7 @@ fn excludes_others(parts: &[Value]) -> bool {
     parts.iter().filter(closed).any(|part| elsewhere && parts.len() > 1 || own(part) < all)
 }
 
-/// Whether a keyword beside `const` or `enum` excludes one of the values. Keywords with schemas of their own count as if they did.
+/// Whether a keyword beside `const` or `enum` excludes one of the values. Keywords with subschemas are assumed to.
 fn excludes_listed(node: &Node, fields: &Map<String, Value>) -> bool {
     let values = match node {
         Node::Const(value) => std::slice::from_ref(*value),

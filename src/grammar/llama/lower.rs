@@ -1,4 +1,4 @@
-//! Schemas to rules, with llama.cpp's names and text.
+//! Turns a schema's graph into rules, with llama.cpp's names and text.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -22,26 +22,26 @@ use crate::message::GrammarStyle;
 pub(super) struct Lowering<'b, 'g, 'a> {
     builder: &'b mut Builder,
     graph: &'g Graph<'a>,
-    /// What reports call the schema.
+    /// The name of the schema in reports.
     schema: &'b str,
-    /// Whose references these are.
+    /// The document that the references belong to.
     document: u64,
-    /// The `allOf`s that contain themselves. Others are written out wherever they stand.
+    /// By node: whether it is an `allOf` that contains itself. Others are written out at each place.
     circular: Vec<bool>,
-    /// The names of the circular ones that were met.
+    /// The names of the circular ones seen so far.
     named: HashMap<NodeId, SmolStr>,
-    /// Rules that have their names but not their bodies yet.
+    /// Rules that have a name but no body yet.
     waiting: VecDeque<(NodeId, SmolStr)>,
     steps: usize,
     noted: HashSet<(String, String)>,
     pub notes: Vec<Fidelity>,
 }
 
-/// What a schema became.
+/// The result for a node.
 enum Lowered {
-    /// The body of a rule of its own.
+    /// The body for a separate rule.
     Body(Rule),
-    /// A rule that is there already.
+    /// An existing rule.
     Named(SmolStr),
 }
 
@@ -52,7 +52,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         Lowering { builder, graph, schema, document, circular, named, waiting, steps: 0, noted, notes }
     }
 
-    /// Adds a node as the rule `name` (`""`: the top), with all that it needs, and returns the rule to refer to.
+    /// Adds a node as the rule `name` (`""`: the top), with all rules that it needs. Returns the name of its rule.
     pub fn all(&mut self, first: NodeId, name: &SmolStr) -> Result<SmolStr> {
         for (id, key, message) in &self.graph.lost {
             self.note(*id, key, FidelityKind::Widened, message.clone());
@@ -68,7 +68,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         Ok(added)
     }
 
-    /// The rule of a node. Every rule below it has a name that begins with `name`.
+    /// The rule of a node. The names of all rules below it begin with `name`.
     fn visit(&mut self, id: NodeId, name: &SmolStr, depth: usize) -> Result<SmolStr> {
         self.steps += 1;
         if self.steps > limits::SCHEMA_NODES || self.builder.bytes() > limits::GRAMMAR_BYTES {
@@ -80,7 +80,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             _ if primitive::is_reserved(&clean(name), GrammarStyle::LlamaCpp) => format_smolstr!("{name}-"),
             _ => name.clone(),
         };
-        // What lies deeper waits instead of taking more stack.
+        // Deeper nodes wait in the queue, to bound the stack.
         if depth > limits::LOWERING_DEPTH && shared(self.graph, id).is_none() {
             return Ok(self.later(id, &rule_name));
         }
@@ -90,7 +90,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         })
     }
 
-    /// Takes a name for a node whose body comes later.
+    /// Reserves a name for a node whose body comes later.
     fn later(&mut self, id: NodeId, name: &SmolStr) -> SmolStr {
         let name = self.builder.reserve(name);
         self.waiting.push_back((id, name.clone()));
@@ -172,7 +172,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 }
                 range.group()
             }
-            // Of these, all but the first are shared rules.
+            // Of these, all but the first have shared rules.
             Node::Any | Node::Null | Node::Boolean | Node::Number => Rule::Reference(self.builder.share("value")),
         }))
     }
@@ -198,8 +198,8 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
     }
 
-    /// The rule of an `allOf`: one object with the properties of all parts. Those of the alternatives of an `anyOf` among the
-    /// parts are optional. Where parts are enums, what they have in common instead.
+    /// The rule of an `allOf`: one object with the properties of all parts. Properties from the branches of an `anyOf` are
+    /// optional. If parts are enums, their common values instead.
     fn all_of(&mut self, id: NodeId, parts: &[NodeId], name: &SmolStr, depth: usize) -> Result<Rule> {
         let graph = self.graph;
         let mut properties = Vec::new();
@@ -207,7 +207,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         // Values, each with the parts that list it.
         let mut enums: BTreeMap<String, (Rule, HashSet<NodeId>)> = BTreeMap::new();
         let mut ignored = Vec::new();
-        // Objects that say what others than their own properties are like.
+        // Objects that describe additional properties.
         let mut closed = Vec::new();
         for part in parts {
             let (components, is_required) = match graph.node(*part) {
@@ -222,7 +222,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                             closed.push((object, own));
                         }
                         properties.extend(own.iter().map(|property| (property.name, property.schema)));
-                        // llama.cpp takes all of them as required. In a circle that would have no end.
+                        // llama.cpp makes all of them required. In a circle that would never end.
                         let forced = is_required && !self.circular[id.index()];
                         let own = own.iter().filter(|property| forced || is_required && property.required);
                         required.extend(own.map(|property| property.name));
@@ -262,12 +262,17 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         let last: HashMap<_, _> = properties.iter().copied().collect();
         let free = |schema: &NodeId| matches!(graph.node(*schema), Node::Any);
         if !properties.iter().all(|(name, schema)| last[name] == *schema || free(schema)) {
-            self.note(id, "allOf", FidelityKind::Widened, "of a property's parts the last one is followed".to_owned());
+            self.note(
+                id,
+                "allOf",
+                FidelityKind::Widened,
+                "of several schemas for a property, only the last is followed".to_owned(),
+            );
         }
         self.object(id, &properties, &required, None, name, depth)
     }
 
-    /// The required properties in their order, then any of the others, in their order.
+    /// The required properties in order, then any of the others, in order.
     fn object(
         &mut self,
         id: NodeId,
@@ -286,7 +291,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         let (first, rest): (Vec<&str>, Vec<&str>) =
             properties.iter().map(|(property, _)| *property).partition(|property| required.contains(property));
-        // Name, rule, and whether it may come again.
+        // Name, rule, and whether it may be repeated.
         let mut optional: Vec<(&str, SmolStr, bool)> =
             rest.iter().map(|property| (*property, pairs[property].clone(), false)).collect();
         if let Some(schema) = additional {
@@ -317,7 +322,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         Ok(Rule::Sequence(parts))
     }
 
-    /// What begins with each of these, followed by any of those after it. Each tail has a rule, so the size stays linear.
+    /// For each of these: it, followed by any of those after it. Each tail has a rule, so the size is linear.
     fn subsets(&mut self, optional: &[(&str, SmolStr, bool)], name: &str) -> Vec<Rule> {
         let again = |pair: &SmolStr| Rule::sequence([comma(), Rule::Reference(pair.clone())]).padded(Pad::Both);
         let mut branches = Vec::with_capacity(optional.len());
@@ -340,7 +345,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         branches
     }
 
-    /// The rule of a property that has no description of its own.
+    /// The rule of an additional property.
     fn additional(
         &mut self,
         id: NodeId,
@@ -396,7 +401,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 return Ok(Rule::Reference(self.builder.share("string")));
             }
             Err(pattern::Problem::Invalid(why)) => {
-                let message = format!("pattern {source:?} is no regular expression: {why}");
+                let message = format!("pattern {source:?} is not a regular expression: {why}");
                 return Err(refused(&self.graph.pointer(id), &message));
             }
         };
@@ -406,7 +411,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         Ok(quoted(pattern.rule(self.builder, rule_name).group()))
     }
 
-    /// Bounds that llama.cpp's reader takes. It gives up over a large lower bound, and reads a large upper one as none.
+    /// Adjusts bounds for llama.cpp's reader, which rejects large lower bounds and treats large upper ones as infinite.
     fn bounded(&mut self, id: NodeId, count: Count, min: &'static str, max: &'static str) -> Count {
         let most = limits::GBNF_REPETITIONS;
         if count.min > most {
@@ -422,14 +427,14 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     fn note(&mut self, id: NodeId, key: &str, kind: FidelityKind, message: String) {
         let pointer = self.graph.pointer(id);
         let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
-        // A place may be written out several times.
+        // A place may be written several times.
         if self.noted.insert((pointer.clone(), message.clone())) {
             self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });
         }
     }
 }
 
-/// The shared rule that a node is nothing more than.
+/// The shared rule that is equal to a node.
 fn shared(graph: &Graph, id: NodeId) -> Option<&'static str> {
     match graph.node(id) {
         Node::Null => Some("null"),
@@ -443,7 +448,7 @@ fn shared(graph: &Graph, id: NodeId) -> Option<&'static str> {
     }
 }
 
-/// What is written into the rules of a node instead of being referred to.
+/// The nodes that are written into the rules of a node instead of being referred to.
 fn written_out(graph: &Graph, id: NodeId) -> Vec<NodeId> {
     match graph.node(id) {
         Node::AnyOf(branches) | Node::Tuple(branches) => branches.clone(),
@@ -462,7 +467,7 @@ fn written_out(graph: &Graph, id: NodeId) -> Vec<NodeId> {
     }
 }
 
-/// The node that references lead to, in the end.
+/// The node at the end of a chain of references.
 fn behind(graph: &Graph, mut id: NodeId) -> NodeId {
     while let Node::Ref(pointer) = graph.node(id) {
         id = graph.target(pointer);
@@ -482,7 +487,7 @@ fn or_empty(parts: Vec<Rule>) -> Rule {
     if parts.is_empty() { Rule::Empty } else { Rule::Sequence(parts) }
 }
 
-/// The same with commas between.
+/// A repetition with commas in between.
 fn listed(item: Rule, count: Count) -> Rule {
     let Count { min, max } = count;
     if min == 0 && max.is_some_and(|max| max <= 1) {

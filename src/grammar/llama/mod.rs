@@ -1,4 +1,4 @@
-//! Schemas as rules with llama.cpp's text: what it follows of a schema and how it writes that, byte for byte.
+//! Turns schemas into rules with llama.cpp's text: which keywords it uses and how it writes the rules, byte for byte.
 
 mod graph;
 mod keys;
@@ -18,15 +18,15 @@ use super::builder::{Builder, Fidelity, clean};
 use crate::error::Result;
 use crate::limits;
 
-/// What the schema `{}` allows.
+/// What the schema `{}` stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Empty {
     AnyValue,
     AnyObject,
 }
 
-/// Adds the rules of `schema` and returns the one to refer to (`name` `""`: the top), and what is to be reported. References
-/// lead into `root`.
+/// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report. References are resolved
+/// in `root`.
 pub(super) fn add(
     builder: &mut Builder,
     name: &str,
@@ -37,12 +37,12 @@ pub(super) fn add(
     let (graph, first) = resolve::resolve(schema, root, empty)?;
     let document = if graph.targets.is_empty() { 0 } else { document(builder, root) };
     let mut lowering = Lowering::new(builder, &graph, name, document);
-    // The names of all rules below begin with it: it is cleaned once for them.
+    // The names of all rules below begin with it, so it is cleaned once.
     let added = lowering.all(first, &clean(&name.into()))?;
     Ok((added, lowering.notes))
 }
 
-/// Tells documents apart: references with equal pointers lead to different schemas in different ones.
+/// An id for a document, because equal pointers refer to different schemas in different documents.
 fn document(builder: &mut Builder, root: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
     if fingerprint(root, 0, &mut hasher).is_none() {
@@ -52,7 +52,7 @@ fn document(builder: &mut Builder, root: &Value) -> u64 {
     hasher.finish()
 }
 
-/// `None` where the value is nested too deeply. The order of fields counts: it is the order of properties.
+/// Returns `None` if the value is nested too deeply. The order of fields is included, because it is the order of properties.
 fn fingerprint(value: &Value, depth: usize, hasher: &mut impl Hasher) -> Option<()> {
     if depth > limits::JSON_DEPTH {
         return None;

@@ -1,11 +1,11 @@
-//! Ranges of whole numbers as rules over their digits.
+//! Ranges of whole numbers as rules over their digits, like llama.cpp's.
 
 use crate::grammar::rule::Rule;
 
-/// Digits that a number may have where it has no bound on that side.
+/// The maximum number of digits on a side without a bound.
 const DIGITS: u64 = 16;
 
-/// The whole numbers from `min` to `max`, and what else the rule allows. At least one bound must be there.
+/// The whole numbers from `min` to `max`, and a note if the rule is not exact. At least one bound must be set.
 pub(super) fn range(min: Option<i64>, max: Option<i64>) -> (Rule, Option<&'static str>) {
     let mut range = Range(Vec::new());
     let mut widened = None;
@@ -14,25 +14,25 @@ pub(super) fn range(min: Option<i64>, max: Option<i64>) -> (Rule, Option<&'stati
         (Some(min), None) => range.from(min),
         (None, Some(max)) => {
             range.to(max);
-            widened = (max < 0).then_some("numbers with zeros in front are allowed, too");
+            widened = (max < 0).then_some("numbers with leading zeros are also allowed");
         }
         (None, None) => range.0.push(Rule::reference("integer")),
     }
     (Rule::Choice(range.0), widened)
 }
 
-/// Which digit of a number stands first in what [`Range::tail`] adds.
+/// The position of the first digit that [`Range::tail`] adds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// The first.
+    /// At the beginning of the number.
     First,
-    /// The first behind a minus. llama.cpp lets some zeros stand there.
+    /// After a minus. llama.cpp allows some leading zeros here.
     Negative,
-    /// A later one.
+    /// After another digit.
     Inside,
 }
 
-/// The branches of a range.
+/// The branches of a range, as alternatives.
 struct Range(Vec<Rule>);
 
 impl Range {
@@ -40,7 +40,7 @@ impl Range {
         self.0.push(Rule::sequence(parts));
     }
 
-    /// What `fill` adds, with a minus in front.
+    /// Adds what `fill` adds, after a minus.
     fn negative(&mut self, fill: impl FnOnce(&mut Range)) {
         self.push([Rule::literal("-"), nested(fill)]);
     }
@@ -77,8 +77,8 @@ impl Range {
         self.push([Rule::class("[1-9]"), digits(0, DIGITS - 1)]);
     }
 
-    /// Digits from `min` on, at most `left` of them. A number of more digits is larger, except for zeros in front. llama.cpp forgets zeros and ones inside of `min`; it then takes in smaller numbers, or leaves larger
-    /// ones out.
+    /// Numbers from `min` on, with at most `left` digits. More digits make a larger number, except for leading zeros.
+    /// llama.cpp forgets zeros and ones inside of `min`, so it includes smaller numbers or excludes larger ones.
     fn tail(&mut self, min: &str, left: u64, place: Place) {
         let length = min.len() as u64;
         let after = (left - 1).max(1);
@@ -114,7 +114,7 @@ fn nested(fill: impl FnOnce(&mut Range)) -> Rule {
     Rule::Choice(inner.0).group()
 }
 
-/// The numbers between two of the same length.
+/// The numbers between two of equal length.
 fn same_length(low: &[u8], high: &[u8]) -> Rule {
     let common = low.iter().zip(high).take_while(|(a, b)| a == b).count();
     let prefix = (common > 0).then(|| Rule::literal(String::from_utf8_lossy(&low[..common])));
@@ -125,7 +125,7 @@ fn same_length(low: &[u8], high: &[u8]) -> Rule {
     Rule::Sequence(prefix.into_iter().chain(rest).collect())
 }
 
-/// The same where the first digits differ.
+/// Like `same_length`, if the first digits differ.
 fn from_here(a: u8, low: &[u8], b: u8, high: &[u8]) -> Rule {
     if low.is_empty() {
         return class(a, b);
@@ -157,7 +157,7 @@ fn class(from: u8, to: u8) -> Rule {
 
 fn digits(min: u64, max: u64) -> Rule {
     let digit = Rule::class("[0-9]");
-    // Bounds of more digits than an open range has otherwise take as many as they need.
+    // Bounds with more digits than an open range may have get as many as they need.
     if (min, max) == (1, 1) { digit } else { digit.times(min, Some(max.max(min))) }
 }
 
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::grammar::Recogniser;
 
-    /// Whether the rule of a range allows `number`, and whether the range says that it allows more than it should.
+    /// Whether the rule of a range allows `number`, and whether the range is reported as too wide.
     fn verdict(min: Option<i64>, max: Option<i64>, number: i64) -> (bool, bool) {
         let (rule, widened) = range(min, max);
         let recogniser = Recogniser::new(&format!("root ::= {rule}")).expect("the rule can be read");

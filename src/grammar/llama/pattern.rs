@@ -1,7 +1,7 @@
-//! Regular expressions of schemas (ECMAScript's, anchored at both ends) as rules.
+//! Turns regular expressions of schemas (ECMAScript, anchored at both ends) into rules.
 //!
-//! The subset is llama.cpp's: literals, `.`, classes of plain characters, groups, `|`, quantifiers. The rule matches the
-//! characters of the string as the pattern has them, without JSON's escapes.
+//! Supports llama.cpp's subset: literals, `.`, classes of plain characters, groups, `|`, quantifiers. The rule matches the
+//! string's characters without JSON escapes.
 
 use std::collections::HashMap;
 
@@ -13,15 +13,15 @@ use crate::grammar::builder::Builder;
 use crate::grammar::rule::{Rule, spelled};
 use crate::limits;
 
-/// Characters that mean something outside of classes, and that a backslash makes plain.
+/// Characters with a meaning outside of classes; a backslash makes them literal.
 const SPECIAL: &str = "|.()[]{}*+?^$";
 
 /// Why a pattern has no rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// It is beyond the subset.
+    /// It is outside of the subset.
     Unsupported(String),
-    /// It is no regular expression.
+    /// It is not a regular expression.
     Invalid(String),
 }
 
@@ -29,7 +29,7 @@ use Problem::{Invalid, Unsupported};
 
 type Parsed<T> = Result<T, Problem>;
 
-/// A pattern in parts, without its anchors.
+/// A parsed pattern without its anchors.
 #[derive(Debug)]
 pub(super) struct Pattern {
     body: Part,
@@ -40,10 +40,10 @@ pub(super) struct Pattern {
 #[derive(Debug)]
 enum Part {
     Empty,
-    /// One character, as a GBNF literal has it.
+    /// One character, as in a GBNF literal.
     Char(String),
     Dot,
-    /// As a GBNF class.
+    /// A GBNF class.
     Class(String),
     Group(Box<Part>),
     Sequence(Vec<Part>),
@@ -66,14 +66,14 @@ impl Pattern {
         }
     }
 
-    /// In which ways the rule allows more than the pattern.
+    /// The ways in which the rule allows more than the pattern.
     pub fn widened(&self) -> impl Iterator<Item = &'static str> {
         let bare = "characters that JSON strings must escape are allowed as they are";
         let large = "a count is larger than llama.cpp reads";
         [(self.bare, bare), (self.large, large)].into_iter().filter_map(|(so, message)| so.then_some(message))
     }
 
-    /// The rule. What is counted with braces gets rules of its own, named after `name`.
+    /// The rule. Parts with braces get separate rules, named after `name`.
     pub fn rule(&self, builder: &mut Builder, name: &str) -> Rule {
         Writer { builder, name, counted: HashMap::new() }.rule(&self.body)
     }
@@ -116,7 +116,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Branches up to the end or a closing parenthesis.
+    /// Reads branches up to the end or a closing parenthesis.
     fn choice(&mut self) -> Parsed<Part> {
         let mut branches = vec![self.sequence()?];
         while self.skip("|") {
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
             },
             c => {
                 self.bare |= must_be_escaped(c);
-                // Only these need another spelling in GBNF; a line break may stand as it is.
+                // Only these characters are written differently in GBNF; line breaks may stay.
                 Ok(Part::Char(if matches!(c, '"' | '\0') { spelled(c.encode_utf8(&mut [0; 4])) } else { c.into() }))
             }
         }
@@ -197,7 +197,7 @@ impl<'a> Parser<'a> {
         if ranges.is_empty() {
             return Err(Unsupported("it has an empty class".into()));
         }
-        // A class stays as it is written; only a NUL would end the text for a reader written in C.
+        // A class is copied as written, except for NUL, which would end the text for a reader in C.
         let written = written[..written.len() - self.rest.len()].replace('\0', "\\x00");
         self.take();
         let has = |c: char| ranges.iter().any(|(low, high)| *low <= c && c <= *high) != negated;
@@ -205,7 +205,7 @@ impl<'a> Parser<'a> {
         Ok(Part::Class(format!("[{}{written}]", if negated { "^" } else { "" })))
     }
 
-    /// A part with the quantifier that follows it, if one does.
+    /// A part, with its quantifier if one follows.
     fn quantified(&mut self, part: Part) -> Parsed<Part> {
         let sign = |min, max| Count { min, max };
         let (count, braces) = match self.rest.chars().next() {
@@ -219,11 +219,13 @@ impl<'a> Parser<'a> {
             self.take();
         }
         if count.max.is_none_or(|max| max > limits::GBNF_REPETITIONS) && part.may_be_empty() {
-            return Err(Unsupported("it repeats without end what may be empty, which llama.cpp refuses".into()));
+            return Err(Unsupported(
+                "it has an unbounded repetition of a part that may be empty, which llama.cpp rejects".into(),
+            ));
         }
         let part = Box::new(part);
         let mut part = if braces { Part::Braces(part, count) } else { Part::Sign(part, count) };
-        // Being lazy changes nothing about what matches.
+        // A lazy quantifier matches the same texts.
         if self.skip("?") && count.min == 0 {
             part = Part::Sign(Box::new(part), sign(0, Some(1)));
         }
@@ -240,7 +242,7 @@ impl<'a> Parser<'a> {
         let number = |text: &str| -> Parsed<u64> {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let value = if digits { text.parse().ok() } else { None };
-            value.ok_or_else(|| Unsupported("what is in braces is no count".into()))
+            value.ok_or_else(|| Unsupported("the text in braces is not a count".into()))
         };
         let mut count = match inside.split_once(',') {
             None => {
@@ -263,7 +265,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The first character that is written in `text`, with the escapes that GBNF knows, and what follows it.
+/// The first character in `text`, decoding GBNF's escapes, and the text after it.
 fn character(text: &str) -> Parsed<(char, &str)> {
     let unknown = |kind: char| Unsupported(format!("the escape \\{kind}"));
     match char_class::character(text) {
@@ -276,7 +278,7 @@ fn character(text: &str) -> Parsed<(char, &str)> {
     }
 }
 
-/// Whether a JSON string cannot have the character as it is.
+/// Whether JSON strings must escape the character.
 fn must_be_escaped(c: char) -> bool {
     c == '"' || c == '\\' || c < ' '
 }
@@ -284,7 +286,7 @@ fn must_be_escaped(c: char) -> bool {
 struct Writer<'b> {
     builder: &'b mut Builder,
     name: &'b str,
-    /// Rules of what is counted, by their text.
+    /// Rules for counted parts, by their text.
     counted: HashMap<String, SmolStr>,
 }
 
@@ -354,7 +356,7 @@ mod tests {
     }
 
     fn part() -> impl Strategy<Value = String> {
-        // A quantifier belongs to the last character before it.
+        // A quantifier applies to the last character before it.
         let atom = prop::sample::select(ATOMS).prop_map(str::to_owned);
         quantified(atom).prop_recursive(3, 12, 3, |inner| {
             let sequence = prop::collection::vec(inner.clone(), 0..4).prop_map(|parts| format!("({})", parts.concat()));

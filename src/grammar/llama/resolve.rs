@@ -1,6 +1,6 @@
-//! JSON to [`Graph`]: which keyword of a schema counts, what its value must look like, and where references lead.
+//! Reads a JSON schema into a [`Graph`]: chooses the keyword that counts, checks its value, and resolves references.
 //!
-//! The subset, and what wins where keywords compete, is llama.cpp's. Keywords that are not followed are noted.
+//! The supported keywords and their precedence are llama.cpp's. Others are recorded as lost.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,17 +10,17 @@ use super::graph::{Count, Graph, Node, NodeId, Place, Property, Text};
 use super::{Empty, keywords};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grammar::pointer;
-use crate::grammar::schema::{Format, all_of, refused, says_object, says_string};
+use crate::grammar::schema::{Format, all_of, has_object_keywords, has_string_keywords, refused};
 use crate::limits;
 
 type Fields = Map<String, Value>;
 
-/// The graph of `schema`, and its first node. References lead into `root`.
+/// The graph of `schema`, and its first node. References are resolved in `root`.
 pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value, empty: Empty) -> Result<(Graph<'a>, NodeId)> {
     let mut resolver =
         Resolver { root, empty, graph: Graph::default(), queue: VecDeque::new(), queued: HashSet::new() };
     let first = resolver.node(schema, Place::Root, 0)?;
-    // References wait until what refers to them is done, so that a long chain of them needs no stack.
+    // References are resolved after the schemas that contain them, so that a long chain needs no stack.
     while let Some((pointer, from)) = resolver.queue.pop_front() {
         let target = resolver.find(pointer, from)?;
         let id = resolver.node(target, Place::Target(pointer), 0)?;
@@ -34,7 +34,7 @@ struct Resolver<'a> {
     root: &'a Value,
     empty: Empty,
     graph: Graph<'a>,
-    /// References whose targets are not in the graph yet, and a node to blame.
+    /// References whose targets are not in the graph yet, with the node to name in errors.
     queue: VecDeque<(&'a str, NodeId)>,
     queued: HashSet<&'a str>,
 }
@@ -55,7 +55,7 @@ impl<'a> Resolver<'a> {
         Ok(id)
     }
 
-    /// A place for a node whose children come first.
+    /// Reserves a node whose children come first.
     fn reserve(&mut self, place: Place<'a>) -> Result<NodeId> {
         if self.graph.nodes.len() >= limits::SCHEMA_NODES {
             let message = format!("a JSON schema has more than {} parts", limits::SCHEMA_NODES);
@@ -70,7 +70,7 @@ impl<'a> Resolver<'a> {
         refused(&self.graph.pointer(id), message.as_ref())
     }
 
-    /// A schema as if `kind` were its `type`.
+    /// Reads a schema as if its `type` were `kind`.
     fn with_type(&mut self, fields: &'a Fields, kind: Option<&'a Value>, id: NodeId, depth: usize) -> Result<Node<'a>> {
         if depth > limits::JSON_DEPTH {
             return Err(self.error(id, format!("nested more than {} deep", limits::JSON_DEPTH)));
@@ -118,9 +118,9 @@ impl<'a> Resolver<'a> {
         }
         match name {
             "" if fields.is_empty() && self.empty == Empty::AnyObject => self.object(fields, id, depth),
-            "" if says_object(fields) => self.object(fields, id, depth),
+            "" if has_object_keywords(fields) => self.object(fields, id, depth),
             "" if fields.contains_key("items") || fields.contains_key("prefixItems") => self.array(fields, id, depth),
-            "" if says_string(fields) => self.string(fields, id),
+            "" if has_string_keywords(fields) => self.string(fields, id),
             "" => self.format(fields, id).map(|_| Node::Any),
             "object" => self.object(fields, id, depth),
             "string" => self.string(fields, id),
@@ -145,7 +145,7 @@ impl<'a> Resolver<'a> {
         Ok(Node::Ref(pointer))
     }
 
-    /// The schema behind a pointer.
+    /// The schema at a pointer.
     fn find(&self, pointer: &'a str, from: NodeId) -> Result<&'a Value> {
         pointer::find(self.root, pointer)
             .map_err(|step| self.error(from, format!("$ref {pointer:?} leads nowhere from {step:?} on")))
@@ -172,7 +172,7 @@ impl<'a> Resolver<'a> {
                 for (name, schema) in schemas {
                     let required = required.contains(&**name);
                     let place = Place::Named(id, "properties", name);
-                    // A property that nothing fits is one that must not be there.
+                    // A property with the schema `false` must be missing.
                     if *schema == Value::Bool(false) && !required {
                         continue;
                     }
@@ -183,7 +183,7 @@ impl<'a> Resolver<'a> {
         }
         let additional = match fields.get("additionalProperties") {
             Some(Value::Bool(false)) => None,
-            // An object about which nothing is said is any object; one with properties has no others unless it says so.
+            // An object without keywords is any object; one with properties has no others unless they are allowed.
             None if fields.contains_key("properties") => None,
             None => Some(self.reserve(Place::Key(id, "additionalProperties"))?),
             Some(schema @ (Value::Object(_) | Value::Bool(true))) => {
@@ -247,13 +247,13 @@ impl<'a> Resolver<'a> {
                 None => Ok(None),
                 Some(Value::Number(number)) => Ok(Some(match (number.as_i64(), number.as_f64()) {
                     (Some(whole), _) => whole,
-                    // Beyond i64 a bound is as good as the end of i64.
+                    // A bound beyond i64 is replaced by the end of i64.
                     (None, number) => round(number.unwrap_or_default()) as i64,
                 })),
                 Some(_) => Err(self.error(id, format!("{key} must be a number"))),
             }
         };
-        // A bound with a fraction moves inwards, to the next integer that it allows.
+        // A fractional bound moves inwards, to the next integer.
         let min = match read("minimum", f64::ceil)? {
             None => read("exclusiveMinimum", f64::floor)?.map(|bound| bound.saturating_add(1)),
             bound => bound,
@@ -269,7 +269,7 @@ impl<'a> Resolver<'a> {
         Ok(Node::Integer(min, max))
     }
 
-    /// Refuses schemas that only say that they are themselves: no grammar can be left-recursive.
+    /// Rejects schemas that consist of references to themselves, because their grammar would be left-recursive.
     fn refuse_empty_circles(&self) -> Result<()> {
         let graph = &self.graph;
         let circles = graph.cyclic(|id| match graph.node(id) {

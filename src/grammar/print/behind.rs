@@ -1,14 +1,14 @@
-//! What of a grammar is left behind a text: engines that know no prompt start behind it.
+//! The rest of a grammar behind a given text, for engines that do not know the prompt and start behind it.
 
 use super::node::{Node, Tree};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
-/// The grammar of all texts that, behind `prefix`, `tree` allows.
+/// The grammar of all texts that `tree` allows behind `prefix`.
 ///
 /// # Errors
-/// [`ErrorKind::InvalidArgument`] where it allows none, [`ErrorKind::Limit`] where so much may begin with `prefix` that it cannot
-/// be written out.
+/// [`ErrorKind::InvalidArgument`] if it allows none, [`ErrorKind::Limit`] if too many alternatives begin with `prefix` to be
+/// written out.
 pub(super) fn behind(tree: &Tree, prefix: &str) -> Result<Tree> {
     let mut left = Left { rules: &tree.rules, nothing: tree.nothing(), budget: limits::FORMAT_GRAMMAR_PARTS };
     let mut root = Node::Rule(tree.root);
@@ -28,15 +28,18 @@ pub(super) fn behind(tree: &Tree, prefix: &str) -> Result<Tree> {
 struct Left<'t> {
     rules: &'t [Node],
     nothing: Vec<bool>,
-    /// How many more parts may be written.
+    /// The number of parts that may still be written.
     budget: usize,
 }
 
 impl Left<'_> {
-    /// What may follow `c` where `node` begins with it.
+    /// The grammar behind `c`, for texts of `node` that begin with `c`.
     fn behind(&mut self, node: &Node, c: char, depth: usize) -> Result<Node> {
         if depth > limits::GBNF_DEPTH || self.budget == 0 {
-            return Err(Error::new(ErrorKind::Limit, "grammar: too much may begin with the prompt's end"));
+            return Err(Error::new(
+                ErrorKind::Limit,
+                "grammar: too many alternatives begin with the end of the prompt",
+            ));
         }
         Ok(match node {
             Node::Text(text) => match text.strip_prefix(c) {
@@ -87,8 +90,8 @@ impl Left<'_> {
     }
 }
 
-/// The texts that all texts of the grammar begin with, one or another of them; none of them begins with another one. `None` where they
-/// are too many, or there is no telling.
+/// Texts, one of which each text of the grammar begins with; none is a prefix of another one. `None` if they are too many or
+/// cannot be found.
 pub(super) fn heads(tree: &Tree) -> Option<Vec<String>> {
     let mut collector = Collector { tree, nothing: tree.nothing(), heads: Vec::new(), left: STEPS };
     collector.collect(&[&tree.rules[tree.root]], String::new(), 0)?;
@@ -97,17 +100,17 @@ pub(super) fn heads(tree: &Tree) -> Option<Vec<String>> {
     Some(shortest(heads)).filter(|heads| !heads.is_empty())
 }
 
-/// Texts without those that begin with another one.
+/// Removes texts that begin with another one.
 pub(super) fn shortest(mut words: Vec<String>) -> Vec<String> {
     words.sort_unstable();
     words.dedup_by(|word, before| word.starts_with(&**before));
     words
 }
 
-/// How many ways to begin are looked at, and how many there may be of what is one text at first.
+/// The maximum number of beginnings, and of variants of one beginning.
 const HEADS: usize = 256;
 const ALTERNATIVES: usize = 64;
-/// How many parts are looked at for them.
+/// The maximum number of parts that are visited.
 const STEPS: usize = 20_000;
 
 struct Collector<'t> {
@@ -118,7 +121,7 @@ struct Collector<'t> {
 }
 
 impl<'t> Collector<'t> {
-    /// Adds what `head` goes on as, where `parts` follow. `None` where there is no telling.
+    /// Adds the continuations of `head` by `parts`. `None` if they cannot be found.
     fn collect(&mut self, parts: &[&'t Node], head: String, depth: usize) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         if self.heads.len() > HEADS || depth > limits::GBNF_DEPTH {
@@ -148,7 +151,7 @@ impl<'t> Collector<'t> {
         }
     }
 
-    /// The same for each of the ways to begin with `first`.
+    /// Like `collect`, for each alternative of `first`.
     fn ways(&mut self, first: &'t Node, rest: &[&'t Node], head: &str, depth: usize) -> Option<()> {
         let tree = self.tree;
         let mut go_on = |nodes: &'t [Node]| {

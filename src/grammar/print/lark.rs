@@ -1,7 +1,7 @@
-//! Lark, as llguidance reads it, and XGrammar and vLLM with it.
+//! Prints Lark, as llguidance, XGrammar and vLLM read it.
 //!
-//! llguidance cuts the output into terminals, the longest one first, and pays for each; so terminals are as long as they may be without
-//! changing a verdict (`tokens`, `lexer`). Both engines read `\u` with four digits, and only that, alike.
+//! llguidance splits the output into terminals, the longest first, and each terminal costs time. So terminals are as long as
+//! possible without changing the language (`tokens`, `lexer`). The two engines agree on `\u` with four digits only.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use super::portable::{bounds, class, escaped, free, names};
 use super::set::Set;
 use super::tokens::{Cut, Facts, Part, Splits, cut};
 
-/// How often terminals are split into their parts, then into characters; then how often all is split that there is.
+/// The number of rounds in which terminals are split into parts, then into characters, and then all terminals are split.
 const ROUNDS: [usize; 3] = [10, 6, 3];
 
-/// The rules of `tree`, `start` first, then the terminals.
+/// Prints the rules of `tree`, `start` first, then the terminals.
 pub(super) fn print(tree: &Tree) -> String {
     let mut tree = tree.clone();
     let free = linear::unroll(&mut tree);
@@ -23,7 +23,7 @@ pub(super) fn print(tree: &Tree) -> String {
     Printer::new(&facts, &terminals(&facts)).print()
 }
 
-/// The grammar over terminals that can be told from each other.
+/// The grammar over terminals that the lexer can tell apart.
 fn terminals(facts: &Facts) -> Cut {
     let mut splits = Splits::default();
     let mut budget = lexer::budget(facts);
@@ -48,18 +48,18 @@ struct Printer<'a> {
     facts: &'a Facts<'a>,
     cut: &'a Cut,
     rules: HashMap<usize, String>,
-    /// The terminals as they stand in rules.
+    /// The terminals, as written in rules.
     tokens: Vec<String>,
-    /// Names that are in use.
+    /// Names in use.
     taken: HashMap<String, usize>,
-    /// Groups that are to be rules.
+    /// Groups that become rules.
     pending: Vec<(String, &'a Part)>,
     out: String,
 }
 
-/// Terminals without a name stand where they are used, up to this length.
+/// The length up to which terminals are written in place instead of getting a name.
 const SHORT: usize = 32;
-/// Groups inside each other; llguidance refuses some sixty.
+/// The maximum nesting of groups; llguidance rejects about sixty.
 const NESTED: usize = 16;
 
 impl<'a> Printer<'a> {
@@ -174,7 +174,7 @@ impl<'a> Printer<'a> {
         self.out.push(')');
     }
 
-    /// A terminal as a regular expression.
+    /// Writes a terminal as a regular expression.
     fn regex(&self, node: &Node, out: &mut String) {
         match node {
             Node::Text(text) => text.chars().for_each(|c| member(c, out)),
@@ -211,7 +211,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A character of a regular expression, in a class or not.
+/// Writes a character of a regular expression, inside or outside of a class.
 fn member(c: char, out: &mut String) {
     match c {
         '\n' => out.push_str("\\n"),
@@ -223,7 +223,7 @@ fn member(c: char, out: &mut String) {
     }
 }
 
-/// A text between quotes, as JSON has it. Readers take a text with `::=` in it for GBNF.
+/// A quoted text, as in JSON. Readers take a text with `::=` in it for GBNF.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -260,12 +260,12 @@ mod tests {
 
     #[test]
     fn what_could_be_taken_for_more_is_split() {
-        // Either branch may be the one, however the terminals are cut.
+        // Either branch may match, however the terminals are split.
         assert_eq!(
             lark("root ::= a b | c\na ::= \"x\"\nb ::= root \".\" | \"z.\"\nc ::= \"xz\" root \";\""),
             "start: \"x\" b | c\nb: start \".\" | \"z.\"\nc: \"x\" \"z\" start \";\"\n"
         );
-        // The digits would be one terminal, and none left for what follows.
+        // The digits would be one terminal that leaves none for the rest.
         assert_eq!(
             lark("root ::= (s [0-9]* s [0-9])* s\ns ::= \" \"?"),
             "start: (\" \"? /[0-9]/* \" \"? /[0-9]/)* \" \"?\n"

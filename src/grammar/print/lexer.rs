@@ -1,9 +1,10 @@
-//! Whether an engine that cuts the output into terminals, and takes the longest one each time, comes to the same verdicts as one that
-//! follows every way to read it.
+//! Checks whether an engine that splits the output into terminals, taking the longest each time, accepts the same texts as
+//! one that follows all ways to read it.
 //!
-//! It does where a terminal that is whole, and that what comes next may follow, cannot go on itself, nor any other that began with it,
-//! by the first byte of that. So all terminals that can begin at one place are followed at once, for all places that there are. A
-//! place is known by what may stand there; where rules are used at several places, it counts as all of them, which errs on the safe side.
+//! It does if no terminal that can be followed by another one, and no other terminal that began with it, can continue with
+//! the first byte of what follows. The check follows all terminals that can begin at a place at once, for all places. A
+//! place is identified by the terminals that may be there. A rule that is used at several places counts as all of them,
+//! which is conservative.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -12,18 +13,18 @@ use super::node::Node;
 use super::set::{Bytes, Set};
 use super::tokens::{Cut, Facts, Part};
 
-/// How many steps are taken for each part of a grammar, and at least.
+/// Steps for each part of a grammar, and the minimum.
 const STEPS_PER_PART: usize = 500;
 const STEPS: usize = 1_000_000;
 
-/// How many steps may be taken for a grammar, all in all.
+/// The budget of steps for a grammar.
 pub(super) fn budget(facts: &Facts) -> usize {
     let parts = facts.tree.used().into_iter().map(|rule| facts.tree.rules[rule].size()).sum::<usize>();
     STEPS + STEPS_PER_PART * parts
 }
 
-/// The terminals that cannot stay as they are: others must end where they would go on. `None` where the budget is not enough to find
-/// out; the next try may have half of what was left.
+/// The terminals that must be split, because they could continue where others must end. `None` if the budget is too small to
+/// find out; the next try may use half of the rest.
 pub(super) fn confused(cut: &Cut, facts: &Facts, budget: &mut usize) -> Option<BTreeSet<usize>> {
     *budget /= 2;
     let mut lexer = Lexer::new(cut, facts, *budget);
@@ -32,7 +33,7 @@ pub(super) fn confused(cut: &Cut, facts: &Facts, budget: &mut usize) -> Option<B
     done.then_some(lexer.confused)
 }
 
-/// A terminal that may stand at a place, and the node of the net behind it.
+/// A terminal that may be at a place, and the node of the net behind it.
 type Step = (usize, usize);
 
 struct Lexer {
@@ -40,7 +41,7 @@ struct Lexer {
     machine: Machine,
     /// The first bytes of the terminals.
     first: Vec<Bytes>,
-    /// What may stand behind nodes of the net, as far as it was asked for.
+    /// Steps from nodes of the net, computed on first use.
     behind: HashMap<usize, Rc<Vec<Step>>>,
     scans: HashMap<Vec<usize>, Rc<Scan>>,
     confused: BTreeSet<usize>,
@@ -55,7 +56,7 @@ impl Lexer {
         Lexer { net, machine, first, behind: HashMap::new(), scans: HashMap::new(), confused: BTreeSet::new(), left }
     }
 
-    /// Looks at all places; whether there was time for it.
+    /// Visits all places. Returns whether the budget was sufficient.
     fn run(&mut self) -> bool {
         let start = self.steps_behind(self.net.start);
         let mut seen: HashSet<Rc<Vec<Step>>> = HashSet::from([Rc::clone(&start)]);
@@ -88,7 +89,7 @@ impl Lexer {
         true
     }
 
-    /// All that may stand behind these nodes.
+    /// All steps from these nodes.
     fn place(&mut self, nodes: impl Iterator<Item = usize>) -> Rc<Vec<Step>> {
         let mut all = Vec::new();
         let mut parts = 0;
@@ -128,13 +129,13 @@ impl Lexer {
     }
 }
 
-/// The rules as a net: between its nodes are terminals, or rules.
+/// The rules as a net: its edges are terminals or rules.
 struct Net {
     nodes: Vec<Vec<Edge>>,
     start: usize,
     /// The first node of each rule.
     begins: HashMap<usize, usize>,
-    /// The last node of rules, and where they go on from there.
+    /// The last nodes of rules, and the nodes where they continue.
     returns: HashMap<usize, Vec<usize>>,
     nothing: Vec<bool>,
 }
@@ -200,10 +201,10 @@ impl Net {
         }
     }
 
-    /// The terminals that may stand behind a node.
+    /// The terminals that may follow a node.
     fn steps(&self, from: usize) -> Vec<Step> {
         let mut steps = Vec::new();
-        // A rule that begins here does not end here, too: what follows if it is nothing is looked at where it is used.
+        // A rule that begins here is not skipped here: its empty case is handled where it is used.
         let mut seen = HashSet::from([(from, false)]);
         let mut open = vec![(from, false)];
         while let Some((node, begun)) = open.pop() {
@@ -234,16 +235,17 @@ impl Net {
     }
 }
 
-/// What can be seen of several terminals that begin at one place.
+/// The result of following several terminals that begin at one place.
 #[derive(Default)]
 struct Scan {
-    /// Which of them can be whole at the same time.
+    /// Sets of terminals that can be complete at the same time.
     ends: BTreeSet<Vec<usize>>,
-    /// By terminal: which others go on where it is whole, and with which bytes.
+    /// By terminal: the others that can continue where it is complete, and with which bytes.
     longer: HashMap<usize, HashMap<usize, Bytes>>,
 }
 
-/// The terminals as automata. Counts of rounds are left out: what goes on longer only looks more dangerous than it is.
+/// The terminals as automata. Counts of repetitions are ignored, which makes a terminal look longer than it is and is
+/// conservative.
 struct Machine {
     states: Vec<State>,
     starts: Vec<usize>,
@@ -313,7 +315,7 @@ impl Machine {
         }
     }
 
-    /// All states that these lead to without a character.
+    /// All states that are reachable from these without a character.
     fn closed(&self, mut states: Vec<usize>) -> Vec<usize> {
         let mut seen: HashSet<usize> = states.iter().copied().collect();
         let mut done = 0;
@@ -321,7 +323,7 @@ impl Machine {
             done += 1;
             states.extend(self.states[state].free.iter().filter(|next| seen.insert(**next)));
         }
-        // Others do nothing by themselves.
+        // Other states have no effect.
         states.retain(|&state| self.states[state].whole || !self.states[state].moves.is_empty());
         states.sort_unstable();
         states.dedup();
@@ -336,7 +338,7 @@ impl Machine {
         bytes
     }
 
-    /// Follows all of `tokens` at once. `None` where that takes more steps than are left.
+    /// Follows all of `tokens` at once. `None` if that takes more steps than are left.
     fn scan(&self, tokens: &[usize], left: &mut usize) -> Option<Scan> {
         let mut scan = Scan::default();
         let start = self.closed(tokens.iter().map(|&token| self.starts[token]).collect());
@@ -370,7 +372,7 @@ impl Machine {
         Some(scan)
     }
 
-    /// Where one more character leads.
+    /// The sets of states after one more character.
     fn next(&self, states: &[usize], left: &mut usize) -> Vec<Vec<usize>> {
         let moves = || states.iter().flat_map(|&state| &self.states[state].moves);
         let ranges = || moves().flat_map(|(set, to)| set.ranges().iter().map(move |range| (range, *to)));

@@ -1,19 +1,20 @@
-//! Rules that go on with themselves, as loops.
+//! Turns right-recursive rules into loops.
 //!
-//! llguidance pays for each round of a rule that ends with itself (`text ::= | [^<] text`) as long as the text lasts, and gives up after
-//! some hundred; a loop costs nothing. In a circle of rules that lead into each other at their ends only, as those for text up to a
-//! marker do, one becomes a loop: each round is a way through the others, back to it. For that the others are there twice, with
-//! what leads back and with what does not.
+//! llguidance takes time for each round of a rule that ends with itself (`text ::= | [^<] text`), and gives up after some
+//! hundred rounds; a loop is free. In a circle of rules that refer to each other at their ends only, such as those for text
+//! up to a marker, one rule becomes a loop: a round is a path through the other rules back to it. For this the others are
+//! written twice, with the paths that lead back and with those that do not.
 
 use std::collections::{HashMap, HashSet};
 
 use super::node::{Node, Tree};
 
-/// How often circles are looked for that are left in the rules of a circle: a marker that begins anew within itself makes two.
+/// The number of passes over the circles that remain among the rules of a circle: a marker that begins again inside itself
+/// makes two.
 const PASSES: usize = 3;
 
-/// Writes rules that end with themselves as loops. Returns the rules of circles that may be nothing: free text, which what follows
-/// it may be taken for.
+/// Writes right-recursive rules as loops. Returns the rules of circles that may be empty: free text, which may match what
+/// follows it as well.
 pub(super) fn unroll(tree: &mut Tree) -> HashSet<usize> {
     let mut free = HashSet::new();
     let nothing = tree.nothing();
@@ -32,7 +33,7 @@ pub(super) fn unroll(tree: &mut Tree) -> HashSet<usize> {
     free
 }
 
-/// Leaves out what no text fits: ways through a circle that lead nowhere.
+/// Removes paths that match no text.
 fn drop_never(tree: &mut Tree) {
     let mut order = tree.used();
     order.reverse();
@@ -53,7 +54,7 @@ fn drop_never(tree: &mut Tree) {
     }
 }
 
-/// Whether there is a text that fits, where `rules` says for which rules there is one.
+/// Whether any text matches, given for which rules one does.
 fn fits_any(node: &Node, rules: &[bool]) -> bool {
     match node {
         Node::Text(_) | Node::Class(_) => true,
@@ -64,7 +65,7 @@ fn fits_any(node: &Node, rules: &[bool]) -> bool {
     }
 }
 
-/// The same without rules that nothing fits.
+/// The node without rules that match no text.
 fn without(node: &Node, rules: &[bool]) -> Node {
     match node {
         Node::Rule(rule) if !rules[*rule] => Node::NEVER,
@@ -75,7 +76,7 @@ fn without(node: &Node, rules: &[bool]) -> Node {
     }
 }
 
-/// Groups of rules that lead to each other, or to themselves (Tarjan's algorithm).
+/// Groups of mutually recursive rules, and rules that refer to themselves (Tarjan's algorithm).
 pub(super) fn circles(tree: &Tree) -> Vec<Vec<usize>> {
     const NEW: usize = usize::MAX;
     let count = tree.rules.len();
@@ -128,19 +129,19 @@ pub(super) fn circles(tree: &Tree) -> Vec<Vec<usize>> {
     found
 }
 
-/// The rules of a circle by number, each taken apart.
+/// The rules of a circle, split, by number.
 type Parts = HashMap<usize, Ends>;
 
-/// What a rule may be, by how it ends.
+/// The alternatives of a rule, by how they end.
 #[derive(Default)]
 struct Ends {
-    /// With a rule of the circle, and what stands in front of that.
+    /// With a rule of the circle: the part before it, and that rule.
     onward: Vec<(Node, usize)>,
     /// Without one.
     alone: Vec<Node>,
 }
 
-/// Takes the rules of a circle apart. `None` where one of them stands before the end of another.
+/// Splits the rules of a circle. `None` if a rule of the circle occurs before the end of another.
 fn take_apart(tree: &Tree, circle: &[usize]) -> Option<Parts> {
     let mut parts: Parts = circle.iter().map(|&rule| (rule, Ends::default())).collect();
     for &rule in circle {
@@ -151,7 +152,7 @@ fn take_apart(tree: &Tree, circle: &[usize]) -> Option<Parts> {
     Some(parts)
 }
 
-/// Splits a body by the rule of the circle that it ends with. `first` stands in front of it.
+/// Splits a body by the rule of the circle that it ends with. `first` precedes it.
 fn split(node: &Node, circle: &Parts, first: Node, ends: &mut Ends) -> Option<()> {
     if !leads(node, circle) {
         ends.alone.push(Node::sequence([first, node.clone()]));
@@ -184,7 +185,7 @@ fn leads(node: &Node, circle: &Parts) -> bool {
     leads
 }
 
-/// Makes a loop of the rule that most others of the circle lead to.
+/// Turns the rule that most others of the circle refer to into a loop.
 fn open(tree: &mut Tree, parts: Parts) {
     let mut references: HashMap<usize, usize> = HashMap::new();
     parts.values().flat_map(|ends| &ends.onward).for_each(|(_, to)| *references.entry(*to).or_default() += 1);

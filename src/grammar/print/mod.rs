@@ -1,8 +1,8 @@
-//! Grammars in the notations that engines read.
+//! Prints grammars in the dialects that engines read.
 //!
-//! A grammar's text is read back as a tree ([`read`]), so whatever is in it, rules that a caller wrote as GBNF included, can be said
-//! in every dialect, and what a dialect allows is what the text allows. Where llama.cpp keeps a part of it beside the text (the
-//! triggers of a lazy grammar, the end of the prompt), that is worked into the tree first ([`node`], [`behind`]).
+//! The grammar's text is read into a tree ([`read`]), so all grammars, including rules that a caller wrote as GBNF, can be
+//! printed in every dialect, and the result allows the same texts. llama.cpp keeps triggers and the end of the prompt beside
+//! the grammar; for other engines these are worked into the tree first ([`node`], [`behind`]).
 
 mod behind;
 mod lark;
@@ -23,24 +23,24 @@ use super::{Trigger, TriggerKind};
 use crate::error::Result;
 use crate::peg::Arena;
 
-/// A notation of grammars.
+/// A notation for grammars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dialect {
     /// GBNF as llama.cpp writes it: the text of [`Grammar`].
     Gbnf,
-    /// GBNF that llama.cpp of every version reads, and XGrammar.
+    /// GBNF that every version of llama.cpp and XGrammar read.
     PortableGbnf,
-    /// Lark as llguidance reads it, and XGrammar and vLLM.
+    /// Lark as llguidance, XGrammar and vLLM read it.
     Lark,
     /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
     StructuralTag,
-    /// Its older form, which llguidance reads, too: `{"structures": [...], "triggers": [...]}`.
+    /// Its older form, which llguidance also reads: `{"structures": [...], "triggers": [...]}`.
     StructuralTagOld,
 }
 
 impl Dialect {
-    /// All of them.
+    /// All dialects.
     pub const ALL: [Dialect; 5] =
         [Dialect::Gbnf, Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag, Dialect::StructuralTagOld];
 
@@ -55,33 +55,33 @@ impl Dialect {
         }
     }
 
-    /// The dialect of that name.
+    /// The dialect of this name.
     pub fn find(name: &str) -> Option<Dialect> {
         Dialect::ALL.into_iter().find(|dialect| dialect.name() == name)
     }
 }
 
-/// A grammar in some dialect.
+/// A grammar in a dialect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Printed {
-    /// The text; empty where nothing is constrained.
+    /// The text; empty if nothing is constrained.
     pub text: String,
-    /// What the dialect cannot say. What the grammar itself leaves of its schemas is in [`Grammar::report`].
+    /// What the dialect cannot express. For departures of the grammar from its schemas see [`Grammar::report`].
     pub report: Vec<Fidelity>,
 }
 
-/// Where the output begins that a grammar is about.
+/// Where the constrained part of an output begins.
 #[derive(Clone, Copy, Debug)]
 pub enum Begins<'a> {
-    /// Behind this text, with which all that the grammar allows begins.
+    /// Behind this text, which all texts of the grammar begin with.
     Behind(&'a str),
-    /// Anywhere: the grammar is about what follows one of these triggers, and the text in front of it is free.
+    /// At one of these triggers; the text in front of it is free.
     At(&'a [Trigger]),
 }
 
 impl Grammar {
-    /// The same grammar in another dialect. It allows exactly the same texts.
+    /// Prints the grammar in another dialect. The result allows exactly the same texts.
     ///
     /// ```
     /// use chatparse::grammar::{self, Dialect};
@@ -91,14 +91,14 @@ impl Grammar {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] where the text is none that llama.cpp would load, and for [`Dialect::StructuralTagOld`],
-    /// which holds no grammars; [`crate::ErrorKind::Limit`].
+    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject the text, and for [`Dialect::StructuralTagOld`],
+    /// which cannot hold grammars; [`crate::ErrorKind::Limit`].
     pub fn print(&self, dialect: Dialect) -> Result<Printed> {
         self.print_output(dialect, Begins::Behind(""))
     }
 
-    /// A grammar of what a model writes, for an engine that sees nothing but that: no prompt and no triggers.
-    /// [`Dialect::Gbnf`] is the text as it is, for llama.cpp, which has both.
+    /// Prints a grammar of what a model writes, for an engine that knows neither the prompt nor the triggers. For
+    /// [`Dialect::Gbnf`] the text is unchanged, because llama.cpp knows both.
     ///
     /// # Errors
     /// As [`Grammar::print`], and [`crate::ErrorKind::InvalidArgument`] where the grammar allows nothing behind the text.
@@ -141,15 +141,15 @@ impl Grammar {
     }
 }
 
-/// [`Dialect::StructuralTagOld`] of a lazy format: what its calls are written between, and the schemas of their arguments.
+/// Prints [`Dialect::StructuralTagOld`] for a lazy format: the texts around its calls, and the schemas of their arguments.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] where that form cannot say it, with the reason.
+/// [`crate::ErrorKind::InvalidArgument`] with the reason if that form cannot express the format.
 pub fn print_old_tag(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
     tag::old(format, triggers)
 }
 
-/// The words that the text in front of the grammar may not have.
+/// The words that must not occur in the text in front of the grammar.
 fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let (patterns, plain): (Vec<&Trigger>, _) = triggers.iter().partition(|it| it.kind == TriggerKind::Pattern);
@@ -157,16 +157,16 @@ fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<S
     if let Some(first) = patterns.first() {
         let message = match behind::heads(tree) {
             Some(mut heads) => {
-                // Where a pattern begins with a text, only what begins with that can be meant.
+                // If a pattern begins with a literal text, the grammar begins with that text.
                 let texts: Vec<&str> = patterns.iter().map(|pattern| text_of(&pattern.value)).collect();
                 if texts.iter().any(|text| !text.is_empty() && heads.iter().any(|head| head.starts_with(text))) {
                     heads.retain(|head| texts.iter().any(|text| head.starts_with(text)));
                 }
                 words.extend(heads);
-                "is a pattern; what the grammar itself begins with stands for it"
+                "is a pattern; the beginning of the grammar replaces it"
             }
             None => {
-                "is a pattern, and the grammar does not begin with words that could stand for it; calls begin nowhere"
+                "is a pattern, and the grammar does not begin with words that could replace it; calls begin nowhere"
             }
         };
         report.push(widened(format!("the trigger {:?} {message}", first.value)));
@@ -175,11 +175,11 @@ fn words(tree: &Tree, triggers: &[Trigger], report: &mut Vec<Fidelity>) -> Vec<S
     behind::shortest(words)
 }
 
-/// The text that a pattern begins with.
+/// The literal text at the beginning of a pattern.
 fn text_of(pattern: &str) -> &str {
     let plain = |c: char| c.is_alphanumeric() || " <>=_-/:'\"".contains(c);
     let end = pattern.find(|c| !plain(c)).unwrap_or(pattern.len());
-    // A count would be about the last character.
+    // A quantifier would apply to the last character.
     if pattern[end..].starts_with(['*', '+', '?', '{']) { "" } else { &pattern[..end] }
 }
 

@@ -1,4 +1,4 @@
-//! A finished grammar as a tree that any dialect can be printed from.
+//! A grammar as a tree, from which all dialects are printed.
 
 use smol_str::SmolStr;
 
@@ -8,21 +8,21 @@ use crate::grammar::automaton::Automaton;
 /// A part of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Node {
-    /// This text, which is not empty.
+    /// A text, which is not empty.
     Text(String),
     /// One of these characters.
     Class(Set),
-    /// The rule of that number.
+    /// The rule of this number.
     Rule(usize),
-    /// All, in order; without parts: nothing.
+    /// All, in order; without parts the empty text.
     Sequence(Vec<Node>),
-    /// Any one of these; without branches: what no text fits.
+    /// Any one of these; without branches it matches no text.
     Choice(Vec<Node>),
-    /// As often as that; without an upper bound: for ever.
+    /// Repetitions between the bounds; `None` is unbounded.
     Repeat(Box<Node>, u64, Option<u64>),
 }
 
-/// Rules under their names.
+/// Named rules.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub names: Vec<SmolStr>,
@@ -31,9 +31,9 @@ pub(super) struct Tree {
 }
 
 impl Node {
-    /// What is there without any text.
+    /// Matches the empty text.
     pub const EMPTY: Node = Node::Sequence(Vec::new());
-    /// What no text fits.
+    /// Matches no text.
     pub const NEVER: Node = Node::Choice(Vec::new());
 
     pub fn text(text: String) -> Node {
@@ -82,7 +82,7 @@ impl Node {
                 other => flat.push(other),
             }
         }
-        // The same twice, as formats have it, is once.
+        // Formats may have the same branch twice.
         let mut seen = std::collections::HashSet::new();
         let keep: Vec<bool> = flat.iter().map(|branch| seen.insert(branch)).collect();
         drop(seen);
@@ -98,7 +98,7 @@ impl Node {
             (node, ..) if node == Node::EMPTY => node,
             (node, 0, _) if node == Node::NEVER => Node::EMPTY,
             (node, ..) if node == Node::NEVER => node,
-            // A sign behind a sign.
+            // A repetition of a repetition.
             (Node::Repeat(inner, 0 | 1, None), 0, _) => Node::Repeat(inner, 0, None),
             (Node::Repeat(inner, least @ (0 | 1), None), 1, None) => Node::Repeat(inner, least, None),
             (Node::Repeat(inner, 0, Some(1)), 0 | 1, None) => Node::Repeat(inner, 0, None),
@@ -112,7 +112,7 @@ impl Node {
         self.repeat(0, Some(1))
     }
 
-    /// What it is made of, directly.
+    /// Its direct parts.
     pub fn parts(&self) -> &[Node] {
         match self {
             Node::Sequence(parts) | Node::Choice(parts) => parts,
@@ -121,7 +121,7 @@ impl Node {
         }
     }
 
-    /// Calls `see` for each rule that it names.
+    /// Calls `see` for each rule that it refers to.
     pub fn references(&self, see: &mut dyn FnMut(usize)) {
         match self {
             Node::Rule(rule) => see(*rule),
@@ -129,12 +129,12 @@ impl Node {
         }
     }
 
-    /// Of how many parts it is made.
+    /// The number of its parts.
     pub fn size(&self) -> usize {
         1 + self.parts().iter().map(Node::size).sum::<usize>()
     }
 
-    /// Whether it may be nothing, where `rules` says which rules may.
+    /// Whether it may be empty, given which rules may be.
     pub fn may_be_nothing(&self, rules: &[bool]) -> bool {
         match self {
             Node::Text(_) | Node::Class(_) => false,
@@ -154,7 +154,7 @@ impl Tree {
         self.rules.len() - 1
     }
 
-    /// The rules that the root leads to: itself first, the others in the order in which they are named, depth first.
+    /// The rules that are reachable from the root: the root first, then in depth-first order.
     pub fn used(&self) -> Vec<usize> {
         let mut seen = vec![false; self.rules.len()];
         let mut order = Vec::new();
@@ -171,11 +171,11 @@ impl Tree {
         order
     }
 
-    /// Which rules may be nothing.
+    /// By rule: whether it may be empty.
     pub fn nothing(&self) -> Vec<bool> {
         let mut nothing = vec![false; self.rules.len()];
         let mut order = self.used();
-        // What a rule is made of mostly comes first then.
+        // Rules then mostly come after those that they refer to.
         order.reverse();
         loop {
             let before = order.len();
@@ -189,8 +189,8 @@ impl Tree {
         }
     }
 
-    /// Lets free text stand in front of what the grammar allows, or alone: text in which none of `words` is, as the grammar is
-    /// about what begins with one of them.
+    /// Allows free text in front of the grammar, or alone. The free text contains none of `words`, because the grammar
+    /// begins with one of them.
     pub fn behind_words(&mut self, words: &[String]) {
         let automaton = Automaton::new(words);
         let open: Vec<usize> = automaton.open().collect();

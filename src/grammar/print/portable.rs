@@ -1,7 +1,7 @@
-//! GBNF in the spelling that all of its readers take: llama.cpp's of every version, and XGrammar's.
+//! Prints GBNF that all readers accept: every version of llama.cpp's, and XGrammar's.
 //!
-//! XGrammar knows no empty alternative but `""`, no `.`, and reads more than two digits behind `\x`; older readers know no `\-`;
-//! names differ in more than case, as converters to other notations want it.
+//! XGrammar accepts an empty alternative only as `""`, has no `.`, and reads more than two digits after `\x`; older readers
+//! lack `\-`; names differ in more than case, because converters to other notations require it.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use super::node::{Node, Tree};
 use super::set::Set;
 use crate::limits;
 
-/// The rules of `tree`, `root` first, a line each.
+/// Prints the rules of `tree`, `root` first, one per line.
 pub(super) fn print(tree: &Tree) -> String {
     let used = tree.used();
     let names = names(tree, &used, '-', |name, root| if root { "root".to_owned() } else { name.to_owned() });
@@ -23,8 +23,8 @@ pub(super) fn print(tree: &Tree) -> String {
     out
 }
 
-/// A name for each of these rules: a letter in front, and none twice, whatever the case. `wish` says
-/// what the name should be; it is told which rule is the root. `joint` stands before numbers.
+/// A unique name for each rule: it begins with a letter and differs from others in more than case. `wish` returns the
+/// preferred name; it gets the rule and whether that is the root. `joint` precedes numbers.
 pub(super) fn names(
     tree: &Tree,
     used: &[usize],
@@ -33,7 +33,7 @@ pub(super) fn names(
 ) -> HashMap<usize, String> {
     let mut taken: HashMap<String, usize> = HashMap::new();
     let mut names = HashMap::with_capacity(used.len());
-    // The root comes first, so it gets its name.
+    // The root comes first, so it gets the name that it prefers.
     for &rule in used {
         let mut name = wish(&tree.names[rule], rule == tree.root);
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -44,7 +44,7 @@ pub(super) fn names(
     names
 }
 
-/// `name`, or with a number behind it if that is taken.
+/// `name`, with a number appended if it is taken.
 pub(super) fn free(name: String, joint: char, taken: &mut HashMap<String, usize>) -> String {
     let mut key = name.to_ascii_lowercase();
     let Some(&count) = taken.get(&key) else {
@@ -67,7 +67,7 @@ pub(super) fn free(name: String, joint: char, taken: &mut HashMap<String, usize>
 fn branches(node: &Node, names: &HashMap<usize, String>, out: &mut String) {
     match node {
         Node::Choice(branches) if !branches.is_empty() => {
-            // The empty one first: a reader that tries in order still sees all.
+            // The empty branch first: a reader that tries branches in order still tries all.
             let empty = branches.iter().filter(|branch| **branch == Node::EMPTY);
             let others = branches.iter().filter(|branch| **branch != Node::EMPTY);
             for (i, branch) in empty.chain(others).enumerate() {
@@ -122,7 +122,7 @@ fn item(node: &Node, names: &HashMap<usize, String>, out: &mut String) {
             if rules(part).saturating_mul(times) < limits::GBNF_REPETITIONS || times < 2 || once.len() > SPLIT_BYTES {
                 return times_of(*min, *max, out);
             }
-            // Newer readers refuse what unrolls to as many rules as older ones take at most.
+            // Newer readers reject a repetition that unrolls to more rules than older ones accept.
             let first = (*min).min(times - 1);
             times_of(first, Some(times - 1), out);
             out.push(' ');
@@ -131,10 +131,10 @@ fn item(node: &Node, names: &HashMap<usize, String>, out: &mut String) {
     }
 }
 
-/// What is longer is not written twice.
+/// Longer parts are not written twice.
 const SPLIT_BYTES: usize = 1_000;
 
-/// For how many rules a part counts, at most, where llama.cpp's reader unrolls what repeats.
+/// The maximum number of rules that a part counts for when llama.cpp's reader unrolls it.
 fn rules(node: &Node) -> u64 {
     match node {
         Node::Text(_) | Node::Class(_) | Node::Rule(_) => 1,
@@ -143,7 +143,7 @@ fn rules(node: &Node) -> u64 {
     }
 }
 
-/// How often something repeats, as GBNF and Lark write it.
+/// Writes the bounds of a repetition, as in GBNF and Lark.
 pub(super) fn bounds(min: u64, max: Option<u64>, out: &mut String) {
     let _ = match (min, max) {
         (1, Some(1)) => Ok(()),
@@ -172,7 +172,7 @@ fn literal(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// A class whose characters `member` writes.
+/// Writes a class; `member` writes its characters.
 pub(super) fn class(set: &Set, member: fn(char, &mut String), out: &mut String) {
     let (negated, mut ranges) = set.spelled();
     if set.is_empty() {
@@ -199,7 +199,7 @@ fn member(c: char, out: &mut String) {
     }
 }
 
-/// By its code, in as many digits as readers agree about.
+/// Writes a character by its code, with a number of digits that all readers accept.
 pub(super) fn escaped(c: char, out: &mut String) {
     let _ = match u32::from(c) {
         code @ ..=0xFFFF => write!(out, "\\u{code:04X}"),

@@ -14,9 +14,9 @@ use crate::limits;
 /// The rules of a grammar.
 ///
 /// # Errors
-/// What llama.cpp's reader would refuse.
+/// As llama.cpp's reader.
 pub(super) fn read(text: &str) -> Result<Tree> {
-    // It says where a text is wrong. What follows can rely on it.
+    // Reports errors with their place. The code below relies on valid text.
     gbnf::read(text)?;
     let mut reader = Reader { tokens: tokens(text).ok_or_else(unreadable)?, at: 0, rules: HashMap::new() };
     let mut tree = Tree { names: Vec::new(), rules: Vec::new(), root: 0 };
@@ -83,7 +83,7 @@ impl<'t> Reader<'t> {
         let mut parts: Vec<Node> = Vec::new();
         loop {
             let part = match self.tokens.get(self.at) {
-                // The next rule.
+                // The beginning of the next rule.
                 Some(Token::Name(_)) if matches!(self.tokens.get(self.at + 1), Some(Token::Is)) => break,
                 Some(&Token::Name(name)) => Node::Rule(self.number(name)),
                 Some(Token::Literal(node)) => node.clone(),
@@ -102,7 +102,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The tokens of a grammar that was found to be one.
+/// The tokens of a grammar that is known to be valid.
 fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -116,7 +116,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
             '"' => literal(behind)?,
             '[' => {
                 let (class, after) = class(behind)?;
-                // A class without characters is no item at all.
+                // A class without characters is not an item.
                 if class.ranges.is_empty() {
                     rest = after;
                     continue;
@@ -150,7 +150,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     Some(tokens)
 }
 
-/// What is up to the quote. What no character is in it, no text fits.
+/// The text up to the quote. With a code that is not a character, it matches nothing.
 fn literal(mut rest: &str) -> Option<(Token<'_>, &str)> {
     let mut text = Some(String::new());
     loop {
@@ -178,7 +178,7 @@ fn class(text: &str) -> Option<(Class, &str)> {
     Some((Class { ranges, negated }, &rest[1..]))
 }
 
-/// What is between braces. More than llama.cpp counts is without an end.
+/// The bounds between braces. A maximum above llama.cpp's limit is unbounded.
 fn bounds<'t>(inside: &str) -> Option<Token<'t>> {
     let (min, max) = match inside.split_once(',') {
         Some((min, max)) => (min, Some(max.trim()).filter(|max| !max.is_empty())),

@@ -4,10 +4,10 @@ use crate::char_class::merged_ranges;
 use crate::grammar::gbnf::Class;
 
 const LAST: u32 = 0x10_FFFF;
-/// Codes that are no characters.
+/// Code points that are not characters.
 const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 
-/// Characters, as ranges of code points: sorted, apart from each other, without the codes that are no characters.
+/// Characters, as sorted, separate ranges of code points without the surrogates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Set {
     ranges: Vec<(u32, u32)>,
@@ -21,7 +21,7 @@ impl Set {
         if *negated { set.others() } else { set }
     }
 
-    /// This character alone.
+    /// A single character.
     pub fn only(c: char) -> Set {
         Set { ranges: vec![(c.into(), c.into())] }
     }
@@ -31,7 +31,7 @@ impl Set {
         Set::new(&Class { ranges: chars.iter().map(|&c| (c.into(), c.into())).collect(), negated })
     }
 
-    /// What none is in.
+    /// The empty set.
     pub fn none() -> Set {
         Set { ranges: Vec::new() }
     }
@@ -64,12 +64,12 @@ impl Set {
         &self.ranges
     }
 
-    /// Whether no character is in it.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// The only character in it.
+    /// Its character, if it has only one.
     pub fn single(&self) -> Option<char> {
         match self.ranges[..] {
             [(low, high)] if low == high => char::from_u32(low),
@@ -82,13 +82,13 @@ impl Set {
         self.ranges.iter().any(|&(low, high)| low <= c && c <= high)
     }
 
-    /// As ranges to be printed, and whether they are what is not in it: the shorter way to say it.
+    /// The ranges to print, and whether they are those of the complement, whichever is shorter.
     pub fn spelled(&self) -> (bool, Vec<(char, char)>) {
         let negated = self.ranges.last().is_some_and(|last| last.1 == LAST) && self.ranges[0] != (0, LAST);
         let others;
         let ranges = if negated {
             others = self.others();
-            // Only the codes that are no characters are left out.
+            // Only the surrogates are excluded.
             if others.is_empty() { &[(0, LAST)][..] } else { &others.ranges }
         } else {
             &self.ranges

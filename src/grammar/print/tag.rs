@@ -1,4 +1,4 @@
-//! Structural tags: JSON that says which texts a constrained part stands between.
+//! Prints structural tags: JSON that describes the texts around constrained parts.
 
 use serde_json::{Value, json};
 use smol_str::SmolStr;
@@ -12,7 +12,7 @@ use crate::grammar::{Trigger, TriggerKind};
 use crate::limits;
 use crate::peg::{Arena, Expr, ExprId};
 
-/// The whole text of a tag with this format.
+/// The text of a tag with this format.
 pub(super) fn of(format: Value) -> String {
     json!({"type": "structural_tag", "format": format}).to_string()
 }
@@ -22,7 +22,7 @@ pub(super) fn grammar(tree: &Tree) -> Value {
     json!({"type": "grammar", "grammar": portable::print(tree)})
 }
 
-/// Free text, or text up to one of the words, and from there on what the grammar allows. That is all there is to the end.
+/// Free text, or free text up to one of the words, then the grammar up to the end.
 pub(super) fn triggered(tree: &Tree, words: &[String], report: &mut Vec<Fidelity>) -> Result<Value> {
     let mut tags = Vec::with_capacity(words.len());
     let mut triggers = Vec::with_capacity(words.len());
@@ -41,12 +41,12 @@ pub(super) fn triggered(tree: &Tree, words: &[String], report: &mut Vec<Fidelity
     Ok(if tags.is_empty() { json!({"type": "any_text"}) } else { format })
 }
 
-/// The error that the older form cannot say something.
+/// The error for what the older form cannot express.
 pub(super) fn not_old(reason: &str) -> Error {
     Error::invalid(format!("structural-tag-old: {reason}"))
 }
 
-/// A way to write a call: texts around the schema of its arguments.
+/// One form of a call: the texts around the schema of its arguments.
 #[derive(Clone, Default)]
 struct Structure {
     begin: String,
@@ -88,9 +88,9 @@ pub(super) fn old(format: &Arena, triggers: &[Trigger]) -> Result<Printed> {
 
 struct Reader<'a> {
     format: &'a Arena,
-    /// How many more structures may be put together.
+    /// The number of structures that may still be built.
     left: usize,
-    /// White space that may be there was left out.
+    /// Whether optional white space was left out.
     spaces: bool,
 }
 
@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The ways in which an expression is written: each once, as the form has no other way to say that there may be several.
+    /// The forms of an expression, without duplicates; the older form cannot express alternatives otherwise.
     fn ways(&mut self, id: ExprId, depth: usize) -> Result<Vec<Structure>> {
         if depth > limits::LOWERING_DEPTH || self.left == 0 {
             return Err(not_old("the format is too large"));

@@ -1,7 +1,7 @@
-//! Which parts of a grammar become terminals, for engines that cut the output into them.
+//! Chooses the parts of a grammar that become terminals, for engines that split the output into terminals.
 //!
-//! Long terminals are quick, so whatever is regular and not too large becomes one, as far as nothing in it may be left out by the name
-//! of a rule (`space`): there a terminal ends. What cannot stay one is split, a level at a time, down to single characters.
+//! Long terminals are fast, so each regular part that is not too large becomes one; a terminal ends where an optional named
+//! rule (`space`) begins. Terminals that do not work are split, one level at a time, down to single characters.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -9,7 +9,7 @@ use super::linear;
 use super::node::{Node, Tree};
 use super::set::Set;
 
-/// How large a terminal may be.
+/// The maximum size of a terminal.
 const TERMINAL_SIZE: usize = 300;
 
 /// A part of a rule over terminals.
@@ -37,26 +37,26 @@ impl Part {
 
 /// A grammar over terminals.
 pub(super) struct Cut {
-    /// What each terminal is; never nothing.
+    /// The terminals; none is empty.
     pub tokens: Vec<Node>,
-    /// The rules that are left, the root first.
+    /// The remaining rules, the root first.
     pub rules: Vec<(usize, Part)>,
 }
 
-/// What is known of a tree's rules.
+/// Facts about a tree's rules.
 pub(super) struct Facts<'t> {
     pub tree: &'t Tree,
     pub nothing: Vec<bool>,
-    /// How large the rules are that are regular; `None` where they are not, or too large.
+    /// The sizes of regular rules; `None` for rules that are not regular or too large.
     sizes: Vec<Option<usize>>,
 }
 
-/// What may not be one terminal.
+/// Parts that must not be one terminal.
 #[derive(Default)]
 pub(super) struct Splits {
-    /// These, but their parts may.
+    /// These, but their parts may be.
     once: HashSet<Node>,
-    /// These, and nothing in them.
+    /// These, and no part of them.
     all: HashSet<Node>,
     rules: HashSet<usize>,
     everything: bool,
@@ -64,11 +64,11 @@ pub(super) struct Splits {
 }
 
 impl Splits {
-    /// Splits a terminal into its parts; with `fully`, into characters.
+    /// Splits a terminal into its parts, or with `fully` into characters.
     pub fn add(&mut self, token: &Node, fully: bool, tree: &Tree) {
         if !fully {
             self.once.insert(token.clone());
-            // What a rule is would be the same terminal again.
+            // The body of the rule would be the same terminal again.
             if let Node::Rule(rule) = token {
                 self.add(&tree.rules[*rule], false, tree);
             }
@@ -84,7 +84,8 @@ impl Splits {
         self.all.insert(token.clone());
     }
 
-    /// Splits all there is into characters, but for those of free text that follow each other; at the second call, these, too.
+    /// Splits all terminals into characters, except for consecutive characters of free text; a second call splits these as
+    /// well.
     pub fn add_everything(&mut self) {
         self.runs = self.everything;
         self.everything = true;
@@ -92,11 +93,11 @@ impl Splits {
 }
 
 impl<'t> Facts<'t> {
-    /// `free`: rules of free text, which are no terminals.
+    /// `free`: rules of free text, which are not terminals.
     pub fn new(tree: &'t Tree, free: &HashSet<usize>) -> Facts<'t> {
         let mut facts = Facts { tree, nothing: tree.nothing(), sizes: vec![None; tree.rules.len()] };
         let circular: HashSet<usize> = linear::circles(tree).into_iter().flatten().collect();
-        // What a rule is made of comes first.
+        // The rules that a rule refers to come first.
         for rule in post_order(tree) {
             if !circular.contains(&rule) && !free.contains(&rule) {
                 facts.sizes[rule] = facts.size(&tree.rules[rule]);
@@ -105,15 +106,15 @@ impl<'t> Facts<'t> {
         facts
     }
 
-    /// How large a part is, if it may be a terminal, or a part of one.
+    /// The size of a part, if it may be a terminal or a part of one.
     fn size(&self, node: &Node) -> Option<usize> {
         let size = match node {
             Node::Text(text) => text.len(),
             Node::Class(_) => 1,
             Node::Rule(rule) if self.nothing[*rule] => return None,
-            // Chains of rules count, too.
+            // A chain of rules costs as well.
             Node::Rule(rule) => 1 + self.sizes[*rule]?,
-            // Lists of texts are quick, however long.
+            // Lists of texts are fast at any length.
             Node::Choice(branches) if branches.iter().all(|branch| matches!(branch, Node::Text(_))) => 1,
             other => other.parts().iter().try_fold(1, |sum, part| Some(sum + self.size(part)?))?,
         };
@@ -124,13 +125,13 @@ impl<'t> Facts<'t> {
         node.may_be_nothing(&self.nothing)
     }
 
-    /// The rules that terminals come from where the rule may also be nothing.
+    /// Maps the body of each regular rule, without the empty text, to the rule.
     pub fn terminals(&self) -> HashMap<Node, usize> {
         let rules = (0..self.sizes.len()).filter(|&rule| self.sizes[rule].is_some());
         rules.filter_map(|rule| Some((self.something(&self.tree.rules[rule])?, rule))).collect()
     }
 
-    /// The same without nothing, if there is a short way to say it.
+    /// The node without the empty text, if that has a short form.
     fn something(&self, node: &Node) -> Option<Node> {
         if !self.may_be_nothing(node) {
             return Some(node.clone());
@@ -146,7 +147,7 @@ impl<'t> Facts<'t> {
     }
 }
 
-/// The rules that are used, each behind those that it names, but for circles.
+/// The rules that are used, each after those that it refers to, except in circles.
 fn post_order(tree: &Tree) -> Vec<usize> {
     let mut state = vec![false; tree.rules.len()];
     let mut order = Vec::new();
@@ -162,7 +163,7 @@ fn post_order(tree: &Tree) -> Vec<usize> {
     order
 }
 
-/// The grammar over terminals, none of which is in `splits`.
+/// Builds the grammar over terminals; none of them is in `splits`.
 pub(super) fn cut(facts: &Facts, splits: &Splits) -> Cut {
     let root = facts.tree.root;
     let mut cutter = Cutter {
@@ -207,7 +208,7 @@ impl Cutter<'_> {
         Part::Rule(rule)
     }
 
-    /// A part over terminals; `fully`: over single characters.
+    /// A part over terminals, or with `fully` over single characters.
     fn part(&mut self, node: &Node, fully: bool) -> Part {
         let mut fully = fully;
         if !fully
@@ -239,7 +240,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// A rule that may be nothing is written out where it is no more than a terminal that may be left out.
+    /// A rule that may be empty is written in place if it is only an optional terminal.
     fn reference(&mut self, rule: usize, fully: bool) -> Part {
         let body = &self.facts.tree.rules[rule];
         let atomic = fully || self.splits.everything || self.splits.rules.contains(&rule);
@@ -255,8 +256,8 @@ impl Cutter<'_> {
         self.rule(rule)
     }
 
-    /// Any number of branches, some of which are single characters: as many of these as follow each other are one terminal. Else each
-    /// round of text would be one.
+    /// A repetition of branches, some of which are single characters: consecutive characters form one terminal. Otherwise
+    /// each character of a text would be one.
     fn rounds(&mut self, choice: &Node, fully: bool) -> Part {
         let (mut classes, mut others) = (Vec::new(), Vec::new());
         for branch in choice.parts() {

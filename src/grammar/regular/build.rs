@@ -1,4 +1,4 @@
-//! Patterns to automata.
+//! Builds automata from patterns.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::chars::Chars;
 use super::dfa::{Dfa, Machine};
 use super::pattern::{Expr, Pattern};
 
-/// The automaton of all texts that the pattern is found in; `None` where it would be too large.
+/// The automaton of all texts in which the pattern is found; `None` if it would be too large.
 pub(in crate::grammar) fn automaton(pattern: &Pattern, most: usize) -> Option<Dfa> {
     let mut all = found_in(&pattern.expr, most)?;
     for (expr, matches) in &pattern.ahead {
@@ -29,7 +29,7 @@ fn found_in(expr: &Expr, most: usize) -> Option<Dfa> {
     Dfa::of(&Subsets(&nfa, end), most)
 }
 
-/// An automaton with moves that take no character.
+/// An automaton with empty moves.
 struct Nfa {
     states: Vec<NfaState>,
     most: usize,
@@ -39,11 +39,11 @@ struct Nfa {
 struct NfaState {
     chars: Option<(Chars, usize)>,
     empty: Vec<usize>,
-    /// Only where the text begins.
+    /// An empty move that is possible at the start of the text only.
     at_start: Option<usize>,
-    /// Only where the text ends.
+    /// An empty move that is possible at the end of the text only.
     at_end: Option<usize>,
-    /// Whether the end can be reached with no character, where the text ends.
+    /// Whether the end is reachable by empty moves at the end of the text.
     ends: bool,
 }
 
@@ -53,7 +53,7 @@ impl Nfa {
         self.states.len() - 1
     }
 
-    /// Adds an expression behind a state that has no moves yet, and returns the state behind it, which has none.
+    /// Adds an expression behind a state without moves. Returns the state behind the expression, which has no moves.
     fn add(&mut self, expr: &Expr, from: usize) -> Option<usize> {
         if self.states.len() > self.most {
             return None;
@@ -117,7 +117,7 @@ impl Nfa {
         Some(to)
     }
 
-    /// Marks the states from which `end` is reached with no character.
+    /// Marks the states from which `end` is reachable by empty moves.
     fn accepting(&mut self, end: usize) {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.states.len()];
         for (from, state) in self.states.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Nfa {
         }
     }
 
-    /// All that is reached with no character.
+    /// All states that are reachable by empty moves.
     fn closure(&self, from: impl IntoIterator<Item = usize>, at_start: bool) -> BTreeSet<usize> {
         let mut open: Vec<usize> = from.into_iter().collect();
         let mut reached: BTreeSet<usize> = BTreeSet::new();
@@ -150,11 +150,12 @@ impl Nfa {
     }
 }
 
-/// Sets of states as states. The second: where the expression has been found, what follows does not matter.
+/// The subset construction. The second field is the end state: once the expression was found, the rest of the text does not
+/// matter.
 struct Subsets<'n>(&'n Nfa, usize);
 
 impl Machine for Subsets<'_> {
-    /// With whether the text begins here.
+    /// The set, and whether this is the start of the text.
     type State = (BTreeSet<usize>, bool);
 
     fn start(&self) -> Self::State {
@@ -166,7 +167,7 @@ impl Machine for Subsets<'_> {
             return vec![(Chars::all(), (BTreeSet::from([self.1]), false))];
         }
         let steps: Vec<&(Chars, usize)> = state.0.iter().filter_map(|&at| self.0.states[at].chars.as_ref()).collect();
-        // Where some set begins or ends, and which are open there.
+        // Where sets begin and end, to find which are active between them.
         let mut edges: Vec<(u32, bool, usize)> = Vec::new();
         for (chars, to) in &steps {
             for &(low, high) in chars.ranges() {
@@ -193,13 +194,13 @@ impl Machine for Subsets<'_> {
     }
 
     fn accepts(&self, state: &Self::State) -> bool {
-        // Where nothing was read, `^` holds as well; the closure has gone through it.
+        // In the empty text `^` holds at the end as well; the closure has passed it.
         state.0.iter().any(|&at| self.0.states[at].ends) || state.1 && self.ends_at_once(&state.0)
     }
 }
 
 impl Subsets<'_> {
-    /// Whether the end is reached in an empty text, through both kinds of anchors in any order.
+    /// Whether the end is reachable in an empty text, through both kinds of anchors in any order.
     fn ends_at_once(&self, from: &BTreeSet<usize>) -> bool {
         let mut open: Vec<usize> = from.iter().copied().collect();
         let mut seen = from.clone();

@@ -1,4 +1,4 @@
-//! Sets of characters.
+//! Sets of characters, with set operations.
 
 use crate::char_class::merged_ranges;
 
@@ -22,7 +22,7 @@ impl Chars {
         Chars::of_codes(ranges.into_iter().map(|(low, high)| (low.into(), high.into())))
     }
 
-    /// Ranges of code points in any order.
+    /// The set of these ranges, in any order.
     pub fn of_codes(ranges: impl IntoIterator<Item = (u32, u32)>) -> Chars {
         Chars(merged_ranges(ranges.into_iter().collect()))
     }
@@ -41,7 +41,7 @@ impl Chars {
         self.0.get(at).is_some_and(|(low, _)| *low <= code)
     }
 
-    /// Whether every character of `other` is among these.
+    /// Whether `other` is a subset.
     pub fn has_all(&self, other: &Chars) -> bool {
         other.without(self).is_empty()
     }
@@ -86,7 +86,7 @@ impl Chars {
         Chars(both)
     }
 
-    /// The only character, if there is one only.
+    /// Its character, if it has only one.
     pub fn single(&self) -> Option<char> {
         match self.0[..] {
             [(low, high)] if low == high => char::from_u32(low),

@@ -1,11 +1,11 @@
-//! Automata over characters.
+//! Deterministic automata over characters, and operations on them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
 use super::chars::Chars;
 
-/// A deterministic automaton. It begins in state 0; where no edge has a character, nothing fits.
+/// A deterministic automaton. It begins in state 0. A character without an edge does not match.
 #[derive(Clone, Debug)]
 pub(in crate::grammar) struct Dfa {
     pub states: Vec<State>,
@@ -15,24 +15,24 @@ pub(in crate::grammar) struct Dfa {
 pub(in crate::grammar) struct State {
     /// Whether a text may end here.
     pub accepts: bool,
-    /// Disjoint ranges of code points, sorted, and where they lead.
+    /// Sorted, disjoint ranges of code points, and their target states.
     pub edges: Vec<(u32, u32, u32)>,
 }
 
-/// What steps through a text, a character at a time, with finitely many states.
+/// An automaton in implicit form: it reads a text character by character, with finitely many states.
 pub(in crate::grammar) trait Machine {
     type State: Clone + Eq + Hash;
 
     fn start(&self) -> Self::State;
 
-    /// Sets of characters that are all treated alike, in this state, disjoint.
+    /// Disjoint sets of characters with the same next state, for this state.
     fn moves(&self, state: &Self::State) -> Vec<(Chars, Self::State)>;
 
     fn accepts(&self, state: &Self::State) -> bool;
 }
 
 impl Dfa {
-    /// The automaton of all that `machine` accepts; `None` where it has more than `most` states.
+    /// The automaton of all texts that `machine` accepts; `None` if it has more than `most` states.
     pub fn of<M: Machine>(machine: &M, most: usize) -> Option<Dfa> {
         let start = machine.start();
         let mut numbers = HashMap::from([(start.clone(), 0_u32)]);
@@ -58,7 +58,7 @@ impl Dfa {
         Some(dfa)
     }
 
-    /// Exactly these texts.
+    /// Accepts exactly these texts.
     pub fn of_texts<'t>(texts: impl IntoIterator<Item = &'t str>) -> Dfa {
         let mut states = vec![State::default()];
         for text in texts {
@@ -81,7 +81,7 @@ impl Dfa {
         Dfa { states }
     }
 
-    /// Every text that this one does not accept.
+    /// Accepts all texts that this one rejects.
     pub fn complement(&self) -> Dfa {
         let sink = self.states.len() as u32;
         let mut states: Vec<State> = self.states.clone();
@@ -97,12 +97,12 @@ impl Dfa {
         dfa
     }
 
-    /// What both accept.
+    /// Accepts what both accept.
     pub fn and(&self, other: &Dfa, most: usize) -> Option<Dfa> {
         Dfa::of(&Both(self, other), most)
     }
 
-    /// What is accepted and has so many characters.
+    /// Accepts those of its texts whose length in characters is within the bounds.
     pub fn of_length(&self, min: u64, max: Option<u64>, most: usize) -> Option<Dfa> {
         Dfa::of(&OfLength { inner: self, min, max }, most)
     }
@@ -128,7 +128,7 @@ impl Dfa {
         edges.get(place).filter(|edge| edge.0 <= u32::from(c)).map(|edge| edge.2)
     }
 
-    /// Removes what leads to no end, and what nothing leads to.
+    /// Removes states from which no end is reachable, and unreachable states.
     fn trim(&mut self) {
         let count = self.states.len();
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); count];
@@ -163,7 +163,7 @@ impl Dfa {
         self.states = order.into_iter().map(|at| std::mem::take(&mut self.states[at])).collect();
     }
 
-    /// The same with as few states as there can be.
+    /// An equivalent automaton with as few states as possible.
     pub fn minimal(&self) -> Dfa {
         let mut class: Vec<u32> = self.states.iter().map(|state| state.accepts.into()).collect();
         let mut count = class.iter().collect::<BTreeSet<_>>().len();
@@ -196,7 +196,7 @@ impl Dfa {
     }
 }
 
-/// Sorted, with neighbours that lead to the same state as one.
+/// Sorts edges and merges adjacent ranges with the same target.
 fn joined(mut edges: Vec<(u32, u32, u32)>) -> Vec<(u32, u32, u32)> {
     edges.sort_unstable();
     let mut merged: Vec<(u32, u32, u32)> = Vec::with_capacity(edges.len());
@@ -237,7 +237,7 @@ impl Machine for Both<'_> {
     }
 }
 
-/// Counts characters, up to the bound from which on the count means nothing.
+/// Counts characters up to the bound beyond which the count does not matter.
 struct OfLength<'d> {
     inner: &'d Dfa,
     min: u64,

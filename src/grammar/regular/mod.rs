@@ -1,7 +1,7 @@
-//! Regular languages: patterns as JSON Schema writes them, automata over characters, and how both become rules.
+//! Regular languages: patterns of JSON Schema, automata over characters, and rules made from both.
 //!
-//! `pattern` reads an ECMAScript expression, `dfa` makes and combines automata, `write` prints either as rules. A text is a
-//! sequence of characters here; [`Spelling`] says how they stand in the grammar's text.
+//! `pattern` reads an ECMAScript expression, `dfa` builds and combines automata, `write` turns either into rules. Texts are
+//! sequences of characters here; [`Spelling`] chooses how they are written in the output.
 
 mod build;
 mod chars;

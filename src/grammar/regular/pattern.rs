@@ -1,4 +1,4 @@
-//! Reads regular expressions as JSON Schema means them: ECMAScript, with the leniency of browsers.
+//! Reads regular expressions of JSON Schema: ECMAScript, with the leniency of browsers.
 
 use std::iter::Peekable;
 use std::str::Chars as Text;
@@ -13,28 +13,28 @@ pub(in crate::grammar) enum Expr {
     One(Chars),
     Sequence(Vec<Expr>),
     Choice(Vec<Expr>),
-    /// At least and at most so often.
+    /// Minimum and maximum number of repetitions.
     Repeat(Box<Expr>, u32, Option<u32>),
-    /// `^`: nothing stands before.
+    /// `^`: the start of the text.
     Start,
-    /// `$`: nothing follows.
+    /// `$`: the end of the text.
     End,
 }
 
-/// A pattern: a text fits where the expression is found in it.
+/// A pattern. A text matches if the expression is found in it.
 #[derive(Debug)]
 pub(in crate::grammar) struct Pattern {
     pub expr: Expr,
-    /// Look aheads at the very beginning: what must, or with `false` must not, be found there.
+    /// Look aheads at the very beginning: expressions that must, or with `false` must not, be found there.
     pub ahead: Vec<(Expr, bool)>,
 }
 
 /// Why a pattern cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::grammar) enum Unusable {
-    /// It is a regular expression, but no grammar of ours says it.
+    /// It is a regular expression, but no rule can express it.
     Unsupported(&'static str),
-    /// It is none.
+    /// It is not a regular expression.
     Invalid(&'static str),
 }
 
@@ -61,7 +61,7 @@ impl Expr {
         Expr::Sequence(Vec::new())
     }
 
-    /// How many characters it has at least and at most.
+    /// The minimum and maximum length of a match in characters.
     pub fn width(&self) -> (u64, Option<u64>) {
         match self {
             Expr::One(_) => (1, Some(1)),
@@ -86,7 +86,7 @@ impl Expr {
         }
     }
 
-    /// Whether there is an anchor in it.
+    /// Whether it contains an anchor.
     pub fn has_anchor(&self) -> bool {
         match self {
             Expr::One(_) => false,
@@ -101,7 +101,7 @@ struct Parser<'a> {
     rest: Peekable<Text<'a>>,
     depth: usize,
     ahead: Vec<(Expr, bool)>,
-    /// Whether nothing but `^` has been read yet, outside of groups.
+    /// Whether only `^` has been read so far, outside of groups.
     at_start: bool,
 }
 
@@ -110,7 +110,7 @@ impl Parser<'_> {
         self.rest.next_if_eq(&c).is_some()
     }
 
-    /// Whether the text goes on like this; then it is taken.
+    /// Skips this text if it comes next. Returns whether it did.
     fn skip_all(&mut self, text: &str) -> bool {
         let mut after = self.rest.clone();
         let same = text.chars().all(|c| after.next() == Some(c));
@@ -146,7 +146,7 @@ impl Parser<'_> {
         Ok(if parts.len() == 1 { parts.swap_remove(0) } else { Expr::Sequence(parts) })
     }
 
-    /// `None`: something that stands elsewhere.
+    /// Returns `None` for something that is recorded elsewhere.
     fn atom(&mut self) -> Parsed<Option<Expr>> {
         let Some(c) = self.rest.next() else { return Ok(None) };
         Ok(Some(match c {
@@ -200,7 +200,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A part with the quantifier that follows it, if one does. Being lazy changes nothing about what fits.
+    /// A part, with its quantifier if one follows. A lazy quantifier matches the same texts.
     fn quantified(&mut self, part: Expr) -> Parsed<Expr> {
         let (min, max) = match self.rest.peek() {
             Some('*') => (0, None),
@@ -237,7 +237,8 @@ impl Parser<'_> {
         Ok(Expr::Repeat(Box::new(part), min, max))
     }
 
-    /// The bounds of `{2}`, `{2,}`, `{2,3}` behind the brace; what is none is text. A count without end is a very large one.
+    /// The bounds of `{2}`, `{2,}`, `{2,3}` after the brace; anything else is text. A missing maximum is a very large
+    /// number.
     fn braces(&mut self) -> Option<(u32, Option<u32>)> {
         let mut after = self.rest.clone();
         let mut number = || {
@@ -340,7 +341,7 @@ impl Parser<'_> {
                 let code = u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32);
                 match code.filter(|_| self.skip('}')) {
                     Some(c) => Chars::one(c),
-                    None => return Err(Invalid("an escape \\u{ names no character")),
+                    None => return Err(Invalid("an escape \\u{ does not denote a character")),
                 }
             }
             'u' => self.hex(4, c)?,
@@ -348,7 +349,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The character of so many hexadecimal digits; without them the letter stands for itself.
+    /// The character with this many hexadecimal digits; without them, the letter itself.
     fn hex(&mut self, count: usize, letter: char) -> Parsed<Chars> {
         let digits: String = self.rest.clone().take(count).filter(char::is_ascii_hexdigit).collect();
         if digits.len() < count {
@@ -359,7 +360,7 @@ impl Parser<'_> {
         if let Some(c) = char::from_u32(code) {
             return Ok(Chars::one(c));
         }
-        // Two halves of one character.
+        // A surrogate pair.
         let mut after = self.rest.clone();
         let low: String = after.by_ref().skip(2).take(4).filter(char::is_ascii_hexdigit).collect();
         let low = u32::from_str_radix(&low, 16).unwrap_or_default();
@@ -372,7 +373,7 @@ impl Parser<'_> {
     }
 }
 
-/// What ECMAScript takes for white space.
+/// ECMAScript's white space.
 fn blanks() -> Chars {
     let spaces = [('\t', '\r'), (' ', ' '), ('\u{a0}', '\u{a0}'), ('\u{1680}', '\u{1680}'), ('\u{2000}', '\u{200a}')];
     let more = [('\u{2028}', '\u{2029}'), ('\u{202f}', '\u{202f}'), ('\u{205f}', '\u{205f}'), ('\u{3000}', '\u{3000}')];

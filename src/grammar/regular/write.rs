@@ -1,4 +1,4 @@
-//! Patterns and automata as rules.
+//! Turns patterns and automata into rules.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ use crate::grammar::builder::Builder;
 use crate::grammar::rule::Rule;
 use crate::limits;
 
-/// How the characters of a text stand in the output.
+/// How the characters of a text are written in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::grammar) enum Spelling {
     /// As they are.
     Plain,
-    /// Inside the quotes of a JSON string: some must be escaped, and some others may be.
+    /// Inside a JSON string: some characters must be escaped, and others may be.
     JsonString,
 }
 
-/// How deep the rules of automata are nested before a state gets a rule of its own.
+/// The nesting in the rule of an automaton from which on a state gets a rule.
 const NESTED: usize = 12;
 
 /// One character of these.
@@ -42,7 +42,7 @@ pub(in crate::grammar) fn characters(builder: &mut Builder, chars: &Chars, spell
     }
     let controls = chars.has_all(&Chars::of([('\0', '\x1f')]));
     let others = chars.has_all(&Chars::of([('\u{80}', '\u{2027}'), ('\u{2030}', char::MAX)]));
-    // What is written with a letter behind the backslash. A solidus counts with the large sets only.
+    // Characters with a short escape. The solidus is escaped in large sets only.
     let short = [('"', '"'), ('\\', '\\'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
     let short = short.into_iter().chain(others.then_some(('/', '/')));
     let letters: Vec<char> = short.filter(|(c, _)| chars.has(*c)).map(|(_, letter)| letter).collect();
@@ -61,7 +61,7 @@ pub(in crate::grammar) fn characters(builder: &mut Builder, chars: &Chars, spell
         branches.push(Rule::sequence([Rule::literal("\\"), escape]));
     }
     match branches.len() {
-        // Nothing but controls that have no short escape: they are written with digits.
+        // Only controls without a short escape: they are written with digits.
         0 => spelled_out(chars),
         1 => branches.swap_remove(0),
         _ if others => {
@@ -72,7 +72,7 @@ pub(in crate::grammar) fn characters(builder: &mut Builder, chars: &Chars, spell
     }
 }
 
-/// The digits of what is not ASCII; two halves of a character come together.
+/// The digits of a non-ASCII character; surrogates come in pairs.
 fn other_code(builder: &mut Builder) -> SmolStr {
     let hex = |count| Rule::class("[0-9a-fA-F]").times(count, Some(count));
     let last = Rule::class("[0-9a-fA-F]");
@@ -98,7 +98,7 @@ fn class(chars: &Chars) -> Rule {
         return Rule::class("[^\\x00]");
     }
     let ends = |(low, high): (u32, u32)| {
-        // Between the two blocks of code points that are no characters stands nothing.
+        // No character is between the two blocks of surrogates.
         let low = char::from_u32(low).unwrap_or('\u{e000}');
         (low, char::from_u32(high).unwrap_or('\u{d7ff}'))
     };
@@ -106,7 +106,7 @@ fn class(chars: &Chars) -> Rule {
     Rule::Class(char_class::spelled(ranges, negated, ClassSpelling::Ascii))
 }
 
-/// What cannot stand in a JSON string as it is.
+/// Characters that JSON strings must escape.
 pub(super) fn must_escape() -> [(char, char); 3] {
     [('\0', '\x1f'), ('"', '"'), ('\\', '\\')]
 }
@@ -130,7 +130,7 @@ pub(super) fn literal(c: char, spelling: Spelling) -> SmolStr {
     out.finish()
 }
 
-/// Puts a part behind others; literals grow together.
+/// Appends a part; adjacent literals are merged.
 fn push(parts: &mut Vec<Rule>, part: Rule) {
     match (parts.last_mut(), part) {
         (_, Rule::Empty) => {}
@@ -140,7 +140,7 @@ fn push(parts: &mut Vec<Rule>, part: Rule) {
     }
 }
 
-/// A rule that may be repeated, or stand in a sequence.
+/// The rule as one item of a sequence or repetition.
 fn item(rule: Rule) -> Rule {
     match rule {
         Rule::Literal(text) if text.chars().count() > 1 => Rule::Literal(text).group(),
@@ -149,7 +149,7 @@ fn item(rule: Rule) -> Rule {
     }
 }
 
-/// A pattern as it is written, without an automaton; `None` where only an automaton says it.
+/// A pattern as written, without an automaton; `None` if it needs an automaton.
 pub(in crate::grammar) fn of_pattern(builder: &mut Builder, pattern: &Pattern, spelling: Spelling) -> Option<Rule> {
     if !pattern.ahead.is_empty() {
         return None;
@@ -184,7 +184,7 @@ fn choice(mut branches: Vec<Rule>) -> Rule {
     }
 }
 
-/// The branches of an expression without its anchors, and whether `^` and `$` stood around each; `None` where anchors stand inside.
+/// The branches of an expression without its anchors, and whether each had `^` and `$`; `None` if there are anchors inside.
 fn anchored(expr: &Expr) -> Option<Vec<(bool, &[Expr], bool)>> {
     if let Expr::Choice(branches) = expr {
         return branches
@@ -197,7 +197,7 @@ fn anchored(expr: &Expr) -> Option<Vec<(bool, &[Expr], bool)>> {
         Expr::Sequence(parts) => &parts[..],
         one => std::slice::from_ref(one),
     };
-    // `^$|…` and `(^a$|^b$)` are branches, too.
+    // `^$|…` and `(^a$|^b$)` are branches as well.
     if let [only @ Expr::Choice(_)] = parts {
         return anchored(only);
     }
@@ -231,7 +231,7 @@ fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<
         Expr::Repeat(_, _, Some(0)) => Rule::Empty,
         Expr::Repeat(body, min, max) => {
             let (min, max) = (u64::from(*min), max.map(u64::from));
-            // llama.cpp repeats nothing that may be empty without end, and counts so far only.
+            // llama.cpp rejects unbounded repetitions of parts that may be empty, and large counts.
             let too_many = min > limits::GBNF_REPETITIONS || max.is_some_and(|max| max > limits::GBNF_REPETITIONS);
             if too_many || max.is_none() && body.width().0 == 0 {
                 return None;
@@ -245,14 +245,14 @@ fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<
     })
 }
 
-/// The rule of an automaton. States that are reached in several ways get rules of their own, named after `name`.
+/// The rule of an automaton. States with several predecessors get rules, named after `name`.
 pub(in crate::grammar) fn of_automaton(builder: &mut Builder, name: &str, dfa: &Dfa, spelling: Spelling) -> Rule {
     let mut ways = vec![0_u32; dfa.states.len()];
     ways[0] = 1;
     for (from, state) in dfa.states.iter().enumerate() {
         let mut last = None;
         for edge in &state.edges {
-            // Ranges that lead to one state are one way.
+            // Ranges with the same target count once.
             if edge.2 as usize != from && last.replace(edge.2) != Some(edge.2) {
                 ways[edge.2 as usize] += 1;
             }
@@ -272,14 +272,14 @@ struct Writer<'b> {
     name: &'b str,
     dfa: &'b Dfa,
     spelling: Spelling,
-    /// In how many ways each state is reached.
+    /// The number of ways to reach each state.
     ways: Vec<u32>,
     names: HashMap<u32, SmolStr>,
     pending: Vec<(u32, SmolStr)>,
 }
 
 impl Writer<'_> {
-    /// What follows from a state on.
+    /// The rule of the texts from a state on.
     fn state(&mut self, start: u32, depth: usize) -> Rule {
         let mut parts = Vec::new();
         let mut at = start;
@@ -299,7 +299,7 @@ impl Writer<'_> {
                 push(&mut parts, item(chars).repeat(0, None));
             }
             let accepts = self.dfa.states[at as usize].accepts;
-            // A chain needs no nesting.
+            // A chain is not nested.
             if let ([(to, ranges)], false) = (&moves[..], accepts) {
                 let chars = characters(self.builder, &Chars::of_codes(ranges.iter().copied()), self.spelling);
                 push(&mut parts, chars);
@@ -335,7 +335,7 @@ impl Writer<'_> {
         self.ways[at as usize] == 1 && at != 0 || self.is_simple(at)
     }
 
-    /// Whether nothing follows, or the same again and again.
+    /// Whether the state has no successor, or only itself.
     fn is_simple(&self, at: u32) -> bool {
         let state = &self.dfa.states[at as usize];
         at != 0 && state.accepts && state.edges.iter().all(|edge| edge.2 == at)

@@ -1,4 +1,4 @@
-//! What schemas say about arrays.
+//! Checks the keywords for arrays.
 
 use std::collections::HashMap;
 
@@ -71,7 +71,7 @@ impl<'a> Checker<'a> {
     }
 
     fn unique(&mut self, items: &[Value]) -> Verdict {
-        // Items that look the same from outside.
+        // Groups items that may be equal.
         let mut alike: HashMap<_, Vec<&Value>> = HashMap::new();
         for item in items {
             let others = alike.entry(outside(item)).or_default();

@@ -1,4 +1,4 @@
-//! `allOf`, and the keywords that need the verdict on a schema rather than what is wrong.
+//! Checks `allOf`, and the keywords that need the verdict on a subschema and not its violations.
 
 use super::Checker;
 use super::draft::Keywords;

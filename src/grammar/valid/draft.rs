@@ -1,4 +1,4 @@
-//! Drafts of JSON Schema: which one a schema is written in, which keywords it has, and where they have schemas in them.
+//! The drafts of JSON Schema: which draft a schema is in, its keywords, and which of them contain schemas.
 
 use serde_json::{Map, Value};
 
@@ -18,11 +18,11 @@ pub(super) enum Draft {
 }
 
 impl Draft {
-    /// What counts where no `$schema` says it.
+    /// The draft of documents without `$schema`.
     pub(super) const NEWEST: Draft = Y2020;
 
-    /// The draft that the `$schema` of a document names: `None` if there is none, `Some(None)` if it is no draft known here, so
-    /// that nobody knows what the keywords mean.
+    /// The draft that the `$schema` of a document names: `None` without `$schema`, `Some(None)` for an unknown draft, whose
+    /// keywords have no known meaning.
     pub(super) fn named(fields: &Fields) -> Option<Option<Draft>> {
         let uri = fields.get("$schema")?.as_str()?;
         let name = uri.trim_start_matches("http://").trim_start_matches("https://").trim_end_matches(['#', '/']);
@@ -37,7 +37,7 @@ impl Draft {
         })
     }
 
-    /// Whether nothing counts that stands beside a `$ref`.
+    /// Whether keywords beside a `$ref` are ignored.
     pub(super) fn lone_ref(self) -> bool {
         self <= Seven
     }
@@ -57,8 +57,8 @@ impl Draft {
             "dependentRequired" | "dependentSchemas" | "minContains" | "maxContains" => (Y2019, Y2020),
             "unevaluatedItems" | "unevaluatedProperties" | "$anchor" => (Y2019, Y2020),
             "prefixItems" | "$dynamicRef" | "$dynamicAnchor" => (Y2020, Y2020),
-            // Also `dependencies`, `definitions` and arrays as `items`: where newer drafts have other words, these still mean the
-            // same.
+            // Also `dependencies`, `definitions` and arrays as `items`: newer drafts use other keywords, but these still
+            // mean the same.
             _ => (Three, Y2020),
         };
         (first..=last).contains(&self)
@@ -73,7 +73,7 @@ pub(super) struct Keywords<'a> {
 }
 
 impl<'a> Keywords<'a> {
-    /// The value of a keyword, if the draft knows it.
+    /// The value of a keyword, if the draft has it.
     pub(super) fn get(&self, keyword: &str) -> Option<&'a Value> {
         self.fields.get(keyword).filter(|_| self.draft.knows(keyword))
     }
@@ -90,16 +90,16 @@ impl<'a> Keywords<'a> {
         self.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// The schemas of the first items, and the schema of those behind them.
+    /// The schemas of the first items, and the schema of the remaining ones.
     pub(super) fn items(&self) -> (&'a [Value], Option<&'a Value>) {
-        // An array of schemas was called `items` once, and what is behind them `additionalItems`.
+        // Earlier, `items` was the array of schemas, and `additionalItems` the schema of the remaining items.
         match (self.get("prefixItems"), self.get("items")) {
             (None, Some(Value::Array(first))) => (first, self.get("additionalItems")),
             (_, rest) => (self.list("prefixItems"), rest),
         }
     }
 
-    /// What the schema calls itself: a URI, which may be empty, and a name within it.
+    /// The identifier of the schema: a URI, which may be empty, and a name within it.
     pub(super) fn id(&self) -> Option<(&'a str, Option<&'a str>)> {
         let id = self.text(self.draft.id())?;
         if self.draft.lone_ref() && self.fields.contains_key("$ref") {
@@ -109,7 +109,7 @@ impl<'a> Keywords<'a> {
         Some((uri, Some(name).filter(|name| !name.is_empty() && !name.starts_with('/'))))
     }
 
-    /// Every schema right inside this one.
+    /// Calls `each` with every direct subschema.
     pub(super) fn each_inside(&self, mut each: impl FnMut(&'a Value)) {
         for keyword in ONE {
             self.get(keyword).filter(|inside| inside.is_object()).into_iter().for_each(&mut each);
@@ -123,7 +123,7 @@ impl<'a> Keywords<'a> {
     }
 }
 
-/// Keywords whose value is a schema.
+/// Keywords with a schema as value.
 const ONE: &[&str] = &[
     "additionalItems",
     "additionalProperties",
@@ -138,9 +138,9 @@ const ONE: &[&str] = &[
     "unevaluatedItems",
     "unevaluatedProperties",
 ];
-/// Keywords whose value is a list with schemas in it.
+/// Keywords with a list that contains schemas.
 const LISTS: &[&str] = &["allOf", "anyOf", "disallow", "extends", "items", "oneOf", "prefixItems", "type"];
-/// Keywords whose value has schemas by name.
+/// Keywords with a map from names to schemas.
 const MAPS: &[&str] = &["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
 
 #[cfg(test)]

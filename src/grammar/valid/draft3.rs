@@ -1,4 +1,4 @@
-//! Draft 3, in which types may be schemas.
+//! Checks the keywords of draft 3, in which types may be schemas.
 
 use std::slice;
 
@@ -11,7 +11,7 @@ use super::run::{Run, Task};
 use super::scalar::{TYPES, is_of};
 
 impl<'a> Checker<'a> {
-    /// `type`, `disallow` and `extends`.
+    /// Checks `type`, `disallow` and `extends`.
     pub(super) fn kind_in_draft_3<'v>(
         &mut self,
         run: &mut Run<'a, 'v, '_>,
@@ -37,7 +37,7 @@ impl<'a> Checker<'a> {
                 is_of(task.value, name, Draft::Three)
             }
             Value::Object(_) => self.judge_with(run, one, task),
-            // `any`, or nobody knows.
+            // `any`, or an unknown type.
             one if one == "any" => Verdict::Yes,
             _ => Open,
         };
@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// What may be one thing or a list of them.
+/// A value that may be one thing or a list.
 fn either(value: Option<&Value>) -> &[Value] {
     match value {
         Some(Value::Array(values)) => values,

@@ -1,7 +1,7 @@
-//! Patterns of ECMAScript, as JSON schemas have them, written for [`regex_lite`].
+//! Translates ECMAScript patterns of JSON schemas to [`regex_lite`].
 //!
-//! They are read as with the flag `u`. What only one of the two languages has, and what they understand differently and cannot
-//! be written otherwise, is not translated: looking around, references to groups, properties of characters.
+//! Patterns are read as with the flag `u`. Constructs that only one of the two has, or that differ and cannot be rewritten,
+//! are not translated: look around, references to groups, properties of characters.
 
 use std::fmt::Write;
 use std::iter::Peekable;
@@ -13,11 +13,11 @@ use crate::limits;
 
 pub(super) struct Pattern {
     pub(super) regex: Regex,
-    /// What looking at one byte costs: each instruction of the program may do it.
+    /// The cost of one byte of a text in steps: at most the number of the program's instructions.
     pub(super) steps: usize,
 }
 
-/// The pattern, where it means here what it means there.
+/// Compiles a pattern if it can be translated without changing its meaning.
 pub(super) fn compiled(pattern: &str) -> Option<Pattern> {
     let mut builder = RegexBuilder::new(&translated(pattern)?);
     let mut fits = |part: usize| builder.size_limit(limits::PATTERN_BYTES / part).build().ok();
@@ -25,14 +25,14 @@ pub(super) fn compiled(pattern: &str) -> Option<Pattern> {
     small.or_else(|| Some(Pattern { regex: fits(1)?, steps: 16 }))
 }
 
-/// What making a program of a pattern costs.
+/// The cost of compiling a pattern, in steps.
 pub(super) const COMPILING: usize = 256;
 
 type Ranges = Vec<(char, char)>;
 
 fn translated(pattern: &str) -> Option<String> {
     let mut reader = Reader { rest: pattern.chars().peekable(), out: String::with_capacity(2 * pattern.len()) };
-    // Whether what stands in front can be repeated.
+    // Whether a quantifier may follow.
     let mut repeats = false;
     while let Some(c) = reader.rest.next() {
         repeats = match c {
@@ -63,7 +63,7 @@ fn translated(pattern: &str) -> Option<String> {
             }
             '\\' => match reader.rest.peek()? {
                 'b' | 'B' => {
-                    // In brackets, as a `{` may follow.
+                    // In brackets, because a `{` may follow.
                     let boundary = reader.rest.next()?;
                     write!(reader.out, "(?:\\{boundary})").ok()?;
                     false
@@ -79,7 +79,7 @@ fn translated(pattern: &str) -> Option<String> {
     Some(reader.out)
 }
 
-/// What may stand at either end of a range.
+/// An end of a range, or a class.
 enum Atom {
     One(char),
     Class(Ranges),
@@ -100,7 +100,7 @@ impl Reader<'_> {
     }
 
     fn class(&mut self, negated: bool, ranges: &[(char, char)]) -> bool {
-        // Neither language can write a class of nothing as the other does.
+        // The two differ in how they write an empty class.
         let (negated, ranges) =
             if ranges.is_empty() { (!negated, &[('\0', char::MAX)][..]) } else { (negated, ranges) };
         self.out.push_str(if negated { "[^" } else { "[" });
@@ -111,7 +111,7 @@ impl Reader<'_> {
         true
     }
 
-    /// What follows a quantifier; nothing may be quantified twice.
+    /// Reads what follows a quantifier; a second quantifier is not translated.
     fn quantified(&mut self, repeats: bool) -> Option<bool> {
         if let Some(lazy) = self.rest.next_if_eq(&'?') {
             self.out.push(lazy);
@@ -119,7 +119,7 @@ impl Reader<'_> {
         repeats.then_some(false)
     }
 
-    /// The numbers of a quantifier behind its `{`; without them it is an ordinary character.
+    /// The bounds of a quantifier after its `{`; anything else is text.
     fn counts(&mut self) -> Option<String> {
         let mut ahead = self.rest.clone();
         let mut counts = String::from("{");
@@ -145,7 +145,7 @@ impl Reader<'_> {
         Some(counts + "}")
     }
 
-    /// A group, of which only what is in it counts.
+    /// Reads the beginning of a group; groups with a special meaning are not translated.
     fn group(&mut self) -> Option<bool> {
         self.out.push_str("(?:");
         if self.rest.next_if_eq(&'?').is_some() {
@@ -158,7 +158,7 @@ impl Reader<'_> {
         Some(false)
     }
 
-    /// What a backslash makes of what is behind it.
+    /// Reads an escape after its backslash.
     fn escape(&mut self) -> Option<Atom> {
         let c = self.rest.next()?;
         Some(match c {
@@ -177,7 +177,7 @@ impl Reader<'_> {
             'c' => Atom::One(char::from(u8::try_from(self.rest.next().filter(char::is_ascii_alphabetic)?).ok()? % 32)),
             'x' => Atom::One(char::from_u32(self.hex(2)?)?),
             'u' => Atom::One(self.unicode()?),
-            // With `<` and `>`, most other languages mean the ends of words.
+            // In most other languages, `\<` and `\>` are the borders of words.
             c if c.is_ascii_punctuation() && !"_<>".contains(c) => Atom::One(c),
             _ => return None,
         })
@@ -201,13 +201,13 @@ impl Reader<'_> {
         if let Some(c) = char::from_u32(first) {
             return Some(c);
         }
-        // Half of a character, which only counts with the other half.
+        // A surrogate counts only with the other half of its pair.
         (self.rest.next()? == '\\' && self.rest.next()? == 'u').then_some(())?;
         let halves = [first, self.hex(4)?].map(|half| u16::try_from(half).unwrap_or_default());
         char::decode_utf16(halves).next()?.ok()
     }
 
-    /// What stands in a class up to its `]`, and whether all else is meant.
+    /// The ranges of a class up to its `]`, and whether it is negated.
     fn in_brackets(&mut self) -> Option<(bool, Ranges)> {
         let negated = self.rest.next_if_eq(&'^').is_some();
         let mut ranges = Vec::new();
@@ -221,7 +221,7 @@ impl Reader<'_> {
             self.rest = ahead;
             match (first, self.in_class()?) {
                 (Atom::One(first), Atom::One(last)) => ranges.push((first <= last).then_some((first, last))?),
-                // A class is no end of a range.
+                // A class cannot be an end of a range.
                 (first, last) => {
                     first.add_to(&mut ranges);
                     ranges.push(('-', '-'));
@@ -236,7 +236,7 @@ impl Reader<'_> {
         match self.rest.next()? {
             '\\' if self.rest.next_if_eq(&'b').is_some() => Some(Atom::One('\x08')),
             '\\' => self.escape(),
-            // A class of POSIX, in another language.
+            // In other languages, a POSIX class.
             '[' if self.rest.peek() == Some(&':') => None,
             c => Some(Atom::One(c)),
         }
@@ -252,7 +252,7 @@ impl Atom {
     }
 }
 
-/// All characters but these, which are in order.
+/// The complement of these ranges, which are sorted.
 fn others(ranges: &[(char, char)]) -> Ranges {
     let mut others = Vec::new();
     let mut next = '\0';
@@ -266,7 +266,7 @@ fn others(ranges: &[(char, char)]) -> Ranges {
 
 const DIGITS: (char, char) = ('0', '9');
 const WORD: &[(char, char)] = &[DIGITS, ('A', 'Z'), ('_', '_'), ('a', 'z')];
-/// White space and ends of lines: those of Unicode, and the byte order mark.
+/// White space and line ends: Unicode's, and the byte order mark.
 const SPACE: &[(char, char)] = &[
     ('\t', '\r'),
     (' ', ' '),

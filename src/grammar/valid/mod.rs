@@ -1,11 +1,11 @@
-//! Whether a value is what a JSON schema asks for, and where it is not.
+//! Checks values against JSON schemas, and reports violations with their places.
 //!
-//! What is found is certain: keywords and references that are not followed here leave the matter open, and what is open is no
-//! violation, neither below `not` nor where one alternative must be told from another. Left open are `format`, which is a remark
-//! in the newer drafts, references out of the schema, patterns that [`regex_lite`] does not read, and all of a schema whose
-//! `$schema` names no draft that is known. Drafts 3 to 2020-12 are; the newest counts where there is no `$schema`.
+//! Reported violations are certain. Keywords and references that are not supported leave the result open, and open results
+//! are not violations, not even inside `not` or when alternatives are compared. Open are: `format`, which is an annotation
+//! in the newer drafts; references out of the schema; patterns that [`regex_lite`] cannot express; and schemas whose
+//! `$schema` names an unknown draft. Drafts 3 to 2020-12 are known; the newest is the default.
 //!
-//! What must hold all at once waits in a queue, so depth costs no stack; only alternatives are judged one inside the other.
+//! Schemas that must all hold wait in a queue, so depth uses no stack; only alternatives recurse.
 
 mod array;
 mod combined;
@@ -31,13 +31,13 @@ use self::run::{Key, Report, Run, Step, Task};
 use self::scalar::{counted, listed, same};
 use crate::limits;
 
-/// One thing that is wrong with a value.
+/// A violation of a schema by a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// Where, as a JSON pointer into the value; empty for all of it.
+    /// The place as a JSON pointer into the value; empty for the whole value.
     pub pointer: String,
-    /// What, for people and models, e.g. `must be a string, not a number`.
+    /// A description for people and models, e.g. `must be a string, not a number`.
     pub message: String,
 }
 
@@ -57,18 +57,18 @@ pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
     report.found
 }
 
-/// Whether `schema` may allow `value`, as far as is certain. References lead into `root`.
+/// Whether `schema` may allow `value`; false only if it is certain. References are resolved in `root`.
 pub(super) fn allows(schema: &Value, root: &Value, value: &Value) -> bool {
     Checker::new(root).judge(Task::new(schema, value), 0, None) != No
 }
 
 struct Checker<'a> {
-    /// Where references lead into.
+    /// The documents and schemas that references refer to.
     resources: Resources<'a>,
-    /// How many more steps may be taken.
+    /// The remaining steps.
     steps: Steps,
     patterns: HashMap<&'a str, Option<ecma::Pattern>>,
-    /// What is being judged.
+    /// The checks in progress.
     judging: HashSet<Key>,
 }
 
@@ -82,9 +82,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// How a value fits a schema. Stops at the first violation unless they are to be reported.
+    /// Checks a value against a schema. Stops at the first violation unless they are reported.
     fn judge<'v>(&mut self, task: Task<'a, 'v>, depth: usize, report: Option<&mut Report<'v>>) -> Verdict {
-        // An alternative that leads back to itself says nothing.
+        // An alternative that leads back to itself constrains nothing.
         let judged = task.key();
         if depth > limits::VALID_DEPTH || !self.judging.insert(judged) {
             return Open;
@@ -105,12 +105,12 @@ impl<'a> Checker<'a> {
         run.verdict
     }
 
-    /// How the value of `task` fits a schema inside of its schema.
+    /// Checks the value of `task` against a subschema, one level of alternatives deeper.
     fn judge_with(&mut self, run: &Run<'a, '_, '_>, schema: &'a Value, task: Task<'a, '_>) -> Verdict {
         self.judge(Task { place: 0, ..task.with(schema, task.base) }, run.depth + 1, None)
     }
 
-    /// Whether that many more steps may be taken.
+    /// Subtracts steps. Returns whether they were left.
     fn spend(&mut self, steps: usize) -> bool {
         self.steps.spend(steps)
     }
@@ -141,7 +141,7 @@ impl<'a> Checker<'a> {
         self.unevaluated(run, keywords, task);
     }
 
-    /// The keywords of a schema. If it has a name, `task` is in it from now on.
+    /// The keywords of a schema. If it has an identifier, `task` moves into it.
     fn keywords(&mut self, task: &mut Task<'a, '_>) -> Option<Keywords<'a>> {
         let fields = task.schema.as_object()?;
         task.base = self.resources.entered(task.schema, task.base, &mut self.steps)?;
@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Where the references of a schema lead; `None` for each that cannot be followed.
+    /// The targets of a schema's references; `None` for each that cannot be resolved.
     fn targets(&mut self, keywords: Keywords<'a>, base: Base) -> Vec<Option<(&'a Value, Base)>> {
         let mut targets = Vec::new();
         if let Some(reference) = keywords.get("$ref") {
@@ -180,7 +180,7 @@ impl<'a> Checker<'a> {
         targets
     }
 
-    /// `type`, `enum` and `const`.
+    /// Checks `type`, `enum` and `const`.
     fn kind<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
         if keywords.draft == Draft::Three {
             self.kind_in_draft_3(run, keywords, task);
@@ -202,7 +202,7 @@ impl<'a> Checker<'a> {
     }
 
     fn string(&mut self, run: &mut Run<'a, '_, '_>, keywords: Keywords<'a>, text: &str, place: usize) {
-        // Only draft 7 takes these for more than remarks, and only if one likes.
+        // Only draft 7 allows validators to check these.
         if keywords.get("contentEncoding").is_some() || keywords.get("contentMediaType").is_some() {
             run.open();
         }
@@ -215,7 +215,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether a pattern occurs in a text.
+    /// Whether a pattern is found in a text.
     fn matches(&mut self, pattern: &'a str, text: &str) -> Verdict {
         if !self.steps.spend(1 + pattern.len()) {
             return Open;

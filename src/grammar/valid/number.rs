@@ -1,4 +1,4 @@
-//! What schemas say about numbers.
+//! Checks the keywords for numbers.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use super::run::Run;
 use super::run::Verdict::{self, No, Open, Yes};
 use crate::grammar::json::real;
 
-/// The bounds of a number, and `multipleOf`.
+/// Checks the bounds of a number, and `multipleOf`.
 pub(super) fn bounds(run: &mut Run, keywords: Keywords, number: &Number, place: usize) {
     let bound = |key: &str| match keywords.get(key) {
         Some(Value::Number(bound)) => Some(bound),
@@ -20,7 +20,7 @@ pub(super) fn bounds(run: &mut Run, keywords: Keywords, number: &Number, place: 
         ("maximum", "exclusiveMaximum", Ordering::Greater, "at most"),
     ] {
         let word = if beyond == Ordering::Less { "more than" } else { "less than" };
-        // Once, `exclusive...` was a flag beside the bound.
+        // In old drafts, `exclusive...` is a flag beside the bound.
         let strict = keywords.get(exclusive) == Some(&Value::Bool(true));
         match bound(key).map(|bound| (bound, compare(number, bound))) {
             Some((bound, Ordering::Equal)) if strict => run.wrong(place, format!("must be {word} {bound}")),
@@ -28,7 +28,7 @@ pub(super) fn bounds(run: &mut Run, keywords: Keywords, number: &Number, place: 
             _ => {}
         }
         match bound(exclusive).map(|bound| (bound, compare(number, bound))) {
-            // It cannot be meant as a flag, but nothing says that it counts.
+            // A number cannot be a flag; whether it counts as a bound is unspecified.
             Some(_) if keywords.draft <= Draft::Four => run.open(),
             Some((bound, order)) if order == beyond || order == Ordering::Equal => {
                 run.wrong(place, format!("must be {word} {bound}"));
@@ -41,7 +41,7 @@ pub(super) fn bounds(run: &mut Run, keywords: Keywords, number: &Number, place: 
     }
 }
 
-/// Exactly, on the decimal digits that numbers are written with: in binary, 0.3 is no multiple of 0.1.
+/// Exact, on decimal digits: in binary, 0.3 is not a multiple of 0.1.
 fn multiple(number: &Number, step: &Number) -> Verdict {
     let (number, step) = (Decimal::of(number), Decimal::of(step));
     let (Some(number), Some(step)) = (number, step) else { return Open };
@@ -49,7 +49,7 @@ fn multiple(number: &Number, step: &Number) -> Verdict {
         return Open;
     }
     let rest = match u32::try_from(number.exponent - step.exponent) {
-        // Both fit in 64 bits, so this cannot overflow.
+        // Both are below 2^64, so this cannot overflow.
         Ok(zeros) => (0..zeros).fold(number.digits % step.digits, |rest, _| rest * 10 % step.digits),
         Err(_) => {
             let zeros = (step.exponent - number.exponent).unsigned_abs();
@@ -87,7 +87,7 @@ impl Decimal {
         Some(Decimal { digits: digits.parse().ok()?, exponent, is_negative, is_float: true })
     }
 
-    /// Whether it may have been written with more digits, or came out of a calculation.
+    /// Whether it may be rounded: a calculated number, or one written with more digits.
     fn is_rounded(&self) -> bool {
         self.is_float && self.digits >= 10_u128.pow(15)
     }
@@ -101,14 +101,14 @@ fn integer(number: &Number) -> Option<i128> {
     number.as_i64().map(i128::from).or(number.as_u64().map(i128::from))
 }
 
-/// Exactly, also where one of them has more digits than the other can hold.
+/// Exact comparison, for numbers of any length.
 pub(super) fn compare(left: &Number, right: &Number) -> Ordering {
     match (integer(left), integer(right)) {
         (Some(left), Some(right)) => left.cmp(&right),
         (Some(left), None) => against(left, real(right)),
         (None, Some(right)) => against(right, real(left)).reverse(),
         (None, None) => match (real(left), real(right)) {
-            // Beyond all numbers: they may be the same.
+            // Beyond the range of floats: they may be equal.
             (a, b) if a.is_infinite() && a == b => left.as_str().cmp(right.as_str()),
             (a, b) => a.partial_cmp(&b).unwrap_or(Ordering::Equal),
         },
@@ -165,7 +165,7 @@ mod tests {
             (json!(1e-300), json!(1e300), No),
             (json!(1_000_000_000_000_001_i64), json!(0.01), Yes),
             (json!(1_000_000_000_000_001_i64), json!(10), No),
-            // Somebody calculated.
+            // The result of a calculation.
             (json!(0.1 + 0.2), json!(0.1), Open),
             (json!(1), json!(-1), Open),
             (json!(1), json!(0.0), Open),

@@ -1,4 +1,4 @@
-//! What schemas say about objects.
+//! Checks the keywords for objects.
 
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
         self.dependent(run, keywords, members, task);
     }
 
-    /// Whether `properties` or `patternProperties` have schemas for a name, and which.
+    /// Calls `each` with the schemas for a name in `properties` and `patternProperties`. Returns whether there are any.
     pub(super) fn described(&mut self, keywords: Keywords<'a>, name: &str, mut each: impl FnMut(&'a Value)) -> Verdict {
         let mut described = No;
         if let Some(schema) = keywords.get("properties").and_then(|properties| properties.as_object()?.get(name)) {
@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
 
     fn required(&mut self, run: &mut Run<'a, '_, '_>, keywords: Keywords<'a>, members: &Fields, place: usize) {
         let names = keywords.list("required").iter().filter_map(Value::as_str);
-        // In draft 3, each property says it of itself.
+        // In draft 3, `required` is a keyword of the property.
         let own = keywords.map("properties").filter(|_| keywords.draft == Draft::Three);
         let own = own.filter(|(_, schema)| schema.get("required") == Some(&Value::Bool(true)));
         for name in names.filter(|_| keywords.draft != Draft::Three).chain(own.map(|(name, _)| &**name)) {
@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What must be there, or hold, if a member is there.
+    /// Checks what must exist, or hold, if a member exists.
     fn dependent<'v>(
         &mut self,
         run: &mut Run<'a, 'v, '_>,

@@ -1,8 +1,8 @@
-//! Where references lead: schemas with names of their own, inside of one document.
+//! Resolves references within a document, including references to schemas with identifiers.
 //!
-//! A document is a tree of resources: itself, and each schema in it that has an `$id`. What a resource refers to is resolved at its
-//! URI. Nothing is looked for outside of the document. Most documents have no names at all, so they are looked for when the first
-//! reference, or the first schema inside, needs them.
+//! A document is a tree of resources: itself, and each schema in it with an `$id`. The references of a resource are resolved
+//! against its URI. Other documents are never loaded. Most documents have no identifiers, so these are collected when the
+//! first reference, or the first subschema, needs them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,36 +14,36 @@ use super::draft::{Draft, Keywords};
 use crate::grammar::pointer;
 use crate::grammar::uri::joined;
 
-/// The steps that a check may still take.
+/// The remaining steps of a check.
 pub(super) struct Steps(pub(super) usize);
 
 impl Steps {
-    /// Takes that many, if there are so many left.
+    /// Subtracts steps, if enough are left.
     pub(super) fn spend(&mut self, steps: usize) -> bool {
         let left = self.0.checked_sub(steps);
         self.0 = left.unwrap_or(0);
         left.is_some()
     }
 
-    /// Takes what reading a text of this length costs.
+    /// Subtracts the cost of reading a text of this length.
     fn spend_on(&mut self, bytes: usize) -> bool {
         self.spend(1 + bytes / 8)
     }
 }
 
-/// Where a schema stands: the resource that it is in, and the way there.
+/// The place of a schema: its resource, and the way there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Base {
     resource: usize,
-    /// The resources that were entered up to here, as an index of `ways`.
+    /// The resources that were entered on the way, as an index of `ways`.
     pub(super) way: usize,
 }
 
 struct Resource<'a> {
-    /// Empty if the document has no name.
+    /// Empty if the document has no identifier.
     uri: String,
     schema: &'a Value,
-    /// `None` where its `$schema` names none that is known.
+    /// `None` if its `$schema` names an unknown draft.
     draft: Option<Draft>,
 }
 
@@ -53,7 +53,7 @@ struct Anchor<'a> {
     is_dynamic: bool,
 }
 
-/// Resources that were entered one in the other, each once.
+/// The resources that were entered on a way, without duplicates.
 struct Way {
     outer: usize,
     resource: usize,
@@ -69,18 +69,18 @@ enum Names {
 }
 
 pub(super) struct Resources<'a> {
-    /// The first is the document.
+    /// The first one is the document.
     all: Vec<Resource<'a>>,
     names: Names,
     by_place: HashMap<*const Value, usize>,
-    /// `None` where two have the same name.
+    /// `None` if two have the same URI.
     by_uri: HashMap<String, Option<usize>>,
     anchors: HashMap<(usize, &'a str), Option<Anchor<'a>>>,
     ways: Vec<Way>,
     further: HashMap<(usize, usize), usize>,
-    /// Whether the way to a schema matters anywhere.
+    /// Whether any reference depends on the way to its schema.
     is_dynamic: bool,
-    /// Whether the document says which draft it is written in.
+    /// Whether the document has a `$schema`.
     says_draft: bool,
 }
 
@@ -103,17 +103,17 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// The draft that a schema there is written in, if it is known.
+    /// The draft of a schema at this place, if known.
     pub(super) fn draft(&self, base: Base) -> Option<Draft> {
         self.all[base.resource].draft
     }
 
-    /// Where one is in `schema`, coming from `base`; `None` if that cannot be told.
+    /// The place of `schema`, coming from `base`; `None` if it is unknown.
     pub(super) fn entered(&mut self, schema: &'a Value, base: Base, steps: &mut Steps) -> Option<Base> {
         if !self.has_name(schema, base.resource) || ptr::eq(schema, self.all[base.resource].schema) {
             return Some(base);
         }
-        // Where a reference leads that has a name beside it, depends on the draft.
+        // The target of a reference with an identifier beside it depends on the draft.
         if !self.says_draft && schema.get("$ref").is_some() {
             return None;
         }
@@ -122,13 +122,13 @@ impl<'a> Resources<'a> {
         self.on_the_way(base, resource, steps)
     }
 
-    /// Where a reference leads: `None` if it leads nowhere, or out of the document.
+    /// The target of a reference; `None` if it does not exist or is outside of the document.
     pub(super) fn target(&mut self, reference: &str, base: Base, steps: &mut Steps) -> Option<(&'a Value, Base)> {
         let (schema, resource, _) = self.found(reference, base, steps)?;
         Some((schema, self.on_the_way(base, resource, steps)?))
     }
 
-    /// Where a `$dynamicRef` leads: to the outermost of the resources on the way that has the name, too.
+    /// The target of a `$dynamicRef`: the outermost resource on the way that also has the name.
     pub(super) fn dynamic_target(
         &mut self,
         reference: &str,
@@ -151,7 +151,7 @@ impl<'a> Resources<'a> {
         Some((schema, self.on_the_way(base, resource, steps)?))
     }
 
-    /// Where a `$recursiveRef` leads: to this resource, or the outermost that is marked, if this one is.
+    /// The target of a `$recursiveRef`: this resource, or the outermost marked one if this one is marked.
     pub(super) fn recursive_target(&mut self, base: Base, steps: &mut Steps) -> Option<(&'a Value, Base)> {
         self.look_for_names(steps)?;
         let mut resource = base.resource;
@@ -166,7 +166,7 @@ impl<'a> Resources<'a> {
         self.all[resource].schema.get("$recursiveAnchor") == Some(&Value::Bool(true))
     }
 
-    /// A schema, its resource, and the name that it was found by.
+    /// A schema, its resource, and the name by which it was found.
     fn found<'r>(
         &mut self,
         reference: &'r str,
@@ -207,7 +207,7 @@ impl<'a> Resources<'a> {
         own_name(schema, parent).is_some_and(|(_, _, uri)| !uri.is_empty())
     }
 
-    /// The resources that were entered up to here, the outermost last.
+    /// The resources that were entered on the way, the outermost last.
     fn entered_before(&self, base: Base, steps: &mut Steps) -> Option<Vec<usize>> {
         let mut way = &self.ways[base.way];
         if !steps.spend(way.length) {
@@ -236,7 +236,7 @@ impl<'a> Resources<'a> {
         Some(Base { resource, way })
     }
 
-    /// Goes through all schemas of the document, once; `None` if they are too many.
+    /// Visits all schemas of the document, once; `None` if there are too many.
     fn look_for_names(&mut self, steps: &mut Steps) -> Option<()> {
         if self.names == Names::NotLookedFor {
             self.names = Names::TooMany;
@@ -255,7 +255,7 @@ impl<'a> Resources<'a> {
                         return None;
                     }
                     resource = self.all.len();
-                    // A schema may be of another draft only where it is a resource.
+                    // Only a resource may have another draft than its parent.
                     let draft = Draft::named(fields).unwrap_or(Some(draft));
                     self.all.push(Resource { uri: uri.clone(), schema, draft });
                     self.by_place.insert(ptr::from_ref(schema), resource);
@@ -286,11 +286,11 @@ impl<'a> Resources<'a> {
     }
 }
 
-/// The draft, the fields and the URI of a schema, empty if it has none, in a resource of the draft `parent`.
+/// The draft, the fields and the URI (empty if it has none) of a schema, in a resource of the draft `parent`.
 fn own_name(schema: &Value, parent: Option<Draft>) -> Option<(Draft, &super::draft::Fields, &str)> {
     let fields = schema.as_object()?;
     let uri = |draft: Draft| Keywords { fields, draft }.id().map_or("", |(uri, _)| uri);
-    // The schema's own draft says how its name is written.
+    // The schema's own draft decides how its identifier is written.
     let own = Draft::named(fields).flatten().filter(|draft| !uri(*draft).is_empty());
     let draft = own.or(parent)?;
     Some((draft, fields, uri(draft)))

@@ -1,4 +1,4 @@
-//! One run over what a value must be all at once, and what it finds.
+//! One run over all schemas that a value must match, and its result.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,7 +10,7 @@ use super::resource::Base;
 use crate::grammar::pointer::escaped;
 use crate::limits;
 
-/// How a value fits a schema.
+/// The result of checking a value against a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Verdict {
     No,
@@ -29,7 +29,7 @@ impl Verdict {
     }
 }
 
-/// How one comes from a value to one inside it.
+/// A step from a value to one inside it.
 #[derive(Clone, Copy)]
 pub(super) enum Step<'v> {
     Root,
@@ -37,7 +37,7 @@ pub(super) enum Step<'v> {
     Index(usize),
 }
 
-/// What was found, and the ways to the places where something could be.
+/// The violations, and the paths to the places checked.
 pub(super) struct Report<'v> {
     pub(super) places: Vec<(usize, Step<'v>)>,
     pub(super) found: Vec<Violation>,
@@ -62,7 +62,7 @@ impl Report<'_> {
     }
 }
 
-/// A schema that a value must fit, and where both stand.
+/// A schema, a value that must match it, and the places of both.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a, 'v> {
     pub(super) schema: &'a Value,
@@ -72,17 +72,17 @@ pub(super) struct Task<'a, 'v> {
 }
 
 impl<'a, 'v> Task<'a, 'v> {
-    /// A schema at the root of a document, and all of a value.
+    /// The schema at the root of a document, and a whole value.
     pub(super) fn new(schema: &'a Value, value: &'v Value) -> Self {
         Task { schema, base: Base::default(), value, place: 0 }
     }
 
-    /// Another schema for the same value.
+    /// The same value with another schema.
     pub(super) fn with(self, schema: &'a Value, base: Base) -> Self {
         Task { schema, base, ..self }
     }
 
-    /// What it is about. Where the way to a schema does not matter, it is always the same.
+    /// Identifies the task. The way to the schema is included only where it matters.
     pub(super) fn key(&self) -> Key {
         (self.schema, self.value, self.base.way)
     }
@@ -90,14 +90,14 @@ impl<'a, 'v> Task<'a, 'v> {
 
 pub(super) type Key = (*const Value, *const Value, usize);
 
-/// One run over what must hold all at once.
+/// One run over all schemas that must hold together.
 pub(super) struct Run<'a, 'v, 'r> {
     pub(super) queue: VecDeque<Task<'a, 'v>>,
-    /// References that were followed, with the value they are about: a circle of them says nothing new.
+    /// References that were followed, with their values: following one again adds nothing.
     pub(super) followed: HashSet<Key>,
     pub(super) report: Option<&'r mut Report<'v>>,
     pub(super) verdict: Verdict,
-    /// How many alternatives this run lies in.
+    /// The number of alternatives around this run.
     pub(super) depth: usize,
 }
 
@@ -116,17 +116,17 @@ impl<'a, 'v> Run<'a, 'v, '_> {
         }
     }
 
-    /// Something could not be checked.
+    /// Records that something could not be checked.
     pub(super) fn open(&mut self) {
         self.verdict = self.verdict.min(Open);
     }
 
-    /// The same value must fit another schema, which stands in the schema of `task`.
+    /// Adds a schema for the same value; it is part of the schema of `task`.
     pub(super) fn also(&mut self, schema: &'a Value, task: Task<'a, 'v>) {
         self.queue.push_back(task.with(schema, task.base));
     }
 
-    /// A value inside of that of `task` must fit a schema, which stands in the schema of `task`.
+    /// Adds a schema for a value inside that of `task`; it is part of the schema of `task`.
     pub(super) fn inside(&mut self, schema: &'a Value, value: &'v Value, task: Task<'a, 'v>, step: Step<'v>) {
         let place = match &mut self.report {
             None => 0,

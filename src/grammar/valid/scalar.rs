@@ -1,4 +1,4 @@
-//! What schemas say about single values: their type and size, and whether two are equal.
+//! Checks types, sizes and equality of values.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use super::run::Verdict::{self, No, Open, Yes};
 use super::run::{Run, Task};
 use crate::grammar::json;
 
-/// The types, with their articles.
+/// The types with their articles, for messages.
 pub(super) const TYPES: &[(&str, &str)] = &[
     ("null", "null"),
     ("boolean", "a boolean"),
@@ -21,7 +21,7 @@ pub(super) const TYPES: &[(&str, &str)] = &[
     ("object", "an object"),
 ];
 
-/// `type`, as drafts behind draft 3 have it.
+/// Checks `type` for drafts after 3.
 pub(super) fn kind(run: &mut Run, keywords: Keywords, task: Task) {
     let names = match keywords.get("type") {
         Some(Value::Array(names)) => &names[..],
@@ -45,7 +45,7 @@ pub(super) fn kind(run: &mut Run, keywords: Keywords, task: Task) {
 pub(super) fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
     match value {
         Value::Number(number) if kind == "integer" => match is_whole(number) {
-            // `1.0` was none in the drafts up to 4, at least for who can tell it from `1`.
+            // In drafts up to 4, `1.0` is not an integer for implementations that can tell it from `1`.
             true if number.is_f64() && draft <= Draft::Four => Open,
             true => Yes,
             false => No,
@@ -66,7 +66,7 @@ pub(super) fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// Checks a number of things against its bounds.
+/// Checks a count against its bounds.
 pub(super) fn counted(run: &mut Run, keywords: Keywords, bounds: [&str; 2], thing: &str, count: usize, place: usize) {
     let [least, most] = bounds.map(|key| keywords.get(key).and_then(Value::as_f64));
     let things = |bound: f64| if bound == 1.0 { thing.to_owned() } else { format!("{thing}s") };
@@ -78,8 +78,7 @@ pub(super) fn counted(run: &mut Run, keywords: Keywords, bounds: [&str; 2], thin
     }
 }
 
-/// Whether two values are equal; numbers by what they are, not by how they are written. `spend` says whether one more step may
-/// be taken.
+/// Whether two values are equal; numbers by value, not by notation. `spend` returns whether another step is allowed.
 pub(super) fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool) -> Verdict {
     let mut pairs = vec![(left, right)];
     while let Some((left, right)) = pairs.pop() {
@@ -107,7 +106,7 @@ pub(super) fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool)
     }
     Yes
 }
-/// What equal values have in common, to find them quickly.
+/// A key that equal values share, to find candidates quickly.
 pub(super) type Outside<'a> = (&'static str, usize, &'a str, u64);
 
 pub(super) fn outside(value: &Value) -> Outside<'_> {
@@ -115,7 +114,7 @@ pub(super) fn outside(value: &Value) -> Outside<'_> {
     match value {
         Value::Null => (name, 0, "", 0),
         Value::Bool(yes) => (name, usize::from(*yes), "", 0),
-        // Zero has two signs.
+        // Zero may be negative.
         Value::Number(number) => (name, 0, "", (json::real(number) + 0.0).to_bits()),
         Value::String(text) => (name, 0, text, 0),
         Value::Array(items) => (name, items.len(), "", 0),
@@ -123,7 +122,7 @@ pub(super) fn outside(value: &Value) -> Outside<'_> {
     }
 }
 
-/// The allowed values, as far as they are short.
+/// The allowed values for a message, if they are short.
 pub(super) fn listed(values: &[Value]) -> String {
     let mut text = String::new();
     for (index, value) in values.iter().enumerate() {
@@ -137,5 +136,5 @@ pub(super) fn listed(values: &[Value]) -> String {
     text
 }
 
-/// Longest list of allowed values in a message.
+/// Maximum length of the list of allowed values in a message.
 const LISTED_BYTES: usize = 200;

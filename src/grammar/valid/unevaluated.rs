@@ -1,4 +1,4 @@
-//! `unevaluatedProperties` and `unevaluatedItems`: what is asked of the parts of a value that no other keyword looks at.
+//! Checks `unevaluatedProperties` and `unevaluatedItems`: the schemas for parts of a value that no other keyword evaluates.
 
 use std::collections::HashSet;
 
@@ -9,10 +9,10 @@ use super::draft::{Draft, Keywords};
 use super::run::Verdict::{self, No, Open, Yes};
 use super::run::{Run, Step, Task};
 
-/// For each part of a value, whether a schema looks at it.
+/// For each part of a value, whether a schema evaluates it.
 struct Parts {
     seen: Vec<Verdict>,
-    /// Whether a schema looks at all of them.
+    /// Whether a schema evaluates all of them.
     all: Verdict,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What the schema of `task` looks at, less its own `keyword`; `None` if there is too much to it.
+    /// The parts that the schema of `task` evaluates, without its own `keyword`; `None` if it takes too many steps.
     fn evaluated<'v>(&mut self, run: &Run<'a, 'v, '_>, keyword: &str, task: Task<'a, 'v>) -> Option<Parts> {
         let count = match task.value {
             Value::Object(members) => members.len(),
@@ -60,7 +60,8 @@ impl<'a> Checker<'a> {
             _ => 0,
         };
         let mut parts = Parts { seen: vec![No; count], all: No };
-        // Schemas of the same value, with whether it certainly fits them: one that it does not fit does not look at anything.
+        // Schemas for the same value, and whether the value certainly matches them: a schema that it does not match
+        // evaluates nothing.
         let mut open = vec![(task, Yes)];
         let mut known = HashSet::new();
         while let Some((mut next, certain)) = open.pop() {
@@ -111,7 +112,7 @@ impl<'a> Checker<'a> {
         Some(parts)
     }
 
-    /// What the keywords look at that are about the parts themselves.
+    /// Adds the parts that keywords for single parts evaluate.
     fn see<'v>(
         &mut self,
         run: &Run<'a, 'v, '_>,
@@ -135,7 +136,7 @@ impl<'a> Checker<'a> {
                 }
                 (0..first.len().min(items.len())).for_each(|index| parts.see(index, certain));
                 if let Some(schema) = keywords.get("contains") {
-                    // 2019-09 does not say that these items are looked at; that they are was a later thought.
+                    // 2019-09 does not specify that these items count as evaluated; later drafts do.
                     let certain = if keywords.draft < Draft::NEWEST { Open } else { certain };
                     for (index, item) in items.iter().enumerate() {
                         let fits = self.judge_with(run, schema, Task { value: item, ..task });

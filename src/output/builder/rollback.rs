@@ -1,4 +1,4 @@
-//! Going back to an earlier byte of the output, where what was shown is withdrawn.
+//! Rollback to an earlier byte of the output, which removes visible text from the message.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use super::{CallState, Entry, MessageBuilder};
 use crate::message::DeltaKind;
 use crate::output::places::PlacesMark;
 
-/// How the message stood, less its texts.
+/// The saved state of the message, without its texts.
 #[derive(Clone, Debug)]
 pub(super) struct Checkpoint {
     calls: usize,
@@ -16,15 +16,15 @@ pub(super) struct Checkpoint {
     reported_to: usize,
     places: PlacesMark,
     contradicted: bool,
-    /// The calls whose arguments have a checkpoint, and how they stood: the one at hand, and those that changed since.
+    /// Calls whose arguments have a checkpoint, with their saved states: the current one, and those changed since.
     changed: Vec<(usize, CallState, String)>,
 }
 
-/// What was shown since a checkpoint, by the part of the message that it was shown of.
+/// What was shown since a checkpoint, by part of the message.
 pub(crate) struct Shown(Vec<((DeltaKind, usize), String)>);
 
 impl MessageBuilder {
-    /// Notes how the message stands for [`MessageBuilder::rollback`].
+    /// Saves the state of the message for [`MessageBuilder::rollback`].
     pub fn set_checkpoint(&mut self) {
         for (index, ..) in self.checkpoint.take().into_iter().flat_map(|old| old.changed) {
             self.calls[index].arguments.clear_checkpoint();
@@ -45,7 +45,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Makes sure that a rollback restores a call which is about to change.
+    /// Saves the state of a call that is about to change.
     pub(super) fn save(&mut self, index: usize) {
         let Some(checkpoint) = &mut self.checkpoint else { return };
         let call = &mut self.calls[index];
@@ -55,7 +55,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Goes back to the checkpoint, which stays set. Gives what was shown since.
+    /// Goes back to the checkpoint, which stays set. Returns what was shown since.
     pub fn rollback(&mut self, parsed: &[u8]) -> Shown {
         self.clear_deltas();
         let mut shown = Vec::new();
@@ -78,7 +78,7 @@ impl MessageBuilder {
             call.arguments.clear_checkpoint();
             shown.extend(ended.then_some(((DeltaKind::ToolEnd, index), String::new())));
         }
-        // Reasoning shows with the white space that waited for it.
+        // The first visible reasoning includes the white space that waited for it.
         let whole = (!checkpoint.reasoning_shows).then(|| self.reasoning.text(parsed));
         let since = self.reasoning.rollback(parsed);
         if self.reasoning_shows {
@@ -94,8 +94,8 @@ impl MessageBuilder {
         Shown(shown)
     }
 
-    /// Puts what is withdrawn in the place of the deltas: what was shown before, less what the deltas show again. `span`: the bytes
-    /// of the output that are gone.
+    /// Replaces the deltas by removals: what was shown before, without what the deltas show again. `span`: the bytes of the
+    /// output that were taken back.
     pub fn withdraw(&mut self, shown: Shown, span: &Range<usize>) {
         let mut again: HashMap<(DeltaKind, usize), usize> = HashMap::new();
         for entry in &self.deltas {
@@ -108,7 +108,7 @@ impl MessageBuilder {
             if kind == DeltaKind::ToolName && kept.is_none() {
                 gone = Some(call);
             } else if kind.is_of_call() && gone == Some(call) {
-                // It goes with its call.
+                // It is removed with its call.
                 continue;
             }
             let text = text.get(kept.copied().unwrap_or(0)..).unwrap_or_default();

@@ -1,17 +1,17 @@
-//! How much work a run may take.
+//! The budget of work of a run, which bounds its time.
 
 use super::Machine;
 use crate::limits;
 use crate::peg::program::Program;
 
-/// How much work a run may take: a fixed amount, and some for each byte that it has looked at. The units are instructions,
-/// bytes moved over and captures taken back.
+/// The work that a run may do: a fixed amount, and an amount for each byte that it has looked at. The units are
+/// instructions, bytes passed and captures taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Budget {
-    /// For the whole run.
+    /// The fixed amount.
     pub base: u64,
-    /// For each byte.
+    /// The amount for each byte.
     pub per_byte: u64,
 }
 
@@ -27,7 +27,7 @@ impl Budget {
 }
 
 impl Program {
-    /// What a run may take unless somebody says otherwise: more where a choice has more alternatives, as each may be tried.
+    /// The default budget of a run. It grows with the widest choice, because the machine may try each alternative.
     pub fn budget(&self) -> Budget {
         let per_byte = limits::PARSE_WORK_PER_BYTE + limits::PARSE_WORK_PER_ALTERNATIVE * u64::from(self.widest);
         Budget { base: limits::PARSE_WORK_BASE, per_byte }
@@ -35,12 +35,12 @@ impl Program {
 }
 
 impl Machine {
-    /// The same run with another budget, of which this much is used.
+    /// Sets the budget, and how much work counts as done.
     pub fn with_budget(self, budget: Budget, work: u64) -> Self {
         Machine { budget, work, ..self }
     }
 
-    /// Gives the run another budget from here on.
+    /// Sets the budget for the rest of the run.
     pub fn set_budget(&mut self, budget: Budget) {
         self.budget = budget;
     }
@@ -50,12 +50,12 @@ impl Machine {
         self.budget
     }
 
-    /// How much of the budget's fixed amount is used up.
+    /// How much of the fixed amount is used.
     pub fn overdraft(&self) -> u64 {
         self.work.saturating_sub(self.budget.for_bytes(self.examined - self.start))
     }
 
-    /// The work that the run has taken: see [`Budget`].
+    /// The work done so far: see [`Budget`].
     pub fn work(&self) -> u64 {
         self.work
     }

@@ -1,55 +1,55 @@
-//! Going back a little way: what a run showed just before the byte that did not fit.
+//! Finds what a run had shown just before the first byte that did not match.
 
 use super::{Budget, Machine};
 
-/// Bytes between two copies of a machine: as many as were read, within bounds, and as a copy takes.
+/// Bytes between two saved copies of a machine: as many as were read or as a copy takes, within bounds.
 const FIRST_STRIDE: usize = 1 << 10;
 const STRIDE: usize = 64 << 10;
 
-/// A machine that can be run once more over the last bytes. What it shows then is a function of the bytes, not of how they were cut.
+/// A machine that can run again over the last bytes. The result depends on the bytes only, not on how they were cut.
 #[derive(Clone)]
 pub struct Rewindable {
-    /// The machine as it is now.
+    /// The current machine.
     pub machine: Machine,
-    /// As it was some time ago, and from which byte on it is worth to be copied again.
+    /// An earlier copy, and the position from which on the next copy is worth its cost.
     earlier: Machine,
     next_copy: usize,
-    /// How far the output was read.
+    /// The position up to which the caller has read the output.
     read_to: usize,
-    /// Work of others, and of machines that are gone.
+    /// Work of other machines: of the caller's, and of replaced ones.
     work: u64,
 }
 
 impl Rewindable {
-    /// A machine that has not run.
+    /// Wraps a machine that has not run.
     pub fn new(machine: Machine) -> Self {
         let start = machine.start;
         Rewindable { earlier: machine.clone(), next_copy: start + FIRST_STRIDE, read_to: start, work: 0, machine }
     }
 
-    /// Another budget from here on. The machine is run again from here at the earliest: from further back, a smaller budget would
-    /// end the run before it is here.
+    /// Sets the budget for the rest of the run. The machine cannot run again from an earlier position than this, where a
+    /// smaller budget would end the run too early.
     pub fn set_budget(&mut self, budget: Budget) {
         self.machine.set_budget(budget);
         self.copy();
     }
 
-    /// Counts work of something else that the machine's owner ran.
+    /// Adds work that the owner did elsewhere.
     pub fn add_work(&mut self, work: u64) {
         self.work += work;
     }
 
-    /// Work so far.
+    /// The work done so far.
     pub fn work(&self) -> u64 {
         self.work + self.machine.work()
     }
 
-    /// How far the output was read.
+    /// The position up to which the caller has read the output.
     pub fn read_to(&self) -> usize {
         self.read_to
     }
 
-    /// What the machine shows was read, where the output reaches up to `to`.
+    /// Records that the caller has read what the machine shows for the output up to `to`.
     pub fn set_read_to(&mut self, to: usize) {
         self.read_to = to;
         if to >= self.next_copy {
@@ -64,8 +64,8 @@ impl Rewindable {
         self.next_copy = self.read_to + stride.max(self.machine.held());
     }
 
-    /// The output does not match any more: runs the machine up to the first byte that does not fit, or up to where the output was
-    /// read if that is behind it. Gives that position.
+    /// To be called when the output does not match any more. Runs the machine up to the first byte that does not match, or
+    /// up to the position read if that is later, and returns that position.
     pub fn rewind(&mut self, output: &[u8]) -> usize {
         let fits = self.machine.examined().saturating_sub(1).clamp(self.read_to, output.len());
         self.work += self.machine.work();
@@ -77,7 +77,7 @@ impl Rewindable {
         fits
     }
 
-    /// Goes on with another machine, which begins with some of the work of this one.
+    /// Continues with another machine, which takes over part of the work counted for this one.
     pub fn replace(&mut self, machine: Machine) {
         let work = self.work() - machine.work();
         *self = Rewindable { work, read_to: self.read_to, ..Rewindable::new(machine) };

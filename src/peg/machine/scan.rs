@@ -1,4 +1,4 @@
-//! The instructions that read more than one byte at a time: characters, the inside of strings, text up to a marker.
+//! The instructions that read more than one byte: characters, the inside of strings, text up to a marker.
 
 use super::{Edge, Flow, Machine};
 use crate::peg::find::{find2, find3};
@@ -6,8 +6,8 @@ use crate::peg::program::Op;
 use crate::peg::until::Found;
 use crate::peg::utf8::{Decoded, decode, incomplete_tail};
 
-/// What may stand behind a backslash, less `u` and the string's own delimiter. A table, as a branch for each would be guessed
-/// wrong most of the time.
+/// The bytes that may follow a backslash, except `u` and the string's delimiter. A table, because branches would often be
+/// mispredicted.
 const ESCAPED: [bool; 256] = {
     let mut table = [false; 256];
     let mut rest: &[u8] = b"\\/bfnrt";
@@ -19,8 +19,8 @@ const ESCAPED: [bool; 256] = {
 };
 
 impl Machine {
-    /// Most pieces of an output are text, and the instruction at hand moves over it: that needs nothing of what a run of many
-    /// instructions sets up.
+    /// Most pieces of an output are text, and one instruction passes over all of it. This handles that case without the
+    /// setup of a longer run.
     pub(super) fn resume(&mut self, output: &[u8]) {
         let from = self.pos;
         let flow = match self.program.ops[self.ip as usize] {
@@ -86,12 +86,12 @@ impl Machine {
     pub(super) fn until(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
         let len = output.len();
         let from = self.pos;
-        // Text that was looked at before was perhaps searched for the same markers.
+        // Earlier instructions may have searched this text for the same markers.
         if from + LONG_SEARCH < self.examined
             && let Some(to) = self.searches.known(index, from)
         {
             self.pos = to;
-            // Nothing is looked at again.
+            // Nothing was scanned again.
             self.work -= (to - from) as u64;
             self.ip += 1;
             return Flow::Go;
@@ -123,16 +123,16 @@ impl Machine {
     }
 }
 
-/// A search of so many bytes is worth remembering.
+/// The number of bytes from which on a search is remembered.
 const LONG_SEARCH: usize = 64;
 
-/// Where the last long searches for markers ended: calls that begin and do not go on would search the same text each.
+/// Where the last long searches for markers ended. Without it, each unfinished call would search the same text again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Searches {
-    /// Which markers, from where, and up to where there is none of them.
+    /// For each: the markers, where the search began, and the end of the text without any of them.
     last: [(u32, usize, usize); 8],
     next: usize,
-    /// Where the search began that waits for more output.
+    /// Where the search began that is waiting for more output.
     begun: Option<usize>,
 }
 

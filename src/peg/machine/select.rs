@@ -1,10 +1,10 @@
-//! Where the next bytes decide between many alternatives: one look at them serves all.
+//! The instruction that decides between many alternatives with one pass over the next bytes.
 
 use super::{Edge, Flow, Kind, Machine};
 use crate::peg::select::Found;
 
 impl Machine {
-    /// Enters the first alternative that the output does not rule out, from the one on that this instruction stands in front of.
+    /// Enters the first alternative that the output does not rule out, beginning with the one behind this instruction.
     pub(super) fn select(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
         let table = &self.program.selects[index as usize];
         let from = table.heads.partition_point(|head| *head < self.ip) as u32;
@@ -22,7 +22,7 @@ impl Machine {
                 return Flow::Wait(output.len());
             }
             Found::Missing { first, others } if edge == Edge::Cut => (first, others),
-            // Each finds by itself that there is no more.
+            // Each alternative finds out itself that the byte is missing.
             Found::Missing { .. } => {
                 if self.pos < output.len() {
                     self.examine(self.pos + 1);
@@ -34,8 +34,8 @@ impl Machine {
         self.enter(output, index, first, others)
     }
 
-    /// Enters an alternative, and remembers what else may be tried. The last one that is left gets a frame that a failure does not
-    /// stop at.
+    /// Enters an alternative and pushes the remaining ones. If none remains, the frame is marked so that a failure passes
+    /// through it.
     fn enter(&mut self, output: &[u8], index: u32, first: u32, others: bool) -> Flow {
         let table = &self.program.selects[index as usize];
         let rest = table.rest.filter(|rest| self.may_be_later(output, rest.begin)).map(|rest| rest.at);

@@ -1,10 +1,10 @@
-//! Where the next byte decides: what cannot begin with it is not entered.
+//! The instruction that skips an alternative if it cannot begin with the next byte.
 
 use super::{Edge, Flow, Kind, Machine};
 use crate::peg::utf8::Decoded;
 
 impl Machine {
-    /// Whether something may begin here. `None`: a byte is missing that would tell.
+    /// Whether an expression with these first bytes may begin here. `None` if the next byte is missing.
     pub(super) fn may_begin(&mut self, output: &[u8], begin: u32) -> Option<bool> {
         let byte = *output.get(self.pos)?;
         let begin = &self.program.begins[begin as usize];
@@ -13,12 +13,12 @@ impl Machine {
         if may || !wide || byte.is_ascii() || self.character(output) != Decoded::Incomplete { Some(may) } else { None }
     }
 
-    /// Whether what is behind an alternative must be tried where that has failed.
+    /// Whether later alternatives must be tried if this one fails.
     pub(super) fn may_be_later(&self, output: &[u8], later: u32) -> bool {
         output.get(self.pos).is_none_or(|&byte| self.program.begins[later as usize].bytes.contains(byte))
     }
 
-    /// Enters an alternative or passes it over. One that is the last that is left gets a frame that a failure does not stop at.
+    /// Enters an alternative or skips it. If no other remains, the frame is marked so that a failure passes through it.
     pub(super) fn test(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
         let test = self.program.tests[index as usize];
         let others = |machine: &Machine| machine.may_be_later(output, test.later);

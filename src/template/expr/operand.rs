@@ -1,11 +1,11 @@
-//! Operands: values with what follows them, literals, arguments.
+//! Operands: values with attributes, subscripts and calls; literals; arguments.
 
 use super::{Height, Rewriter, Stop, above};
 use crate::template::methods;
 use crate::template::token::Token;
 
 impl Rewriter<'_> {
-    /// A value with what follows it: attributes, subscripts and calls.
+    /// A value with attributes, subscripts and calls.
     pub(super) fn postfix(&mut self) -> Height {
         let start = self.out.len();
         let mut height = self.primary()?;
@@ -22,7 +22,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// `.name`. A method that is not called is asked for by a filter: it comes before a map's key.
+    /// `.name`. A method that is not called is looked up by a filter, because it takes precedence over a map's key.
     fn attribute(&mut self, start: usize) -> Result<(), Stop> {
         let dot = self.out.len();
         self.copy();
@@ -58,7 +58,7 @@ impl Rewriter<'_> {
             }
         }
         if index == 0 && bounds[0].is_empty() {
-            // `a[]`: nothing is asked for.
+            // `a[]`: an empty subscript.
             self.skip();
             self.out.truncate(bracket);
             self.wrap(start, "((", ")|op.absent)");
@@ -82,7 +82,7 @@ impl Rewriter<'_> {
                 self.copy();
                 Ok(1)
             }
-            // Strings that follow each other are one.
+            // Adjacent strings are concatenated.
             Token::Literal => {
                 while self.copy_if(Token::Literal) {}
                 Ok(1)
@@ -94,7 +94,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// One expression in parentheses, or a tuple.
+    /// An expression in parentheses, or a tuple.
     fn parenthesis(&mut self) -> Height {
         let start = self.out.len();
         self.copy();
@@ -115,7 +115,7 @@ impl Rewriter<'_> {
         above(above(height, 0)?, 0)
     }
 
-    /// A list or a map, as a tuple that a filter makes into one.
+    /// A list or a map, written as a tuple that a filter converts.
     fn collection(&mut self, close: &str, filter: &str, map: bool) -> Height {
         self.skip();
         self.out.push_str("((");
@@ -163,7 +163,7 @@ impl Rewriter<'_> {
         above(height, 0)
     }
 
-    /// A call's parameters in parentheses, copied as they are.
+    /// The parameters of a call in parentheses, unchanged.
     pub(in crate::template) fn parameters(&mut self) -> Result<(), Stop> {
         if self.next_is("(") {
             while self.copy_unread()? != Token::Sign(")") {}
