@@ -67,7 +67,13 @@ impl fmt::Display for Place {
 impl Error {
     /// An error of `kind` that says `message`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error { kind, message: message.into().into_boxed_str(), place: None }
+        Error::of(kind, message.into())
+    }
+
+    /// Apart, so that it is compiled once for all kinds of texts.
+    #[cold]
+    fn of(kind: ErrorKind, message: String) -> Self {
+        Error { kind, message: message.into_boxed_str(), place: None }
     }
 
     /// An error at a place of a template: the message names it in front of the `reason`, and has `more` behind it.

@@ -6,7 +6,7 @@
 //! that keeps what its model has read would otherwise have to read it again from the first byte that differs. Whether that is so
 //! once other messages follow is told apart, for each kind of turn.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::chat::ChatTemplate;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! What a server answers where it cannot serve a request.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Api;
 use crate::error::{Error, ErrorKind};

@@ -1,6 +1,6 @@
 //! The prompt of a request, and what families of templates change about it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::Result;
 use crate::message::{Continuation, Message, Request};

@@ -51,6 +51,8 @@ impl Builder {
         look(&self.arena.borrow())
     }
 
+    // There are thousands of uses: inlined, it is a tenth of the library.
+    #[inline(never)]
     fn add(&self, node: Expr) -> ExprId {
         self.arena.borrow_mut().add(node)
     }
@@ -104,6 +106,7 @@ impl Builder {
     }
 
     /// Compiled once, whatever the children come from.
+    #[inline(never)]
     fn flat(&self, children: &mut dyn Iterator<Item = ExprId>, inner: fn(&Expr) -> Option<&Children>) -> Children {
         let mut out = Children::new();
         for child in children {

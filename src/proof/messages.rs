@@ -1,6 +1,6 @@
 //! The messages that templates are asked to write: none that an analysis learns from.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::message::{MalformedArguments, Message, Request, ToolCall};
 use crate::template::{Caps, Template};

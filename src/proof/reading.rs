@@ -1,6 +1,6 @@
 //! What one reader makes of the messages that a template writes.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::messages::{THOUGHT_WORD, Thinking, WORD};
 use super::turns::{Asked, Case, Exam, Turn};

@@ -1,7 +1,7 @@
 //! What a template accepts, found by rendering small conversations and watching what it looks at.
 
 use minijinja::Environment;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use super::context::{EFFORT, NOW, preserve_reasoning};
 use super::from_json::traced;

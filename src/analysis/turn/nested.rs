@@ -4,7 +4,7 @@
 //! In a render, what opens an array touches what opens its first item and what stands in front of the array itself. An array of
 //! texts beside one of numbers shows what belongs to the items; an array in an array shows what belongs to the array.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::glue::{Echoes, Glue};
 use super::sample::{Sample, SampleCall, Sampler, Words};

@@ -1,6 +1,6 @@
 //! Requests of the Messages API as chat-completions bodies.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::api::shared::{chat_body, set_effort, taken};
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! Answers in the shape of the Responses API. An item of the answer is one of its output; events tell of its beginning, its
 //! text and its end, in order, and the last has all of the answer.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::api::items::{Item, Items, Part, Step};
 use crate::api::wire::{AnswerOptions, Event, Finish, Usage};

@@ -1,6 +1,6 @@
 //! Structural tags: JSON that says which texts a constrained part stands between.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::behind::behind;
