@@ -6,7 +6,7 @@ mod options;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::analysis::Analysis;
 use crate::analysis::turn::TurnFormat;

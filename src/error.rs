@@ -68,7 +68,13 @@ impl fmt::Display for Place {
 impl Error {
     /// An error of this kind with this message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error { kind, message: message.into().into_boxed_str(), place: None }
+        Error::of(kind, message.into())
+    }
+
+    /// Apart, so that it is compiled once for all kinds of texts.
+    #[cold]
+    fn of(kind: ErrorKind, message: String) -> Self {
+        Error { kind, message: message.into_boxed_str(), place: None }
     }
 
     /// An error at a place in a template: the message is the place, the `reason` and `more`.

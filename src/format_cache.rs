@@ -190,7 +190,6 @@ fn bytes(value: &Value) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::message::{Continuation, Dialects, Leniency, ReasoningFormat, ToolChoice};

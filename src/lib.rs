@@ -75,6 +75,9 @@
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
 
+#[macro_use]
+mod json;
+
 mod analysis;
 pub mod api;
 pub mod builtin;

@@ -5,7 +5,7 @@
 //! its model would have to process the prompt again from the first byte that differs. Whether prompts stay unchanged when
 //! other messages follow is reported separately, for each kind of turn.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::chat::ChatTemplate;
 use crate::error::{Error, Result};

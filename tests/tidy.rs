@@ -11,6 +11,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("builtin", &[]),
     ("char_class", &[]),
     ("find", &[]),
+    ("json", &[]),
     ("json_string", &["find"]),
     ("message", &["error", "limits"]),
     ("peg", &["error", "limits", "char_class", "find", "json_string"]),

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Analysis;
 use super::diff::Diff;
@@ -62,6 +62,20 @@ pub enum Source {
         /// Why its renders are misleading.
         reason: &'static str,
     },
+}
+
+impl Source {
+    /// What two renders show about a question.
+    fn of(question: &'static str, pair: &Pair) -> Self {
+        let Diff { prefix, left, right, suffix } = pair.diff();
+        Source::Comparison {
+            question,
+            before: tail(prefix, CONTEXT),
+            left: head(left, DIFFERENCE),
+            right: head(right, DIFFERENCE),
+            after: head(suffix, CONTEXT),
+        }
+    }
 }
 
 impl Evidence {
@@ -187,15 +201,7 @@ impl<'t> Study<'t> {
 
     /// Changes the layout, with `pair` as evidence.
     pub(super) fn learn(&mut self, question: &'static str, pair: &Pair, change: impl FnOnce(&mut Layout)) {
-        let Diff { prefix, left, right, suffix } = pair.diff();
-        let source = Source::Comparison {
-            question,
-            before: tail(prefix, CONTEXT),
-            left: head(left, DIFFERENCE),
-            right: head(right, DIFFERENCE),
-            after: head(suffix, CONTEXT),
-        };
-        self.change(source, change);
+        self.change(Source::of(question, pair), change);
     }
 
     /// Changes the layout by a work-around.
@@ -249,6 +255,8 @@ impl<'t> Study<'t> {
         self.note_changes(&source);
     }
 
+    /// Compiled once, whatever the change was.
+    #[inline(never)]
     fn note_changes(&mut self, source: &Source) {
         let fields = self.layout.fields();
         let changed = self.fields.iter().zip(&fields).filter(|(old, new)| old != new);

@@ -1,6 +1,6 @@
 //! Answers in the shape of OpenAI's chat completions.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::custom;
 use super::items::{Items, Part, Step};

@@ -1,6 +1,6 @@
 //! The answers of a server to requests that it cannot serve.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Api;
 use crate::error::{Error, ErrorKind};

@@ -174,14 +174,14 @@ impl Offer<'_> {
                 p.sequence([p.atomic(p.sequence([name, p.optional(p.literal("\n"))])), value, extra_ends])
             };
             let arguments = if tool.name == FormatBuilder::ANY {
-                members::arguments(p, tool, one)
+                members::arguments(p, tool, &one)
             } else {
                 // The prefix keeps these rules apart from those of the format and of other dialects.
                 let prefix = format!("{}{}{}-arg-", tags.wrapper[0], tags.call, tool.name);
                 let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
                 let unlisted = members::unlisted_name(p, &prefix, &parameters);
                 let any = one(&Member { name: &unlisted, ..Member::any() });
-                members::in_any_order(p, members::members(&parameters, &prefix), one, any)
+                members::in_any_order(p, &mut members::members(&parameters, &prefix), &one, any)
             };
             let close = p.tool_close(p.literal(tags.end));
             let rest = p.optional(p.sequence([p.space(), p.literal(tags.wrapper[1])]));

@@ -137,6 +137,18 @@ impl Formats {
     }
 }
 
+impl Formats {
+    /// What was made; or, for the first failure, remembers it. Compiled once for all functions.
+    #[inline(never)]
+    fn noted(&mut self, name: &str, made: Result<Option<ExprId>>) -> Option<ExprId> {
+        made.unwrap_or_else(|error| {
+            let named = || Error::new(error.kind(), format!("{name}: {}", error.message()));
+            self.failure.get_or_insert_with(named);
+            None
+        })
+    }
+}
+
 /// Adds an expression; remembers why that failed, if it is the first time. `name` is the function's.
 pub(super) fn add(
     builder: Option<&mut chat_expr_builder>,
@@ -147,13 +159,8 @@ pub(super) fn add(
     let mut id = None;
     guard(None, || {
         builder.0.change(|formats| {
-            match body(formats) {
-                Ok(made) => id = made,
-                Err(error) => {
-                    let named = || Error::new(error.kind(), format!("{name}: {}", error.message()));
-                    formats.failure.get_or_insert_with(named);
-                }
-            }
+            let made = body(formats);
+            id = formats.noted(name, made);
             Ok(())
         })
     });

@@ -1,6 +1,6 @@
 //! Renders the prompt of a request, with helpers for the changes that families of templates make to it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::Result;
 use crate::message::{Continuation, Message, Request};

@@ -374,7 +374,7 @@ mod tests {
         builder.add_rule("", Rule::reference("list").padded(Pad::None).optional());
         let grammar = builder.build().unwrap();
         assert!(grammar.text.contains("list ::= item (\",\" list)?\nroot ::= (list)?\n"), "{}", grammar.text);
-        builder.add_schema("s", &serde_json::json!({"pattern": "^\\p{L}"})).unwrap();
+        builder.add_schema("s", &json!({"pattern": "^\\p{L}"})).unwrap();
         assert_eq!((builder.build().unwrap().report.len(), grammar.report.len()), (1, 0));
         assert_eq!(builder.build().unwrap(), builder.clone().finish());
         builder.add_rule("late", Rule::gbnf("list | missing").unwrap());

@@ -94,7 +94,6 @@ fn unescaped(step: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Messages, calls, tools and deltas as OpenAI's JSON.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::fields::Fields;
 use super::{Delta, DeltaKind, Message, Part, THINKING, Tool, ToolCall, read};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::fields::{Fields, choice, wrong};
 use super::{Message, Part, PlainConversation, REASONING, THINKING, Tool, ToolCall, ToolChoice};

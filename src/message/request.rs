@@ -1,6 +1,6 @@
 //! Reads a chat-completions body as a [`Request`]: the fields, their types and their defaults.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::body::{Body, Given};
 use super::fields::{Fields, choice, wrong};
@@ -241,7 +241,6 @@ const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] =
 #[cfg(test)]
 mod tests {
     use regex::Regex;
-    use serde_json::json;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::message::{Continuation, Message, PlainConversation, Request, messages_from_json};

@@ -1,6 +1,6 @@
 //! Whether a template's prompts begin with what was sent before, found with small conversations, turn by turn.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Next, Rewrite, Session};
 use crate::chat::ChatTemplate;

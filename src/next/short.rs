@@ -15,7 +15,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::history::{History, New};
 use super::{Kind, Next, Session, Turn};

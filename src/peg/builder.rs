@@ -51,6 +51,8 @@ impl Builder {
         look(&self.arena.borrow())
     }
 
+    // There are thousands of uses: inlined, it is a tenth of the library.
+    #[inline(never)]
     fn add(&self, node: Expr) -> ExprId {
         self.arena.borrow_mut().add(node)
     }
@@ -104,6 +106,7 @@ impl Builder {
     }
 
     /// Takes a `dyn` iterator, so that it is compiled once for all callers.
+    #[inline(never)]
     fn flat(&self, children: &mut dyn Iterator<Item = ExprId>, inner: fn(&Expr) -> Option<&Children>) -> Children {
         let mut out = Children::new();
         for child in children {
@@ -191,8 +194,7 @@ impl Builder {
 
     /// Text up to the first of several markers, or to the end of the output. Empty markers never match and are dropped.
     pub fn until_any<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
-        let markers = markers.into_iter().map(Into::into).filter(|m: &SmolStr| !m.is_empty()).collect();
-        self.add(Expr::Until(markers))
+        self.add(Expr::Until(not_empty(&mut markers.into_iter().map(Into::into))))
     }
 
     /// Text up to one marker, or to the end of the output.
@@ -202,8 +204,7 @@ impl Builder {
 
     /// The same up to what a [`Builder::marker`] of one of these texts matches, as far as that is no chance. Empty ones never match and are dropped.
     pub fn until_marker<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
-        let markers = markers.into_iter().map(Into::into).filter(|m: &SmolStr| !m.is_empty()).collect();
-        self.add(Expr::UntilMarker(markers))
+        self.add(Expr::UntilMarker(not_empty(&mut markers.into_iter().map(Into::into))))
     }
 
     /// The rest of the output.
@@ -242,6 +243,7 @@ impl Builder {
         self.annotated(Annotated { child, name: name.into(), schema: schema.into(), raw, argument: true })
     }
 
+    #[inline(never)]
     fn annotated(&self, value: Annotated) -> ExprId {
         self.add(Expr::Schema(Box::new(value)))
     }
@@ -271,9 +273,16 @@ impl Builder {
         self.add_rule(name.into(), child, true)
     }
 
+    #[inline(never)]
     fn add_rule(&self, name: SmolStr, child: ExprId, trigger: bool) -> ExprId {
         let rule = self.add(Expr::Rule { name: name.clone(), child, trigger });
         self.arena.borrow_mut().define(name.clone(), rule);
         self.add(Expr::Ref(name))
     }
+}
+
+/// Markers without those that never match. Compiled once, whatever they come from.
+#[inline(never)]
+fn not_empty(markers: &mut dyn Iterator<Item = SmolStr>) -> Vec<SmolStr> {
+    markers.filter(|marker| !marker.is_empty()).collect()
 }

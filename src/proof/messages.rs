@@ -1,6 +1,6 @@
 //! The messages of a proof. The analysis learns from other messages.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::message::{MalformedArguments, Message, Request, ToolCall};
 use crate::template::{Caps, Template};

@@ -18,7 +18,7 @@ mod messages;
 mod reading;
 mod turns;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(crate) use choice::choose;
 pub use choice::{Choice, Tried};

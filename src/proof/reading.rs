@@ -1,6 +1,6 @@
 //! Parses rendered messages with one reader, and compares.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::messages::{THOUGHT_WORD, Thinking, WORD};
 use super::turns::{Asked, Case, Exam, Turn};

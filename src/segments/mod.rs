@@ -15,7 +15,7 @@ mod words;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::Result;
 use crate::message::{Continuation, Request};

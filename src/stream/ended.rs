@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
 use crate::fallback::{self, FallbackConfig};

@@ -1,7 +1,7 @@
 //! Finds out what a template accepts, by rendering small conversations and recording what it accesses.
 
 use minijinja::Environment;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use super::context::{EFFORT, NOW, preserve_reasoning};
 use super::from_json::traced;

@@ -1,7 +1,7 @@
 //! Media in the parts of messages: as the template writes them, or as the host's marker.
 
 use minijinja::Environment;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Template, caps};
 use crate::message::{Media, Message, text_part};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use minijinja::value::Value as Engine;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::messages::{Messages, Shown};
 use super::{Caps, Conversation, Template, media, system_clock};

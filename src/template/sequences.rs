@@ -187,12 +187,14 @@ impl SortKey {
     }
 }
 
-/// Sorts `all` by `key`. `reverse` reverses the order, not the list, so that equal items keep their order.
-fn sort_by<T, K: Ord>(all: &mut [T], reverse: bool, key: impl Fn(&T) -> K) {
+/// Sorts `all` by the first of `keys` that differs. Equal items keep their order: what is reversed is reversed before, too.
+fn sort_by<T>(all: &mut [T], reverse: bool, keys: &dyn Fn(&T) -> Vec<Value>) {
     if reverse {
-        all.sort_by_cached_key(|item| std::cmp::Reverse(key(item)));
-    } else {
-        all.sort_by_cached_key(key);
+        all.reverse();
+    }
+    all.sort_by_cached_key(keys);
+    if reverse {
+        all.reverse();
     }
 }
 
@@ -214,13 +216,7 @@ fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let labels = labels(state);
     let keys: Vec<SortKey> = names.into_iter().map(|name| SortKey { name, case_sensitive, labels }).collect();
     let mut all = items(&args.get(0, "value"))?;
-    match keys.as_slice() {
-        [key] => sort_by(&mut all, args.flag(1, "reverse"), |item| key.of(item)),
-        keys => {
-            let of = |item: &Value| keys.iter().map(|key| key.of(item)).collect::<Vec<_>>();
-            sort_by(&mut all, args.flag(1, "reverse"), of);
-        }
-    }
+    sort_by(&mut all, args.flag(1, "reverse"), &|item| keys.iter().map(|key| key.of(item)).collect());
     List::of(all)
 }
 
@@ -236,7 +232,7 @@ fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     };
     let mut all: Vec<(Value, Value)> =
         items(&args.get(0, "value"))?.into_iter().map(|item| (of(&item), item)).collect();
-    sort_by(&mut all, false, |(value, _)| key.of(value));
+    sort_by(&mut all, false, &|(value, _)| vec![key.of(value)]);
     let groups = all.chunk_by(|(a, _), (b, _)| key.of(a) == key.of(b));
     let group = |group: &[(Value, Value)]| {
         let items = group.iter().map(|(_, item)| item.clone()).collect();
@@ -267,7 +263,7 @@ fn dictsort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let mut all = pairs(&value)?;
     let case_sensitive = args.flag(1, "case_sensitive");
     let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
-    sort_by(&mut all, args.flag(3, "reverse"), |(name, value)| key.of(if by_value { value } else { name }));
+    sort_by(&mut all, args.flag(3, "reverse"), &|(name, value)| vec![key.of(if by_value { value } else { name })]);
     List::of(all.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
 }
 

@@ -130,7 +130,6 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 

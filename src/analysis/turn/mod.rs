@@ -29,7 +29,7 @@ mod parts;
 mod sample;
 mod shown;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::template::Template;
 use calls::{Calls, Path};

@@ -4,7 +4,7 @@
 //! Comparing an array of texts with one of numbers shows what belongs to the items; an array in an array shows what belongs
 //! to the array.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::glue::{Echoes, Glue};
 use super::sample::{Sample, SampleCall, Sampler, Words};

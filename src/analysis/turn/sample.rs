@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{Glue, ValueKind};
 use crate::limits::{PROBE_BYTES, TURN_BYTES};

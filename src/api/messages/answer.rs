@@ -1,6 +1,6 @@
 //! Answers in the shape of the Messages API. An item of the answer is a content block.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::partial;
 use crate::api::items::{Items, Part, Step};

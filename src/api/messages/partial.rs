@@ -74,7 +74,6 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Answers in the shape of the Responses API. An item of the answer is an item of its output. Events announce its beginning,
 //! its text and its end, in order; the last event holds the whole answer.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::api::items::{Item, Items, Part, Step};
 use crate::api::wire::{AnswerOptions, Event, Finish, Usage};

@@ -1,6 +1,6 @@
 //! Converts requests of the Responses API to chat-completions bodies.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::api::shared::{chat_body, set_effort, taken};
 use crate::error::{Error, Result};

@@ -46,14 +46,14 @@ pub(crate) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<
 
 /// All arguments of a call in any order, with white space before each. Includes arguments that the schema does not list,
 /// because models write some; for a tool that is not offered, any argument.
-pub(crate) fn arguments(p: &FormatBuilder, tool: &Tool, one: impl Fn(&Member) -> ExprId) -> ExprId {
+pub(crate) fn arguments(p: &FormatBuilder, tool: &Tool, one: &dyn Fn(&Member) -> ExprId) -> ExprId {
     if tool.name == FormatBuilder::ANY {
         return p.many(p.sequence([p.space(), one(&Member::any())]));
     }
     let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
     let unlisted = unlisted_name(p, &tool.name, &parameters);
     let any = one(&Member { name: &unlisted, ..Member::any() });
-    in_any_order(p, members(&parameters, &format!("tool-{}-arg-", tool.name)), one, any)
+    in_any_order(p, &mut members(&parameters, &format!("tool-{}-arg-", tool.name)), one, any)
 }
 
 /// Stands for any name that an object schema does not list. `prefix` makes the name of its rule unique.
@@ -65,8 +65,8 @@ pub(crate) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef)
 /// Members in any order, with white space before each. `any`: a member that the schema does not list.
 pub(crate) fn in_any_order<'a>(
     p: &FormatBuilder,
-    members: impl Iterator<Item = Member<'a>>,
-    one: impl Fn(&Member) -> ExprId,
+    members: &mut dyn Iterator<Item = Member<'a>>,
+    one: &dyn Fn(&Member) -> ExprId,
     any: ExprId,
 ) -> ExprId {
     let (mut required, mut optional) = (Vec::new(), Vec::new());

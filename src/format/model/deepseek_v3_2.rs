@@ -199,7 +199,7 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec, block: &[String; 2]) -> ExprId {
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let open = |end: ExprId| p.tool_open(p.sequence([p.literal(INVOKE[0]), p.tool_name(&tool.name), end]));
     let close = p.tool_close(p.literal(INVOKE[1]));
-    let one_by_one = arguments(p, tool, |member| argument(p, member));
+    let one_by_one = arguments(p, tool, &|member| argument(p, member));
     // Models also write the arguments as one JSON object, or an empty tag if there are none.
     let whole = p.tolerated(p.sequence([p.space(), p.and(p.exact("{")), p.json_args(tool)]));
     let body = p.choice([whole, one_by_one]);

@@ -11,7 +11,7 @@
 //! the template renders them.
 
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::error::Result;
 use crate::format::builder::FormatBuilder;

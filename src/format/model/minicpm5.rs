@@ -84,7 +84,7 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
 
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let open = [p.literal(format!("{CALL} name=\"")), p.tool_name(&tool.name), p.literal("\">")];
-    let arguments = members::arguments(p, tool, |member| argument(p, member));
+    let arguments = members::arguments(p, tool, &|member| argument(p, member));
     let close = p.choice([p.literal("</function>"), p.end()]);
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), p.tool_close(close)])
 }

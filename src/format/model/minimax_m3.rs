@@ -101,7 +101,7 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
 
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let open = [p.literal(format!("{NS}<invoke name=\"")), p.tool_name(&tool.name), p.literal("\">")];
-    let arguments = members::arguments(p, tool, |member| element(p, member, 0));
+    let arguments = members::arguments(p, tool, &|member| element(p, member, 0));
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), p.tool_close(p.literal(tag("/invoke")))])
 }
 
@@ -185,7 +185,7 @@ impl Ways<'_> {
             self.described = self.described.or(Types::OBJECT);
             let unlisted = members::unlisted_name(p, &prefix, schema);
             let any = element(p, &Member { name: &unlisted, ..Member::any() }, refs);
-            members::in_any_order(p, known, |member| element(p, member, refs), any)
+            members::in_any_order(p, &mut known, &|member| element(p, member, refs), any)
         } else {
             self.plain = self.plain.or(Types::OBJECT);
             p.many(p.sequence([p.space(), p.reference(ANY_MEMBER)]))

@@ -129,7 +129,7 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec, reasons: bool) -> ExprId {
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let line_end = line_end(p);
     let open = [p.literal("<function="), p.tool_name(&tool.name), p.literal(">"), line_end];
-    let arguments = members::arguments(p, tool, |member| argument(p, tool, member));
+    let arguments = members::arguments(p, tool, &|member| argument(p, tool, member));
     let left_out = p.tolerated(p.and(p.literal(CALL[1])));
     let close = p.tool_close(p.choice([p.sequence([p.literal(FUNCTION_END), line_end]), left_out]));
     p.sequence([p.tool_open(p.sequence(open)), arguments, p.space(), close])

@@ -15,8 +15,6 @@ mod set;
 mod tag;
 mod tokens;
 
-use serde_json::json;
-
 use self::node::{Node, Tree};
 use super::builder::{Fidelity, FidelityKind, Grammar};
 use super::{Trigger, TriggerKind};

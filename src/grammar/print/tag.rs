@@ -1,6 +1,6 @@
 //! Prints structural tags: JSON that describes the texts around constrained parts.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::behind::behind;

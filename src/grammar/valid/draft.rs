@@ -145,7 +145,6 @@ const MAPS: &[&str] = &["$defs", "definitions", "dependencies", "dependentSchema
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 

@@ -123,7 +123,6 @@ fn against(left: i128, right: f64) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 
