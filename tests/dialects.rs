@@ -119,7 +119,7 @@ fn a_lazy_format_is_a_tag_behind_its_trigger() {
 }
 
 #[test]
-fn triggers_that_are_patterns_are_told() {
+fn triggers_that_are_patterns_are_reported() {
     let patterned = builtin::names().filter_map(|name| {
         let params = params(&ChatTemplate::builtin(name).unwrap(), json!({}));
         let lazy = params.constraint.is_lazy();
@@ -130,7 +130,7 @@ fn triggers_that_are_patterns_are_told() {
         for dialect in [Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag] {
             let printed = params.grammar_as(dialect).unwrap();
             assert_eq!(printed.report[0].kind, FidelityKind::Widened, "{name}");
-            assert!(printed.report[0].message.contains("what the grammar itself begins with"), "{name}: {printed:?}");
+            assert!(printed.report[0].message.contains("the beginning of the grammar replaces it"), "{name}: {printed:?}");
         }
     }
 }
