@@ -52,7 +52,7 @@ INSTANCE_FLOORS=(
   told_narrow=100
 )
 
-# peers/run.py: how many cases of other engines' tests may fail. The reasons are told where they were taken up.
+# peers/run.py: how many cases of other engines' tests may fail.
 PEER_FAILURES=47
 
 # Prompts that differ from transformers', are refused, or lose a text of a message: three, where llama.cpp's way to show a Gemma 4 turn

@@ -26,7 +26,7 @@ agreed() {
   [[ ! $answer =~ ^[Nn] ]]
 }
 
-# The package managers of other systems are the reader's business: say what is wanted.
+# The package managers of other systems are the reader's business: say what is missing.
 install_packages() {
   local root=()
   have apt-get || fail "please install: $*"

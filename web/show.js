@@ -110,6 +110,6 @@ export function messageParts(parts, toolCalls, diagnostics) {
     const title = [`call ${call}: ${name}`, id && `id ${id}`, ...remarks].filter(Boolean).join(", ");
     return element("div", "part call", element("h3", "", title), element("pre", "", given));
   });
-  const told = diagnostics.map(({ kind, message }) => element("p", "error", `${kind.replaceAll("_", " ")}: ${message}`));
-  find("message", HTMLElement).replaceChildren(...shownParts, ...told);
+  const rows = diagnostics.map(({ kind, message }) => element("p", "error", `${kind.replaceAll("_", " ")}: ${message}`));
+  find("message", HTMLElement).replaceChildren(...shownParts, ...rows);
 }

@@ -90,8 +90,8 @@ export const questions = {
   prove(asked) {
     const { read_back, cases, failures } = templateOf(asked).proof;
     const short = (/** @type {string} */ text) => cut(text, MOST_IN_A_ROW);
-    const told = failures.slice(0, MOST_ROWS).map((failure) => ({ ...failure, turn: short(failure.turn), why: short(failure.why) }));
-    return { read_back, cases, failed: failures.length, failures: told };
+    const rows = failures.slice(0, MOST_ROWS).map((failure) => ({ ...failure, turn: short(failure.turn), why: short(failure.why) }));
+    return { read_back, cases, failed: failures.length, failures: rows };
   },
 
   /** The prompt, and what the model might write behind it. @param {Given} asked @param {string} body */

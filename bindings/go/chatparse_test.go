@@ -221,12 +221,12 @@ func TestProof(t *testing.T) {
 	if json, err := template.ProofJSON(); err != nil || !strings.Contains(json, `"failures":[]`) {
 		t.Error(json, err)
 	}
-	for options, wanted := range map[string]string{`{}`: "gpt-oss", `{"learn_only": true}`: "layout"} {
+	for options, expected := range map[string]string{`{}`: "gpt-oss", `{"learn_only": true}`: "layout"} {
 		template, err := NewTemplateWithOptions("{# <|channel|> #}{{ messages[0].content }}", options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if reader, err := template.Reader(); err != nil || reader != wanted {
+		if reader, err := template.Reader(); err != nil || reader != expected {
 			t.Error(options, reader, err)
 		}
 	}

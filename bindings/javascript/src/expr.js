@@ -16,7 +16,7 @@ const UNBOUNDED = 0xffffffff;
 function expr(like) {
   if (like instanceof Expr) return like;
   if (typeof like === "string") return Expr.literal(like);
-  throw new ChatError("argument", "an expression or a text is wanted where something else is passed");
+  throw new ChatError("argument", "an expression or a text is expected");
 }
 
 /** @param {object | string | boolean} value */

@@ -53,7 +53,7 @@ export class Message extends Handle {
     return this.wasm.text("chat_message_content", this.pointer);
   }
 
-  /** Empty where the request did not ask for it to be told from the content. */
+  /** Empty if the request keeps reasoning in the content. */
   get reasoning() {
     return this.wasm.text("chat_message_reasoning", this.pointer);
   }

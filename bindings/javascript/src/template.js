@@ -107,7 +107,7 @@ export class Template extends Handle {
 }
 
 /**
- * Whether a request says the time. WebAssembly has no clock of its own, so one that does not is told it.
+ * Whether a request says the time. WebAssembly has no clock of its own, so this package adds it.
  * @param {ChatRequest} request
  */
 function saysNow(request) {

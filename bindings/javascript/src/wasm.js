@@ -62,7 +62,7 @@ export class Wasm {
     if (this.trapped) this.refuse();
     const called = this.functions[name];
     // A text counts as two arguments, so something else in its place shows.
-    if (args.length !== called.length) throw new ChatError("argument", `${name}: a text is wanted where something else is passed`);
+    if (args.length !== called.length) throw new ChatError("argument", `${name}: a text is expected`);
     try {
       const result = called(...args);
       this.look();
@@ -255,7 +255,7 @@ export class Wasm {
    */
   put(data, used) {
     if (typeof data !== "string") {
-      if (data?.BYTES_PER_ELEMENT !== 1) throw new ChatError("argument", "a text or a Uint8Array is wanted where something else is passed");
+      if (data?.BYTES_PER_ELEMENT !== 1) throw new ChatError("argument", "a text or a Uint8Array is expected");
       this.reserve(used + data.length);
       this.bytes.set(data, this.base + used);
       return data.length;

@@ -13,7 +13,7 @@ test("a grammar allows what its schema allows", needsModule, () => {
   assert.match(chat.grammar(SCHEMA).as("lark").text, /start/);
 });
 
-test("where a grammar is not its schema is told", needsModule, () => {
+test("a grammar reports where it differs from its schema", needsModule, () => {
   const [departure] = chat.grammar({ type: "array", uniqueItems: true }).report;
   assert.deepEqual([departure.kind, departure.pointer.startsWith("#")], ["widened", true]);
   assert.ok(departure.message.length > 0);

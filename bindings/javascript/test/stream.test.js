@@ -137,11 +137,11 @@ test("chunks are OpenAI's", needsModule, () => {
 test("what a message came from, and how well it fitted", needsModule, () => {
   const message = params().parse(OUTPUT + "\nAnd more.");
   const bytes = new TextEncoder().encode(OUTPUT);
-  const told = (/** @type {{ begin: number, end: number }[]} */ spans) =>
+  const shown = (/** @type {{ begin: number, end: number }[]} */ spans) =>
     spans.map(({ begin, end }) => new TextDecoder().decode(bytes.subarray(begin, end))).join("");
-  assert.equal(told(message.spans("tool_name")), "weather");
-  assert.equal(told(message.spans("tool_arguments", 0)), '{"city": "Oslo"}');
-  assert.equal(told(message.spans("reasoning")), message.reasoning);
+  assert.equal(shown(message.spans("tool_name")), "weather");
+  assert.equal(shown(message.spans("tool_arguments", 0)), '{"city": "Oslo"}');
+  assert.equal(shown(message.spans("reasoning")), message.reasoning);
   assert.deepEqual(message.spans("tool_name", 1), []);
   assert.ok(message.parts.some(({ kind, call }) => kind === "call" && call === 0));
   assert.equal(message.report.status, message.status);

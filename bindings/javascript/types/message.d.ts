@@ -83,7 +83,7 @@ export declare class Message extends Handle {
     /** How the output related to the format. */
     get status(): Status;
     get content(): string;
-    /** Empty where the request did not ask for it to be told from the content. */
+    /** Empty if the request keeps reasoning in the content. */
     get reasoning(): string;
     /** @returns {ToolCall[]} */
     get toolCalls(): ToolCall[];

@@ -257,7 +257,7 @@ def _expr(like: Like) -> Expr:
         return like
     if isinstance(like, str):
         return Expr.literal(like)
-    raise TypeError(f"an expression or a text is wanted, not {type(like).__name__}")
+    raise TypeError(f"an expression or a text is expected, not {type(like).__name__}")
 
 
 def _json(value: Mapping[str, Any] | str | bytes | bool) -> str:

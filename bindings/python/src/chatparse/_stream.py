@@ -29,7 +29,7 @@ class Message(_native.Message):
 
     @property
     def reasoning(self) -> str:
-        """What it thought, where the request asked for it to be told from the content."""
+        """What the model thought; empty if the request keeps reasoning in the content."""
         return self.get_reasoning()
 
     @property
