@@ -130,7 +130,10 @@ fn triggers_that_are_patterns_are_reported() {
         for dialect in [Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag] {
             let printed = params.grammar_as(dialect).unwrap();
             assert_eq!(printed.report[0].kind, FidelityKind::Widened, "{name}");
-            assert!(printed.report[0].message.contains("the beginning of the grammar replaces it"), "{name}: {printed:?}");
+            assert!(
+                printed.report[0].message.contains("the beginning of the grammar replaces it"),
+                "{name}: {printed:?}"
+            );
         }
     }
 }
