@@ -33,7 +33,7 @@ rust_tests() {
 c_library() {
   rm -rf "$stage"
   # The same flags each time, or cargo-c builds anew.
-  cargo cinstall --quiet --release --prefix="$stage" --libdir=lib
+  cargo cinstall --release --prefix="$stage" --libdir=lib
 }
 
 c_tests() {
