@@ -2,9 +2,6 @@
 
 /** @typedef {typeof questions} Questions */
 
-/** How long an answer may take, in milliseconds. */
-const LONGEST = 10_000;
-
 /** Why there is no answer. `superseded`: nobody waits for it any more. `stopped`: it took too long, or somebody lost patience. */
 export class Failure extends Error {
   /** @param {string} kind @param {string} message */
@@ -18,6 +15,7 @@ export class Failure extends Error {
 export class Library {
   #module;
   #script;
+  #seconds;
   /** @type {Worker} */
   #worker;
   #last = 0;
@@ -28,9 +26,14 @@ export class Library {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
 
-  /** @param {Promise<WebAssembly.Module>} module @param {string} script the worker's, which begins while the module is compiled */
-  constructor(module, script) {
+  /**
+   * @param {Promise<WebAssembly.Module>} module
+   * @param {string} script the worker's, which begins while the module is compiled
+   * @param {number} seconds how long an answer may take
+   */
+  constructor(module, script, seconds) {
     this.#module = module;
+    this.#seconds = seconds;
     this.#script = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     this.#worker = this.#started();
   }
@@ -81,6 +84,7 @@ export class Library {
   }
 
   #watch() {
-    this.#timer = setTimeout(() => this.stop("stopped", `stopped: this takes longer than ${LONGEST / 1000} seconds`), LONGEST);
+    const seconds = this.#seconds;
+    this.#timer = setTimeout(() => this.stop("stopped", `stopped: this takes longer than ${seconds} seconds`), seconds * 1000);
   }
 }

@@ -65,7 +65,9 @@ async function compiled() {
 }
 
 const module = compiled();
-const library = new Library(module, find("worker", HTMLScriptElement).text);
+/** How long an answer of the library may take: `?seconds=` in the page's address. */
+const seconds = Number(new URLSearchParams(location.search).get("seconds")) || 10;
+const library = new Library(module, find("worker", HTMLScriptElement).text, seconds);
 // Nothing is asked before, as answers may take so long only.
 await module;
 
