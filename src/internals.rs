@@ -32,7 +32,7 @@ pub mod format {
 /// What stands behind grammars.
 pub mod grammar {
     pub use crate::grammar::from_peg::from_arena;
-    pub use crate::grammar::walk::Walk;
+    pub use crate::grammar::sample::Walk;
 
     /// What schemas say.
     pub mod schema {

@@ -244,7 +244,7 @@ type Shown = (State, Vec<Capture>, usize);
 
 fn shown(machine: &Machine) -> Shown {
     let visible = machine.visible();
-    (machine.state(), visible.from(0).to_vec(), visible.reach)
+    (machine.state(), visible.from(0).to_vec(), visible.end)
 }
 
 fn cut<'a>(text: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
@@ -283,11 +283,11 @@ proptest! {
             let (batch, _) = machine(&program, &[&bytes[..length]]);
             prop_assert_eq!(pieced.state(), batch.state());
             if pieced.state() == State::Failed {
-                prop_assert_eq!(pieced.examined(), batch.examined());
-                if let Some(fits) = batch.examined().checked_sub(1) {
+                prop_assert_eq!(pieced.furthest(), batch.furthest());
+                if let Some(fits) = batch.furthest().checked_sub(1) {
                     prop_assert_ne!(machine(&program, &[&bytes[..fits]]).0.state(), State::Failed);
                 }
-                let (fails, _) = machine(&program, &[&bytes[..batch.examined()]]);
+                let (fails, _) = machine(&program, &[&bytes[..batch.furthest()]]);
                 prop_assert_eq!(fails.state(), State::Failed);
                 break;
             }
@@ -300,7 +300,7 @@ proptest! {
         let program = Arc::new(compile(&arena(&tree)).unwrap());
         let (mut batch, output) = machine(&program, &[text.as_bytes()]);
         let (mut pieced, _) = machine(&program, &text.as_bytes().chunks(1).collect::<Vec<_>>());
-        prop_assert_eq!((pieced.examined(), pieced.work()), (batch.examined(), batch.work()));
+        prop_assert_eq!((pieced.furthest(), pieced.work()), (batch.furthest(), batch.work()));
         let ends: [fn(&mut Machine, &[u8]) -> bool; 2] =
             [|machine, output| machine.clone().finish(output, 0, 0), |machine, output| machine.cut(output)];
         for end in ends {
@@ -330,7 +330,7 @@ proptest! {
             }
         }
         prop_assert_eq!(pieced.state(), batch.state());
-        prop_assert_eq!(pieced.examined(), batch.examined());
+        prop_assert_eq!(pieced.furthest(), batch.furthest());
         if pieced.state() != State::Failed {
             prop_assert_eq!(shown(&pieced), shown(&batch));
         }

@@ -202,7 +202,7 @@ fn the_generation_prompt_is_what_it_adds() {
     let template = Template::new(source, "", "").unwrap();
     for add_generation_prompt in [true, false] {
         let conversation = Conversation { add_generation_prompt, ..conversation(json!([{"role": "user"}])) };
-        let (prompt, opening) = template.render_with_opening(&conversation).unwrap();
+        let (prompt, opening) = template.render_with_generation_prompt(&conversation).unwrap();
         assert_eq!(prompt, if add_generation_prompt { "[user][assistant]" } else { "[user]" });
         assert_eq!(opening, "[assistant]");
     }
@@ -322,7 +322,7 @@ fn the_opening_is_the_difference_of_two_renders() {
                 one.extra.extend(kwarg.map(|value| ("add_generation_prompt".to_owned(), value)));
                 let other = Conversation { add_generation_prompt: !asked, ..one.clone() };
                 let (with, without) = if asked { (&one, &other) } else { (&other, &one) };
-                match (template.render_with_opening(&one), template.render(with), template.render(without)) {
+                match (template.render_with_generation_prompt(&one), template.render(with), template.render(without)) {
                     (Ok((prompt, opening)), Ok(with), Ok(without)) => {
                         let shared = with.char_indices().zip(without.chars()).find(|((_, a), b)| a != b);
                         let shared = shared.map_or(with.len().min(without.len()), |((at, _), _)| at);

@@ -6,26 +6,26 @@
 //! from the value to the close of the call is its suffix. *The same call with a second argument*: the text between the first
 //! value's suffix and the second name's prefix is the separator.
 
+use super::context::AnalysisContext;
 use super::diff::Diff;
-use super::evidence::Study;
 use super::layout::Layout;
 use super::markup::{Markup, after_last, before_first, is_space, trim};
 use super::probe::{ARGUMENT, Call, OTHER_ARGUMENT, OTHER_VALUE, Probe, VALUE};
 
-pub(super) fn run(study: &mut Study) {
-    names(study);
-    values(study);
-    separator(study);
+pub(super) fn run(context: &mut AnalysisContext) {
+    names(context);
+    values(context);
+    separator(context);
 }
 
-fn names(study: &mut Study) {
-    let Some(pair) = study.pair(Probe::calling(&[Call::ONE_ARGUMENT]), Probe::calling(&[Call::OTHER_ARGUMENT_ONLY]))
+fn names(context: &mut AnalysisContext) {
+    let Some(pair) = context.pair(Probe::calling(&[Call::ONE_ARGUMENT]), Probe::calling(&[Call::OTHER_ARGUMENT_ONLY]))
     else {
         return;
     };
     let diff = pair.diff();
     let Some((prefix, suffix)) = tag_of_whole_argument(&diff).or_else(|| tag_of_bare_name(&diff)) else { return };
-    study.learn("one argument / another argument", &pair, |layout| {
+    context.learn("one argument / another argument", &pair, |layout| {
         layout.arguments.name_prefix = prefix.into();
         layout.arguments.name_suffix = suffix;
     });
@@ -54,8 +54,8 @@ fn tag_of_bare_name<'a>(diff: &Diff<'a>) -> Option<(&'a str, String)> {
     Some((prefix, after[..end].to_string()))
 }
 
-fn values(study: &mut Study) {
-    let Some(pair) = study.pair(Probe::calling(&[Call::ONE_ARGUMENT]), Probe::calling(&[Call::ONE_ARGUMENT_CHANGED]))
+fn values(context: &mut AnalysisContext) {
+    let Some(pair) = context.pair(Probe::calling(&[Call::ONE_ARGUMENT]), Probe::calling(&[Call::ONE_ARGUMENT_CHANGED]))
     else {
         return;
     };
@@ -63,7 +63,7 @@ fn values(study: &mut Study) {
     if (diff.left, diff.right) != (VALUE, OTHER_VALUE) {
         return;
     }
-    study.learn("a value / another value", &pair, |layout| {
+    context.learn("a value / another value", &pair, |layout| {
         let named = format!("{ARGUMENT}{}", layout.arguments.name_suffix);
         let prefix = after_last(diff.prefix, &named).unwrap_or(diff.prefix);
         layout.arguments.value_prefix = Markup::new(prefix).since_last_marker().unwrap_or(prefix).into();
@@ -83,9 +83,11 @@ fn value_suffix<'a>(rest: &'a str, layout: &Layout) -> &'a str {
     }
 }
 
-fn separator(study: &mut Study) {
-    let Some(pair) = study.pair(Probe::calling(&[Call::ONE_ARGUMENT]), Probe::calling(&[Call::FIRST])) else { return };
-    let arguments = &study.layout().arguments;
+fn separator(context: &mut AnalysisContext) {
+    let Some(pair) = context.pair(Probe::calling(&[Call::ONE_ARGUMENT]), Probe::calling(&[Call::FIRST])) else {
+        return;
+    };
+    let arguments = &context.layout().arguments;
     if arguments.value_suffix.is_empty() {
         return;
     }
@@ -94,5 +96,5 @@ fn separator(study: &mut Study) {
     let Some((rest, _)) = pair.b.rsplit_once(&second) else { return };
     // A marker that repeats the argument is part of its tags, however those were read.
     let Some(between) = after_last(rest, &first).filter(|between| !between.contains(ARGUMENT)) else { return };
-    study.learn("one argument / two arguments", &pair, |layout| layout.arguments.separator = trim(between).into());
+    context.learn("one argument / two arguments", &pair, |layout| layout.arguments.separator = trim(between).into());
 }

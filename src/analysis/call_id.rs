@@ -3,13 +3,13 @@
 //! Compares one call under two ids. The position of the difference relative to the function's name and to the `{` of the
 //! arguments gives the position of the id.
 
-use super::evidence::Study;
+use super::context::AnalysisContext;
 use super::layout::{CallIdLayout, CallIdPosition};
 use super::markup::{Marker, Markup};
 use super::probe::{Call, FUNCTION, ID, ID_STEM, Probe};
 
-pub(super) fn run(study: &mut Study) {
-    let Some(pair) = study.pair(Probe::calling(&[Call::FIRST]), Probe::calling(&[Call::FIRST_WITH_OTHER_ID])) else {
+pub(super) fn run(context: &mut AnalysisContext) {
+    let Some(pair) = context.pair(Probe::calling(&[Call::FIRST]), Probe::calling(&[Call::FIRST_WITH_OTHER_ID])) else {
         return;
     };
     let diff = pair.diff();
@@ -17,11 +17,11 @@ pub(super) fn run(study: &mut Study) {
         return;
     }
     const QUESTION: &str = "a call / the same call with another id";
-    if study.layout().function.name_prefix.contains(ID) {
-        study.learn(QUESTION, &pair, |layout| layout.call_id.example = ID.into());
+    if context.layout().function.name_prefix.contains(ID) {
+        context.learn(QUESTION, &pair, |layout| layout.call_id.example = ID.into());
     }
     let Some(call_id) = locate(diff.prefix, diff.suffix) else { return };
-    study.learn(QUESTION, &pair, |layout| {
+    context.learn(QUESTION, &pair, |layout| {
         // An earlier pass did not know the id's markers and took its suffix and what follows for the end of the call.
         if !call_id.suffix.is_empty() && layout.tools.per_call_end.starts_with(&call_id.suffix) {
             layout.tools.per_call_end.clear();

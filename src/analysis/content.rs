@@ -4,21 +4,21 @@
 //! the first difference is the reply alone, the content is bare, unless the second has more text in front of it. Otherwise
 //! the longer of the two differences is searched for the reply between two markers.
 
-use super::evidence::Study;
+use super::context::AnalysisContext;
 use super::layout::{ContentMode, Layout, ReasoningMode};
 use super::markup::{Markup, is_space, trim, trim_start};
 use super::probe::{Call, Probe, REPLY};
 
-pub(super) fn run(study: &mut Study) {
+pub(super) fn run(context: &mut AnalysisContext) {
     let reply = || Probe::asked_with_tools().reply();
-    let Some(with_call) = study.pair(reply(), Probe::calling(&[Call::FIRST])) else { return };
-    let Some(with_thought) = study.pair(reply(), Probe::asked_with_tools().thought("")) else { return };
+    let Some(with_call) = context.pair(reply(), Probe::calling(&[Call::FIRST])) else { return };
+    let Some(with_thought) = context.pair(reply(), Probe::asked_with_tools().thought("")) else { return };
     let (beside_call, beside_thought) = (with_call.diff().left, with_thought.diff().left);
 
-    if trim(beside_call) == REPLY && stands_bare(beside_thought, study.layout()) {
+    if trim(beside_call) == REPLY && stands_bare(beside_thought, context.layout()) {
         return;
     }
-    let reasoning_end = &study.layout().reasoning.end;
+    let reasoning_end = &context.layout().reasoning.end;
     let after_reasoning = match beside_thought.split_once(reasoning_end.as_str()) {
         Some((_, after)) if !reasoning_end.is_empty() => after,
         _ => beside_thought,
@@ -31,7 +31,7 @@ pub(super) fn run(study: &mut Study) {
     let markup = Markup::new(text);
     let Some((before, after)) = markup.sites(REPLY).find_map(|site| site.between()) else { return };
     let question = "a reply / a call or a thought instead";
-    study.learn(question, pair, |layout| {
+    context.learn(question, pair, |layout| {
         layout.content.mode = ContentMode::AlwaysWrapped;
         layout.content.start = markup.slice(before).into();
         layout.content.end = markup.slice(after).into();

@@ -4,7 +4,7 @@
 //! them. The text behind the last marker of a call is the end of the turn. If the template opens the next turn without being
 //! asked to, that opening is removed, with thinking off so that as much of it as possible is rendered.
 
-use super::evidence::Study;
+use super::context::AnalysisContext;
 use super::layout::{CallIdPosition, Layout, ToolFormat};
 use super::markup::{Markup, after_last, is_space, trim, trim_start};
 use super::probe::{Call, FUNCTION, OTHER_FUNCTION, OTHER_VALUE, Probe};
@@ -12,26 +12,28 @@ use super::probe::{Call, FUNCTION, OTHER_FUNCTION, OTHER_VALUE, Probe};
 /// More pieces than any template has at the end of a turn.
 const MOST_PIECES: usize = 8;
 
-pub(super) fn run(study: &mut Study) {
-    if study.layout().tools.format == ToolFormat::None {
+pub(super) fn run(context: &mut AnalysisContext) {
+    if context.layout().tools.format == ToolFormat::None {
         return;
     }
-    end_of_turn(study);
-    if study.template().caps().parallel_tool_calls {
-        between_calls(study);
+    end_of_turn(context);
+    if context.template().caps().parallel_tool_calls {
+        between_calls(context);
     }
 }
 
-fn end_of_turn(study: &mut Study) {
+fn end_of_turn(context: &mut AnalysisContext) {
     let quiet = || Probe::asked_with_tools().thinking(false);
-    let Some(pair) = study.pair(quiet().reply(), quiet().calls(&[Call::FIRST])) else { return };
-    let Some(end) = after_last(&pair.b, OTHER_VALUE).and_then(|rest| after_call(rest, study.layout())) else { return };
+    let Some(pair) = context.pair(quiet().reply(), quiet().calls(&[Call::FIRST])) else { return };
+    let Some(end) = after_last(&pair.b, OTHER_VALUE).and_then(|rest| after_call(rest, context.layout())) else {
+        return;
+    };
     let pieces =
         Markup::new(end).segments().into_iter().map(|piece| trim(piece.as_str())).filter(|piece| !piece.is_empty());
     // Words belong to an instruction for the next turn, not to the end of this one.
     let pieces = pieces.take_while(|piece| !piece.contains(is_space)).take(MOST_PIECES).map(str::to_string);
     let pieces: Vec<String> = pieces.collect();
-    study.learn("a reply / a call, thinking off", &pair, |layout| layout.tools.turn_end = pieces);
+    context.learn("a reply / a call, thinking off", &pair, |layout| layout.tools.turn_end = pieces);
 }
 
 /// The text after the call. `rest` begins behind the call's last value.
@@ -47,11 +49,11 @@ fn after_call<'a>(rest: &'a str, layout: &Layout) -> Option<&'a str> {
     Some(if tools.array_wrapped { trim_start(end).strip_prefix(']').unwrap_or(end) } else { end })
 }
 
-fn between_calls(study: &mut Study) {
-    let Some(pair) = study.one_and_two_calls() else { return };
+fn between_calls(context: &mut AnalysisContext) {
+    let Some(pair) = context.one_and_two_calls() else { return };
     let Some((rest, _)) = pair.b.rsplit_once(OTHER_FUNCTION) else { return };
     let Some(rest) = after_last(rest, FUNCTION) else { return };
-    let Layout { tools, function, arguments, .. } = study.layout();
+    let Layout { tools, function, arguments, .. } = context.layout();
     if !tools.per_call_start.is_empty() {
         return;
     }
@@ -67,6 +69,6 @@ fn between_calls(study: &mut Study) {
         }
     };
     if side_by_side {
-        study.learn("one call / two calls", &pair, |layout| layout.tools.side_by_side = true);
+        context.learn("one call / two calls", &pair, |layout| layout.tools.side_by_side = true);
     }
 }

@@ -3,20 +3,20 @@
 //! Compares calls of two functions. The difference is the name and the part of its tag that changes with it. The name's
 //! prefix begins at the marker that opens the call; its suffix ends where the arguments begin.
 
+use super::context::AnalysisContext;
 use super::diff::Diff;
-use super::evidence::Study;
 use super::layout::{Layout, ToolFormat};
 use super::markup::{Marker, Markup, after_last, before_first, trim, trim_start};
 use super::probe::{ARGUMENT, Call, FUNCTION, OTHER_ARGUMENT, OTHER_FUNCTION, OTHER_VALUE, Probe};
 
-pub(super) fn run(study: &mut Study) {
-    let Some(pair) = study.pair(Probe::calling(&[Call::FIRST]), Probe::calling(&[Call::SECOND])) else { return };
+pub(super) fn run(context: &mut AnalysisContext) {
+    let Some(pair) = context.pair(Probe::calling(&[Call::FIRST]), Probe::calling(&[Call::SECOND])) else { return };
     let diff = pair.diff();
     let Some((before_name, after_name)) = diff.left.split_once(FUNCTION) else { return };
     if !diff.right.contains(OTHER_FUNCTION) {
         return;
     }
-    study.learn("a call / a call of another function", &pair, |layout| {
+    context.learn("a call / a call of another function", &pair, |layout| {
         if let Some(prefix) = name_prefix(&diff, layout) {
             layout.function.name_prefix = prefix.into();
         }

@@ -6,19 +6,19 @@
 
 use serde_json::Value;
 
-use super::evidence::{Pair, Study};
+use super::context::{AnalysisContext, Pair};
 use super::layout::{ToolFormat, ToolsLayout};
 use super::markup::{is_space, trim, trim_start};
 use super::probe::{ARGUMENT, FUNCTION, ID_ROOT};
 
 /// Reads `text`, the call text in `pair`. If it is not one JSON object, nothing is learnt.
-pub(super) fn run(study: &mut Study, pair: &Pair, text: &str) {
+pub(super) fn run(context: &mut AnalysisContext, pair: &Pair, text: &str) {
     let (Some(open), Some(close)) = (text.find('{'), text.rfind('}')) else { return };
     let Some(Ok(Value::Object(call))) = text.get(open..=close).map(serde_json::from_str) else { return };
     let (before, after) = (&text[..open], &text[close + 1..]);
     let array = before.trim_end_matches(is_space).strip_suffix('[').zip(trim_start(after).strip_prefix(']'));
 
-    study.learn("a reply / a call", pair, |layout| {
+    context.learn("a reply / a call", pair, |layout| {
         let tools = &mut layout.tools;
         tools.format = ToolFormat::JsonNative;
         for (key, value) in &call {
@@ -80,11 +80,11 @@ fn in_order_of_appearance(tools: &ToolsLayout, text: &str) -> Vec<String> {
 }
 
 /// If the second call repeats the section start, the section belongs to each call.
-pub(super) fn check_repetition(study: &mut Study) {
-    let Some(pair) = study.one_and_two_calls() else { return };
-    let start = &study.layout().tools.section_start;
+pub(super) fn check_repetition(context: &mut AnalysisContext) {
+    let Some(pair) = context.one_and_two_calls() else { return };
+    let start = &context.layout().tools.section_start;
     if !start.is_empty() && pair.diff().right.contains(start.as_str()) {
-        study.learn("one call / two calls", &pair, |layout| layout.tools.make_section_per_call());
+        context.learn("one call / two calls", &pair, |layout| layout.tools.make_section_per_call());
     }
 }
 

@@ -60,9 +60,9 @@
 mod arguments;
 mod call_id;
 mod content;
+mod context;
 mod diff;
 mod ending;
-mod evidence;
 mod function;
 mod json_native;
 mod layout;
@@ -76,13 +76,13 @@ pub mod turn;
 mod turns;
 mod workarounds;
 
-pub use evidence::{Evidence, Source};
+pub use context::{Evidence, Source};
 pub use layout::{
     ArgumentsLayout, CallIdLayout, CallIdPosition, ContentMode, FunctionLayout, Layout, ReasoningLayout, ReasoningMode,
     ToolFormat, ToolsLayout,
 };
 
-use evidence::Study;
+use context::AnalysisContext;
 
 use serde_json::Value;
 
@@ -116,7 +116,7 @@ impl Analysis {
     }
 }
 
-type Pass = fn(&mut Study);
+type Pass = fn(&mut AnalysisContext);
 
 /// The only pass that knows single templates.
 const WORKAROUNDS: &str = "workarounds";
@@ -135,14 +135,14 @@ const PASSES: &[(&str, Pass)] = &[
 /// Analyses a template: about twenty renders of short conversations, in addition to those of its caps. `learn_only`: skips
 /// the work-arounds for single templates.
 pub fn analyze(template: &Template, learn_only: bool) -> Analysis {
-    let mut study = Study::new(template);
+    let mut context = AnalysisContext::new(template);
     for (name, pass) in PASSES {
         if learn_only && *name == WORKAROUNDS {
             continue;
         }
-        study.enter(name);
-        pass(&mut study);
-        study.settle();
+        context.enter(name);
+        pass(&mut context);
+        context.settle();
     }
-    study.finish()
+    context.finish()
 }

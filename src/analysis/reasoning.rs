@@ -9,8 +9,8 @@
 //!   (`<think></think>`).
 //! - *Reasoning before a reply and before a call.* Some templates keep reasoning only in front of a call.
 
+use super::context::{AnalysisContext, Pair};
 use super::diff::Diff;
-use super::evidence::{Pair, Study};
 use super::layout::{ReasoningLayout, ReasoningMode};
 use super::markup::{Markup, Segment, after_last, is_space, trim};
 use super::probe::{Call, Probe, REPLY, THOUGHT};
@@ -18,16 +18,16 @@ use super::probe::{Call, Probe, REPLY, THOUGHT};
 /// Bytes at the end of one generation prompt that must occur in the other to count as the same place.
 const ANCHOR: usize = 64;
 
-pub(super) fn run(study: &mut Study) {
-    kept_in_history(study);
-    switched_by_request(study);
-    if study.template().caps().tool_calls {
-        kept_for_calls(study);
+pub(super) fn run(context: &mut AnalysisContext) {
+    kept_in_history(context);
+    switched_by_request(context);
+    if context.template().caps().tool_calls {
+        kept_for_calls(context);
     }
 }
 
-fn kept_in_history(study: &mut Study) {
-    let Some(pair) = study.pair(Probe::asked().reply(), Probe::asked().thought(REPLY)) else { return };
+fn kept_in_history(context: &mut AnalysisContext) {
+    let Some(pair) = context.pair(Probe::asked().reply(), Probe::asked().thought(REPLY)) else { return };
     if !pair.diff().right.contains(THOUGHT) {
         return;
     }
@@ -40,18 +40,18 @@ fn kept_in_history(study: &mut Study) {
             None => return,
         },
     };
-    study.learn("a reply without / with reasoning", &pair, |layout| {
+    context.learn("a reply without / with reasoning", &pair, |layout| {
         layout.reasoning.mode = ReasoningMode::TagBased;
         layout.reasoning.start = start.into();
         layout.reasoning.end = end.into();
     });
 }
 
-fn switched_by_request(study: &mut Study) {
+fn switched_by_request(context: &mut AnalysisContext) {
     let opened = |thinking| Probe::asked().turn_opened().thinking(thinking);
-    let Some(pair) = study.pair(opened(false), opened(true)) else { return };
-    let Some((start, end)) = markers_of_the_switch(&pair, &study.layout().reasoning) else { return };
-    study.learn("an opened turn with thinking off / on", &pair, |layout| {
+    let Some(pair) = context.pair(opened(false), opened(true)) else { return };
+    let Some((start, end)) = markers_of_the_switch(&pair, &context.layout().reasoning) else { return };
+    context.learn("an opened turn with thinking off / on", &pair, |layout| {
         let reasoning = &mut layout.reasoning;
         reasoning.mode = ReasoningMode::TagBased;
         if let Some(start) = start {
@@ -113,16 +113,16 @@ fn inked_segments(text: &str) -> Vec<Segment<'_>> {
     segments
 }
 
-fn kept_for_calls(study: &mut Study) {
+fn kept_for_calls(context: &mut AnalysisContext) {
     let reply = || Probe::asked_with_tools().thought(REPLY);
     let call = || Probe::asked_with_tools().thought_and_call(Call::FIRST);
     // If reasoning is kept always or never, one render decides it.
-    let kept = study.shows(Probe::asked().thought(REPLY), THOUGHT);
-    let settled = if kept { study.shows(reply(), THOUGHT) } else { !study.shows(call(), THOUGHT) };
+    let kept = context.shows(Probe::asked().thought(REPLY), THOUGHT);
+    let settled = if kept { context.shows(reply(), THOUGHT) } else { !context.shows(call(), THOUGHT) };
     if settled {
         return;
     }
-    let Some(pair) = study.pair(reply(), call()) else { return };
+    let Some(pair) = context.pair(reply(), call()) else { return };
     if pair.a.contains(THOUGHT) || !pair.b.contains(THOUGHT) {
         return;
     }
@@ -133,7 +133,7 @@ fn kept_for_calls(study: &mut Study) {
         Some((before, after)) => (Some(markup.slice(before)), markup.slice(after)),
         None => (None, end_only().map_or("", |after| markup.slice(after))),
     };
-    study.learn("reasoning before a reply / before a call", &pair, |layout| {
+    context.learn("reasoning before a reply / before a call", &pair, |layout| {
         let reasoning = &mut layout.reasoning;
         reasoning.mode = ReasoningMode::ToolsOnly;
         if let Some(start) = start {

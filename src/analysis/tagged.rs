@@ -5,18 +5,18 @@
 //! name opens the section, and a single one at the very end closes it. Comparing one call with two then corrects which of
 //! them belong to each call.
 
+use super::context::{AnalysisContext, Pair};
 use super::diff::Diff;
-use super::evidence::{Pair, Study};
 use super::layout::ToolFormat;
 use super::markup::{Markup, trim, trim_start};
 use super::probe::FUNCTION;
 
 /// Reads `text`, the call text in `pair`.
-pub(super) fn run(study: &mut Study, pair: &Pair, text: &str, format: ToolFormat) {
+pub(super) fn run(context: &mut AnalysisContext, pair: &Pair, text: &str, format: ToolFormat) {
     let name_tag = name_tag(text);
     let name = name_tag.map_or(FUNCTION, |tag| tag.text);
     let frame = nested_frame(text, name).or_else(|| single_frame(text, name)).unwrap_or_default();
-    study.learn("a reply / a call", pair, |layout| {
+    context.learn("a reply / a call", pair, |layout| {
         layout.tools.format = format;
         layout.tools.section_start = frame.section_start.into();
         layout.tools.section_end = trim(frame.section_end).into();
@@ -111,12 +111,12 @@ fn single_frame<'a>(text: &'a str, name: &str) -> Option<Frame<'a>> {
 }
 
 /// Markers that the second call repeats belong to each call; an end that occurs once closes the section.
-pub(super) fn check_repetition(study: &mut Study) {
-    let Some(pair) = study.one_and_two_calls() else { return };
+pub(super) fn check_repetition(context: &mut AnalysisContext) {
+    let Some(pair) = context.one_and_two_calls() else { return };
     let Diff { right, suffix, .. } = pair.diff();
     // The end of the first call is shared text; the difference is what the second call adds.
     let second = trim_start(Diff::between(suffix, right).right);
-    study.learn("one call / two calls", &pair, |layout| {
+    context.learn("one call / two calls", &pair, |layout| {
         let tools = &mut layout.tools;
         if !tools.section_start.is_empty() && second.starts_with(&tools.section_start) {
             tools.make_section_per_call();

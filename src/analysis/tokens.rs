@@ -1,11 +1,11 @@
 //! Lists the markers that the tokeniser must keep as single tokens, trimmed and without duplicates.
 
-use super::evidence::Study;
+use super::context::AnalysisContext;
 use super::layout::Layout;
 use super::markup::trim;
 
-pub(super) fn run(study: &mut Study) {
-    study.derive(|layout| layout.preserved_tokens = markers_of(layout));
+pub(super) fn run(context: &mut AnalysisContext) {
+    context.derive(|layout| layout.preserved_tokens = markers_of(layout));
 }
 
 /// All markers that the model writes, in their usual order.

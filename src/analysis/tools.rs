@@ -6,41 +6,41 @@
 //! from the call text; for the tagged families, [`super::function`], [`super::arguments`] and [`super::call_id`] refine them
 //! by further comparisons.
 
-use super::evidence::Study;
+use super::context::AnalysisContext;
 use super::layout::{Layout, ToolFormat};
 use super::markup::is_space;
 use super::probe::{ARGUMENT, Call, FUNCTION, Probe};
 use super::{arguments, call_id, function, json_native, tagged};
 
-pub(super) fn run(study: &mut Study) {
-    let caps = study.template().caps();
+pub(super) fn run(context: &mut AnalysisContext) {
+    let caps = context.template().caps();
     if !caps.tool_calls {
         return;
     }
     let several = caps.parallel_tool_calls;
-    let Some(pair) = study.pair(Probe::asked_with_tools().reply(), Probe::calling(&[Call::FIRST])) else { return };
+    let Some(pair) = context.pair(Probe::asked_with_tools().reply(), Probe::calling(&[Call::FIRST])) else { return };
     let text = pair.diff().right;
     if text.is_empty() {
         return;
     }
-    let bare = without_reasoning_markers(text, study.layout());
+    let bare = without_reasoning_markers(text, context.layout());
     if stands_in_json(text, FUNCTION) {
-        json_native::run(study, &pair, &bare);
+        json_native::run(context, &pair, &bare);
         if several {
-            json_native::check_repetition(study);
+            json_native::check_repetition(context);
         }
         return;
     }
     let format = if stands_in_json(text, ARGUMENT) { ToolFormat::TagWithJson } else { ToolFormat::TagWithTagged };
-    tagged::run(study, &pair, &bare, format);
+    tagged::run(context, &pair, &bare, format);
     if several {
-        tagged::check_repetition(study);
+        tagged::check_repetition(context);
     }
-    function::run(study);
+    function::run(context);
     if format == ToolFormat::TagWithTagged {
-        arguments::run(study);
+        arguments::run(context);
     }
-    call_id::run(study);
+    call_id::run(context);
 }
 
 /// Whether `word` is a quoted string in `text`, directly after `{` or `:`.

@@ -4,38 +4,38 @@
 //! removed from the assistant's opening, because they open a part of the turn. The end of the previous turn is removed from
 //! the user's opening.
 
-use super::evidence::{Pair, Study};
+use super::context::{AnalysisContext, Pair};
 use super::markup::{Markup, Segment, before_first, is_space, trim};
 use super::probe::{Probe, REPLY, USER, USER_EARLIER};
 
-pub(super) fn run(study: &mut Study) {
-    assistant(study);
-    user(study);
+pub(super) fn run(context: &mut AnalysisContext) {
+    assistant(context);
+    user(context);
 }
 
-fn assistant(study: &mut Study) {
-    let Some(pair) = study.pair(Probe::asked(), Probe::asked().reply()) else { return };
-    let reasoning = &study.layout().reasoning;
+fn assistant(context: &mut AnalysisContext) {
+    let Some(pair) = context.pair(Probe::asked(), Probe::asked().reply()) else { return };
+    let reasoning = &context.layout().reasoning;
     let mut opening = before_first(pair.diff().right, REPLY);
     for marker in [trim(&reasoning.start), trim(&reasoning.end)] {
         if !marker.is_empty() {
             opening = before_first(opening, marker);
         }
     }
-    study.learn("a question / a question and a reply", &pair, |layout| layout.assistant_start = trim(opening).into());
+    context.learn("a question / a question and a reply", &pair, |layout| layout.assistant_start = trim(opening).into());
 }
 
-fn user(study: &mut Study) {
+fn user(context: &mut AnalysisContext) {
     // Many templates reject an empty conversation; a later question has the same opening.
     let later = || Probe::empty().user(USER_EARLIER).reply();
-    let first = study.pair(Probe::empty(), Probe::asked()).map(|pair| ("nothing / a question", pair));
+    let first = context.pair(Probe::empty(), Probe::asked()).map(|pair| ("nothing / a question", pair));
     let found = first.or_else(|| {
-        let pair = study.pair(later(), later().user(USER))?;
+        let pair = context.pair(later(), later().user(USER))?;
         Some(("a reply / a reply and another question", pair))
     });
     let Some((question, pair)) = found else { return };
     let opening = user_opening(&pair);
-    study.learn(question, &pair, |layout| layout.user_start = opening);
+    context.learn(question, &pair, |layout| layout.user_start = opening);
 }
 
 fn user_opening(pair: &Pair) -> String {

@@ -5,7 +5,7 @@
 
 use memchr::memmem;
 
-use super::evidence::Study;
+use super::context::AnalysisContext;
 use super::layout::{ContentMode, Layout, ReasoningMode, ToolFormat};
 use super::markup::trim;
 
@@ -178,13 +178,13 @@ const TABLE: &[Workaround] = &[
     },
 ];
 
-pub(super) fn run(study: &mut Study) {
-    let source = study.template().source();
+pub(super) fn run(context: &mut AnalysisContext) {
+    let source = context.template().source();
     for row in TABLE {
         let has = |text: &&str| memmem::find(source.as_bytes(), text.as_bytes()).is_some();
         let recognised = row.present.iter().all(has) && !row.absent.iter().any(has);
-        if recognised && (row.when)(study.layout()) {
-            study.patch(row.name, row.reason, row.patch);
+        if recognised && (row.when)(context.layout()) {
+            context.patch(row.name, row.reason, row.patch);
         }
     }
 }

@@ -291,7 +291,7 @@ impl FallbackParser {
             self.reader.read(capture, output, &mut noted);
         }
         let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
-        self.reader.read_text(visible.reach, output, &mut noted);
+        self.reader.read_text(visible.end, output, &mut noted);
         self.run.machine.forget(self.reader.captures_read());
     }
 

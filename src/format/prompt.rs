@@ -39,7 +39,7 @@ pub(crate) fn render(input: &PromptInput, conversation: &Conversation) -> Result
     if !input.opening {
         return Ok(Prompt { prompt: input.template.render(conversation)?, generation_prompt: String::new() });
     }
-    let (prompt, generation_prompt) = input.template.render_with_opening(conversation)?;
+    let (prompt, generation_prompt) = input.template.render_with_generation_prompt(conversation)?;
     Ok(Prompt { prompt, generation_prompt })
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::fit::{self, Reader};
+use super::repetition::{self, Reader};
 use super::rule::Rule;
 use super::{gbnf, primitive};
 use crate::error::Result;
@@ -171,7 +171,7 @@ impl Builder {
     /// Moves groups that repeat too often for their size into rules. Returns whether there were any. A move changes the
     /// order in which names are read, and so the sizes of other groups.
     fn fit(&mut self) -> bool {
-        if self.rules.values().all(|entry| fit::is_small(&entry.rule)) {
+        if self.rules.values().all(|entry| repetition::is_small(&entry.rule)) {
             return false;
         }
         let mut reader = Reader::default();

@@ -3,10 +3,9 @@
 
 mod automaton;
 mod builder;
-mod check;
 mod class;
+mod earley;
 mod faithful;
-mod fit;
 pub(crate) mod from_peg;
 mod gbnf;
 mod json;
@@ -16,16 +15,17 @@ pub(crate) mod pointer;
 mod primitive;
 mod print;
 mod regular;
+mod repetition;
 mod rule;
+#[cfg(feature = "internals")]
+pub(crate) mod sample;
 pub(crate) mod schema;
-mod tool;
+mod schema_rules;
 mod uri;
 pub mod valid;
-#[cfg(feature = "internals")]
-pub(crate) mod walk;
 
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};
-pub use check::Recogniser;
+pub use earley::Recogniser;
 pub use faithful::Undeclared;
 pub(crate) use from_peg::from_arena;
 pub(crate) use print::{Begins, print_old_tag};

@@ -92,7 +92,7 @@ impl CaptureReader {
         for capture in visible.from(self.state.read) {
             self.read(capture, output, sink);
         }
-        self.read_text(visible.reach, output, sink);
+        self.read_text(visible.end, output, sink);
         machine.forget(self.state.read);
     }
 

@@ -73,7 +73,7 @@ pub struct Visible<'a> {
     /// The number of visible captures.
     pub count: usize,
     /// The position up to which the open regions reach.
-    pub reach: usize,
+    pub end: usize,
 }
 
 impl<'a> Visible<'a> {

@@ -34,13 +34,13 @@ pub enum State {
 
 /// How to treat the end of the available output.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Edge {
+enum Eof {
     /// More may follow: stop there and wait.
-    Open,
+    NeedMore,
     /// The output was cut off: what is there counts, and a half-matched rest stays open.
-    Cut,
+    Truncated,
     /// The output is complete: a half-matched rest does not match.
-    Final,
+    End,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +87,9 @@ pub struct Machine {
     /// The lowest stack entry that is a look ahead, or `NONE`.
     looking: u32,
     /// How far the captured text reaches while waiting: `pos`, or the end of a half-matched literal.
-    reach: usize,
+    visible_end: usize,
     /// One more than the position of the furthest byte looked at.
-    examined: usize,
+    furthest: usize,
     /// Whether going back behind a visible capture is a failure, and the number of visible captures.
     committed: bool,
     shown: usize,
@@ -136,8 +136,8 @@ impl Machine {
             walk: None,
             hiding: NONE,
             looking: NONE,
-            reach: start,
-            examined: start,
+            visible_end: start,
+            furthest: start,
             committed: false,
             shown: 0,
             kept: 0,
@@ -149,7 +149,7 @@ impl Machine {
     /// Runs over a text that is complete, or that was cut off, from a position on. The machine cannot be fed after that.
     pub fn whole(program: Arc<Program>, text: &[u8], start: usize, cut: bool) -> Self {
         let mut machine = Machine { origin: 0, ..Machine::new(program, start) };
-        machine.run(text, if cut { Edge::Cut } else { Edge::Final });
+        machine.run(text, if cut { Eof::Truncated } else { Eof::End });
         machine
     }
 
@@ -176,7 +176,7 @@ impl Machine {
             State::Failed | State::Limit => false,
             State::Waiting => {
                 let mut trial = self.clone();
-                trial.run(output, Edge::Final);
+                trial.run(output, Eof::End);
                 let in_place = || trial.captures.from(read).iter().all(|capture| !capture.opens || capture.pos >= from);
                 let matched = trial.state == State::Accepted(output.len()) && trial.kept >= read && in_place();
                 if matched {
@@ -196,7 +196,7 @@ impl Machine {
     /// beginning of a match.
     pub fn cut(&mut self, output: &[u8]) -> bool {
         if self.state == State::Waiting {
-            self.run(output, Edge::Cut);
+            self.run(output, Eof::Truncated);
         }
         !matches!(self.state, State::Failed | State::Limit)
     }
@@ -208,8 +208,8 @@ impl Machine {
 
     /// One more than the position of the furthest byte looked at. After a failure: the length of the shortest prefix that
     /// fails.
-    pub fn examined(&self) -> usize {
-        self.examined
+    pub fn furthest(&self) -> usize {
+        self.furthest
     }
 
     fn push(&mut self, kind: Kind, ip: u32) {
@@ -243,7 +243,7 @@ impl Machine {
     }
 
     /// Goes back to the last alternative, if one is left.
-    fn fail(&mut self, output: &[u8], edge: Edge) -> Flow {
+    fn fail(&mut self, output: &[u8], eof: Eof) -> Flow {
         while let Some(frame) = self.pop() {
             if matches!(frame.kind, Kind::Return | Kind::Atomic | Kind::And) {
                 continue;
@@ -257,7 +257,7 @@ impl Machine {
                 self.ip = frame.ip;
                 return Flow::Go;
             }
-            let flow = self.leave_repeat(frame, output, edge);
+            let flow = self.leave_repeat(frame, output, eof);
             if !matches!(flow, Flow::Fail) {
                 return flow;
             }
@@ -267,23 +267,23 @@ impl Machine {
     }
 
     /// Ends a repetition whose frame was popped: continues at its exit after enough rounds, fails otherwise.
-    fn leave_repeat(&mut self, frame: Frame, output: &[u8], edge: Edge) -> Flow {
+    fn leave_repeat(&mut self, frame: Frame, output: &[u8], eof: Eof) -> Flow {
         let bounds = self.program.repeats[frame.ip as usize];
         if frame.count >= bounds.min {
             self.ip = bounds.exit;
             return Flow::Go;
         }
-        if self.pos == output.len() && edge == Edge::Cut {
+        if self.pos == output.len() && eof == Eof::Truncated {
             return Flow::Wait(self.pos);
         }
         Flow::Fail
     }
 
-    fn run(&mut self, output: &[u8], edge: Edge) {
+    fn run(&mut self, output: &[u8], eof: Eof) {
         loop {
             let from = self.pos;
-            let flow = self.step(output, edge);
-            if !self.follow(flow, from, output, edge) {
+            let flow = self.step(output, eof);
+            if !self.follow(flow, from, output, eof) {
                 return;
             }
         }
@@ -291,16 +291,16 @@ impl Machine {
 
     /// Handles the outcome of an instruction that began at `from`. Returns whether the run continues.
     #[inline(always)]
-    fn follow(&mut self, mut flow: Flow, from: usize, output: &[u8], edge: Edge) -> bool {
+    fn follow(&mut self, mut flow: Flow, from: usize, output: &[u8], eof: Eof) -> bool {
         // An instruction that waits is counted when it completes, so that the count does not depend on the pieces.
         self.work += self.pos.saturating_sub(from) as u64 + u64::from(!matches!(flow, Flow::Wait(_)));
         if matches!(flow, Flow::Fail) {
-            flow = self.fail(output, edge);
+            flow = self.fail(output, eof);
         }
         match flow {
             Flow::Go => {}
-            Flow::Wait(reach) => {
-                self.reach = reach;
+            Flow::Wait(end) => {
+                self.visible_end = end;
                 self.examine(output.len());
                 return false;
             }
@@ -313,8 +313,8 @@ impl Machine {
         true
     }
 
-    /// Runs one instruction. If a byte is missing, it returns `Wait` at an open or cut edge and decides at a final one.
-    fn step(&mut self, output: &[u8], edge: Edge) -> Flow {
+    /// Runs one instruction. If a byte is missing, it returns `Wait`, but at the output's end it decides.
+    fn step(&mut self, output: &[u8], eof: Eof) -> Flow {
         let len = output.len();
         match self.program.ops[self.ip as usize] {
             Op::Literal(index) => {
@@ -326,7 +326,7 @@ impl Machine {
                     self.pos += same;
                     self.examine(self.pos);
                 } else if same == rest.len() {
-                    if edge == Edge::Final {
+                    if eof == Eof::End {
                         return Flow::Fail;
                     }
                     self.matched = same;
@@ -339,19 +339,19 @@ impl Machine {
             }
             Op::Char(index) => match self.character(output) {
                 Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => self.pos += length,
-                Decoded::Incomplete if edge != Edge::Final => return Flow::Wait(self.pos),
+                Decoded::Incomplete if eof != Eof::End => return Flow::Wait(self.pos),
                 _ => return Flow::Fail,
             },
             Op::Span(index) => loop {
                 match self.character(output) {
                     Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => self.pos += length,
-                    Decoded::Incomplete if edge == Edge::Open => return Flow::Wait(self.pos),
+                    Decoded::Incomplete if eof == Eof::NeedMore => return Flow::Wait(self.pos),
                     _ => break,
                 }
             },
             Op::Any => match self.character(output) {
                 Decoded::Char(_, length) => self.pos += length,
-                Decoded::Incomplete if edge != Edge::Final => return Flow::Wait(self.pos),
+                Decoded::Incomplete if eof != Eof::End => return Flow::Wait(self.pos),
                 _ => return Flow::Fail,
             },
             Op::Space => {
@@ -363,27 +363,27 @@ impl Machine {
                     }
                     None => {
                         self.pos = len;
-                        if edge == Edge::Open {
+                        if eof == Eof::NeedMore {
                             return Flow::Wait(len);
                         }
                     }
                 }
             }
-            Op::StringBody(delimiter, other) => return self.string_body(output, [delimiter, other], edge),
-            Op::Until(index) => return self.until(output, index, edge),
+            Op::StringBody(delimiter, other) => return self.string_body(output, [delimiter, other], eof),
+            Op::Until(index) => return self.until(output, index, eof),
             Op::Start if self.pos == self.origin => {}
             Op::End => {
                 if self.pos < len {
                     self.examine(self.pos + 1);
                     return Flow::Fail;
                 }
-                if edge == Edge::Open {
+                if eof == Eof::NeedMore {
                     return Flow::Wait(self.pos);
                 }
             }
             Op::Choice(other) => self.push(Kind::Choice, other),
-            Op::Test(index) => return self.test(output, index, edge),
-            Op::Select(index) => return self.select(output, index, edge),
+            Op::Test(index) => return self.test(output, index, eof),
+            Op::Select(index) => return self.select(output, index, eof),
             Op::Commit(to) => {
                 self.pop();
                 self.ip = to;
@@ -404,19 +404,19 @@ impl Machine {
                     return Flow::Go;
                 }
                 if self.pos == len {
-                    if edge == Edge::Open {
+                    if eof == Eof::NeedMore {
                         return Flow::Wait(self.pos);
                     }
                     self.pop();
-                    return self.leave_repeat(frame, output, edge);
+                    return self.leave_repeat(frame, output, eof);
                 }
                 match self.may_begin(output, bounds.begin) {
                     Some(true) => {}
-                    None if edge == Edge::Open => return Flow::Wait(self.pos),
+                    None if eof == Eof::NeedMore => return Flow::Wait(self.pos),
                     None => {}
                     Some(false) => {
                         self.pop();
-                        return self.leave_repeat(frame, output, edge);
+                        return self.leave_repeat(frame, output, eof);
                     }
                 }
                 frame.pos = self.pos;
@@ -429,7 +429,7 @@ impl Machine {
                     let frame = *frame;
                     self.pop();
                     self.truncate_captures(frame.captures);
-                    return self.leave_repeat(frame, output, edge);
+                    return self.leave_repeat(frame, output, eof);
                 }
                 frame.count = frame.count.saturating_add(1);
                 self.ip = next;
@@ -462,7 +462,7 @@ impl Machine {
             }
             Op::Start | Op::Fail => return Flow::Fail,
             Op::Accept => {
-                self.reach = self.pos;
+                self.visible_end = self.pos;
                 self.state = State::Accepted(self.pos);
                 return Flow::Stop;
             }
@@ -472,8 +472,8 @@ impl Machine {
     }
 
     fn examine(&mut self, end: usize) {
-        if end > self.examined {
-            self.examined = end;
+        if end > self.furthest {
+            self.furthest = end;
             if self.committed {
                 self.shown = self.visible_count();
             }

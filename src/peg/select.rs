@@ -349,7 +349,7 @@ mod tests {
 
     fn captures(machine: &Machine) -> (Vec<Capture>, usize) {
         let visible = machine.visible();
-        (visible.from(0).to_vec(), visible.reach)
+        (visible.from(0).to_vec(), visible.end)
     }
 
     fn programs(arena: &Arena) -> [Arc<Program>; 2] {
@@ -367,7 +367,7 @@ mod tests {
         for end in 1..=output.len() {
             machine.feed(&output.as_bytes()[..end]);
         }
-        assert_eq!((machine.state(), machine.examined()), (State::Waiting, output.len()));
+        assert_eq!((machine.state(), machine.furthest()), (State::Waiting, output.len()));
         assert!(machine.work() < 3 * output.len() as u64, "{}", machine.work());
     }
 
@@ -385,10 +385,10 @@ mod tests {
                 let [one, other] = machines.each_mut().map(|machine| machine.feed(output));
                 prop_assert_eq!(one, other);
                 let [one, other] = &machines;
-                prop_assert_eq!(one.examined(), other.examined());
+                prop_assert_eq!(one.furthest(), other.furthest());
                 let mut fresh = begin(Arc::clone(&programs[0]), 0);
                 fresh.feed(output);
-                prop_assert_eq!((fresh.state(), fresh.examined(), fresh.work()), (one.state(), one.examined(), one.work()));
+                prop_assert_eq!((fresh.state(), fresh.furthest(), fresh.work()), (one.state(), one.furthest(), one.work()));
                 if one.state() == State::Failed {
                     break;
                 }
@@ -399,7 +399,7 @@ mod tests {
                         let mut machine = machine.clone();
                         let matched = if cut { machine.cut(output) } else { machine.finish(output, 0, 0) };
                         let hidden = machine.visible().hidden().to_vec();
-                        (matched, machine.state(), machine.examined(), captures(&machine), (cut || matched).then_some(hidden))
+                        (matched, machine.state(), machine.furthest(), captures(&machine), (cut || matched).then_some(hidden))
                     });
                     prop_assert_eq!(one, other);
                 }
@@ -408,7 +408,7 @@ mod tests {
                 let [one, other] = programs.clone().map(|program| {
                     let machine = Machine::whole(program, bytes, 0, cut);
                     let shown = (machine.state() != State::Failed).then(|| captures(&machine));
-                    (machine.state(), machine.examined(), shown)
+                    (machine.state(), machine.furthest(), shown)
                 });
                 prop_assert_eq!(one, other);
             }

@@ -88,9 +88,9 @@ impl TreeParser {
         let visible = machine.visible();
         let (outcome, end) = match machine.state() {
             State::Accepted(end) => (Outcome::Matched, end),
-            State::Waiting => (Outcome::Partial, visible.reach),
+            State::Waiting => (Outcome::Partial, visible.end),
             State::Failed | State::Limit => {
-                let end = machine.examined().saturating_sub(1).clamp(from, text.len());
+                let end = machine.furthest().saturating_sub(1).clamp(from, text.len());
                 return Ok(Tree { outcome: Outcome::Failed, end, nodes: Vec::new() });
             }
         };

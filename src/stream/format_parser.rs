@@ -210,11 +210,11 @@ impl FormatParser {
         if kept < self.reader.captures_read() && !self.undo(kept, written, output.raw) {
             return false;
         }
-        let Visible { count, reach, .. } = self.run.machine.visible();
+        let Visible { count, end, .. } = self.run.machine.visible();
         if self.reader.captures_read() < count {
             self.read_captures(written, output);
         }
-        self.reader.read_text(reach, output.raw, &mut Routed { written, output });
+        self.reader.read_text(end, output.raw, &mut Routed { written, output });
         self.run.set_read_to(output.len());
         !written.builder.contradicted()
     }

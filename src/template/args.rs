@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use minijinja::value::{Kwargs, Value};
 use minijinja::{Error, ErrorKind, State};
 
-use super::value::as_text;
+use super::pyobject::as_text;
 
 /// The Rust function behind a filter or a function.
 pub(super) type Call = fn(&mut State, &[Value]) -> Result<Value, Error>;

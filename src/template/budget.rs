@@ -3,7 +3,7 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
-use super::value::as_text;
+use super::pyobject::as_text;
 use crate::limits::{PROMPT_BYTES, RENDER_BYTES};
 
 /// The size of a container's item, doubled because containers grow and are copied.

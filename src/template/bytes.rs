@@ -7,7 +7,7 @@ use minijinja::value::{Object, ObjectRepr, Value};
 use minijinja::{Error, ErrorKind};
 
 use super::args::Args;
-use super::print;
+use super::pyrepr;
 
 /// Bytes as a template's value.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Object for Bytes {
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::from("b");
-        print::quote(&mut out, self.0.iter().map(|byte| char::from(*byte)), |c| matches!(c, ' '..='~'));
+        pyrepr::quote(&mut out, self.0.iter().map(|byte| char::from(*byte)), |c| matches!(c, ' '..='~'));
         f.write_str(&out)
     }
 }

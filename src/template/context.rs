@@ -8,11 +8,11 @@ use minijinja::value::{Enumerator, Object, Value};
 use serde_json::{Map, Value as Json};
 
 use super::Conversation;
-use super::clock;
 use super::from_json::labelled;
+use super::generation_prompt::{self, Marks};
 use super::labels::Labels;
-use super::map::Map as Pairs;
-use super::opening::{self, Marks};
+use super::pydict::Map as Pairs;
+use super::strftime;
 
 /// The variable that holds the render's clock. The space keeps templates from naming it.
 pub(super) const NOW: &str = " now";
@@ -22,8 +22,8 @@ pub(super) struct Variables<'c> {
     set: Vec<(&'c str, Value)>,
     now: Option<i64>,
     has_dates: bool,
-    /// The value of [`opening::NAME`] for the opposite request.
-    other_opening: Value,
+    /// The value of [`generation_prompt::NAME`] for the opposite request.
+    other_generation_prompt: Value,
 }
 
 impl Variables<'_> {
@@ -36,8 +36,8 @@ impl Variables<'_> {
     /// Prepares a render that writes both prompts. Returns the context and the marks that the render leaves in an output
     /// that counts its bytes in `written`.
     pub(super) fn for_both(mut self, written: Arc<AtomicUsize>) -> (Value, Arc<Marks>) {
-        let marks = Marks::new(written, std::mem::take(&mut self.other_opening));
-        self.set.push((opening::MARKS, Value::from_dyn_object(marks.clone())));
+        let marks = Marks::new(written, std::mem::take(&mut self.other_generation_prompt));
+        self.set.push((generation_prompt::MARKS, Value::from_dyn_object(marks.clone())));
         (self.value(), marks)
     }
 }
@@ -71,8 +71,8 @@ impl Object for Root {
             _ => {
                 let (_, format) = self.dates().iter().find(|(name, _)| *name == key)?;
                 Some(match self.now {
-                    Some(now) => Value::from(clock::text(now, format)),
-                    None => Value::from(clock::missing(key)),
+                    Some(now) => Value::from(strftime::text(now, format)),
+                    None => Value::from(strftime::missing(key)),
                 })
             }
         })
@@ -108,14 +108,15 @@ pub(super) fn conversation<'c>(
     for (name, value) in &conversation.extra {
         set.push((name, from_json(value)?));
     }
-    let mut other_opening = Value::from(!conversation.add_generation_prompt);
+    let mut other_generation_prompt = Value::from(!conversation.add_generation_prompt);
     if is_plain || conversation.add_generation_prompt {
-        set.push((opening::NAME, Value::from(conversation.add_generation_prompt)));
+        set.push((generation_prompt::NAME, Value::from(conversation.add_generation_prompt)));
     }
     if !is_plain && conversation.add_generation_prompt {
-        other_opening = conversation.extra.get(opening::NAME).map(from_json).transpose()?.unwrap_or_default();
+        other_generation_prompt =
+            conversation.extra.get(generation_prompt::NAME).map(from_json).transpose()?.unwrap_or_default();
     }
-    Ok(Variables { set, now: conversation.now, has_dates: !is_plain, other_opening })
+    Ok(Variables { set, now: conversation.now, has_dates: !is_plain, other_generation_prompt })
 }
 
 /// Vendors name the same two switches differently: a value set under our name is set under all names.

@@ -14,11 +14,11 @@ use super::budget::{charge, charge_value};
 use super::context::Variables;
 use super::functions::{FUNCTIONS, RAISED};
 use super::labels::Labels;
+use super::pyobject::as_text;
+use super::rewrite::{Rewritten, excerpt, line_and_column};
 use super::scalar::{LABELS, labels, without_labels};
-use super::source::{Rewritten, excerpt, line_and_column};
 use super::tests::TESTS;
-use super::value::as_text;
-use super::{filters, macros, methods, namespace, opening, ops, print, sequences};
+use super::{filters, generation_prompt, list_filters, macros, methods, namespace, ops, pyrepr};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::limits::{PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL};
 
@@ -32,7 +32,7 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.catch", macros::catch),
     ("op.dict", ops::dict),
     ("op.each", ops::each),
-    ("op.here", opening::here),
+    ("op.here", generation_prompt::here),
     ("op.generation", generation),
     ("op.ge", |_, args| ops::compares(args, Ordering::is_ge)),
     ("op.gt", |_, args| ops::compares(args, Ordering::is_gt)),
@@ -43,7 +43,7 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.minus", ops::minus),
     ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
-    ("op.other", opening::other),
+    ("op.other", generation_prompt::other),
     ("op.plus", ops::plus),
     ("op.slice", ops::slice),
     ("op.spend", ops::spend),
@@ -78,7 +78,7 @@ impl Object for Function {
 /// The text of a `{% generation %}` block.
 fn generation(state: &mut State, args: &[Value]) -> std::result::Result<Value, minijinja::Error> {
     let text = args.first().cloned().unwrap_or_default();
-    Ok(labels(state).map_or(text.clone(), |labels| Value::from(labels.block(&print::text(&text)))))
+    Ok(labels(state).map_or(text.clone(), |labels| Value::from(labels.block(&pyrepr::text(&text)))))
 }
 
 /// Turns on labels for blocks.
@@ -134,7 +134,7 @@ fn empty() -> Environment<'static> {
     env.set_recursion_limit(RENDER_DEPTH);
     env.set_formatter(format);
     env.set_unknown_method_callback(methods::call);
-    for &(name, code) in filters::FILTERS.iter().chain(sequences::FILTERS) {
+    for &(name, code) in filters::FILTERS.iter().chain(list_filters::FILTERS) {
         let prints = PRINTING.contains(&name);
         env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
             let args = args.into_values();
@@ -224,7 +224,7 @@ fn format(out: &mut Output, state: &mut State, value: &Value) -> std::result::Re
     let text = match as_text(value) {
         Some(text) => text,
         None => {
-            owned = print::text(value);
+            owned = pyrepr::text(value);
             &owned
         }
     };

@@ -8,18 +8,18 @@ use super::budget::check_text;
 use super::html;
 use super::json::{self, Layout};
 use super::numbers::{self, integer, real, signed, truncate, whole};
-use super::print;
 use super::printf;
+use super::pyobject::{Dict, List, as_text, items, pairs};
+use super::pyrepr;
+use super::pystr::{self, Ends};
 use super::scalar::labels;
-use super::text::{self, Ends};
-use super::value::{Dict, List, as_text, items, pairs};
 use super::wrap;
 use crate::limits::PROMPT_BYTES;
 
 /// Name and code of each filter.
 pub(super) const FILTERS: &[(&str, Call)] = &[
     ("abs", absolute),
-    ("capitalize", |_, args| on_text(args, text::capitalize)),
+    ("capitalize", |_, args| on_text(args, pystr::capitalize)),
     ("center", wrap::center),
     ("d", default),
     ("default", default),
@@ -38,7 +38,7 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
     ("safe", safe),
     ("string", string),
     ("striptags", |_, args| html::strip_tags(args)),
-    ("title", |_, args| on_text(args, text::words_upper)),
+    ("title", |_, args| on_text(args, pystr::words_upper)),
     ("tojson", tojson),
     ("trim", trim),
     ("truncate", wrap::truncate),
@@ -50,7 +50,7 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
 ];
 
 fn on_text(args: &[Value], change: impl Fn(&str) -> String) -> Result<Value, Error> {
-    Ok(Value::from(change(&print::text(&subject(args)))))
+    Ok(Value::from(change(&pyrepr::text(&subject(args)))))
 }
 
 fn default(_: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -72,7 +72,7 @@ fn float(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let value = args.get(0, "value");
     let number = match as_text(&value) {
-        Some(text) => text::parse_float(text),
+        Some(text) => pystr::parse_float(text),
         None => real(&value),
     };
     let other = args.get(1, "default");
@@ -84,7 +84,7 @@ fn int(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = args.get(0, "value");
     let base = args.integer(2, "base")?.and_then(|base| u32::try_from(base).ok()).unwrap_or(10);
     let number = match as_text(&value) {
-        Some(text) => text::parse_int(text, base).or_else(|| text::parse_float(text).and_then(truncate)),
+        Some(text) => pystr::parse_int(text, base).or_else(|| pystr::parse_float(text).and_then(truncate)),
         None => integer(&value).or_else(|| numbers::float(&value).and_then(truncate)),
     };
     let other = args.get(1, "default");
@@ -136,7 +136,7 @@ fn format(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         false if positional.is_empty() => Dict::of(named)?,
         false => return Err(Error::new(ErrorKind::InvalidOperation, "format takes values or named values, not both")),
     };
-    Ok(Value::from(printf::format(&print::text(&args.get(0, "value")), &values)?))
+    Ok(Value::from(printf::format(&pyrepr::text(&args.get(0, "value")), &values)?))
 }
 
 fn indent(_: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -147,7 +147,7 @@ fn indent(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         None => spaces(args.integer(1, "width")?.unwrap_or(4))?,
     };
     let value = args.get(0, "s");
-    Ok(Value::from(text::indent(&print::text(&value), &indention, args.flag(2, "first"), args.flag(3, "blank"))?))
+    Ok(Value::from(pystr::indent(&pyrepr::text(&value), &indention, args.flag(2, "first"), args.flag(3, "blank"))?))
 }
 
 fn spaces(count: i64) -> Result<String, Error> {
@@ -159,8 +159,8 @@ fn spaces(count: i64) -> Result<String, Error> {
 fn replace(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let values = [(0, "s"), (1, "old"), (2, "new")].map(|(index, name)| args.get(index, name));
-    let [value, old, new] = values.each_ref().map(print::text);
-    Ok(Value::from(text::replace(&value, &old, &new, args.integer(3, "count")?)?))
+    let [value, old, new] = values.each_ref().map(pyrepr::text);
+    Ok(Value::from(pystr::replace(&value, &old, &new, args.integer(3, "count")?)?))
 }
 
 /// Nothing is escaped automatically, so only the test `escaped` sees a difference.
@@ -172,7 +172,7 @@ fn safe(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 fn string(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
     read_deeply(&value);
-    Ok(Value::from(print::text(&value)))
+    Ok(Value::from(pyrepr::text(&value)))
 }
 
 /// Records that the template accessed all parts of the value.
@@ -200,7 +200,7 @@ fn tojson(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let separators = args.get(3, "separators");
     let separators = if separators.is_none() { Vec::new() } else { items(&separators)? };
     let separator =
-        |index: usize, other: &str| separators.get(index).map_or(other.to_owned(), |s| print::text(s).into_owned());
+        |index: usize, other: &str| separators.get(index).map_or(other.to_owned(), |s| pyrepr::text(s).into_owned());
     let layout = Layout {
         ascii: args.flag(1, "ensure_ascii"),
         item: separator(0, if indent.is_some() { "," } else { ", " }),
@@ -217,12 +217,12 @@ fn trim(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let chars = args.text(1, "chars")?;
     let value = args.get(0, "value");
-    Ok(Value::from(text::strip(&print::text(&value), Ends { left: true, right: true }, chars.as_deref())))
+    Ok(Value::from(pystr::strip(&pyrepr::text(&value), Ends { left: true, right: true }, chars.as_deref())))
 }
 
 fn wordcount(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
-    let text = print::text(&value);
+    let text = pyrepr::text(&value);
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     Ok(Value::from(words.count()))
 }

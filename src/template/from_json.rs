@@ -5,9 +5,9 @@ use minijinja::{Error, ErrorKind};
 use serde_json::Value as Json;
 
 use super::labels::Labels;
+use super::pyobject::{Text, nested_dict, nested_list};
 use super::scalar::Scalar;
 use super::trace::Trace;
-use super::value::{Text, nested_dict, nested_list};
 
 /// Converts JSON. Integers stay integers.
 pub(super) fn from_json(json: &Json) -> Result<Value, Error> {

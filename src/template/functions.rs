@@ -5,12 +5,12 @@ use minijinja::{Error, ErrorKind, State};
 
 use super::args::{Args, Call};
 use super::budget::charge_items;
-use super::clock;
 use super::context::NOW;
 use super::helpers;
 use super::namespace::Namespace;
-use super::print;
-use super::value::{Dict, Form, List, items, own, pairs};
+use super::pyobject::{Dict, Form, List, items, own, pairs};
+use super::pyrepr;
+use super::strftime;
 
 /// Name and code of each function.
 pub(super) const FUNCTIONS: &[(&str, Call)] = &[
@@ -28,14 +28,14 @@ pub(super) const FUNCTIONS: &[(&str, Call)] = &[
 pub(super) const RAISED: &str = "raised: ";
 
 fn raise(_: &mut State, args: &[Value]) -> Result<Value, Error> {
-    let message = args.first().map(print::text).unwrap_or_default();
+    let message = args.first().map(pyrepr::text).unwrap_or_default();
     Err(Error::new(ErrorKind::InvalidOperation, format!("{RAISED}{message}")))
 }
 
 fn strftime_now(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let format = Args::new(args)?.required_text(0, "format")?;
-    let now = state.lookup(NOW).and_then(|now| now.as_i64()).ok_or_else(|| clock::missing("strftime_now"))?;
-    clock::format(now, &format).map(Value::from)
+    let now = state.lookup(NOW).and_then(|now| now.as_i64()).ok_or_else(|| strftime::missing("strftime_now"))?;
+    strftime::format(now, &format).map(Value::from)
 }
 
 /// The maximum length of a `range`.

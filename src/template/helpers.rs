@@ -8,8 +8,8 @@ use minijinja::{Error, ErrorKind, State};
 
 use super::args::Args;
 use super::budget::{charge, check_text};
-use super::text;
-use super::value::List;
+use super::pyobject::List;
+use super::pystr;
 
 /// `cycler(...)`: returns its items in turn, repeatedly.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ pub(super) fn lipsum(state: &mut State, args: &[Value]) -> Result<Value, Error> 
     let length = usize::midpoint(least, most.max(least));
     let paragraph = |number: usize| {
         let all: Vec<&str> = (0..length).map(|at| words[(at * 7 + number * 3) % words.len()]).collect();
-        let mut text = text::capitalize(&all.join(" ")) + ".";
+        let mut text = pystr::capitalize(&all.join(" ")) + ".";
         if html {
             text = format!("<p>{text}</p>");
         }

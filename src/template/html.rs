@@ -7,8 +7,8 @@ use minijinja::{Error, ErrorKind};
 
 use super::args::{Args, subject};
 use super::chars;
-use super::print;
-use super::value::{as_text, items, pairs};
+use super::pyobject::{as_text, items, pairs};
+use super::pyrepr;
 
 /// `text` with HTML's special characters as entities.
 pub(super) fn escaped(text: &str) -> String {
@@ -21,19 +21,19 @@ pub(super) fn escape(args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
     match as_text(&value) {
         Some(text) if value.is_safe() => Ok(Value::from_safe_string(text.to_owned())),
-        _ => Ok(Value::from_safe_string(escaped(&print::text(&value)))),
+        _ => Ok(Value::from_safe_string(escaped(&pyrepr::text(&value)))),
     }
 }
 
 /// `forceescape`: escapes escaped text again.
 pub(super) fn force_escape(args: &[Value]) -> Result<Value, Error> {
-    Ok(Value::from_safe_string(escaped(&print::text(&subject(args)))))
+    Ok(Value::from_safe_string(escaped(&pyrepr::text(&subject(args)))))
 }
 
 /// `striptags`: removes comments and tags, collapses white space, and decodes entities.
 pub(super) fn strip_tags(args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
-    let text = without(&print::text(&value), "<!--", "-->");
+    let text = without(&pyrepr::text(&value), "<!--", "-->");
     let text = without(&text, "<", ">");
     let words: Vec<&str> = text.split(chars::space).filter(|word| !word.is_empty()).collect();
     Ok(Value::from(unescaped(&words.join(" "))))
@@ -99,13 +99,13 @@ pub(super) fn url_encode(args: &[Value]) -> Result<Value, Error> {
     };
     let mut out = String::new();
     match pairs {
-        None => quote(&mut out, &print::text(&value), false),
+        None => quote(&mut out, &pyrepr::text(&value), false),
         Some(pairs) => {
             for (index, (name, value)) in pairs.iter().enumerate() {
                 out.push_str(if index > 0 { "&" } else { "" });
-                quote(&mut out, &print::text(name), true);
+                quote(&mut out, &pyrepr::text(name), true);
                 out.push('=');
-                quote(&mut out, &print::text(value), true);
+                quote(&mut out, &pyrepr::text(value), true);
             }
         }
     }
@@ -141,7 +141,7 @@ pub(super) fn attributes(args: &[Value]) -> Result<Value, Error> {
     }
     let mut out = String::new();
     for (name, value) in pairs(&value)? {
-        let name = print::text(&name);
+        let name = pyrepr::text(&name);
         if value.is_none() || value.is_undefined() {
             continue;
         }
@@ -149,7 +149,7 @@ pub(super) fn attributes(args: &[Value]) -> Result<Value, Error> {
             return Err(Error::new(ErrorKind::InvalidOperation, format!("{name:?} cannot be an attribute")));
         }
         out.push_str(if out.is_empty() { "" } else { " " });
-        let _ = write!(out, "{}=\"{}\"", escaped(&name), escaped(&print::text(&value)));
+        let _ = write!(out, "{}=\"{}\"", escaped(&name), escaped(&pyrepr::text(&value)));
     }
     let autospace = args.get(1, "autospace");
     if !out.is_empty() && (autospace.is_undefined() || autospace.is_true()) {

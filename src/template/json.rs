@@ -8,9 +8,9 @@ use minijinja::{Error, ErrorKind};
 
 use super::labels::Labels;
 use super::numbers::float;
-use super::print::{float_text, text};
+use super::pyobject::{Dict, List, as_text, items, pairs};
+use super::pyrepr::{float_text, text};
 use super::scalar::{Scalar, bare};
-use super::value::{Dict, List, as_text, items, pairs};
 use crate::json_string::push_json_string;
 
 /// Formatting options.

@@ -7,9 +7,9 @@ use minijinja::value::{Kwargs, Object, ObjectRepr, Value};
 use minijinja::{Error, State};
 
 use super::args::Args;
-use super::expr::{Rewriter, Stop};
-use super::token::Token;
-use super::value::{Dict, List};
+use super::pyobject::{Dict, List};
+use super::rewrite::expr::{Rewriter, Stop};
+use super::rewrite::token::Token;
 
 /// The tags to insert behind a macro's opening tag, and behind its closing one. The end of the last tag is missing in each.
 #[derive(Default)]

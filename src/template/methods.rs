@@ -10,9 +10,9 @@ use super::budget::{charge_items, charge_value};
 use super::bytes::{self, Bytes};
 use super::filters::pair_list;
 use super::numbers::{self, integer};
-use super::print;
+use super::pyobject::{Dict, List, as_text, items, own, pairs};
+use super::pyrepr;
 use super::strings;
-use super::value::{Dict, List, as_text, items, own, pairs};
 
 /// Methods that templates may access without calling them. They take precedence over keys of a map.
 pub(super) const NAMES: &[&str] = &[
@@ -168,7 +168,7 @@ fn number(value: &Value, name: &str) -> Result<Value, Error> {
 }
 
 fn no_key(key: &Value) -> Error {
-    Error::new(ErrorKind::InvalidOperation, format!("the map has no key {}", print::repr(key)))
+    Error::new(ErrorKind::InvalidOperation, format!("the map has no key {}", pyrepr::repr(key)))
 }
 
 fn sequence(list: &List, name: &str, args: &[Value]) -> Result<Value, Error> {

@@ -5,19 +5,18 @@ mod budget;
 mod bytes;
 mod caps;
 mod chars;
-mod clock;
 mod context;
 mod env;
-mod expr;
 mod filters;
 mod from_json;
 mod functions;
+mod generation_prompt;
 mod helpers;
 mod html;
 mod json;
 mod labels;
+mod list_filters;
 mod macros;
-mod map;
 mod marks;
 mod media;
 mod messages;
@@ -25,22 +24,21 @@ mod methods;
 mod namespace;
 mod numbers;
 mod objects;
-mod opening;
 mod ops;
 mod plain;
 mod prepare;
-mod print;
 mod printf;
+mod pydict;
+mod pyobject;
+mod pyrepr;
+mod pystr;
+mod rewrite;
 mod scalar;
-mod sequences;
-mod source;
 mod spec;
+mod strftime;
 mod strings;
 mod tests;
-mod text;
-mod token;
 mod trace;
-mod value;
 mod wrap;
 
 use std::fmt;
@@ -54,10 +52,10 @@ use crate::find::char_border_before;
 use crate::limits::{PROBE_FUEL, TEMPLATE_BYTES};
 use crate::message::text_part;
 
+use generation_prompt::GenerationPrompt;
 pub(crate) use labels::{Edge, Label, Labels, VALUES};
 pub use marks::Marks;
 pub use messages::Messages;
-use opening::Opening;
 pub use plain::plain;
 pub use prepare::{Prepared, prepare};
 
@@ -159,18 +157,18 @@ pub struct Template {
 #[derive(Clone)]
 struct Compiled {
     env: minijinja::Environment<'static>,
-    opening: Opening,
+    generation_prompt: GenerationPrompt,
 }
 
 impl Compiled {
     fn new(source: &str) -> Result<Self> {
-        let for_both = source::rewrite_for_both(source)
-            .and_then(|(text, opening)| Some((env::compile(text, source).ok()?, opening)));
-        let (env, opening) = match for_both {
+        let for_both = rewrite::rewrite_for_both(source)
+            .and_then(|(text, prompt)| Some((env::compile(text, source).ok()?, prompt)));
+        let (env, generation_prompt) = match for_both {
             Some(compiled) => compiled,
-            None => (env::compile(source::rewrite(source)?, source)?, Opening::Anywhere),
+            None => (env::compile(rewrite::rewrite(source)?, source)?, GenerationPrompt::Anywhere),
         };
-        Ok(Compiled { env, opening })
+        Ok(Compiled { env, generation_prompt })
     }
 }
 
@@ -193,8 +191,8 @@ impl Template {
                 format!("the template has {} bytes, more than {TEMPLATE_BYTES}", source.len()),
             ));
         }
-        let whole = source::normalize(source);
-        let source = source::patched(&whole);
+        let whole = rewrite::normalize(source);
+        let source = rewrite::patched(&whole);
         let compiled = Compiled::new(source.as_deref().unwrap_or(&whole))?;
         let (source, unpatched) = match source {
             Some(patched) => (patched, Some(Arc::new(Unpatched { source: whole, compiled: OnceLock::new() }))),
@@ -310,21 +308,21 @@ impl Template {
     /// common prefix with the render without it. The common part is rendered once if the source allows that.
     ///
     /// Errors: as [`Template::render`].
-    pub fn render_with_opening(&self, conversation: &Conversation) -> Result<(String, String)> {
+    pub fn render_with_generation_prompt(&self, conversation: &Conversation) -> Result<(String, String)> {
         let expected = conversation.add_generation_prompt;
         let compiled = self.compiled(conversation)?;
-        let (prompt, other) = match compiled.opening {
-            Opening::Unused => return Ok((self.render(conversation)?, String::new())),
-            Opening::Last => {
+        let (prompt, other) = match compiled.generation_prompt {
+            GenerationPrompt::Unused => return Ok((self.render(conversation)?, String::new())),
+            GenerationPrompt::Last => {
                 let both = env::render_both(&compiled.env, self.context(conversation)?);
                 // On an error, two separate renders give the best message.
                 both.map_or_else(|| self.render_twice(conversation), Ok)?
             }
-            Opening::Anywhere => self.render_twice(conversation)?,
+            GenerationPrompt::Anywhere => self.render_twice(conversation)?,
         };
         let (without, with) = if expected { (&other, &prompt) } else { (&prompt, &other) };
-        let opening = with[shared(without, with)..].to_owned();
-        Ok((prompt, opening))
+        let generation_prompt = with[shared(without, with)..].to_owned();
+        Ok((prompt, generation_prompt))
     }
 
     fn render_twice(&self, conversation: &Conversation) -> Result<(String, String)> {

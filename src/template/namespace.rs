@@ -7,9 +7,9 @@ use minijinja::value::{Enumerator, Object, Value};
 use minijinja::{Error, ErrorKind, State};
 
 use super::budget::charge_items;
-use super::map::Map;
-use super::print;
-use super::value::{Dict, own};
+use super::pydict::Map;
+use super::pyobject::{Dict, own};
+use super::pyrepr;
 
 /// Names and their values. The values are data, so they cannot refer to the namespace.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Object for Namespace {
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values = Dict::of(self.with(|map| map.pairs())).map_err(|_| fmt::Error)?;
-        write!(f, "<Namespace {}>", print::repr(&values))
+        write!(f, "<Namespace {}>", pyrepr::repr(&values))
     }
 }
 

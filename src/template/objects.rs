@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value};
 
-use super::print;
-use super::value::{Dict, Form, List};
+use super::pyobject::{Dict, Form, List};
+use super::pyrepr;
 
 impl Object for List {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
@@ -48,7 +48,7 @@ impl Object for List {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&print::repr(&Value::from_dyn_object(self.clone())))
+        f.write_str(&pyrepr::repr(&Value::from_dyn_object(self.clone())))
     }
 }
 
@@ -76,6 +76,6 @@ impl Object for Dict {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&print::repr(&Value::from_dyn_object(self.clone())))
+        f.write_str(&pyrepr::repr(&Value::from_dyn_object(self.clone())))
     }
 }

@@ -8,9 +8,9 @@ use minijinja::{Error, ErrorKind, State};
 
 use super::budget::{charge, charge_items, check_text};
 use super::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
-use super::print::text;
 use super::printf;
-use super::value::{Dict, List, as_text, items, pairs};
+use super::pyobject::{Dict, List, as_text, items, pairs};
+use super::pyrepr::text;
 
 /// `a ~ b ~ c`: concatenates the texts.
 pub(super) fn concat(state: &mut State, args: &[Value]) -> Result<Value, Error> {

@@ -11,17 +11,17 @@ use crate::message::{Continuation, PlainConversation, REASONING, Request};
 /// Follows the text that the model continues, with a blank by which trimming is detected.
 const MARK: &str = "THE_CONTINUED_MESSAGE_ENDS_HERE";
 
-/// The prompt of `request` with the conversation `given`, and the generation prompt if `opening` is set, which may take a
+/// The prompt of `request` with the conversation `given`, and the generation prompt if `asked` is set, which may take a
 /// second render.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where there is no text that could be continued, or the template does not show it;
-/// as [`Template::render_with_opening`].
+/// as [`Template::render_with_generation_prompt`].
 pub fn plain(
     template: &Template,
     request: &Request,
     given: &PlainConversation,
-    opening: bool,
+    asked: bool,
 ) -> Result<(String, String)> {
     let continues = request.continuation != Continuation::None;
     let mut extra = request.template_kwargs.clone();
@@ -35,9 +35,9 @@ pub fn plain(
         extra,
         now: request.now.or_else(system_clock),
     };
-    match (continues, opening) {
+    match (continues, asked) {
         (true, _) => continued(template, conversation, request.continuation),
-        (false, true) => template.render_with_opening(&conversation),
+        (false, true) => template.render_with_generation_prompt(&conversation),
         (false, false) => Ok((template.render(&conversation)?, String::new())),
     }
 }
@@ -65,8 +65,8 @@ fn continued(template: &Template, conversation: Conversation, continuation: Cont
     let messages = Value::from(before.to_vec()).into();
     let before = Conversation { messages, add_generation_prompt: true, ..conversation };
     // If the earlier turns cannot be rendered alone, the beginning of this one is unknown.
-    let begins = match template.render_with_opening(&before) {
-        Ok((opened, opening)) => shared(&opened[..opened.len() - opening.len()], &prompt),
+    let begins = match template.render_with_generation_prompt(&before) {
+        Ok((opened, added)) => shared(&opened[..opened.len() - added.len()], &prompt),
         Err(_) => prompt.len(),
     };
     let generation_prompt = prompt[begins..].to_owned();

@@ -8,10 +8,10 @@ use minijinja::value::{Value, ValueKind};
 use super::args::Args;
 use super::budget::check_text;
 use super::numbers::{self, integer};
-use super::print::{self, repr, text};
+use super::pyobject::{Dict, List, as_text};
+use super::pyrepr::{self, repr, text};
 use super::scalar::without_labels;
 use super::spec::{Spec, leading_number, wrong};
-use super::value::{Dict, List, as_text};
 
 /// The maximum length of nested braces, and of the text that replaces them.
 const NESTED: usize = 100;
@@ -158,7 +158,7 @@ fn character(value: &Value) -> Result<String, Error> {
 fn ascii(value: &Value) -> String {
     let mut out = String::new();
     for c in repr(value).chars() {
-        if c.is_ascii() { out.push(c) } else { print::escape(&mut out, c) }
+        if c.is_ascii() { out.push(c) } else { pyrepr::escape(&mut out, c) }
     }
     out
 }

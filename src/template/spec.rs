@@ -5,7 +5,7 @@ use minijinja::{Error, ErrorKind};
 
 use super::budget::check_text;
 use super::numbers::{integer, real};
-use super::print::float_text;
+use super::pyrepr::float_text;
 
 /// The maximum precision: more than any number has.
 const PRECISION: usize = 2_000;

@@ -8,10 +8,10 @@ use super::budget::check_text;
 use super::bytes;
 use super::chars;
 use super::numbers::integer;
-use super::print;
 use super::printf;
-use super::text::{self, Ends};
-use super::value::{Dict, List, as_text, items};
+use super::pyobject::{Dict, List, as_text, items};
+use super::pyrepr;
+use super::pystr::{self, Ends};
 
 fn wrong(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidOperation, what)
@@ -22,16 +22,16 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
     let args = Args::new(args)?;
     let strip = |left: bool, right: bool| {
         let chars = args.text(0, "chars")?;
-        Ok(Value::from(text::strip(this, Ends { left, right }, chars.as_deref())))
+        Ok(Value::from(pystr::strip(this, Ends { left, right }, chars.as_deref())))
     };
     let list = |texts: Vec<String>| List::of(texts.into_iter().map(Value::from).collect());
     Ok(match name {
         "upper" => Value::from(this.to_uppercase()),
         "lower" => Value::from(this.to_lowercase()),
-        "casefold" => Value::from(text::casefold(this)),
-        "swapcase" => Value::from(text::swapcase(this)),
-        "capitalize" => Value::from(text::capitalize(this)),
-        "title" => Value::from(text::title(this)),
+        "casefold" => Value::from(pystr::casefold(this)),
+        "swapcase" => Value::from(pystr::swapcase(this)),
+        "capitalize" => Value::from(pystr::capitalize(this)),
+        "title" => Value::from(pystr::title(this)),
         "strip" => return strip(true, true),
         "lstrip" => return strip(true, false),
         "rstrip" => return strip(false, true),
@@ -41,14 +41,14 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
         "removesuffix" => Value::from(this.strip_suffix(&*args.required_text(0, "suffix")?).unwrap_or(this)),
         "split" | "rsplit" => {
             let separator = args.text(0, "sep")?;
-            let pieces = text::split(this, separator.as_deref(), args.integer(1, "maxsplit")?, name == "rsplit")?;
+            let pieces = pystr::split(this, separator.as_deref(), args.integer(1, "maxsplit")?, name == "rsplit")?;
             return list(pieces);
         }
-        "splitlines" => return list(text::lines(this, args.flag(0, "keepends"))),
+        "splitlines" => return list(pystr::lines(this, args.flag(0, "keepends"))),
         "partition" | "rpartition" => return partition(this, &args.required_text(0, "sep")?, name == "rpartition"),
         "replace" => {
             let (old, new) = (args.required_text(0, "old")?, args.required_text(1, "new")?);
-            Value::from(text::replace(this, &old, &new, args.integer(2, "count")?)?)
+            Value::from(pystr::replace(this, &old, &new, args.integer(2, "count")?)?)
         }
         "find" | "index" => return position(find(this, &args, |text, part| text.find(part))?, name == "index"),
         "rfind" | "rindex" => return position(find(this, &args, |text, part| text.rfind(part))?, name == "rindex"),
@@ -58,7 +58,7 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
         }
         "join" => {
             let all = items(&args.get(0, "iterable"))?;
-            let parts: Vec<_> = all.iter().map(print::text).collect();
+            let parts: Vec<_> = all.iter().map(pyrepr::text).collect();
             check_text(parts.iter().map(|part| part.len() + this.len()).sum())?;
             Value::from(parts.join(this))
         }
@@ -72,7 +72,7 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
         }
         "expandtabs" => {
             let width = args.integer(0, "tabsize")?.unwrap_or(8);
-            Value::from(text::expand_tabs(this, usize::try_from(width).unwrap_or(0))?)
+            Value::from(pystr::expand_tabs(this, usize::try_from(width).unwrap_or(0))?)
         }
         "encode" => return bytes::encode(this, &args),
         "translate" => return translate(this, &args.get(0, "table")),
@@ -93,10 +93,10 @@ fn is(this: &str, name: &str) -> Option<bool> {
         "isspace" => all(chars::space),
         "isprintable" => this.chars().all(chars::printable),
         "isascii" => this.is_ascii(),
-        "islower" => text::cased(this, char::is_lowercase, char::is_uppercase),
-        "isupper" => text::cased(this, char::is_uppercase, char::is_lowercase),
-        "istitle" => text::is_title(this),
-        "isidentifier" => text::is_identifier(this),
+        "islower" => pystr::cased(this, char::is_lowercase, char::is_uppercase),
+        "isupper" => pystr::cased(this, char::is_uppercase, char::is_lowercase),
+        "istitle" => pystr::is_title(this),
+        "isidentifier" => pystr::is_identifier(this),
         _ => return None,
     })
 }
@@ -160,7 +160,7 @@ fn pad(this: &str, name: &str, args: &Args) -> Result<Value, Error> {
     let width = args.integer(0, "width")?.and_then(|width| usize::try_from(width).ok()).unwrap_or(0);
     let fill = args.text(1, "fillchar")?.and_then(|fill| fill.chars().next()).unwrap_or(' ');
     if name == "center" {
-        return text::center(this, width, fill).map(Value::from);
+        return pystr::center(this, width, fill).map(Value::from);
     }
     let missing = width.saturating_sub(this.chars().count());
     check_text(missing.saturating_mul(fill.len_utf8()))?;

@@ -8,8 +8,8 @@ use minijinja::{Environment, Error, ErrorKind, State};
 use super::args::subject;
 use super::bytes::Bytes;
 use super::numbers::{self, compare, real, remainder};
-use super::value::{List, Text, as_text};
-use super::{filters, print, sequences, text};
+use super::pyobject::{List, Text, as_text};
+use super::{filters, list_filters, pyrepr, pystr};
 
 type Test = fn(&State, &[Value]) -> Result<bool, Error>;
 
@@ -44,7 +44,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("lt", |_, args| compares(args, Ordering::is_lt)),
     ("lessthan", |_, args| compares(args, Ordering::is_lt)),
     ("<", |_, args| compares(args, Ordering::is_lt)),
-    ("lower", |_, args| Ok(text::cased(&print::text(&subject(args)), char::is_lowercase, char::is_uppercase))),
+    ("lower", |_, args| Ok(pystr::cased(&pyrepr::text(&subject(args)), char::is_lowercase, char::is_uppercase))),
     ("mapping", |_, args| Ok(kind(args) == ValueKind::Map)),
     ("ne", |_, args| Ok(subject(args) != *other(args)?)),
     ("!=", |_, args| Ok(subject(args) != *other(args)?)),
@@ -66,7 +66,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("test", |state, args| Ok(known(state.env(), args, |name| TESTS.iter().any(|(known, _)| *known == name)))),
     ("true", |_, args| Ok(kind(args) == ValueKind::Bool && subject(args).is_true())),
     ("undefined", |_, args| Ok(kind(args) == ValueKind::Undefined)),
-    ("upper", |_, args| Ok(text::cased(&print::text(&subject(args)), char::is_uppercase, char::is_lowercase))),
+    ("upper", |_, args| Ok(pystr::cased(&pyrepr::text(&subject(args)), char::is_uppercase, char::is_lowercase))),
 ];
 
 /// Whether a value can be called: functions, and undefined, as in Jinja2.
@@ -95,7 +95,7 @@ fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool, Error> 
 
 /// Whether a template may use the filter.
 fn has_filter(name: &str) -> bool {
-    filters::FILTERS.iter().chain(sequences::FILTERS).any(|(known, _)| *known == name)
+    filters::FILTERS.iter().chain(list_filters::FILTERS).any(|(known, _)| *known == name)
 }
 
 fn known(_: &Environment, args: &[Value], known: impl Fn(&str) -> bool) -> bool {

@@ -8,9 +8,9 @@ use minijinja::{Error, ErrorKind, State};
 use super::args::Args;
 use super::budget::{charge, check_text};
 use super::numbers::{plain, real};
-use super::print;
-use super::text::{self, parse_float};
-use super::value::{Dict, List, as_text};
+use super::pyobject::{Dict, List, as_text};
+use super::pyrepr;
+use super::pystr::{self, parse_float};
 
 fn wrong(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidOperation, what)
@@ -28,7 +28,7 @@ fn width(args: &Args, index: usize, name: &str, usual: usize) -> Result<usize, E
 pub(super) fn center(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let width = args.integer(1, "width")?.map_or(80, |width| usize::try_from(width).unwrap_or(0));
-    Ok(Value::from(text::center(&print::text(&args.get(0, "value")), width, ' ')?))
+    Ok(Value::from(pystr::center(&pyrepr::text(&args.get(0, "value")), width, ' ')?))
 }
 
 /// `truncate(length, killwords, end, leeway)`.
@@ -70,7 +70,7 @@ pub(super) fn word_wrap(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     };
     let end = args.text(3, "wrapstring")?.unwrap_or("\n".into());
     let mut out = String::with_capacity(text.len());
-    for (index, line) in text::lines(text, false).iter().enumerate() {
+    for (index, line) in pystr::lines(text, false).iter().enumerate() {
         if index > 0 {
             out.push_str(&end);
             check_text(out.len())?;
@@ -220,7 +220,7 @@ fn sorted(value: &Value) -> Result<Value, Error> {
 
 /// Writes `value` from column `indent` on; `behind`: characters that follow it on its last line.
 fn lay_out(state: &mut State, out: &mut String, value: &Value, indent: usize, behind: usize) -> Result<(), Error> {
-    let line = print::repr(value);
+    let line = pyrepr::repr(value);
     charge(state, line.len())?;
     let short = line.chars().count() <= LINE.saturating_sub(indent + behind);
     if short || !matches!(value.kind(), ValueKind::Seq | ValueKind::Map) {
@@ -229,8 +229,8 @@ fn lay_out(state: &mut State, out: &mut String, value: &Value, indent: usize, be
     }
     let ends = (&line[..1], &line[line.len() - 1..]);
     let entries: Vec<(String, Value)> = match value.downcast_object_ref::<Dict>() {
-        Some(dict) => dict.pairs().into_iter().map(|(key, item)| (print::repr(&key) + ": ", item)).collect(),
-        None => super::value::items(value)?.into_iter().map(|item| (String::new(), item)).collect(),
+        Some(dict) => dict.pairs().into_iter().map(|(key, item)| (pyrepr::repr(&key) + ": ", item)).collect(),
+        None => super::pyobject::items(value)?.into_iter().map(|item| (String::new(), item)).collect(),
     };
     out.push_str(ends.0);
     for (index, (name, item)) in entries.iter().enumerate() {

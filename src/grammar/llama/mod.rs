@@ -1,19 +1,19 @@
 //! Turns schemas into rules with llama.cpp's text: which keywords it uses and how it writes the rules, byte for byte.
 
-mod graph;
-mod keys;
-mod keywords;
-mod lower;
+mod excluded_keys;
 mod number;
 mod pattern;
 mod resolve;
+mod schema_graph;
+mod schema_to_rules;
+mod unsupported;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use self::lower::Lowering;
+use self::schema_to_rules::Lowering;
 use super::builder::{Builder, Fidelity, clean};
 use crate::error::Result;
 use crate::limits;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::graph::Count;
+use super::schema_graph::Count;
 use crate::char_class::{self, Unreadable};
 use crate::grammar::builder::Builder;
 use crate::grammar::rule::{Rule, spelled};
@@ -335,7 +335,7 @@ mod tests {
 
     use super::*;
     use crate::grammar::Recogniser;
-    use crate::grammar::walk::Walk;
+    use crate::grammar::sample::Walk;
 
     fn recogniser(pattern: &str) -> Option<Recogniser> {
         let pattern = Pattern::parse(pattern).ok()?;

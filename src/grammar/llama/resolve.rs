@@ -6,8 +6,8 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::graph::{Count, Graph, Node, NodeId, Place, Property, Text};
-use super::{Empty, keywords};
+use super::schema_graph::{Count, Graph, Node, NodeId, Place, Property, Text};
+use super::{Empty, unsupported};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grammar::pointer;
 use crate::grammar::schema::{Format, all_of, has_object_keywords, has_string_keywords, refused};
@@ -48,7 +48,7 @@ impl<'a> Resolver<'a> {
         }
         let Value::Object(fields) = schema else { return Err(self.error(id, "a schema must be an object")) };
         let node = self.with_type(fields, fields.get("type"), id, depth)?;
-        for (key, message) in keywords::lost(&node, fields) {
+        for (key, message) in unsupported::lost(&node, fields) {
             self.graph.lost.push((id, key, message));
         }
         self.graph.nodes[id.index()].0 = node;
@@ -91,7 +91,7 @@ impl<'a> Resolver<'a> {
             for kind in kinds {
                 let branch = self.reserve(Place::Same(id))?;
                 let node = self.with_type(fields, Some(kind), branch, depth + 1)?;
-                for (key, message) in keywords::lost(&node, fields) {
+                for (key, message) in unsupported::lost(&node, fields) {
                     self.graph.lost.push((branch, key, message));
                 }
                 self.graph.nodes[branch.index()].0 = node;

@@ -52,7 +52,7 @@ impl Machine {
 
     /// How much of the fixed amount is used.
     pub fn overdraft(&self) -> u64 {
-        self.work.saturating_sub(self.budget.for_bytes(self.examined - self.start))
+        self.work.saturating_sub(self.budget.for_bytes(self.furthest - self.start))
     }
 
     /// The work done so far: see [`Budget`].

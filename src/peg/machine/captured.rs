@@ -6,8 +6,8 @@ use crate::peg::capture::Visible;
 impl Machine {
     /// The captures that are visible now.
     pub fn visible(&self) -> Visible<'_> {
-        let reach = if self.looking == NONE { self.reach } else { self.stack[self.looking as usize].pos };
-        Visible { captures: &self.captures, count: self.visible_count(), reach }
+        let end = if self.looking == NONE { self.visible_end } else { self.stack[self.looking as usize].pos };
+        Visible { captures: &self.captures, count: self.visible_count(), end }
     }
 
     pub(super) fn visible_count(&self) -> usize {

@@ -67,7 +67,7 @@ impl Rewindable {
     /// To be called when the output does not match any more. Runs the machine up to the first byte that does not match, or
     /// up to the position read if that is later, and returns that position.
     pub fn rewind(&mut self, output: &[u8]) -> usize {
-        let fits = self.machine.examined().saturating_sub(1).clamp(self.read_to, output.len());
+        let fits = self.machine.furthest().saturating_sub(1).clamp(self.read_to, output.len());
         self.work += self.machine.work();
         self.machine.clone_from(&self.earlier);
         self.machine.feed(&output[..self.read_to]);

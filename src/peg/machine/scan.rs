@@ -1,6 +1,6 @@
 //! The instructions that read more than one byte: characters, the inside of strings, text up to a marker.
 
-use super::{Edge, Flow, Machine};
+use super::{Eof, Flow, Machine};
 use crate::peg::find::{find2, find3};
 use crate::peg::program::Op;
 use crate::peg::until::Found;
@@ -24,12 +24,12 @@ impl Machine {
     pub(super) fn resume(&mut self, output: &[u8]) {
         let from = self.pos;
         let flow = match self.program.ops[self.ip as usize] {
-            Op::StringBody(delimiter, other) => self.string_body(output, [delimiter, other], Edge::Open),
-            Op::Until(index) => self.until(output, index, Edge::Open),
-            _ => return self.run(output, Edge::Open),
+            Op::StringBody(delimiter, other) => self.string_body(output, [delimiter, other], Eof::NeedMore),
+            Op::Until(index) => self.until(output, index, Eof::NeedMore),
+            _ => return self.run(output, Eof::NeedMore),
         };
-        if self.follow(flow, from, output, Edge::Open) {
-            self.run(output, Edge::Open);
+        if self.follow(flow, from, output, Eof::NeedMore) {
+            self.run(output, Eof::NeedMore);
         }
     }
 
@@ -41,7 +41,7 @@ impl Machine {
         decoded
     }
 
-    pub(super) fn string_body(&mut self, output: &[u8], ends: [u8; 2], edge: Edge) -> Flow {
+    pub(super) fn string_body(&mut self, output: &[u8], ends: [u8; 2], eof: Eof) -> Flow {
         let stop = |text: &[u8]| match ends {
             [end, other] if end == other => find2([end, b'\\'], text),
             [end, other] => find3([end, other, b'\\'], text),
@@ -71,23 +71,23 @@ impl Machine {
                 None => 0,
             };
             if length == 0 {
-                return if edge == Edge::Final { Flow::Fail } else { Flow::Wait(self.pos) };
+                return if eof == Eof::End { Flow::Fail } else { Flow::Wait(self.pos) };
             }
             self.pos += length;
             self.work += 1;
         }
-        if edge == Edge::Final {
+        if eof == Eof::End {
             return Flow::Fail;
         }
         self.pos = output.len() - incomplete_tail(&output[self.pos..]);
         Flow::Wait(self.pos)
     }
 
-    pub(super) fn until(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
+    pub(super) fn until(&mut self, output: &[u8], index: u32, eof: Eof) -> Flow {
         let len = output.len();
         let from = self.pos;
         // Earlier instructions may have searched this text for the same markers.
-        if from + LONG_SEARCH < self.examined
+        if from + LONG_SEARCH < self.furthest
             && let Some(to) = self.searches.known(index, from)
         {
             self.pos = to;
@@ -102,14 +102,14 @@ impl Machine {
                 self.examine(end);
                 start
             }
-            Found::Half(start) if edge != Edge::Final => start,
-            Found::Nothing if edge != Edge::Final => len - incomplete_tail(&output[from..]),
+            Found::Half(start) if eof != Eof::End => start,
+            Found::Nothing if eof != Eof::End => len - incomplete_tail(&output[from..]),
             Found::Half(_) | Found::Nothing => len,
         };
         self.pos = to;
         let waits = match found {
-            Found::Half(_) => edge == Edge::Open,
-            Found::Nothing => edge != Edge::Final,
+            Found::Half(_) => eof == Eof::NeedMore,
+            Found::Nothing => eof != Eof::End,
             Found::Whole(..) => false,
         };
         let begun = self.searches.begun.take().unwrap_or(from);

@@ -1,11 +1,11 @@
 //! The instruction that decides between many alternatives with one pass over the next bytes.
 
-use super::{Edge, Flow, Kind, Machine};
+use super::{Eof, Flow, Kind, Machine};
 use crate::peg::select::Found;
 
 impl Machine {
     /// Enters the first alternative that the output does not rule out, beginning with the one behind this instruction.
-    pub(super) fn select(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
+    pub(super) fn select(&mut self, output: &[u8], index: u32, eof: Eof) -> Flow {
         let table = &self.program.selects[index as usize];
         let from = table.heads.partition_point(|head| *head < self.ip) as u32;
         let mut walk = self.walk.take().unwrap_or_default();
@@ -17,11 +17,11 @@ impl Machine {
                 }
                 (first, others)
             }
-            Found::Missing { .. } if edge == Edge::Open => {
+            Found::Missing { .. } if eof == Eof::NeedMore => {
                 self.walk = Some(walk);
                 return Flow::Wait(output.len());
             }
-            Found::Missing { first, others } if edge == Edge::Cut => (first, others),
+            Found::Missing { first, others } if eof == Eof::Truncated => (first, others),
             // Each alternative finds out itself that the byte is missing.
             Found::Missing { .. } => {
                 if self.pos < output.len() {

@@ -1,6 +1,6 @@
 //! The instruction that skips an alternative if it cannot begin with the next byte.
 
-use super::{Edge, Flow, Kind, Machine};
+use super::{Eof, Flow, Kind, Machine};
 use crate::peg::utf8::Decoded;
 
 impl Machine {
@@ -19,11 +19,11 @@ impl Machine {
     }
 
     /// Enters an alternative or skips it. If no other remains, the frame is marked so that a failure passes through it.
-    pub(super) fn test(&mut self, output: &[u8], index: u32, edge: Edge) -> Flow {
+    pub(super) fn test(&mut self, output: &[u8], index: u32, eof: Eof) -> Flow {
         let test = self.program.tests[index as usize];
         let others = |machine: &Machine| machine.may_be_later(output, test.later);
         match self.may_begin(output, test.begin) {
-            None if edge == Edge::Open => return Flow::Wait(self.pos),
+            None if eof == Eof::NeedMore => return Flow::Wait(self.pos),
             Some(false) if !others(self) => return Flow::Fail,
             Some(false) => {
                 self.ip = test.other;

@@ -1,6 +1,6 @@
 //! Generates random texts that a grammar allows.
 
-use super::check::Recogniser;
+use super::earley::Recogniser;
 use super::gbnf::{Class, Rules, Symbol};
 
 /// A generator of random texts of a grammar; the same seed gives the same texts.

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
-use super::map::Map;
+use super::pydict::Map;
 use super::scalar::Scalar;
 use super::trace::Trace;
 use crate::limits::VALUE_DEPTH;

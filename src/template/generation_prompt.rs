@@ -17,7 +17,7 @@ use memchr::memmem;
 use minijinja::value::{Object, ObjectRepr, Value};
 use minijinja::{Error, State};
 
-use super::token::{self, Token, find_tag};
+use super::rewrite::token::{self, Token, find_tag};
 
 /// The name of the variable.
 pub(super) const NAME: &str = "add_generation_prompt";
@@ -38,7 +38,7 @@ pub(super) enum Found<'s> {
 
 /// How to render both prompts with a compiled template.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Opening {
+pub(super) enum GenerationPrompt {
     /// With one render: they are equal.
     Unused,
     /// With one render, using the marks.

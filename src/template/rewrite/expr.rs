@@ -12,7 +12,7 @@ use crate::limits::{EXPRESSION_BRACKETS, EXPRESSION_HEIGHT};
 
 /// The reason why an expression was not rewritten.
 #[derive(Debug, PartialEq)]
-pub(super) enum Stop {
+pub(in crate::template) enum Stop {
     /// It is not an expression; the engine reports it better.
     Syntax,
     /// It is nested too deeply.
@@ -43,7 +43,7 @@ fn comparing(token: Token) -> Option<(bool, &'static str)> {
 }
 
 /// Reads the inside of a tag and appends its rewritten form to the output.
-pub(super) struct Rewriter<'s> {
+pub(in crate::template) struct Rewriter<'s> {
     source: &'s str,
     pos: usize,
     end: &'static str,
@@ -52,34 +52,34 @@ pub(super) struct Rewriter<'s> {
     depth: usize,
     /// Tokens that were copied without being parsed.
     unread: usize,
-    pub(super) out: String,
+    pub(in crate::template) out: String,
     /// The next token and its place, as returned by [`token::next`].
     ahead: (Token<'s>, usize, usize),
 }
 
 impl<'s> Rewriter<'s> {
     /// Starts at `pos` of `source`, in a tag that ends with `end` (`}}` or `%}`), and writes to the end of `out`.
-    pub(super) fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
+    pub(in crate::template) fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
         let ahead = token::next(source, pos, end, false);
         Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, out, ahead }
     }
 
     /// The position of the next token's search.
-    pub(super) fn pos(&self) -> usize {
+    pub(in crate::template) fn pos(&self) -> usize {
         self.pos
     }
 
-    pub(super) fn peek(&self) -> Token<'s> {
+    pub(in crate::template) fn peek(&self) -> Token<'s> {
         self.ahead.0
     }
 
     /// Copies the next token and the white space before it.
-    pub(super) fn copy(&mut self) -> Token<'s> {
+    pub(in crate::template) fn copy(&mut self) -> Token<'s> {
         self.pass(self.ahead.2)
     }
 
     /// Skips the next token, and keeps the white space before it.
-    pub(super) fn skip(&mut self) {
+    pub(in crate::template) fn skip(&mut self) {
         self.pass(self.ahead.1);
     }
 
@@ -117,7 +117,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Copies a token without parsing it. Such tokens count too, because the engine parses them.
-    pub(super) fn copy_unread(&mut self) -> Result<Token<'s>, Stop> {
+    pub(in crate::template) fn copy_unread(&mut self) -> Result<Token<'s>, Stop> {
         self.unread += 1;
         match self.peek() {
             Token::None => Err(Stop::Syntax),
@@ -127,7 +127,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Copies everything up to the tag's end.
-    pub(super) fn copy_to_end(&mut self) -> Result<(), Stop> {
+    pub(in crate::template) fn copy_to_end(&mut self) -> Result<(), Stop> {
         while !matches!(self.peek(), Token::End(_)) {
             self.copy_unread()?;
         }
@@ -140,7 +140,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// An expression, with ternaries.
-    pub(super) fn expression(&mut self) -> Height {
+    pub(in crate::template) fn expression(&mut self) -> Height {
         self.depth += 1;
         if self.depth > EXPRESSION_BRACKETS {
             return Err(Stop::Depth);
@@ -157,7 +157,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// An expression without ternaries, as loops have it.
-    pub(super) fn condition(&mut self) -> Height {
+    pub(in crate::template) fn condition(&mut self) -> Height {
         let mut height = 0;
         loop {
             let mut negations = 0;
@@ -319,7 +319,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Filters separated by `|`, as in a filter block.
-    pub(super) fn filter_chain(&mut self) -> Height {
+    pub(in crate::template) fn filter_chain(&mut self) -> Height {
         let height = self.filter()?;
         self.filters(height)
     }

@@ -12,9 +12,9 @@ use super::context::NOW;
 use super::filters::pair_list;
 use super::labels::Labels;
 use super::numbers;
-use super::print;
+use super::pyobject::{Form, List, as_text, items, own, pairs};
+use super::pyrepr;
 use super::scalar::{bare, labels};
-use super::value::{Form, List, as_text, items, own, pairs};
 
 /// Name and code of each filter.
 pub(super) const FILTERS: &[(&str, Call)] = &[
@@ -77,13 +77,13 @@ fn join(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let name = args.get(2, "attribute");
     let separator = args.get(1, "d");
-    let separator = print::text(&separator);
+    let separator = pyrepr::text(&separator);
     let mut out = String::new();
     for (index, item) in items(&args.get(0, "value"))?.iter().enumerate() {
         if index > 0 {
             out.push_str(&separator);
         }
-        out.push_str(&print::text(&if name.is_undefined() { item.clone() } else { attribute(item, &name) }));
+        out.push_str(&pyrepr::text(&if name.is_undefined() { item.clone() } else { attribute(item, &name) }));
         check_text(out.len())?;
     }
     Ok(Value::from(out))

@@ -1,14 +1,17 @@
 //! The pass over a template's source before the engine compiles it: normalises line ends, patches single templates, rewrites
 //! unknown tags, operators and literals (see `expr`), and inserts code that counts captured text.
 
+pub(super) mod expr;
+pub(super) mod token;
+
 use memchr::memmem;
 
-use super::expr::{Rewriter, Stop};
-use super::macros::{self, Around, Extras};
-use super::opening::{self, Found, Opening};
-use super::token::{Token, find_tag};
+use self::expr::{Rewriter, Stop};
+use self::token::{Token, find_tag};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::limits::OPEN_ELIFS;
+use crate::template::generation_prompt::{self, Found, GenerationPrompt};
+use crate::template::macros::{self, Around, Extras};
 
 /// The source with line feeds only, and without the last one.
 pub(super) fn normalize(source: &str) -> String {
@@ -57,14 +60,14 @@ pub(super) struct Rewritten {
 }
 
 /// Rewrites the source, with its end written twice if one render can then write two prompts; and how to render both.
-pub(super) fn rewrite_for_both(source: &str) -> Option<(Rewritten, Opening)> {
-    match opening::find(source) {
-        Found::Unused => Some((rewrite(source).ok()?, Opening::Unused)),
+pub(super) fn rewrite_for_both(source: &str) -> Option<(Rewritten, GenerationPrompt)> {
+    match generation_prompt::find(source) {
+        Found::Unused => Some((rewrite(source).ok()?, GenerationPrompt::Unused)),
         Found::Last(cut) => {
             let (body, defaults, end) = (rewrite(cut.body).ok()?, rewrite(&cut.defaults).ok()?, rewrite(cut.end).ok()?);
-            let (text, from) = opening::written(cut.mark, &body.text, &defaults.text, &end.text);
+            let (text, from) = generation_prompt::written(cut.mark, &body.text, &defaults.text, &end.text);
             let behind = end.tags.into_iter().map(|(at, tag)| (from + at, cut.body.len() + tag));
-            Some((Rewritten { text, tags: body.tags.into_iter().chain(behind).collect() }, Opening::Last))
+            Some((Rewritten { text, tags: body.tags.into_iter().chain(behind).collect() }, GenerationPrompt::Last))
         }
         Found::Anywhere => None,
     }

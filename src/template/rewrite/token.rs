@@ -1,7 +1,7 @@
 //! Finds the tags of a Jinja template, and splits expressions into tokens.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Token<'s> {
+pub(in crate::template) enum Token<'s> {
     Name(&'s str),
     /// A string or a number.
     Literal,
@@ -13,14 +13,19 @@ pub(super) enum Token<'s> {
 }
 
 /// The position of the next tag or comment at or after `from`.
-pub(super) fn find_tag(source: &str, from: usize) -> Option<usize> {
+pub(in crate::template) fn find_tag(source: &str, from: usize) -> Option<usize> {
     let bytes = source.as_bytes();
     let mut open = memchr::memchr_iter(b'{', &bytes[from..]).map(|at| from + at);
     open.find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#')))
 }
 
 /// The next token of `source` at or after `pos`, and its range. `end` closes the tag, unless a bracket is open.
-pub(super) fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool) -> (Token<'s>, usize, usize) {
+pub(in crate::template) fn next<'s>(
+    source: &'s str,
+    pos: usize,
+    end: &str,
+    in_brackets: bool,
+) -> (Token<'s>, usize, usize) {
     let start = pos + count(&source[pos..], |b| matches!(b, b'\t'..=b'\r' | b' '), char::is_whitespace);
     let rest = &source[start..];
     let bytes = rest.as_bytes();
@@ -56,7 +61,7 @@ pub(super) fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool
 }
 
 /// The end of the tag around `pos`, which `end` closes outside of strings and brackets.
-pub(super) fn tag_end(source: &str, pos: usize, end: &str) -> Option<usize> {
+pub(in crate::template) fn tag_end(source: &str, pos: usize, end: &str) -> Option<usize> {
     let bytes = source.as_bytes();
     let (mut open, mut at) = (0_usize, pos);
     loop {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::graph::Node;
+use super::schema_graph::Node;
 use crate::grammar::valid;
 use crate::limits;
 

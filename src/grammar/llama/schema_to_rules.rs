@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::graph::{Count, Graph, Node, NodeId, Text};
 use super::pattern::{self, Pattern};
-use super::{keys, number};
+use super::schema_graph::{Count, Graph, Node, NodeId, Text};
+use super::{excluded_keys, number};
 use crate::error::{Error, ErrorKind, Result};
 use crate::grammar::builder::{Builder, Fidelity, FidelityKind, clean};
 use crate::grammar::json;
@@ -363,7 +363,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             self.builder.share("string")
         } else {
             let chars = self.builder.share("char");
-            let (rule, complete) = keys::none_of(properties.iter().map(|(property, _)| *property), &chars);
+            let (rule, complete) = excluded_keys::none_of(properties.iter().map(|(property, _)| *property), &chars);
             if !complete {
                 let message = "names that are long or need escapes may also come as additional properties";
                 self.note(id, "additionalProperties", FidelityKind::Widened, message.to_owned());

@@ -1,8 +1,8 @@
 //! The provenance of a [`Layout`]: for each field, the pair of renders that it was read from.
 //!
-//! Passes work on a [`Study`]. They render pairs of probes, and change the layout only through [`Study::learn`],
-//! [`Study::derive`] and [`Study::patch`], which compare the layout before and after and record the changes. So each field
-//! that is set has evidence.
+//! The passes of the analysis work on an [`AnalysisContext`]. They render pairs of probes, and change the layout only through its
+//! methods `learn`, `derive` and `patch`, which compare the layout before and after and record the changes. So each field that
+//! is set has evidence.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -124,7 +124,7 @@ impl Pair {
 }
 
 /// An analysis in progress.
-pub(super) struct Study<'t> {
+pub(super) struct AnalysisContext<'t> {
     template: &'t Template,
     /// Renders so far: several passes use the same probe.
     renders: RefCell<Vec<(Probe, Option<Rc<str>>)>>,
@@ -139,10 +139,10 @@ pub(super) struct Study<'t> {
     evidence: Vec<Evidence>,
 }
 
-impl<'t> Study<'t> {
+impl<'t> AnalysisContext<'t> {
     pub(super) fn new(template: &'t Template) -> Self {
         let layout = Layout::default();
-        Study {
+        AnalysisContext {
             template,
             renders: RefCell::default(),
             tools: probe::tools(),

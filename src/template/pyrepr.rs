@@ -7,8 +7,8 @@ use minijinja::value::Value;
 
 use super::chars;
 use super::numbers::float;
+use super::pyobject::{Dict, Form, List, as_text};
 use super::scalar::Scalar;
-use super::value::{Dict, Form, List, as_text};
 use crate::limits::PROMPT_BYTES;
 
 /// `str(value)`, as `{{ value }}` writes it. Undefined is empty.

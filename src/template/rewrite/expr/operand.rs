@@ -2,7 +2,7 @@
 
 use super::{Height, Rewriter, Stop, above};
 use crate::template::methods;
-use crate::template::token::Token;
+use crate::template::rewrite::token::Token;
 
 impl Rewriter<'_> {
     /// A value with attributes, subscripts and calls.
