@@ -82,8 +82,8 @@ fn whole(pieces: &[Piece]) -> (String, Vec<std::ops::Range<usize>>) {
     (text, spans)
 }
 
-/// Stands for the first character of what is no token.
-const STAND_IN: &str = "\u{E123}";
+/// Stands for the first character of what is no token. As `<` and `[`, it is one byte, and cannot be in a name.
+const STAND_IN: &str = "\u{7f}";
 
 /// The same output where nothing looks like a token that is none. `ended`: nor like half of one at the end.
 fn disguised(pieces: &[Piece], tokens: &[&str], ended: bool) -> Vec<Piece> {
