@@ -38,7 +38,7 @@ pub(super) enum Found<'s> {
 
 /// How to render both prompts with a compiled template.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum GenerationPrompt {
+pub(super) enum BothPrompts {
     /// With one render: they are equal.
     Unused,
     /// With one render, using the marks.

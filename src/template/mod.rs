@@ -52,7 +52,7 @@ use crate::find::char_border_before;
 use crate::limits::{PROBE_FUEL, TEMPLATE_BYTES};
 use crate::message::text_part;
 
-use generation_prompt::GenerationPrompt;
+use generation_prompt::BothPrompts;
 pub(crate) use labels::{Edge, Label, Labels, VALUES};
 pub use marks::Marks;
 pub use messages::Messages;
@@ -157,18 +157,18 @@ pub struct Template {
 #[derive(Clone)]
 struct Compiled {
     env: minijinja::Environment<'static>,
-    generation_prompt: GenerationPrompt,
+    both_prompts: BothPrompts,
 }
 
 impl Compiled {
     fn new(source: &str) -> Result<Self> {
-        let for_both = rewrite::rewrite_for_both(source)
-            .and_then(|(text, prompt)| Some((env::compile(text, source).ok()?, prompt)));
-        let (env, generation_prompt) = match for_both {
+        let for_both =
+            rewrite::rewrite_for_both(source).and_then(|(text, both)| Some((env::compile(text, source).ok()?, both)));
+        let (env, both_prompts) = match for_both {
             Some(compiled) => compiled,
-            None => (env::compile(rewrite::rewrite(source)?, source)?, GenerationPrompt::Anywhere),
+            None => (env::compile(rewrite::rewrite(source)?, source)?, BothPrompts::Anywhere),
         };
-        Ok(Compiled { env, generation_prompt })
+        Ok(Compiled { env, both_prompts })
     }
 }
 
@@ -311,14 +311,14 @@ impl Template {
     pub fn render_with_generation_prompt(&self, conversation: &Conversation) -> Result<(String, String)> {
         let expected = conversation.add_generation_prompt;
         let compiled = self.compiled(conversation)?;
-        let (prompt, other) = match compiled.generation_prompt {
-            GenerationPrompt::Unused => return Ok((self.render(conversation)?, String::new())),
-            GenerationPrompt::Last => {
+        let (prompt, other) = match compiled.both_prompts {
+            BothPrompts::Unused => return Ok((self.render(conversation)?, String::new())),
+            BothPrompts::Last => {
                 let both = env::render_both(&compiled.env, self.context(conversation)?);
                 // On an error, two separate renders give the best message.
                 both.map_or_else(|| self.render_twice(conversation), Ok)?
             }
-            GenerationPrompt::Anywhere => self.render_twice(conversation)?,
+            BothPrompts::Anywhere => self.render_twice(conversation)?,
         };
         let (without, with) = if expected { (&other, &prompt) } else { (&prompt, &other) };
         let generation_prompt = with[shared(without, with)..].to_owned();

@@ -10,7 +10,7 @@ use self::expr::{Rewriter, Stop};
 use self::token::{Token, find_tag};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::limits::OPEN_ELIFS;
-use crate::template::generation_prompt::{self, Found, GenerationPrompt};
+use crate::template::generation_prompt::{self, BothPrompts, Found};
 use crate::template::macros::{self, Around, Extras};
 
 /// The source with line feeds only, and without the last one.
@@ -60,14 +60,14 @@ pub(super) struct Rewritten {
 }
 
 /// Rewrites the source, with its end written twice if one render can then write two prompts; and how to render both.
-pub(super) fn rewrite_for_both(source: &str) -> Option<(Rewritten, GenerationPrompt)> {
+pub(super) fn rewrite_for_both(source: &str) -> Option<(Rewritten, BothPrompts)> {
     match generation_prompt::find(source) {
-        Found::Unused => Some((rewrite(source).ok()?, GenerationPrompt::Unused)),
+        Found::Unused => Some((rewrite(source).ok()?, BothPrompts::Unused)),
         Found::Last(cut) => {
             let (body, defaults, end) = (rewrite(cut.body).ok()?, rewrite(&cut.defaults).ok()?, rewrite(cut.end).ok()?);
             let (text, from) = generation_prompt::written(cut.mark, &body.text, &defaults.text, &end.text);
             let behind = end.tags.into_iter().map(|(at, tag)| (from + at, cut.body.len() + tag));
-            Some((Rewritten { text, tags: body.tags.into_iter().chain(behind).collect() }, GenerationPrompt::Last))
+            Some((Rewritten { text, tags: body.tags.into_iter().chain(behind).collect() }, BothPrompts::Last))
         }
         Found::Anywhere => None,
     }
