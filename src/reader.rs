@@ -160,6 +160,6 @@ impl Taught {
     /// The candidates. On a tie the earlier one is used.
     pub fn candidates(&self) -> Vec<Reader> {
         let family = if self.learn_only { None } else { family_of(self.template.source()) };
-        family.map(Reader::Family).into_iter().chain([Reader::Layout, Reader::Turn]).collect()
+        family.map(Reader::Family).into_iter().chain([Reader::Turn]).collect()
     }
 }

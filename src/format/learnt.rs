@@ -27,7 +27,7 @@ pub fn build(turn: &TurnFormat, layout: &Layout, spec: &FormatSpec) -> Format {
         constraint,
         preserved_tokens: markers(turn),
         thinking: thought.map(|thought| Thinking {
-            start: thought.start.to_owned(),
+            start: thought.start,
             ends: vec![thought.close.head().trim().to_owned()],
         }),
         delimiters: Delimiter::of_layout(layout),
@@ -36,37 +36,58 @@ pub fn build(turn: &TurnFormat, layout: &Layout, spec: &FormatSpec) -> Format {
 }
 
 /// Reasoning with one of its openings.
-struct Thought<'a> {
+struct Thought {
     /// Its marker, in the prompt or in the output.
-    start: &'a str,
+    start: String,
     /// The opening in the output; empty if the prompt has it.
     open: Glue,
     close: Glue,
 }
 
-impl<'a> Thought<'a> {
-    fn of(turn: &'a TurnFormat, layout: &'a Layout, opening: &str) -> Option<Thought<'a>> {
+impl Thought {
+    fn of(turn: &TurnFormat, layout: &Layout, opening: &str) -> Option<Thought> {
         let known = layout.reasoning.mode != ReasoningMode::None && !layout.reasoning.end.trim().is_empty();
-        let start = if known { layout.reasoning.start.trim() } else { "" };
-        let Some(Reasoning { open, close }) = &turn.reasoning else {
-            let (open, close) = (Glue::from(&*layout.reasoning.start), Glue::from(&*layout.reasoning.end));
-            return known.then(|| Thought { start, open, close }.behind(opening));
+        let (start, open, close) = match &turn.reasoning {
+            Some(Reasoning { open, close }) if open.is_blank() => (last_marker(&turn.opening), open.clone(), close.clone()),
+            Some(Reasoning { open, close }) => (open.head().trim(), open.clone(), close.clone()),
+            None if known => {
+                let (open, close) = (Glue::from(&*layout.reasoning.start), Glue::from(&*layout.reasoning.end));
+                (layout.reasoning.start.trim(), open, close)
+            }
+            None => return None,
         };
-        let start = if open.is_blank() { start } else { open.head().trim() };
-        let thought = Thought { start, open: open.clone(), close: close.clone() };
-        Some(if opening == turn.opening { thought } else { thought.behind(opening) })
+        let thought = Thought { start: start.to_owned(), open, close };
+        Some(if turn.reasoning.is_some() && opening == turn.opening { thought } else { thought.behind(opening) })
     }
 
     /// The same reasoning when another opening may begin or end it.
-    fn behind(self, opening: &str) -> Thought<'a> {
-        let opens = !self.start.is_empty() && opening.rfind(self.start) > opening.rfind(self.close.head().trim());
+    fn behind(self, opening: &str) -> Thought {
+        let opens = !self.start.is_empty() && opening.rfind(&self.start) > opening.rfind(self.close.head().trim());
         let open = match (opens, self.open.is_blank()) {
             (true, _) => Glue::default(),
-            (false, true) => Glue::from(self.start),
+            (false, true) => Glue::from(&*self.start),
             (false, false) => self.open,
         };
         Thought { open, ..self }
     }
+
+    /// The part of the prompt's opening that is no part of the message. Words behind the marker that opens reasoning belong to
+    /// the reasoning. If reasoning is not separated, the marker and what follows it belong to the content.
+    fn before_message<'o>(&self, opening: &'o str, extract: bool) -> &'o str {
+        let Some(at) = opening.find(&self.start).filter(|_| !self.start.is_empty()) else { return opening };
+        let behind = &opening[at + self.start.len()..];
+        match (extract, self.open.is_empty()) {
+            (false, _) => &opening[..at],
+            (true, true) => &opening[..opening.len() - behind.trim_start().len()],
+            (true, false) => opening,
+        }
+    }
+}
+
+/// The last marker of a text; empty if there is none.
+fn last_marker(text: &str) -> &str {
+    let end = text.rfind(['>', ']']).map_or(0, |at| at + 1);
+    text[..end].rfind(['<', '[']).map_or("", |start| &text[start..end])
 }
 
 /// The end of the prompt when the model continues a message.
@@ -114,7 +135,7 @@ struct Writer<'a> {
     turn: &'a TurnFormat,
     spec: &'a FormatSpec<'a>,
     callable: bool,
-    thought: Option<&'a Thought<'a>>,
+    thought: Option<&'a Thought>,
 }
 
 impl<'a> Writer<'a> {
@@ -139,7 +160,8 @@ impl<'a> Writer<'a> {
 
     fn output(&self) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let mut steps = vec![p.exact(spec.opening), self.reasoning()];
+        let before = self.thought.map(|thought| thought.before_message(spec.opening, spec.extract_reasoning()));
+        let mut steps = vec![p.exact(before.unwrap_or(spec.opening)), self.reasoning()];
         if let Some(schema) = spec.response_schema() {
             let wrapped = self.edges(self.begin(), Place::Content).filter(|edge| !edge.glue.is_blank());
             let open =
@@ -166,7 +188,7 @@ impl<'a> Writer<'a> {
         };
         let text = p.reasoning(p.until_any(heads(&thought.close)));
         let close = p.choice([glue(p, &thought.close, None, ""), p.end()]);
-        let rest = p.sequence([p.reopened(self.spec, thought.start), text, close]);
+        let rest = p.sequence([p.reopened(self.spec, &thought.start), text, close]);
         match thought.open.is_empty() {
             true => rest,
             false => p.optional(p.sequence([glue(p, &thought.open, None, ""), rest])),
