@@ -224,7 +224,8 @@ impl<'a> Writer<'a> {
         let mut spaces: Vec<&str> = blank.iter().map(|edge| edge.glue.head()).collect();
         spaces.dedup();
         match spaces.is_empty() {
-            true => ways.push(p.empty()),
+            // Without its marker.
+            true => ways.extend([p.tolerated(text), p.empty()]),
             false => ways.push(p.sequence([any_space(p, &spaces), text])),
         }
         p.choice(ways)
@@ -233,11 +234,13 @@ impl<'a> Writer<'a> {
     /// All calls of a message with the glue around them, and the text behind them if the template has one.
     fn calls(&self) -> ExprId {
         let (p, turn) = (self.p, self.turn);
+        let open = turn.call_open();
+        let outer = |edge: &Edge| edge.glue.strip_suffix(&open).unwrap_or_default();
         let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
         let next: Vec<ExprId> = self
             .edges(&[Place::Call], Place::Call)
             .filter(|_| self.spec.parallel())
-            .map(|edge| p.sequence([glue(p, &edge.glue, None, ""), p.reference("call")]))
+            .map(|edge| p.sequence([glue(p, &outer(edge), None, ""), p.reference("call")]))
             .collect();
         if !next.is_empty() {
             rest.push(p.many(p.choice(next)));
@@ -254,15 +257,19 @@ impl<'a> Writer<'a> {
         // Where the same opening follows different white space, the part before it decides which.
         let mut firsts: Vec<(Glue, Vec<&str>)> = Vec::new();
         for edge in self.edges(self.before_calls(), Place::Call) {
-            let (space, core) = split_space(&edge.glue);
+            let (space, _) = split_space(&edge.glue);
+            let core = split_space(&outer(edge)).1;
             match firsts.iter_mut().find(|(known, _)| *known == core) {
                 Some((_, spaces)) if spaces.contains(&space) => {}
                 Some((_, spaces)) => spaces.push(space),
                 None => firsts.push((core, vec![space])),
             }
         }
+        // Calls behind the end of calls.
+        let again = firsts.iter().map(|(core, _)| p.sequence([p.space(), glue(p, core, None, ""), rest]));
+        let again = p.tolerated(p.many(p.choice(again.collect::<Vec<_>>())));
         let ways = firsts.iter().enumerate().map(|(index, (core, spaces))| {
-            let calls = p.sequence([glue(p, core, None, ""), rest]);
+            let calls = p.sequence([glue(p, core, None, ""), rest, again]);
             let name = if index == 0 { "tool-call".to_owned() } else { format!("tool-call-{index}") };
             p.sequence([any_space(p, spaces), p.trigger_rule(name, calls)])
         });

@@ -95,6 +95,8 @@ fn split_reasoning(edges: &mut Vec<Edge>) -> Option<Reasoning> {
         let to_content = |edge: &Edge| edge.from == Place::Reasoning && edge.to == Place::Content;
         close = edges.iter().find(|edge| to_content(edge)).map(|edge| edge.glue.clone()).unwrap_or_default();
     }
+    // Further markers belong to what follows.
+    close = close.up_to_first_marker();
     edges.retain(|edge| edge.to != Place::Reasoning);
     if close.is_blank() {
         edges.retain(|edge| edge.from != Place::Reasoning);

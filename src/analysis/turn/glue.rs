@@ -94,6 +94,18 @@ impl Glue {
         })
     }
 
+    /// The text up to the end of the first marker, or all of it if there is only one.
+    pub(super) fn up_to_first_marker(&self) -> Glue {
+        let mut markers = self.markers();
+        match (markers.next(), markers.next()) {
+            (Some(first), Some(_)) => {
+                let at = self.0.find(first).unwrap_or(0);
+                Glue(self.0[..at + first.len()].to_owned())
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// The rest behind this prefix.
     pub fn strip_prefix(&self, prefix: &Glue) -> Option<Glue> {
         self.0.strip_prefix(&prefix.0).map(|rest| Glue(rest.to_owned()))
@@ -147,6 +159,11 @@ impl Glue {
         }
         let border = same.char_indices().find(|(_, c)| matches!(c, '<' | '[' | '\n'));
         Glue(border.map_or("", |(at, _)| &same[at..]).to_owned())
+    }
+
+    /// The rest behind the call's number, if it begins with that.
+    pub(crate) fn behind_counter(&self) -> Option<Glue> {
+        self.0.strip_prefix(COUNTER).map(|rest| Glue(rest.to_owned()))
     }
 
     /// Replaces the placeholders of names by these names.

@@ -266,6 +266,16 @@ impl TurnFormat {
             .for_each(|edge| each(&edge.glue));
     }
 
+    /// What opens each call, wherever it stands: the end that all glue in front of calls has in common. The rest of that glue
+    /// opens all calls, or separates two.
+    pub(crate) fn call_open(&self) -> Glue {
+        let mut all = self.edges.iter().filter(|edge| edge.to == Place::Call).map(|edge| edge.glue.clone());
+        let first = all.next().unwrap_or_default();
+        let open = all.fold(first, |open, glue| Glue::shared_end(&open, &glue));
+        let space = open.head().len() - open.head().trim_start().len();
+        open.without_start(space)
+    }
+
     /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.
     pub(crate) fn is_stop(&self, glue: &Glue) -> bool {
         let token = |glue: &Glue| {

@@ -44,11 +44,33 @@ pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec
     }
 }
 
-/// One call of any tool. `marked`: a marker in front identifies calls, so tools that are not offered can be read.
+/// One call of any tool, with its opening. `marked`: a marker in front identifies calls, so tools that are not offered can be
+/// read.
 pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
     let behind = p.rule("behind-call", behind_call(p, turn, spec));
     let call = |tool: &Tool| Call { p, turn, tool, behind }.expr();
-    if marked { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) }
+    let calls = if marked { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) };
+    p.sequence([p.tool_open(p.empty()), opening(p, &turn.call_open()), calls])
+}
+
+/// The opening of a call. A number between quotes in it is the call's id; a model may leave that member out.
+fn opening(p: &FormatBuilder, open: &Glue) -> ExprId {
+    let Some((before, key, after)) = generated_id(open) else { return glue(p, open, None, "") };
+    let id = [p.literal(key), p.tool_id(p.until("\"")), p.literal("\""), p.space(), p.literal(","), p.space()];
+    let after = glue(p, &after, None, "");
+    let id = p.sequence(id);
+    p.sequence([p.literal(before), p.choice([p.sequence([id, after]), p.tolerated(after)])])
+}
+
+/// The member of a JSON object whose value is the call's number, in the text that opens a call: what is in front of it, its
+/// key with the quote that opens the value, and what is behind its comma.
+fn generated_id(open: &Glue) -> Option<(&str, &str, Glue)> {
+    let before = open.head();
+    let after = open.strip_prefix(&Glue::from(before))?.behind_counter()?;
+    let key = before.strip_suffix("\"")?.trim_end().strip_suffix(':')?.trim_end().strip_suffix('"')?.rfind('"')?;
+    let rest = after.head().strip_prefix('"')?.trim_start().strip_prefix(',')?.trim_start();
+    let after = after.without_start(after.head().len() - rest.len());
+    Some((&before[..key], &before[key..], after))
 }
 
 /// What may follow a call: another call, the end of all calls, or the end of the output.
@@ -118,7 +140,7 @@ impl<'a> Call<'a> {
         // A quote behind the name is enough to end it.
         let quote = shared.head().chars().next().filter(|first| matches!(first, '"' | '\''));
         let shared = quote.map_or(shared, |quote| Glue::from(&*quote.to_string()));
-        let mut parts = vec![p.tool_open(p.empty())];
+        let mut parts = Vec::new();
         if head.first() == Some(&CallPiece::Name) {
             parts.push(p.tolerated(p.space()));
         }
