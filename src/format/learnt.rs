@@ -234,17 +234,19 @@ impl<'a> Writer<'a> {
     /// All calls of a message with the glue around them, and the text behind them if the template has one.
     fn calls(&self) -> ExprId {
         let (p, turn) = (self.p, self.turn);
-        let open = turn.call_open();
+        let (open, wrapper_close) = turn.call_frame();
         let outer = |edge: &Edge| edge.glue.strip_suffix(&open).unwrap_or_default();
         let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
-        let next: Vec<ExprId> = self
-            .edges(&[Place::Call], Place::Call)
-            .filter(|_| self.spec.parallel())
-            .map(|edge| p.sequence([glue(p, &outer(edge), None, ""), p.reference("call")]))
-            .collect();
-        if !next.is_empty() {
-            rest.push(p.many(p.choice(next)));
+        let between = self.edges(&[Place::Call], Place::Call).map(|edge| wrapper_close.and(&outer(edge)));
+        let mut next: Vec<ExprId> =
+            between.map(|between| p.sequence([glue(p, &between, None, ""), p.reference("call")])).collect();
+        if !wrapper_close.is_blank() {
+            let comma = p.optional(p.literal(","));
+            next.push(p.tolerated(p.sequence([p.space(), comma, p.space(), p.reference("call")])));
         }
+        // A further call is a call, whether or not the request allows it.
+        let next = p.many(p.choice(next));
+        rest.push(if self.spec.parallel() { next } else { p.tolerated(next) });
         rest.push(self.close(&[Place::Call]));
         if let Some(edge) = self.edges(&[Place::Call], Place::Content).next() {
             // The end of the turn is excluded from content only where text may follow calls.
@@ -279,13 +281,15 @@ impl<'a> Writer<'a> {
     /// The end of the last part, coming from one of these places; a model may leave it out.
     fn close(&self, from: &'static [Place]) -> ExprId {
         let p = self.p;
-        let ends: Vec<&Edge> = self.edges(from, Place::End).filter(|edge| !edge.glue.is_blank()).collect();
+        let before = if from == [Place::Call] { self.turn.call_frame().1 } else { Glue::default() };
+        let glues: Vec<Glue> = self.edges(from, Place::End).map(|edge| before.and(&edge.glue)).collect();
+        let must = glues.iter().all(|glue| !glue.is_blank() && !self.turn.is_stop(glue));
+        let ends: Vec<&Glue> = glues.iter().filter(|glue| !glue.is_blank()).collect();
         if ends.is_empty() {
             return p.empty();
         }
-        let must = self.edges(from, Place::End).all(|edge| !edge.glue.is_blank() && !self.turn.is_stop(&edge.glue));
         let left_out = if must { p.tolerated(p.empty()) } else { p.empty() };
-        let ends = ends.into_iter().map(|edge| p.sequence([glue(p, &edge.glue, None, ""), p.markup_ends()]));
+        let ends = ends.into_iter().map(|end| p.sequence([glue(p, end, None, ""), p.markup_ends()]));
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())
     }
 

@@ -106,6 +106,14 @@ impl Glue {
         }
     }
 
+    /// The rest behind the braces that it begins with; `None` if there are none.
+    pub(crate) fn behind_braces(&self) -> Option<Glue> {
+        let text = self.head().trim_start_matches('"');
+        let run = text.find(|c: char| c != '}' && !c.is_whitespace()).unwrap_or(text.len());
+        let braces = text[..run].rfind('}')?;
+        Some(self.without_start(self.head().len() - text.len() + braces + 1))
+    }
+
     /// The rest behind this prefix.
     pub fn strip_prefix(&self, prefix: &Glue) -> Option<Glue> {
         self.0.strip_prefix(&prefix.0).map(|rest| Glue(rest.to_owned()))

@@ -266,14 +266,23 @@ impl TurnFormat {
             .for_each(|edge| each(&edge.glue));
     }
 
-    /// What opens each call, wherever it stands: the end that all glue in front of calls has in common. The rest of that glue
-    /// opens all calls, or separates two.
-    pub(crate) fn call_open(&self) -> Glue {
+    /// The text of each call, wherever it stands: its opening, the end that all glue in front of calls has in common; and what
+    /// closes its wrapper. A call that is a JSON object begins and ends with its braces, and the markers around it are its
+    /// wrapper's.
+    pub(crate) fn call_frame(&self) -> (Glue, Glue) {
         let mut all = self.edges.iter().filter(|edge| edge.to == Place::Call).map(|edge| edge.glue.clone());
         let first = all.next().unwrap_or_default();
         let open = all.fold(first, |open, glue| Glue::shared_end(&open, &glue));
+        let wrapper = open.head().rfind(['>', ']', '[']).map_or(0, |at| at + 1);
+        let brace = open.head()[wrapper..].find('{').map(|at| wrapper + at);
+        let mut rests = self.calls.iter().map(|form| form.close.behind_braces());
+        if let (Some(brace), Some(Some(rest))) = (brace, rests.next())
+            && rests.all(|other| other.as_ref() == Some(&rest))
+        {
+            return (open.without_start(brace), rest);
+        }
         let space = open.head().len() - open.head().trim_start().len();
-        open.without_start(space)
+        (open.without_start(space), Glue::default())
     }
 
     /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.

@@ -48,9 +48,10 @@ pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec
 /// read.
 pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
     let behind = p.rule("behind-call", behind_call(p, turn, spec));
-    let call = |tool: &Tool| Call { p, turn, tool, behind }.expr();
+    let wrapper_close = turn.call_frame().1;
+    let call = |tool: &Tool| Call { p, turn, tool, behind, wrapper_close: &wrapper_close }.expr();
     let calls = if marked { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) };
-    p.sequence([p.tool_open(p.empty()), opening(p, &turn.call_open()), calls])
+    p.sequence([p.tool_open(p.empty()), opening(p, &turn.call_frame().0), calls])
 }
 
 /// The opening of a call. A number between quotes in it is the call's id; a model may leave that member out.
@@ -96,6 +97,8 @@ struct Call<'a> {
     turn: &'a TurnFormat,
     tool: &'a Tool,
     behind: ExprId,
+    /// What closes the wrapper of a call, which is not part of the call.
+    wrapper_close: &'a Glue,
 }
 
 /// The rest of a form, behind the name.
@@ -157,7 +160,9 @@ impl<'a> Call<'a> {
 
     fn tail(&self, tail: &Tail, taken: &Glue) -> ExprId {
         let p = self.p;
-        let first = tail.first.strip_prefix(taken).unwrap_or_default();
+        let close = tail.form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
+        let first = if tail.pieces.is_empty() && tail.first == tail.form.close { close.clone() } else { tail.first.clone() };
+        let first = first.strip_prefix(taken).unwrap_or_default();
         let mut parts = Vec::new();
         let mut pieces = tail.pieces;
         match pieces.split_first() {
@@ -168,10 +173,22 @@ impl<'a> Call<'a> {
             Some(_) => parts.push(glue(p, &first, Some(self.tool), "")),
             None => return p.tool_close(glue(p, &first, Some(self.tool), "")),
         }
+        let (id, pieces) = match pieces.split_last_chunk() {
+            Some((pieces, [CallPiece::Glue(key), CallPiece::Id])) if is_member(key) => (Some(key), pieces),
+            _ => (None, pieces),
+        };
         parts.extend(
             pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
         );
-        parts.push(p.tool_close(glue(p, &tail.form.close, Some(self.tool), "")));
+        let end = |close: &Glue| p.tool_close(glue(p, close, Some(self.tool), ""));
+        parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
+            // A last member with the id, which a model may leave out.
+            Some((key, bare)) => {
+                let id = [glue(p, key, Some(self.tool), ""), p.tool_id(p.string_body(b'"')), end(&close)];
+                p.choice([p.sequence(id), p.tolerated(end(&bare))])
+            }
+            None => end(&close),
+        });
         p.sequence(parts)
     }
 
@@ -226,6 +243,12 @@ impl<'a> Call<'a> {
         let next = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space(), argument]);
         p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()])
     }
+}
+
+/// Whether glue is the key of a further member of a JSON object, up to the quote that opens its value.
+fn is_member(glue: &Glue) -> bool {
+    let key = glue.head().strip_suffix('"').and_then(|text| text.trim_end().strip_suffix(':'));
+    key.is_some_and(|text| text.trim_end().ends_with('"')) && glue.head().trim_start().starts_with(',')
 }
 
 /// All glue that the kind of a value may put in front of its name.
