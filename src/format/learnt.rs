@@ -74,7 +74,7 @@ impl Thought {
     /// The part of the prompt's opening that is no part of the message. Words behind the marker that opens reasoning belong to
     /// the reasoning. If reasoning is not separated, the marker and what follows it belong to the content.
     fn before_message<'o>(&self, opening: &'o str, extract: bool) -> &'o str {
-        let Some(at) = opening.find(&self.start).filter(|_| !self.start.is_empty()) else { return opening };
+        let Some(at) = opening.rfind(&*self.start).filter(|_| !self.start.is_empty()) else { return opening };
         let behind = &opening[at + self.start.len()..];
         match (extract, self.open.is_empty()) {
             (false, _) => &opening[..at],
