@@ -160,6 +160,8 @@ impl Taught {
     /// The candidates. On a tie the earlier one is used.
     pub fn candidates(&self) -> Vec<Reader> {
         let family = if self.learn_only { None } else { family_of(self.template.source()) };
+        let no = std::env::var("NOFAM").unwrap_or_default();
+        let family = family.filter(|f| !no.split(',').any(|n| n == f.name));
         family.map(Reader::Family).into_iter().chain([Reader::Turn]).collect()
     }
 }

@@ -94,14 +94,33 @@ impl Glue {
         })
     }
 
+    /// Its markers with the white space in front of each, as positions where one ends and the next begins. Markers with a
+    /// word between them, like `<|close|>think<|sep|>`, are one. A last marker need not end.
+    pub(crate) fn marker_ends(&self) -> Vec<usize> {
+        let text = self.head();
+        let mut ends = Vec::new();
+        let mut at = 0;
+        while let Some(start) = text[at..].find(['<', '[']).map(|start| at + start) {
+            let close = if text[start..].starts_with('<') { '>' } else { ']' };
+            let Some(end) = text[start..].find(close).map(|end| start + end + 1) else {
+                ends.push(text.len());
+                break;
+            };
+            let word = text[at..start].trim();
+            // A word between two markers joins them.
+            if !ends.is_empty() && !word.is_empty() && text[at..start] == *word && word.chars().all(char::is_alphanumeric) {
+                ends.pop();
+            }
+            ends.push(end);
+            at = end;
+        }
+        ends
+    }
+
     /// The text up to the end of the first marker, or all of it if there is only one.
     pub(super) fn up_to_first_marker(&self) -> Glue {
-        let mut markers = self.markers();
-        match (markers.next(), markers.next()) {
-            (Some(first), Some(_)) => {
-                let at = self.0.find(first).unwrap_or(0);
-                Glue(self.0[..at + first.len()].to_owned())
-            }
+        match self.marker_ends()[..] {
+            [first, _, ..] => Glue(self.0[..first].to_owned()),
             _ => self.clone(),
         }
     }
@@ -127,6 +146,11 @@ impl Glue {
     /// The glue without its first bytes, which must be literal text.
     pub(crate) fn without_start(&self, bytes: usize) -> Glue {
         Glue(self.0[bytes..].to_owned())
+    }
+
+    /// Without the white space at its start.
+    pub(crate) fn trim_start(&self) -> Glue {
+        Glue(self.0.trim_start().to_owned())
     }
 
     /// The common beginning, up to the border of a marker.

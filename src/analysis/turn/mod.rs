@@ -281,8 +281,16 @@ impl TurnFormat {
         {
             return (open.without_start(brace), rest);
         }
-        let space = open.head().len() - open.head().trim_start().len();
-        (open.without_start(space), Glue::default())
+        // A tag around a tag is a wrapper as well.
+        if let ([outer, _], Some(close)) = (&*open.marker_ends(), self.calls.first().map(|form| &form.close))
+            && let [inner, _] = *close.marker_ends()
+        {
+            let rest = close.without_start(inner);
+            if self.calls.iter().all(|form| form.close.strip_suffix(&rest).is_some()) {
+                return (open.without_start(*outer).trim_start(), rest);
+            }
+        }
+        (open.trim_start(), Glue::default())
     }
 
     /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.
