@@ -118,7 +118,7 @@ impl Glue {
     }
 
     /// The text up to the end of the first marker, or all of it if there is only one.
-    pub(super) fn up_to_first_marker(&self) -> Glue {
+    pub(crate) fn up_to_first_marker(&self) -> Glue {
         match self.marker_ends()[..] {
             [first, _, ..] => Glue(self.0[..first].to_owned()),
             _ => self.clone(),
@@ -146,6 +146,11 @@ impl Glue {
     /// The glue without its first bytes, which must be literal text.
     pub(crate) fn without_start(&self, bytes: usize) -> Glue {
         Glue(self.0[bytes..].to_owned())
+    }
+
+    /// Whether it has no placeholders.
+    pub(crate) fn is_literal(&self) -> bool {
+        !self.0.contains(SIGNS)
     }
 
     /// Without the white space at its start.

@@ -116,7 +116,7 @@ pub enum CallPiece {
 }
 
 impl CallPiece {
-    fn members(&self) -> Option<&Members> {
+    pub(crate) fn members(&self) -> Option<&Members> {
         if let CallPiece::Members(members) = self { Some(members) } else { None }
     }
 }

@@ -6,7 +6,8 @@ use super::super::glue::{self as text, glue};
 use super::members::{Member, members, unlisted_name};
 use super::values::{Values, unquoted};
 use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Place, Slot, TurnFormat};
-use crate::grammar::schema;
+use crate::format::wrappers::is_marker;
+use crate::grammar::{schema, spelled};
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
@@ -48,10 +49,10 @@ pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec
 /// read.
 pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
     let behind = p.rule("behind-call", behind_call(p, turn, spec));
-    let wrapper_close = turn.call_frame().1;
-    let call = |tool: &Tool| Call { p, turn, tool, behind, wrapper_close: &wrapper_close }.expr();
+    let (open, wrapper_close) = turn.call_frame();
+    let call = |tool: &Tool| Call { p, turn, tool, behind, open: &open, wrapper_close: &wrapper_close }.expr();
     let calls = if marked { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) };
-    p.sequence([p.tool_open(p.empty()), opening(p, &turn.call_frame().0), calls])
+    p.sequence([p.tool_open(p.empty()), opening(p, &open), calls])
 }
 
 /// The opening of a call. A number between quotes in it is the call's id; a model may leave that member out.
@@ -97,6 +98,8 @@ struct Call<'a> {
     turn: &'a TurnFormat,
     tool: &'a Tool,
     behind: ExprId,
+    /// The opening of each call.
+    open: &'a Glue,
     /// What closes the wrapper of a call, which is not part of the call.
     wrapper_close: &'a Glue,
 }
@@ -148,14 +151,40 @@ impl<'a> Call<'a> {
             parts.push(p.tolerated(p.space()));
         }
         parts.extend(head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None)));
+        let empty_tag = shared.head().trim_end().strip_suffix('>').filter(|tag| !tag.ends_with('/'));
+        let empty_tag = empty_tag.map(|tag| {
+            let end = p.tool_close(p.literal(format!("{tag}/>")));
+            p.tolerated(p.atomic(p.sequence(parts.iter().copied().chain([end]))))
+        });
         parts.push(match shared.is_blank() {
-            true => p.name_ends(),
+            true => p.choice([p.name_ends()].into_iter().chain(self.unopened_argument(tails))),
             false => glue(p, &shared, Some(self.tool), ""),
         });
         let head = p.atomic(p.sequence(parts));
         let taken = if shared.is_blank() { Glue::default() } else { shared };
         let ways = tails.iter().map(|tail| self.tail(tail, &taken));
-        p.sequence([head, p.choice(ways.collect::<Vec<_>>())])
+        let call = p.sequence([head, p.choice(ways.collect::<Vec<_>>())]);
+        p.choice([call].into_iter().chain(empty_tag))
+    }
+
+    /// Looks ahead to an argument of the schema whose opening is missing: its name ends the tool's.
+    fn unopened_argument(&self, tails: &[Tail]) -> Option<ExprId> {
+        let p = self.p;
+        let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
+        let close = members.name_close()?;
+        let listed = unlisted_name(p, &self.tool.name, &SchemaRef::from(schema::parameters(&self.tool.parameters)));
+        let known = self.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
+        let name = [p.space(), self.opening_again(), p.listed_name(&listed), p.literal(close)];
+        known.then(|| p.tolerated(p.and(p.sequence(name))))
+    }
+
+    /// The opening of calls, which models write in place of that of an argument.
+    fn opening_again(&self) -> ExprId {
+        let p = self.p;
+        match self.open.is_blank() || text::heads(self.open).is_empty() {
+            true => p.empty(),
+            false => p.optional(glue(p, self.open, None, "")),
+        }
     }
 
     fn tail(&self, tail: &Tail, taken: &Glue) -> ExprId {
@@ -180,7 +209,12 @@ impl<'a> Call<'a> {
         parts.extend(
             pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
         );
-        let end = |close: &Glue| p.tool_close(glue(p, close, Some(self.tool), ""));
+        let end = |close: &Glue| {
+            let close = glue(p, close, Some(self.tool), "");
+            // What closes the wrapper closes the call as well.
+            let wrapper = text::heads(self.wrapper_close).pop().map(|end| p.tolerated(p.and(p.literal(end))));
+            p.tool_close(p.choice([close].into_iter().chain(wrapper)))
+        };
         parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
             // A last member with the id, which a model may leave out.
             Some((key, bare)) => {
@@ -219,7 +253,8 @@ impl<'a> Call<'a> {
         let p = self.p;
         let ends = form.pieces.last().is_some_and(|last| matches!(last, CallPiece::Members(_)));
         let close = Some(&form.close).filter(|_| ends);
-        let writer = Arguments { p, tool: self.tool, members, close, behind: self.behind };
+        let writer =
+            Arguments { p, tool: self.tool, members, close, wrapper_close: self.wrapper_close, behind: self.behind };
         let known = writer.known();
         // The end of the call may look like the name of an argument. Without an end, an argument of any name would match too
         // much.
@@ -230,18 +265,47 @@ impl<'a> Call<'a> {
         let is_marked = !members.next.is_blank() || befores(members).iter().all(|before| !before.is_blank());
         if let Some(before) = members.first.strip_suffix(&members.next).filter(|_| is_marked) {
             let before = first.strip_suffix(&members.next).unwrap_or(before);
-            let marked = |argument| p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), argument]);
+            let next = glue(p, &members.next, Some(self.tool), "");
+            let next_or_none = match members.name_close() {
+                Some(_) => p.choice([next, p.tolerated(self.opening_again())]),
+                None => next,
+            };
+            let marked = |argument| p.sequence([p.space(), next_or_none, argument]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
-            let any = any.map(|any| p.tolerated(p.sequence([no, marked(any)])));
+            let any = any.map(|any| p.tolerated(p.sequence([no, p.space(), next, any])));
             let [required, optional] = [required, optional]
                 .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
             let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
-            return p.sequence([glue(p, &before, Some(self.tool), ""), p.unordered(required, optional)]);
+            let one_by_one = p.unordered(required, optional);
+            return p.sequence([glue(p, &before, Some(self.tool), ""), self.whole_or(one_by_one, &before)]);
         }
         let any = any.map(|any| p.tolerated(p.sequence([no, any])));
         let argument = p.choice(known.into_iter().map(|(argument, _)| argument).chain(any).collect::<Vec<_>>());
         let next = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space(), argument]);
         p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()])
+    }
+}
+
+impl Call<'_> {
+    /// Arguments one by one, or all of them as one JSON object. `before`: the glue in front of all arguments.
+    fn whole_or(&self, one_by_one: ExprId, before: &Glue) -> ExprId {
+        let p = self.p;
+        if before.head().trim_end().ends_with(['{', '(']) {
+            return one_by_one;
+        }
+        let object = if self.tool.name == FormatBuilder::ANY { p.any_json_args() } else { p.json_args(self.tool) };
+        let whole = p.sequence([p.space(), p.and(p.exact("{")), object, p.space()]);
+        p.choice([p.tolerated(whole), one_by_one])
+    }
+}
+
+impl Members {
+    /// The marker behind the names of arguments, if there is one, and another in front: a name between them is certain without
+    /// the first.
+    fn name_close(&self) -> Option<&str> {
+        let open = &self.slots.first()?.1.open;
+        let close = &open.head()[..*open.marker_ends().first()?];
+        (is_marker(close.trim()) && is_marker(self.next.head().trim())).then_some(close)
     }
 }
 
@@ -269,6 +333,7 @@ struct Arguments<'a> {
     members: &'a Members,
     /// What closes the call behind the last argument.
     close: Option<&'a Glue>,
+    wrapper_close: &'a Glue,
     behind: ExprId,
 }
 
@@ -303,13 +368,11 @@ impl Arguments<'_> {
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let ways = befores(self.members).into_iter().filter_map(|before| {
             let (opens, value) = values.of(&self.members.slots, before, member, 0, &raw)?;
-            let name = p.atomic(p.sequence([
-                between(before),
-                p.tolerated(p.space()),
-                p.arg_name(member.name),
-                between(&opens),
-            ]));
-            Some(p.sequence([name, value]))
+            // The name is certain behind the marker that closes it.
+            let close = opens.up_to_first_marker();
+            let rest = opens.strip_prefix(&close).unwrap_or_default();
+            let name = [between(before), p.tolerated(p.space()), p.arg_name(member.name), between(&close)];
+            Some(p.sequence([p.atomic(p.sequence(name)), between(&rest), value]))
         });
         p.choice(ways.collect::<Vec<_>>())
     }
@@ -321,6 +384,9 @@ impl Arguments<'_> {
         let known = !FormatBuilder::is_any(member.name) && self.tool.name != FormatBuilder::ANY;
         let spelled = if known { slot.close.with_names(&self.tool.name, member.name) } else { slot.close.clone() };
         let mut ends = text::heads(&spelled);
+        if is_strong(&spelled) && spelled.is_literal() {
+            return self.marked_text(&spelled, spelled == slot.close && known);
+        }
         if is_strong(&spelled) {
             return p.sequence([p.arg_text(p.until_any(ends)), p.arg_close(close)]);
         }
@@ -332,6 +398,34 @@ impl Arguments<'_> {
         let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
         let more = p.tolerated(p.many(p.sequence([inner, p.until_any(ends.clone())])));
         p.sequence([p.arg_text(p.sequence([p.until_any(ends), more])), p.arg_close(close)])
+    }
+
+    /// Raw text and the marker that closes it. If a model leaves that out, the next argument or the end of the call closes it.
+    /// `shared`: all arguments of the tool have this marker.
+    fn marked_text(&self, marker: &Glue, shared: bool) -> ExprId {
+        let p = self.p;
+        let text = |left_out: &[String]| {
+            let next = [Some(&self.members.next), self.close, Some(self.wrapper_close)].into_iter().flatten();
+            let next: Vec<&str> = next.map(Glue::head).collect();
+            p.excluding(p.arg_text_up_to(marker.head(), &next, left_out), [marker.head()])
+        };
+        if !shared {
+            return text(&[]);
+        }
+        let rule = format!("tool-{}-text{}", self.tool.name, spelled(marker.head()));
+        if p.is_defined(&rule) {
+            return p.reference(rule);
+        }
+        let space = &marker.head()[marker.head().trim_end().len()..];
+        let root = schema::parameters(&self.tool.parameters);
+        let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
+        let is_marked = is_strong(&self.members.next) && opens.is_literal() && !opens.is_blank();
+        let names = schema::members(&root).filter(|_| is_marked);
+        let names = names.map(|(name, ..)| format!("{space}{}{name}{}", self.members.next.head(), opens.head()));
+        let end = self.close.filter(|close| close.marker_ends().len() > 1 && close.is_literal());
+        let end = end.map(|close| format!("{space}{}", close.head()));
+        let left_out: Vec<String> = names.chain(end).collect();
+        p.rule(rule, text(&left_out))
     }
 
     /// What may follow an argument: the name of another, or the end of the call.

@@ -86,19 +86,26 @@ impl Values<'_> {
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
             ways.push(p.sequence([rest(slot), p.null(types, close(slot))]));
         }
+        let mut spares: Vec<&Slot> = spare.into_iter().collect();
         for slot in others {
             let as_text = |text: &&Slot| text.open == slot.open && text.encoding == Encoding::Raw;
             let json = [member.python(p), close(slot)];
-            ways.push(match texts.iter().any(as_text) {
-                true => p.atomic(p.sequence([rest(slot), sign(p, types)].into_iter().chain(json))),
-                false => p.sequence([p.atomic(p.sequence([rest(slot), p.and(p.any())])), shown(p, p.sequence(json))]),
-            });
+            if texts.iter().any(as_text) {
+                ways.push(p.atomic(p.sequence([rest(slot), sign(p, types)].into_iter().chain(json))));
+                continue;
+            }
+            let spaced = [p.tolerated(p.space()), json[0], p.tolerated(p.space()), json[1]];
+            let begins = p.atomic(p.sequence([rest(slot), p.tolerated(p.space()), p.and(p.any())]));
+            ways.push(p.sequence([begins, shown(p, p.sequence(spaced))]));
+            if texts.iter().any(|text| text.encoding == Encoding::Raw) {
+                spares.push(slot);
+            }
         }
         ways.extend(texts.iter().map(|slot| match slot.encoding {
             Encoding::Quoted => p.sequence([rest(slot), p.arg_json(p.python_string()), close(slot)]),
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
-        ways.extend(spare.map(|slot| p.tolerated(p.sequence([rest(slot), no_json(p, raw(slot))]))));
+        ways.extend(spares.into_iter().map(|slot| p.tolerated(p.sequence([rest(slot), no_json(p, raw(slot))]))));
         ways.extend(bare_close.map(|close| {
             let python = [p.not(p.exact(QUOTE)), p.arg_json(p.python()), p.arg_close(glue_of(&close))];
             p.tolerated(p.sequence(python))
