@@ -1,6 +1,7 @@
 #include "judge.h"
 
 #include "names.h"
+#include "space.h"
 #include "support.h"
 #include "timeline.h"
 #include "verdict.h"
@@ -33,8 +34,9 @@ static bool count(const scene *scene, const char *field, bool right) {
   figure *figure = figure_of(scene->judge, field);
   if (right) figure->right++;
   else figure->wrong++;
-  // Texts of grammars mostly differ: what they allow is judged by itself.
-  if (right || scene->judge->print == PRINT_NOTHING || strcmp(field, "grammar_text") == 0) return false;
+  // Texts of grammars mostly differ, and a message that differs is printed as one: both only have a figure.
+  if (right || scene->judge->print == PRINT_NOTHING) return false;
+  if (strcmp(field, "grammar_text") == 0 || strcmp(field, "white_space") == 0) return false;
   printf("%s: %.*s\n", field, (int)scene->id.len, scene->id.data);
   return scene->judge->print == PRINT_ALL;
 }
@@ -99,9 +101,14 @@ static bool same_arguments(chat_str a, chat_str b) {
   return same;
 }
 
+// White space around content and reasoning does not count: whose it is, is a choice.
+static bool same_words(yyjson_val *a, yyjson_val *b, const char *name) {
+  return same_texts(without_space_around(string_at(a, name)), without_space_around(string_at(b, name)));
+}
+
 static bool same_messages(yyjson_val *a, yyjson_val *b) {
   yyjson_val *calls = yyjson_obj_get(a, "tool_calls"), *others = yyjson_obj_get(b, "tool_calls");
-  bool same = same_strings(a, b, "content") && same_strings(a, b, "reasoning_content") &&
+  bool same = same_words(a, b, "content") && same_words(a, b, "reasoning_content") &&
               yyjson_arr_size(calls) == yyjson_arr_size(others);
   for (size_t i = 0; same && i < yyjson_arr_size(calls); i++) {
     yyjson_val *call = yyjson_arr_get(calls, i), *other = yyjson_arr_get(others, i);
@@ -109,6 +116,10 @@ static bool same_messages(yyjson_val *a, yyjson_val *b) {
            same_arguments(string_at(call, "arguments"), string_at(other, "arguments"));
   }
   return same;
+}
+
+static bool same_to_the_byte(yyjson_val *a, yyjson_val *b) {
+  return same_messages(a, b) && same_strings(a, b, "content") && same_strings(a, b, "reasoning_content");
 }
 
 static void judge_params(const scene *scene) {
@@ -146,11 +157,12 @@ static void judge_grammars(const scene *scene, chat_str text, yyjson_val *messag
   buffer_free(&verdicts[1]);
 }
 
-// How the message grows is compared where the reference never took anything back.
+// Where the reference never took anything back, no more than a name or a marker may be shown later than there.
 static void judge_growth(const scene *scene, yyjson_val *theirs, yyjson_val *ours) {
   if (theirs == NULL || timeline_retracts(theirs) || timeline_fails(theirs)) return;
   size_t at = 0;
-  if (count(scene, "timeline", timeline_same(theirs, ours, &at))) printf("  from byte %zu on\n", at);
+  const bool in_time = timeline_in_time(theirs, ours, &scene->judge->behind, &at);
+  if (count(scene, "timeline", in_time)) printf("  from byte %zu on\n", at);
 }
 
 // An output that the reference could not read must at least be taken. One that differs on purpose must lose no more words.
@@ -162,6 +174,7 @@ static void judge_parse(const scene *scene, yyjson_val *output, const struct sce
   if (failed) count_whole(scene, "tolerated", taken);
   else if (taken && exempt) count_whole(scene, "on_purpose", words_lost(text, our_message) <= words_lost(text, message));
   else count_whole(scene, "message", taken && same_messages(message, our_message));
+  if (!failed && taken && !exempt) count_whole(scene, "white_space", same_to_the_byte(message, our_message));
 
   yyjson_val *ours = yyjson_obj_get(scene->got, "timeline");
   if (taken && ours != NULL) {
@@ -226,6 +239,11 @@ void judge_print(judge *judge) {
     printf("%-*s  %6zu / %6zu  %6.2f %%\n", width, figure->field, figure->right, all, 100.0 * (double)figure->right / (double)all);
     right += figure->right;
     wrong += figure->wrong;
+  }
+  const delay behind = judge->behind;
+  if (behind.steps > 0) {
+    const double mean = (double)behind.characters / (double)behind.steps;
+    printf("characters behind the reference, in the mean of %zu steps: %.2f\n", behind.steps, mean);
   }
   printf("%zu passed, %zu failed\n", right, wrong);
 }

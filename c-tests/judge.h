@@ -3,7 +3,7 @@
 #ifndef JUDGE_H
 #define JUDGE_H
 
-#include "text.h"
+#include "timeline.h"
 
 enum { MAX_FIELDS = 32 };
 
@@ -19,6 +19,7 @@ typedef struct {
   buffer exempt;
   figure figures[MAX_FIELDS];
   size_t count;
+  delay behind;
 } judge;
 
 // Judges the answer to a scenario.

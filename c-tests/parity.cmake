@@ -1,4 +1,4 @@
-# The library against what llama.cpp 0.6.0 did. parity.jsonl is what the parity data's recorder.cpp answered to each row's `in`,
+# The library against what llama.cpp 0.8.0 did. parity.jsonl is what the parity data's recorder.cpp answered to each row's `in`,
 # over our own templates. The answers of ours that differ, and the figures, are those of parity.txt, no more and no less; the end
 # of ARCHITECTURE.md says why they differ. After a change on purpose, look at what differs now (parity --compare --show) and write
 # the file again with the command of parity.sh. JSON is read by yyjson, from a package of sources (json/Cargo.toml); skipped without
@@ -28,7 +28,7 @@ add_library(yyjson STATIC ${yyjson_sources}/yyjson.c)
 target_include_directories(yyjson SYSTEM PUBLIC ${yyjson_sources})
 target_compile_options(yyjson PRIVATE -w)
 
-set(sources parity.c answer.c judge.c names.c parts.c pattern.c text.c timeline.c verdict.c words.c)
+set(sources parity.c answer.c judge.c names.c parts.c pattern.c space.c text.c timeline.c verdict.c words.c)
 add_executable(parity ${sources})
 target_link_libraries(parity PRIVATE chatparse::chatparse_shared)
 add_sanitized(parity ${sources} RUNNER ${CMAKE_CURRENT_LIST_DIR}/parity.sh)

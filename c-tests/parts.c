@@ -24,16 +24,6 @@ static buffer *part_of(parts *parts, chat_delta_kind kind, size_t call) {
 
 void parts_add(parts *parts, chat_delta_kind kind, size_t call, chat_str text) { buffer_add(part_of(parts, kind, call), text); }
 
-static bool same(const buffer *a, const buffer *b) { return same_texts(text_in(a), text_in(b)); }
-
-bool parts_equal(const parts *a, const parts *b) {
-  bool equal = same(&a->content, &b->content) && same(&a->reasoning, &b->reasoning) && a->count == b->count;
-  for (size_t i = 0; equal && i < a->count; i++)
-    equal = same(&a->calls[i].name, &b->calls[i].name) && same(&a->calls[i].id, &b->calls[i].id) &&
-            same(&a->calls[i].arguments, &b->calls[i].arguments);
-  return equal;
-}
-
 void parts_free(parts *parts) {
   buffer_free(&parts->content);
   buffer_free(&parts->reasoning);

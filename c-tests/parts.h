@@ -18,8 +18,6 @@ typedef struct {
 // Adds what a delta of a kind with a text appends; a call that is new comes with it.
 void parts_add(parts *parts, chat_delta_kind kind, size_t call, chat_str text);
 
-bool parts_equal(const parts *a, const parts *b);
-
 void parts_free(parts *parts);
 
 #endif

@@ -1,6 +1,6 @@
 #include "timeline.h"
 
-#include "parts.h"
+#include "space.h"
 #include "support.h"
 
 static yyjson_val *change_of(yyjson_val *row) { return yyjson_arr_get(row, 1); }
@@ -36,9 +36,12 @@ bool timeline_fails(yyjson_val *timeline) {
   return false;
 }
 
-// A message as far as it was shown, the row that comes next, and the rows behind that.
+// How many characters a stream may be behind: a number, a name or a marker may wait until it is certain.
+enum { BEHIND = 32 };
+
+// How many characters were shown, the row that comes next, and the rows behind that.
 typedef struct {
-  parts shown;
+  size_t shown;
   yyjson_val *row;
   yyjson_arr_iter rows;
 } view;
@@ -53,30 +56,34 @@ static size_t next_at(const view *view) {
   return view->row == NULL ? SIZE_MAX : (size_t)yyjson_get_uint(yyjson_arr_get_first(view->row));
 }
 
-static void apply(view *view) {
-  yyjson_val *change = change_of(view->row), *call;
-  parts_add(&view->shown, CHAT_DELTA_KIND_CONTENT, 0, string_at(change, "+content"));
-  parts_add(&view->shown, CHAT_DELTA_KIND_REASONING, 0, string_at(change, "+reasoning_content"));
-  size_t i, count;
-  yyjson_arr_foreach(yyjson_obj_get(change, "tool_calls"), i, count, call) {
-    const size_t index = (size_t)yyjson_get_uint(yyjson_obj_get(call, "index"));
-    parts_add(&view->shown, CHAT_DELTA_KIND_TOOL_NAME, index, string_at(call, "+name"));
-    parts_add(&view->shown, CHAT_DELTA_KIND_TOOL_ID, index, string_at(call, "+id"));
-    parts_add(&view->shown, CHAT_DELTA_KIND_TOOL_ARGUMENTS, index, string_at(call, "+arguments"));
+static size_t shown_in(yyjson_val *object, const char *name) { return count_without_space(string_at(object, name)); }
+
+// Goes on to what is shown after `at` bytes.
+static void apply_until(view *view, size_t at) {
+  for (; view->row != NULL && next_at(view) <= at; view->row = yyjson_arr_iter_next(&view->rows)) {
+    yyjson_val *change = change_of(view->row), *call;
+    view->shown += shown_in(change, "+content") + shown_in(change, "+reasoning_content");
+    size_t i, count;
+    yyjson_arr_foreach(yyjson_obj_get(change, "tool_calls"), i, count, call) {
+      view->shown += shown_in(call, "+name") + shown_in(call, "+arguments");
+    }
   }
-  view->row = yyjson_arr_iter_next(&view->rows);
 }
 
-bool timeline_same(yyjson_val *a, yyjson_val *b, size_t *at) {
-  view one = view_new(a), other = view_new(b);
-  bool same = true;
-  while (same && (one.row != NULL || other.row != NULL)) {
-    *at = next_at(&one) < next_at(&other) ? next_at(&one) : next_at(&other);
-    while (one.row != NULL && next_at(&one) == *at) apply(&one);
-    while (other.row != NULL && next_at(&other) == *at) apply(&other);
-    same = parts_equal(&one.shown, &other.shown);
+bool timeline_in_time(yyjson_val *reference, yyjson_val *timeline, delay *behind, size_t *at) {
+  view theirs = view_new(reference), ours = view_new(timeline);
+  bool in_time = true;
+  while (theirs.row != NULL || ours.row != NULL) {
+    const size_t step = next_at(&theirs) < next_at(&ours) ? next_at(&theirs) : next_at(&ours);
+    apply_until(&theirs, step);
+    apply_until(&ours, step);
+    const size_t late = theirs.shown > ours.shown ? theirs.shown - ours.shown : 0;
+    behind->characters += late;
+    behind->steps++;
+    if (in_time && late > BEHIND) {
+      in_time = false;
+      *at = step;
+    }
   }
-  parts_free(&one.shown);
-  parts_free(&other.shown);
-  return same;
+  return in_time;
 }

@@ -343,7 +343,9 @@ chat_str chat_template_source(const chat_template *template_);
  * Writes what the template accepts, as a JSON object of booleans: `supports_string_content`, `supports_typed_content`,
  * `supports_tools`, `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`,
  * `supports_preserve_reasoning`, `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an
- * object, not JSON text). The first call takes a few renders; later ones return the same text.
+ * object, not JSON text). Beside them is `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`,
+ * `xhigh` and `max` that the template renders each in its own way. The first call takes a few renders; later ones
+ * return the same text.
  */
 CHAT_MUST_USE chat_status chat_template_caps_json(const chat_template *template_, chat_str *out, chat_error **error);
 

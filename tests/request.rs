@@ -362,7 +362,7 @@ fn stepfun_gets_no_white_space_at_ends() {
 
 #[test]
 fn trial_renders_find_what_a_template_accepts() {
-    let caps = |source: &str| *Template::new(source, "", "").unwrap().caps();
+    let caps = |source: &str| Template::new(source, "", "").unwrap().caps().clone();
     let plain = caps(PLAIN);
     assert!(
         plain.string_content && plain.typed_content && plain.tools && plain.tool_calls && plain.parallel_tool_calls
@@ -374,6 +374,15 @@ fn trial_renders_find_what_a_template_accepts() {
     assert!(first_call.tool_calls && !first_call.parallel_tool_calls);
     let thoughts = caps("{{ reasoning_effort }}{% for m in messages %}{{ m.reasoning_content }}{% endfor %}");
     assert!(thoughts.preserve_reasoning && thoughts.reasoning_effort && !thoughts.system_role);
+    assert!(thoughts.reasoning_effort_levels == ["minimal", "low", "medium", "high", "xhigh", "max"]);
+    let levels = "{{ 'much' if reasoning_effort in ['high', 'max'] else 'little' if reasoning_effort == 'low' }}";
+    assert!(caps(levels).reasoning_effort_levels == ["low", "max"] && plain.reasoning_effort_levels.is_empty());
+    // Asked again with an empty reasoning.
+    let strict = format!(
+        "{{% for m in messages %}}{{% if m.role == 'assistant' and m.reasoning_content is not defined %}}\
+         {{{{ raise_exception('no') }}}}{{% endif %}}{{% endfor %}}{PLAIN}"
+    );
+    assert!(caps(&strict).parallel_tool_calls);
     let raising = caps("{{ raise_exception('no') }}");
     assert!(!raising.string_content && !raising.tools && !raising.tool_calls && !raising.system_role);
     assert!(caps("{% for m in messages %}{{ m|tojson }}{% endfor %}").object_arguments);

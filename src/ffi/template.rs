@@ -136,7 +136,9 @@ pub extern "C" fn chat_template_source(template: Option<&chat_template>) -> chat
 /// Writes what the template accepts, as a JSON object of booleans: `supports_string_content`, `supports_typed_content`,
 /// `supports_tools`, `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`,
 /// `supports_preserve_reasoning`, `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an
-/// object, not JSON text). The first call takes a few renders; later ones return the same text.
+/// object, not JSON text). Beside them is `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`,
+/// `xhigh` and `max` that the template renders each in its own way. The first call takes a few renders; later ones
+/// return the same text.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_caps_json(
     template: Option<&chat_template>,

@@ -7,6 +7,7 @@ use super::context::{EFFORT, NOW, preserve_reasoning};
 use super::from_json::traced;
 use super::trace::{Trace, Usage, Use};
 use super::{Caps, env};
+use crate::message::text_part;
 
 /// A traced render: its output, unless it failed, and what the template accessed.
 struct Trial {
@@ -15,17 +16,26 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(env: &Environment, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
+    fn new(env: &Environment, mut messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
+        let trial = Trial::once(env, &messages, &more, text_at);
+        // Some templates reject an assistant's message that has no reasoning.
+        if trial.succeeded() || !add_reasoning(&mut messages) {
+            return trial;
+        }
+        Trial::once(env, &messages, &more, text_at)
+    }
+
+    fn once(env: &Environment, messages: &Json, more: &Json, text_at: Option<&'static str>) -> Trial {
         let usage = Usage::new(WATCHED, text_at);
         let mut variables = Map::new();
-        variables.insert("messages".to_owned(), messages);
+        variables.insert("messages".to_owned(), messages.clone());
         variables.insert("tools".to_owned(), json!([]));
         variables.insert("bos_token".to_owned(), json!(""));
         variables.insert("eos_token".to_owned(), json!(""));
         variables.insert("add_generation_prompt".to_owned(), json!(true));
         variables.insert(NOW.to_owned(), json!(0));
         if let Json::Object(more) = more {
-            variables.extend(more);
+            variables.extend(more.clone());
         }
         let context = traced(&Json::Object(variables), Some(Trace::root(&usage)));
         let output = context.ok().and_then(|context| env::render(env, context).ok());
@@ -45,6 +55,18 @@ impl Trial {
     }
 }
 
+/// Gives the assistant's messages that have no reasoning an empty one. False if there are none.
+fn add_reasoning(messages: &mut Json) -> bool {
+    let mut added = false;
+    for message in messages.as_array_mut().into_iter().flatten().filter_map(Json::as_object_mut) {
+        if message.get("role").is_some_and(|role| role == "assistant") && !message.contains_key("reasoning_content") {
+            message.insert("reasoning_content".to_owned(), json!(""));
+            added = true;
+        }
+    }
+    added
+}
+
 /// The content of the first message.
 const CONTENT: &str = "/messages/0/content";
 
@@ -57,10 +79,13 @@ const ARGUMENT: &str = "/messages/1/tool_calls/0/function/arguments/arg";
 const TOOL_NAME: &str = "/tools/0/function/name";
 
 /// The variables of [`EFFORT`].
-const LEVELS: [&str; 2] = ["/reasoning_effort", "/reasoning_strength"];
+const VARIABLES: [&str; 2] = ["/reasoning_effort", "/reasoning_strength"];
+
+/// The levels of effort, from the lowest.
+const LEVELS: [&str; 6] = ["minimal", "low", "medium", "high", "xhigh", "max"];
 
 /// All paths that trials trace.
-const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, LEVELS[0], LEVELS[1]];
+const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, VARIABLES[0], VARIABLES[1]];
 
 /// Runs the trial renders in order; later ones depend on the results of earlier ones. `source` is the template's text.
 pub(super) fn find(env: &Environment, source: &str) -> Caps {
@@ -71,6 +96,8 @@ pub(super) fn find(env: &Environment, source: &str) -> Caps {
         Json::Null,
         None,
     );
+    // A template cannot access a variable that its source does not name.
+    let reasoning_effort = EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(env);
     let Tools { tools, tool_calls, object_arguments, parallel_tool_calls } = tools(env);
     Caps {
         string_content,
@@ -80,8 +107,8 @@ pub(super) fn find(env: &Environment, source: &str) -> Caps {
         parallel_tool_calls,
         system_role: system.read(CONTENT),
         preserve_reasoning: keeps_reasoning(env),
-        // A template cannot access a variable that its source does not name.
-        reasoning_effort: EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(env),
+        reasoning_effort,
+        reasoning_effort_levels: if reasoning_effort { effort_levels(env) } else { Vec::new() },
         object_arguments,
     }
 }
@@ -96,7 +123,7 @@ fn content(env: &Environment) -> (bool, bool) {
     let string = text.succeeded() && (!indexed || text.shows(MARKER));
     let mut typed = indexed;
     if text.usage.recorded(CONTENT, Use::IsString) {
-        let parts = Trial::new(env, user(json!([])), Json::Null, None);
+        let parts = Trial::new(env, user(json!([text_part(MARKER)])), Json::Null, None);
         typed |= parts.succeeded() && parts.usage.recorded(CONTENT, Use::Index);
     }
     (string, typed)
@@ -197,9 +224,30 @@ fn keeps_reasoning(env: &Environment) -> bool {
     Trial::new(env, messages, Json::Object(more), None).shows(MARKER)
 }
 
-fn looks_at_effort(env: &Environment) -> bool {
+/// A render of one message at this level of effort.
+fn at_effort(env: &Environment, level: &str) -> Trial {
     let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
-    more.extend(EFFORT.map(|name| (name.to_owned(), json!("low"))));
-    let trial = Trial::new(env, json!([{"role": "user", "content": "User message"}]), Json::Object(more), None);
-    LEVELS.iter().any(|path| trial.read(path))
+    more.extend(EFFORT.map(|name| (name.to_owned(), json!(level))));
+    Trial::new(env, json!([{"role": "user", "content": "User message"}]), Json::Object(more), None)
+}
+
+fn looks_at_effort(env: &Environment) -> bool {
+    let trial = at_effort(env, "low");
+    VARIABLES.iter().any(|path| trial.read(path))
+}
+
+/// The levels that are rendered otherwise than a word that is no level. Of levels that are rendered alike, the highest.
+fn effort_levels(env: &Environment) -> Vec<&'static str> {
+    let unknown = at_effort(env, "REASONING_EFFORT_UNKNOWN").output;
+    let mut found: Vec<(String, &str)> = Vec::new();
+    for level in LEVELS {
+        let Some(output) = at_effort(env, level).output.filter(|output| Some(output) != unknown.as_ref()) else {
+            continue;
+        };
+        match found.iter_mut().find(|(before, _)| *before == output) {
+            Some((_, alike)) => *alike = level,
+            None => found.push((output, level)),
+        }
+    }
+    found.into_iter().map(|(_, level)| level).collect()
 }

@@ -60,7 +60,7 @@ pub use plain::plain;
 pub use prepare::{Prepared, prepare};
 
 /// The capabilities of a template, found by trial renders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Caps {
     /// A message's content may be a string.
@@ -79,6 +79,8 @@ pub struct Caps {
     pub preserve_reasoning: bool,
     /// The template reads a level of reasoning effort.
     pub reasoning_effort: bool,
+    /// The levels of effort that the template renders each in its own way, from the lowest.
+    pub reasoning_effort_levels: Vec<&'static str>,
     /// A call's arguments must be an object and not JSON text.
     pub object_arguments: bool,
 }
@@ -94,7 +96,7 @@ impl Caps {
         if self.wants_parts() { [text_part(text)].into_iter().collect() } else { text.into() }
     }
 
-    /// Each capability with its name for hosts, e.g. `supports_tools`.
+    /// Each capability that is there or not, with its name for hosts, e.g. `supports_tools`.
     pub fn named(&self) -> [(&'static str, bool); 9] {
         [
             ("supports_string_content", self.string_content),
@@ -109,9 +111,12 @@ impl Caps {
         ]
     }
 
-    /// The capabilities as a JSON object of booleans.
+    /// The capabilities as a JSON object: booleans, and `reasoning_effort_levels`, a list of strings.
     pub fn to_json(&self) -> Value {
-        self.named().into_iter().map(|(name, yes)| (name.to_owned(), Value::Bool(yes))).collect::<Map<_, _>>().into()
+        let mut all: Map<_, _> =
+            self.named().into_iter().map(|(name, yes)| (name.to_owned(), Value::Bool(yes))).collect();
+        all.insert("reasoning_effort_levels".to_owned(), json!(self.reasoning_effort_levels));
+        all.into()
     }
 }
 

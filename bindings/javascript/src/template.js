@@ -41,7 +41,10 @@ export class Template extends Handle {
     return this.wasm.text("chat_template_source", this.pointer);
   }
 
-  /** What the template accepts, e.g. `supports_tools`. @returns {Record<string, boolean>} */
+  /**
+   * What the template accepts, e.g. `supports_tools`; and `reasoning_effort_levels`, the levels that it renders each in its own way.
+   * @returns {Record<string, boolean> & { reasoning_effort_levels: string[] }}
+   */
   get caps() {
     return this.#json("chat_template_caps_json");
   }

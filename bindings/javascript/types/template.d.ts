@@ -68,8 +68,13 @@ export declare class Template extends Handle {
     #private;
     /** The text as it is used: line feeds only, none at its end, known faults mended. */
     get source(): string;
-    /** What the template accepts, e.g. `supports_tools`. @returns {Record<string, boolean>} */
-    get caps(): Record<string, boolean>;
+    /**
+     * What the template accepts, e.g. `supports_tools`; and `reasoning_effort_levels`, the levels that it renders each in its own way.
+     * @returns {Record<string, boolean> & { reasoning_effort_levels: string[] }}
+     */
+    get caps(): Record<string, boolean> & {
+        reasoning_effort_levels: string[];
+    };
     /** What reads the model's output: `layout` or `turn`, what was learnt, or the name of a known family of templates. */
     get reader(): string;
     /** What was learnt by comparing renders: what opens and closes each part, how calls are written. @returns {Record<string, any>} */

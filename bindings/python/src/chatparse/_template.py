@@ -55,8 +55,8 @@ class Template(_native.Template):
         """What reads the model's output: `layout` or `turn` for what was learnt, or the name of a family of templates."""
         return self.get_reader()
 
-    def capabilities(self) -> dict[str, bool]:
-        """What the template accepts: `supports_tools` and so on."""
+    def capabilities(self) -> dict[str, Any]:
+        """What the template accepts: `supports_tools` and so on; and `reasoning_effort_levels`, those that it renders each in its own way."""
         return _loaded(self.caps_json())
 
     def layout(self) -> dict[str, Any]:

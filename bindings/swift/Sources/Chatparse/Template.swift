@@ -41,7 +41,13 @@ public struct Template: Sendable {
   public func reader() throws -> String { try handle.written(chat_template_reader) }
 
   /// What the template accepts: `supports_tools` and so on.
-  public func capabilities() throws -> [String: Bool] { try handle.json(chat_template_caps_json).decode() }
+  public func capabilities() throws -> [String: Bool] {
+    let all: [String: Capability] = try capabilitiesJSON().decode()
+    return all.compactMapValues(\.supported)
+  }
+
+  /// The same with `reasoning_effort_levels`, a list of the levels that the template renders each in its own way.
+  public func capabilitiesJSON() throws -> JSON { try handle.json(chat_template_caps_json) }
 
   /// How well what the template writes is read back. The first call renders and parses some sixty messages.
   public func proof() throws -> Proof { try proofJSON().decode() }
@@ -195,4 +201,13 @@ public struct MaskParts: OptionSet, Sendable {
   /// Of the last turn alone.
   public static let lastOnly = MaskParts(rawValue: 16)
   public static let all: MaskParts = [.reasoning, .content, .calls, .end]
+}
+
+/// A value of the capabilities: whether something is supported, or, as nil, something else.
+private struct Capability: Decodable {
+  let supported: Bool?
+
+  init(from decoder: Decoder) throws {
+    supported = try? decoder.singleValueContainer().decode(Bool.self)
+  }
 }
