@@ -86,8 +86,11 @@ impl Thought {
 
 /// The last marker of a text; empty if there is none.
 fn last_marker(text: &str) -> &str {
-    let end = text.rfind(['>', ']']).map_or(0, |at| at + 1);
-    text[..end].rfind(['<', '[']).map_or("", |start| &text[start..end])
+    match *Glue::from(text).marker_ends() {
+        [.., start, end] => text[start..end].trim(),
+        [end] => text[..end].trim(),
+        [] => "",
+    }
 }
 
 /// The end of the prompt when the model continues a message.

@@ -145,13 +145,14 @@ impl<'a> Call<'a> {
         let shared = Glue::common_start(tails.iter().map(|tail| &tail.first));
         // A quote behind the name is enough to end it.
         let quote = shared.head().chars().next().filter(|first| matches!(first, '"' | '\''));
+        let whole = shared.clone();
         let shared = quote.map_or(shared, |quote| Glue::from(&*quote.to_string()));
         let mut parts = Vec::new();
         if head.first() == Some(&CallPiece::Name) {
             parts.push(p.tolerated(p.space()));
         }
         parts.extend(head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None)));
-        let empty_tag = shared.head().trim_end().strip_suffix('>').filter(|tag| !tag.ends_with('/'));
+        let empty_tag = whole.head().trim_end().strip_suffix('>').filter(|tag| !tag.ends_with('/'));
         let empty_tag = empty_tag.map(|tag| {
             let end = p.tool_close(p.literal(format!("{tag}/>")));
             p.tolerated(p.atomic(p.sequence(parts.iter().copied().chain([end]))))
@@ -252,7 +253,8 @@ impl<'a> Call<'a> {
     fn members(&self, members: &Members, first: &Glue, form: &CallForm) -> ExprId {
         let p = self.p;
         let ends = form.pieces.last().is_some_and(|last| matches!(last, CallPiece::Members(_)));
-        let close = Some(&form.close).filter(|_| ends);
+        let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
+        let close = Some(&own_close).filter(|_| ends);
         let writer =
             Arguments { p, tool: self.tool, members, close, wrapper_close: self.wrapper_close, behind: self.behind };
         let known = writer.known();
@@ -422,7 +424,8 @@ impl Arguments<'_> {
         let is_marked = is_strong(&self.members.next) && opens.is_literal() && !opens.is_blank();
         let names = schema::members(&root).filter(|_| is_marked);
         let names = names.map(|(name, ..)| format!("{space}{}{name}{}", self.members.next.head(), opens.head()));
-        let end = self.close.filter(|close| close.marker_ends().len() > 1 && close.is_literal());
+        let end = self.close.map(|close| close.and(self.wrapper_close));
+        let end = end.filter(|close| close.marker_ends().len() > 1 && close.is_literal());
         let end = end.map(|close| format!("{space}{}", close.head()));
         let left_out: Vec<String> = names.chain(end).collect();
         p.rule(rule, text(&left_out))
