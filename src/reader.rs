@@ -55,7 +55,7 @@ impl Reader {
             Reader::Family(family) => (family.build)(spec),
             Reader::Layout => auto::build(&taught.analysis().layout, spec, taught.template.caps().tool_calls),
             Reader::Turn => match taught.turn_behind(spec.opening, spec.enable_thinking) {
-                Some(turn) => learnt::build(turn, &taught.analysis().layout, spec),
+                Some(turn) => learnt::build(turn, Default::default(), &taught.analysis().layout, spec),
                 None => Reader::Layout.format(taught, spec),
             },
         }

@@ -16,11 +16,13 @@ use super::tag::Tag;
 #[derive(Default)]
 pub(crate) struct FormatBuilder {
     builder: Builder,
+    /// Other spellings of texts in markers: the template's, and the model's.
+    spellings: &'static [(&'static str, &'static str)],
 }
 
 impl From<Builder> for FormatBuilder {
     fn from(builder: Builder) -> FormatBuilder {
-        FormatBuilder { builder }
+        FormatBuilder { builder, spellings: &[] }
     }
 }
 
@@ -44,7 +46,25 @@ impl FormatBuilder {
 
     /// A builder that adds to a format's expressions.
     pub fn extending(arena: Arena) -> Self {
-        FormatBuilder { builder: Builder::extending(arena) }
+        FormatBuilder { builder: Builder::extending(arena), spellings: &[] }
+    }
+
+    /// A builder for a model that also writes these texts in markers.
+    pub fn spelling(spellings: &'static [(&'static str, &'static str)]) -> Self {
+        FormatBuilder { spellings, ..FormatBuilder::default() }
+    }
+
+    /// A marker in its other spellings.
+    pub fn variants<'t>(&self, text: &'t str) -> impl Iterator<Item = String> + use<'t> {
+        let spellings = self.spellings.iter().filter(move |(own, _)| text.contains(own));
+        spellings.map(move |(own, other)| text.replace(own, other))
+    }
+
+    /// These markers, and their other spellings.
+    pub fn spelled(&self, mut markers: Vec<String>) -> Vec<String> {
+        let other: Vec<String> = markers.iter().flat_map(|marker| self.variants(marker)).collect();
+        markers.extend(other);
+        markers
     }
 
     /// Like the child, but a choice does not wait for the child's first byte, so that it can be visible before that. The

@@ -23,7 +23,8 @@ fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
     let key = ["arguments", "parameters"].into_iter().find(|key| text.contains(&format!("\"{key}\"")));
     let other = key.and_then(|key| Some(text.replace(&format!("\"{key}\""), &format!("\"{}\"", other_key(key)?))));
     let other = other.map(|other| p.tolerated(p.literal(other)));
-    p.choice([p.literal(text)].into_iter().chain(other))
+    let variants = p.variants(text).map(|variant| p.tolerated(p.literal(variant)));
+    p.choice([p.literal(text)].into_iter().chain(other).chain(variants).collect::<Vec<_>>())
 }
 
 /// A name, repeated.

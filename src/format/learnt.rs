@@ -13,23 +13,33 @@ use crate::analysis::{Layout, ReasoningMode};
 use crate::grammar::Trigger;
 use crate::peg::ExprId;
 
+/// How a model deviates from what its template writes, where not all models do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tolerances {
+    /// A call may open inside reasoning that is not closed. It counts from the name of an offered tool on, because reasoning
+    /// may also mention its markers.
+    pub calls_in_reasoning: bool,
+    /// Other spellings of texts in markers: the template's, and the model's.
+    pub spellings: &'static [(&'static str, &'static str)],
+}
+
 /// The format of a template that writes turns like this, for one request. `layout` has the opening of turns, and reasoning
 /// that is missing from rendered history.
-pub fn build(turn: &TurnFormat, layout: &Layout, spec: &FormatSpec) -> Format {
-    let p = FormatBuilder::default();
+pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
+    let p = FormatBuilder::spelling(tolerances.spellings);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let thought = Thought::of(turn, layout, spec.opening);
-    let writer = Writer { p: &p, turn, spec, callable, thought: thought.as_ref() };
+    let (call_open, wrapper_close) = turn.call_frame();
+    let writer =
+        Writer { p: &p, turn, tolerances, spec, callable, thought: thought.as_ref(), call_open, wrapper_close };
     let root = writer.output();
     let constraint = writer.constraint();
     Format {
         output: p.finish(root),
         constraint,
         preserved_tokens: markers(turn),
-        thinking: thought.map(|thought| Thinking {
-            start: thought.start,
-            ends: vec![thought.close.head().trim().to_owned()],
-        }),
+        thinking: thought
+            .map(|thought| Thinking { start: thought.start, ends: vec![thought.close.head().trim().to_owned()] }),
         delimiters: Delimiter::of_layout(layout),
         ..Format::default()
     }
@@ -48,7 +58,9 @@ impl Thought {
     fn of(turn: &TurnFormat, layout: &Layout, opening: &str) -> Option<Thought> {
         let known = layout.reasoning.mode != ReasoningMode::None && !layout.reasoning.end.trim().is_empty();
         let (start, open, close) = match &turn.reasoning {
-            Some(Reasoning { open, close }) if open.is_blank() => (last_marker(&turn.opening), open.clone(), close.clone()),
+            Some(Reasoning { open, close }) if open.is_blank() => {
+                (last_marker(&turn.opening), open.clone(), close.clone())
+            }
             Some(Reasoning { open, close }) => (open.head().trim(), open.clone(), close.clone()),
             None if known => {
                 let (open, close) = (Glue::from(&*layout.reasoning.start), Glue::from(&*layout.reasoning.end));
@@ -86,11 +98,7 @@ impl Thought {
 
 /// The last marker of a text; empty if there is none.
 fn last_marker(text: &str) -> &str {
-    match *Glue::from(text).marker_ends() {
-        [.., start, end] => text[start..end].trim(),
-        [end] => text[..end].trim(),
-        [] => "",
-    }
+    Glue::from(text).marker_spans().pop().map_or("", |last| &text[last])
 }
 
 /// The end of the prompt when the model continues a message.
@@ -139,6 +147,10 @@ struct Writer<'a> {
     spec: &'a FormatSpec<'a>,
     callable: bool,
     thought: Option<&'a Thought>,
+    tolerances: Tolerances,
+    /// What opens each call, and what closes its wrapper.
+    call_open: Glue,
+    wrapper_close: Glue,
 }
 
 impl<'a> Writer<'a> {
@@ -189,8 +201,20 @@ impl<'a> Writer<'a> {
         let Some(thought) = self.thought.filter(|_| self.spec.extract_reasoning()) else {
             return p.empty();
         };
-        let text = p.reasoning(p.until_any(heads(&thought.close)));
-        let close = p.choice([glue(p, &thought.close, None, ""), p.end()]);
+        let ends = p.spelled(heads(&thought.close));
+        let closed = glue(p, &thought.close, None, "");
+        let (text, close) = match self.tolerances.calls_in_reasoning && self.callable {
+            false => (p.until_any(ends), p.choice([closed, p.end()])),
+            true => {
+                let opens = self.marks_of_calls().into_iter().chain(self.marks_of_bare_calls());
+                let call = p.and(self.announced_call());
+                let stop = p.choice([closed, call]);
+                let run = p.until_any(ends.into_iter().chain(opens));
+                let more = p.many(p.sequence([p.not(stop), p.any(), run]));
+                (p.sequence([run, more]), p.choice([closed, p.tolerated(call), p.end()]))
+            }
+        };
+        let text = p.reasoning(text);
         let rest = p.sequence([p.reopened(self.spec, &thought.start), text, close]);
         match thought.open.is_empty() {
             true => rest,
@@ -198,10 +222,66 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The glue in front of the first call. If reasoning is not separated, its end is content.
+    fn before_first_call(&self) -> Vec<Glue> {
+        let thought = self.thought.filter(|_| !self.spec.extract_reasoning());
+        let close = thought.map_or("", |thought| thought.close.head().trim());
+        let mut all: Vec<Glue> = Vec::new();
+        for edge in self.edges(self.before_calls(), Place::Call) {
+            let reasoning = edge.glue.head().rfind(close).filter(|_| !close.is_empty());
+            let glue = reasoning.map_or_else(|| edge.glue.clone(), |at| edge.glue.without_start(at + close.len()));
+            if !all.contains(&glue) {
+                all.push(glue);
+            }
+        }
+        all
+    }
+
+    /// The opening of a call up to the name of an offered tool.
+    fn announced_call(&self) -> ExprId {
+        let p = self.p;
+        let names = p.choice(self.spec.tools().iter().map(|tool| p.exact(&*tool.name)).collect::<Vec<_>>());
+        let glues = self.before_first_call().into_iter().map(|glue| glue.trim_start());
+        let opens = glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, ""));
+        p.sequence([p.space(), p.choice(opens.collect::<Vec<_>>()), p.space(), names, p.name_ends()])
+    }
+
+    /// The opening of each call, if it announces a call without the markers around all calls.
+    fn bare_open(&self) -> Option<&Glue> {
+        let open = Some(&self.call_open).filter(|open| calls::is_strong(open) && open.is_literal());
+        let outer = |glue: Glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank());
+        open.filter(|_| self.callable && self.before_first_call().into_iter().all(outer))
+    }
+
     /// The markers that end a text in front of calls.
-    fn marks_of_calls(&self, from: &'static [Place]) -> Vec<String> {
-        let glues = self.edges(from, Place::Call).filter(|_| self.callable);
-        glues.flat_map(|edge| calls::heads(self.turn, edge, self.spec)).collect()
+    fn marks_of_calls(&self) -> Vec<String> {
+        let glues = if self.callable { self.before_first_call() } else { Vec::new() };
+        let marks = glues.iter().flat_map(|glue| calls::heads(self.turn, glue, self.spec));
+        self.p.spelled(marks.collect())
+    }
+
+    /// The texts that calls without the markers around all calls begin with, and those markers: other white space may stand
+    /// behind them.
+    fn marks_of_bare_calls(&self) -> Vec<String> {
+        let Some(open) = self.bare_open() else { return Vec::new() };
+        let first = |glue: &Glue| glue.marker_spans().first().map(|first| glue.head()[first.clone()].to_owned());
+        let outer = self.before_first_call();
+        let bare = self.spec.tools().iter().map(|tool| format!("{}{}", open.head(), tool.name));
+        self.p.spelled(outer.iter().filter_map(first).chain(bare).collect())
+    }
+
+    /// Text up to calls or one of `ends`.
+    fn text(&self, ends: Vec<String>) -> ExprId {
+        let p = self.p;
+        let stops: Vec<String> = self.marks_of_calls().into_iter().chain(ends.iter().cloned()).collect();
+        let plain = p.content(p.until_any(stops.clone()));
+        if self.bare_open().is_none() {
+            return plain;
+        }
+        let starts = || p.until_any(stops.iter().cloned().chain(self.marks_of_bare_calls()));
+        let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
+        let more = p.many(p.sequence([p.not(stop), p.any(), starts()]));
+        p.choice([p.tolerated(p.content(p.sequence([starts(), more]))), plain])
     }
 
     /// The markers that end the last text of a turn.
@@ -213,11 +293,11 @@ impl<'a> Writer<'a> {
     fn content(&self) -> ExprId {
         let p = self.p;
         if !self.spec.extract_reasoning() {
-            return p.content(p.until_any(self.marks_of_calls(self.before_calls())));
+            return self.text(Vec::new());
         }
-        let (calls, ends) = (self.marks_of_calls(self.before_calls()), self.marks_of_end());
+        let (calls, ends) = (self.marks_of_calls(), self.marks_of_end());
         let text = match calls.is_empty() || self.is_marked() {
-            true => p.content(p.until_any(calls.into_iter().chain(ends))),
+            true => self.text(ends),
             false => wrappers::text_before(p, &calls, &ends),
         };
         let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
@@ -237,8 +317,8 @@ impl<'a> Writer<'a> {
     /// All calls of a message with the glue around them, and the text behind them if the template has one.
     fn calls(&self) -> ExprId {
         let (p, turn) = (self.p, self.turn);
-        let (open, wrapper_close) = turn.call_frame();
-        let outer = |edge: &Edge| edge.glue.strip_suffix(&open).unwrap_or_default();
+        let wrapper_close = &self.wrapper_close;
+        let outer = |edge: &Edge| edge.glue.strip_suffix(&self.call_open).unwrap_or_default();
         let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
         let between = self.edges(&[Place::Call], Place::Call).map(|edge| wrapper_close.and(&outer(edge)));
         let mut next: Vec<ExprId> =
@@ -261,9 +341,10 @@ impl<'a> Writer<'a> {
         let rest = p.rule("calls", p.sequence(rest));
         // Where the same opening follows different white space, the part before it decides which.
         let mut firsts: Vec<(Glue, Vec<&str>)> = Vec::new();
-        for edge in self.edges(self.before_calls(), Place::Call) {
-            let (space, _) = split_space(&edge.glue);
-            let core = split_space(&outer(edge)).1;
+        let before = self.before_first_call();
+        for glue in &before {
+            let (space, _) = split_space(glue);
+            let core = split_space(&glue.strip_suffix(&self.call_open).unwrap_or_default()).1;
             match firsts.iter_mut().find(|(known, _)| *known == core) {
                 Some((_, spaces)) if spaces.contains(&space) => {}
                 Some((_, spaces)) => spaces.push(space),
@@ -278,13 +359,16 @@ impl<'a> Writer<'a> {
             let name = if index == 0 { "tool-call".to_owned() } else { format!("tool-call-{index}") };
             p.sequence([any_space(p, spaces), p.trigger_rule(name, calls)])
         });
-        p.choice(ways.collect::<Vec<_>>())
+        // Without the markers around all calls.
+        let bare =
+            self.bare_open().map(|_| p.tolerated(p.sequence([p.space(), p.and(self.announced_call()), rest, again])));
+        p.choice(ways.chain(bare).collect::<Vec<_>>())
     }
 
     /// The end of the last part, coming from one of these places; a model may leave it out.
     fn close(&self, from: &'static [Place]) -> ExprId {
         let p = self.p;
-        let before = if from == [Place::Call] { self.turn.call_frame().1 } else { Glue::default() };
+        let before = if from == [Place::Call] { self.wrapper_close.clone() } else { Glue::default() };
         let glues: Vec<Glue> = self.edges(from, Place::End).map(|edge| before.and(&edge.glue)).collect();
         let must = glues.iter().all(|glue| !glue.is_blank() && !self.turn.is_stop(glue));
         let ends: Vec<&Glue> = glues.iter().filter(|glue| !glue.is_blank()).collect();
@@ -308,8 +392,8 @@ impl<'a> Writer<'a> {
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
-        let mut glues = self.edges(self.before_calls(), Place::Call).chain(self.edges(&[Place::Call], Place::Call));
-        glues.all(|edge| calls::is_strong(&edge.glue))
+        let between = self.edges(&[Place::Call], Place::Call).map(|edge| edge.glue.clone());
+        self.before_first_call().into_iter().chain(between).all(|glue| calls::is_strong(&glue))
     }
 
     fn constraint(&self) -> Constraint {
@@ -320,8 +404,8 @@ impl<'a> Writer<'a> {
             return Constraint::Free;
         }
         let mut words: Vec<String> = Vec::new();
-        for edge in self.edges(self.before_calls(), Place::Call) {
-            let word = split_space(&edge.glue).1.head().trim_end().to_owned();
+        for glue in self.before_first_call() {
+            let word = split_space(&glue).1.head().trim_end().to_owned();
             if !words.contains(&word) {
                 words.push(word);
             }

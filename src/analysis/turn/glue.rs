@@ -1,5 +1,7 @@
 //! [`Glue`]: the text between two parts of a turn, with operations to compare and split pieces of it.
 
+use std::ops::Range;
+
 use super::super::markup::{Markup, Segment};
 
 /// Literal text between two parts. Three characters in it are placeholders for text that differs from call to call.
@@ -94,33 +96,29 @@ impl Glue {
         })
     }
 
-    /// Its markers with the white space in front of each, as positions where one ends and the next begins. Markers with a
-    /// word between them, like `<|close|>think<|sep|>`, are one. A last marker need not end.
-    pub(crate) fn marker_ends(&self) -> Vec<usize> {
+    /// Where its markers are. Markers with a word between them, like `<|close|>think<|sep|>`, are one. A last marker need not
+    /// end.
+    pub(crate) fn marker_spans(&self) -> Vec<Range<usize>> {
         let text = self.head();
-        let mut ends = Vec::new();
+        let mut spans: Vec<Range<usize>> = Vec::new();
         let mut at = 0;
         while let Some(start) = text[at..].find(['<', '[']).map(|start| at + start) {
             let close = if text[start..].starts_with('<') { '>' } else { ']' };
-            let Some(end) = text[start..].find(close).map(|end| start + end + 1) else {
-                ends.push(text.len());
-                break;
-            };
-            let word = text[at..start].trim();
-            // A word between two markers joins them.
-            if !ends.is_empty() && !word.is_empty() && text[at..start] == *word && word.chars().all(char::is_alphanumeric) {
-                ends.pop();
+            let end = text[start..].find(close).map_or(text.len(), |end| start + end + 1);
+            let between = &text[at..start];
+            match spans.last_mut() {
+                Some(last) if !between.is_empty() && between.chars().all(char::is_alphanumeric) => last.end = end,
+                _ => spans.push(start..end),
             }
-            ends.push(end);
             at = end;
         }
-        ends
+        spans
     }
 
     /// The text up to the end of the first marker, or all of it if there is only one.
     pub(crate) fn up_to_first_marker(&self) -> Glue {
-        match self.marker_ends()[..] {
-            [first, _, ..] => Glue(self.0[..first].to_owned()),
+        match &*self.marker_spans() {
+            [first, _, ..] => Glue(self.0[..first.end].to_owned()),
             _ => self.clone(),
         }
     }

@@ -282,12 +282,12 @@ impl TurnFormat {
             return (open.without_start(brace), rest);
         }
         // A tag around a tag is a wrapper as well.
-        if let ([outer, _], Some(close)) = (&*open.marker_ends(), self.calls.first().map(|form| &form.close))
-            && let [inner, _] = *close.marker_ends()
+        if let ([outer, _], Some(close)) = (&*open.marker_spans(), self.calls.first().map(|form| &form.close))
+            && let [inner, _] = &*close.marker_spans()
         {
-            let rest = close.without_start(inner);
+            let rest = close.without_start(inner.end);
             if self.calls.iter().all(|form| form.close.strip_suffix(&rest).is_some()) {
-                return (open.without_start(*outer).trim_start(), rest);
+                return (open.without_start(outer.end).trim_start(), rest);
             }
         }
         (open.trim_start(), Glue::default())

@@ -5,7 +5,7 @@ use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
 use super::members::{Member, members, unlisted_name};
 use super::values::{Values, unquoted};
-use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Place, Slot, TurnFormat};
+use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Place, Slot, TurnFormat};
 use crate::format::wrappers::is_marker;
 use crate::grammar::{schema, spelled};
 use crate::message::Tool;
@@ -22,26 +22,26 @@ pub(in crate::format) fn is_strong(glue: &Glue) -> bool {
     glue.markers().next().is_some() || begins || runs_on
 }
 
-/// The texts that end the content in front of a call with this edge.
-pub(in crate::format) fn heads(turn: &TurnFormat, edge: &Edge, spec: &FormatSpec) -> Vec<String> {
-    if is_strong(&edge.glue) {
-        return text::heads(&edge.glue);
+/// The texts that end the content in front of a call with this glue.
+pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
+    if is_strong(glue) {
+        return text::heads(glue);
     }
-    let (start, whole) = (edge.glue.head().trim_start(), edge.glue.head());
+    let (start, whole) = (glue.head().trim_start(), glue.head());
     let texts = |end: &str| -> Vec<String> {
         let spaced = ["", " ", "\n"].iter().flat_map(|space| [whole, start].map(|text| format!("{text}{space}{end}")));
         spaced.collect()
     };
     // That part may differ from call to call.
-    match edge.glue.pieces().find(|piece| !matches!(piece, GluePiece::Text(_))) {
+    match glue.pieces().find(|piece| !matches!(piece, GluePiece::Text(_))) {
         Some(GluePiece::Counter) => return (0..10).flat_map(|digit: u8| texts(&digit.to_string())).collect(),
-        Some(_) => return text::heads(&edge.glue),
+        Some(_) => return text::heads(glue),
         None => {}
     }
     match turn.calls.iter().find_map(|form| form.pieces.first()) {
         Some(CallPiece::Name) => spec.tools().iter().flat_map(|tool| texts(&tool.name)).collect(),
         Some(CallPiece::Arguments { .. }) => texts("{"),
-        _ => text::heads(&edge.glue),
+        _ => text::heads(glue),
     }
 }
 
@@ -191,7 +191,8 @@ impl<'a> Call<'a> {
     fn tail(&self, tail: &Tail, taken: &Glue) -> ExprId {
         let p = self.p;
         let close = tail.form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
-        let first = if tail.pieces.is_empty() && tail.first == tail.form.close { close.clone() } else { tail.first.clone() };
+        let first =
+            if tail.pieces.is_empty() && tail.first == tail.form.close { close.clone() } else { tail.first.clone() };
         let first = first.strip_prefix(taken).unwrap_or_default();
         let mut parts = Vec::new();
         let mut pieces = tail.pieces;
@@ -306,7 +307,7 @@ impl Members {
     /// the first.
     fn name_close(&self) -> Option<&str> {
         let open = &self.slots.first()?.1.open;
-        let close = &open.head()[..*open.marker_ends().first()?];
+        let close = &open.head()[..open.marker_spans().first()?.end];
         (is_marker(close.trim()) && is_marker(self.next.head().trim())).then_some(close)
     }
 }
@@ -425,7 +426,7 @@ impl Arguments<'_> {
         let names = schema::members(&root).filter(|_| is_marked);
         let names = names.map(|(name, ..)| format!("{space}{}{name}{}", self.members.next.head(), opens.head()));
         let end = self.close.map(|close| close.and(self.wrapper_close));
-        let end = end.filter(|close| close.marker_ends().len() > 1 && close.is_literal());
+        let end = end.filter(|close| close.marker_spans().len() > 1 && close.is_literal());
         let end = end.map(|close| format!("{space}{}", close.head()));
         let left_out: Vec<String> = names.chain(end).collect();
         p.rule(rule, text(&left_out))
