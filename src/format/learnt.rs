@@ -13,23 +13,20 @@ use crate::analysis::{Layout, ReasoningMode};
 use crate::grammar::Trigger;
 use crate::peg::ExprId;
 
-/// The format of a template that writes turns like this, for one request. `layout` has the opening of turns, and reasoning
-/// that is missing from rendered history.
+/// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
 pub fn build(turn: &TurnFormat, layout: &Layout, spec: &FormatSpec) -> Format {
     let p = FormatBuilder::default();
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let thought = Thought::of(turn, layout, spec.opening);
-    let writer = Writer { p: &p, turn, spec, callable, thought: thought.as_ref() };
+    let writer = Writer { p: &p, turn, layout, spec, callable, thought: thought.as_ref() };
     let root = writer.output();
     let constraint = writer.constraint();
     Format {
         output: p.finish(root),
         constraint,
-        preserved_tokens: markers(turn),
-        thinking: thought.map(|thought| Thinking {
-            start: thought.start.to_owned(),
-            ends: vec![thought.close.head().trim().to_owned()],
-        }),
+        preserved_tokens: layout.preserved_tokens.clone(),
+        additional_stops: layout.additional_stops.clone(),
+        thinking: Thinking::of_layout(layout),
         delimiters: Delimiter::of_layout(layout),
         ..Format::default()
     }
@@ -48,7 +45,7 @@ impl<'a> Thought<'a> {
     fn of(turn: &'a TurnFormat, layout: &'a Layout, opening: &str) -> Option<Thought<'a>> {
         let known = layout.reasoning.mode != ReasoningMode::None && !layout.reasoning.end.trim().is_empty();
         let start = if known { layout.reasoning.start.trim() } else { "" };
-        let Some(Reasoning { open, close }) = &turn.reasoning else {
+        let Some(Reasoning { open, close, .. }) = &turn.reasoning else {
             let (open, close) = (Glue::from(&*layout.reasoning.start), Glue::from(&*layout.reasoning.end));
             return known.then(|| Thought { start, open, close }.behind(opening));
         };
@@ -96,22 +93,10 @@ pub fn continued_prompt(
     prompt
 }
 
-/// All markers that a model writes.
-fn markers(turn: &TurnFormat) -> Vec<String> {
-    let mut markers: Vec<String> = Vec::new();
-    turn.each_glue(|glue| {
-        for marker in glue.markers() {
-            if !markers.iter().any(|known| known == marker) {
-                markers.push(marker.to_owned());
-            }
-        }
-    });
-    markers
-}
-
 struct Writer<'a> {
     p: &'a FormatBuilder,
     turn: &'a TurnFormat,
+    layout: &'a Layout,
     spec: &'a FormatSpec<'a>,
     callable: bool,
     thought: Option<&'a Thought<'a>>,
@@ -280,16 +265,10 @@ impl<'a> Writer<'a> {
         if self.spec.response_schema().is_some() || self.callable && self.spec.call_required() {
             return Constraint::Strict(Vec::new());
         }
-        if !self.callable || !self.is_marked() {
-            return Constraint::Free;
+        let marker = self.layout.calls_marker();
+        match self.callable && !marker.is_empty() {
+            true => Constraint::Lazy(vec![Trigger::word(marker)]),
+            false => Constraint::Free,
         }
-        let mut words: Vec<String> = Vec::new();
-        for edge in self.edges(self.before_calls(), Place::Call) {
-            let word = split_space(&edge.glue).1.head().trim_end().to_owned();
-            if !words.contains(&word) {
-                words.push(word);
-            }
-        }
-        Constraint::Lazy(words.into_iter().map(Trigger::word).collect())
     }
 }

@@ -94,6 +94,12 @@ impl Glue {
         })
     }
 
+    /// The glue up to the end of its first marker; all of it if it has none.
+    pub(super) fn through_first_marker(&self) -> Glue {
+        let first = Markup::new(self.head()).markers_from(0).first().map(|marker| marker.end);
+        first.map_or_else(|| self.clone(), |end| Glue(self.0[..end].to_owned()))
+    }
+
     /// The rest behind this prefix.
     pub fn strip_prefix(&self, prefix: &Glue) -> Option<Glue> {
         self.0.strip_prefix(&prefix.0).map(|rest| Glue(rest.to_owned()))
