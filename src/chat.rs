@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 
-use crate::analysis::Analysis;
 use crate::analysis::turn::TurnFormat;
+use crate::analysis::{Analysis, Evidence, evidence};
 use crate::error::Result;
 use crate::format::{FormatSpec, Prompt, auto};
 use crate::format_cache::{CompiledFormat, FormatCache};
@@ -147,9 +147,15 @@ impl ChatTemplate {
         self.0.taught.template.caps()
     }
 
-    /// The learnt layout, with its evidence. The first call takes some thirty renders.
+    /// What was learnt of the template, by llama.cpp's names. The first call takes some thirty renders.
     pub fn analysis(&self) -> &Analysis {
         self.0.taught.analysis()
+    }
+
+    /// For each part of the learnt turn, two renders that show it. Each call renders them.
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let turn = self.turn(true).or(self.turn(false));
+        turn.map_or_else(Vec::new, |turn| evidence(&self.0.taught.template.probing(), turn))
     }
 
     /// How the template writes an assistant's turn with thinking on or off, as learnt for [`Reader::Turn`]; `None` if it

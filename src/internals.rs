@@ -4,6 +4,13 @@
 pub mod analysis {
     pub use crate::analysis::*;
 
+    use crate::template::Template;
+
+    /// What is learnt of a template's turns with thinking on.
+    pub fn analyze(template: &Template) -> Analysis {
+        Analysis::of(&turn::learn(&template.probing(), true))
+    }
+
     /// How the template writes.
     pub fn layout(analysis: &Analysis) -> &Layout {
         &analysis.layout

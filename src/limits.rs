@@ -28,6 +28,12 @@ pub const PROBE_FUEL: u64 = 500_000;
 /// Maximum length of a turn that is learnt from, in bytes. Templates write a few hundred for the probes.
 pub const TURN_BYTES: usize = 64 << 10;
 
+/// Maximum number of pieces in a layout's end of a turn. Templates have up to five.
+pub const TURN_END_PIECES: usize = 8;
+
+/// Maximum number of texts at which a template cuts content that are tried as the end of reasoning. Templates have one.
+pub const REASONING_ENDS: usize = 4;
+
 /// Maximum number of places in a turn at which a value is searched for.
 pub const VALUE_STARTS: usize = 256;
 

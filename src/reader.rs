@@ -5,8 +5,8 @@
 
 use std::sync::OnceLock;
 
+use crate::analysis::Analysis;
 use crate::analysis::turn::{self, TurnFormat};
-use crate::analysis::{self, Analysis, Evidence, Source};
 use crate::error::Result;
 use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, auto, family_of, learnt, prompt};
 use crate::message::{Continuation, Media, Request};
@@ -40,13 +40,8 @@ impl Reader {
     }
 
     /// Whether it knows something of the model that renders do not show.
-    pub(crate) fn knows(self, taught: &Taught) -> bool {
-        let known = |evidence: &Evidence| matches!(evidence.source, Source::Workaround { .. });
-        match self {
-            Reader::Family(_) => true,
-            Reader::Layout => taught.analysis().evidence.iter().any(known),
-            Reader::Turn => false,
-        }
+    pub(crate) fn knows(self, _taught: &Taught) -> bool {
+        matches!(self, Reader::Family(_))
     }
 
     /// The format of the output.
@@ -141,13 +136,13 @@ impl Taught {
     }
 
     pub fn analysis(&self) -> &Analysis {
-        self.analysis.get_or_init(|| analysis::analyze(&self.template.probing(), self.learn_only))
+        self.analysis.get_or_init(|| self.turn(true).map(Analysis::of).unwrap_or_default())
     }
 
     /// How turns are written with thinking on or off; `None` if that could not be learnt.
     pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
         let thinking = thinking || !self.template.knows_thinking_switch();
-        self.turns[usize::from(thinking)].get_or_init(|| turn::learn(&self.template.probing(), thinking)).as_ref()
+        self.turns[usize::from(thinking)].get_or_init(|| Some(turn::learn(&self.template.probing(), thinking))).as_ref()
     }
 
     /// How turns are written behind this opening: with the thinking that produces the opening, or otherwise as requested.

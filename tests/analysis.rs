@@ -6,7 +6,7 @@ use chatparse::internals::analysis::{
 use chatparse::internals::template::Template;
 
 fn study(source: &str) -> Analysis {
-    analyze(&Template::new(source, "<s>", "</s>").expect("the template compiles"), false)
+    analyze(&Template::new(source, "<s>", "</s>").expect("the template compiles"))
 }
 
 fn learn(source: &str) -> Layout {

@@ -272,24 +272,6 @@ pub struct CallIdLayout {
 }
 
 impl Layout {
-    /// Resets the part of a turn that `field` belongs to (reasoning, content or calls), or the field if it belongs to none.
-    pub(super) fn forget(&mut self, field: &str) {
-        match field.split('.').next().unwrap_or(field) {
-            "reasoning" => self.reasoning = ReasoningLayout::default(),
-            "content" => self.content = ContentLayout::default(),
-            "tools" | "function" | "arguments" | "call_id" => {
-                self.tools = ToolsLayout::default();
-                self.function = FunctionLayout::default();
-                self.arguments = ArgumentsLayout::default();
-                self.call_id = CallIdLayout::default();
-            }
-            "user_start" => self.user_start.clear(),
-            "assistant_start" => self.assistant_start.clear(),
-            "preserved_tokens" => self.preserved_tokens.clear(),
-            _ => self.additional_stops.clear(),
-        }
-    }
-
     /// Every field by its dotted name, in a fixed order, as an inspector prints them. Modes are their names, markers are
     /// strings, switches are booleans.
     pub fn fields(&self) -> Vec<(&'static str, Value)> {

@@ -60,23 +60,6 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// The place of a known text, and the markers next to it; only white space may be in between.
-pub(super) struct Site {
-    /// The marker before it, with the white space between the two.
-    pub before: Option<Range<usize>>,
-    /// The text itself.
-    pub needle: Range<usize>,
-    /// The marker after it, with the white space behind that marker but without the white space in front of it.
-    pub after: Option<Range<usize>>,
-}
-
-impl Site {
-    /// Both markers, if there are two.
-    pub(super) fn between(&self) -> Option<(Range<usize>, Range<usize>)> {
-        self.before.clone().zip(self.after.clone())
-    }
-}
-
 /// The place of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marker {
@@ -122,21 +105,6 @@ impl<'a> Markup<'a> {
         &self.markers[self.markers.partition_point(|marker| marker.start < from)..]
     }
 
-    /// The marker that begins at `at`.
-    pub(super) fn marker_at(&self, at: usize) -> Option<Marker> {
-        self.markers_from(at).first().filter(|marker| marker.start == at).copied()
-    }
-
-    /// The end of the white space that begins at `at`.
-    pub(super) fn space_at(&self, at: usize) -> usize {
-        self.text.len() - trim_start(&self.text[at..]).len()
-    }
-
-    /// The text before the first marker.
-    pub(super) fn head(&self) -> &'a str {
-        self.slice(0..self.markers.first().map_or(self.text.len(), |marker| marker.start))
-    }
-
     /// The first marker.
     pub(super) fn first_marker(&self) -> Option<&'a str> {
         self.markers.first().map(|marker| self.slice(marker.start..marker.end))
@@ -155,33 +123,6 @@ impl<'a> Markup<'a> {
     fn last(&self) -> Option<&Marker> {
         let newest = self.markers.last()?.start;
         self.markers.iter().find(|marker| marker.end > newest)
-    }
-
-    /// The marker and the white space that end at `at`. Takes the longest: in `a > b <c <d> x`, that is `<c <d> ` before the
-    /// `x`.
-    pub(super) fn spaced_marker_before(&self, at: usize) -> Option<Range<usize>> {
-        let end = self.text[..at].trim_end_matches(is_space).len();
-        let (open, close) = match self.text[..end].chars().next_back()? {
-            '>' => ('<', '>'),
-            ']' => ('[', ']'),
-            _ => return None,
-        };
-        let inside = &self.text[..end - close.len_utf8()];
-        let floor = inside.rfind(close).map_or(0, |closed| closed + close.len_utf8());
-        inside[floor..].find(open).map(|start| floor + start..at)
-    }
-
-    /// All occurrences of `needle`, with the markers around them.
-    pub(super) fn sites<'s>(&'s self, needle: &'s str) -> impl Iterator<Item = Site> + 's {
-        self.text.match_indices(needle).map(|(at, _)| {
-            let end = at + needle.len();
-            let gap = self.space_at(end);
-            Site {
-                before: self.spaced_marker_before(at),
-                needle: at..end,
-                after: self.marker_at(gap).map(|marker| gap..marker.spaced),
-            }
-        })
     }
 
     /// The text, cut at marker boundaries, left to right; no segment is empty.
@@ -213,10 +154,8 @@ mod tests {
     fn markers_go_to_the_first_closer_of_their_kind() {
         let markup = Markup::new("x<a <b>[c>] <d");
         assert_eq!(markup.segments().iter().map(|s| s.as_str()).collect::<Vec<_>>(), ["x", "<a <b>", "[c>]", " <d"]);
-        assert_eq!(markup.marker_at(4), Some(Marker { start: 4, end: 7, spaced: 7 }));
-        assert_eq!(markup.marker_at(7), Some(Marker { start: 7, end: 11, spaced: 12 }));
-        assert_eq!(markup.marker_at(12), None);
-        assert_eq!(markup.head(), "x");
+        assert_eq!(markup.markers_from(4)[0], Marker { start: 4, end: 7, spaced: 7 });
+        assert_eq!(markup.markers_from(7), [Marker { start: 7, end: 11, spaced: 12 }]);
         assert_eq!(markup.last_marker(), Some("[c>]"));
     }
 
@@ -224,14 +163,5 @@ mod tests {
     fn the_last_marker_is_the_widest() {
         assert_eq!(Markup::new("<x><a <b> t").since_last_marker(), Some("<a <b> t"));
         assert_eq!(Markup::new("t").since_last_marker(), None);
-    }
-
-    #[test]
-    fn a_marker_is_found_from_its_end() {
-        let markup = Markup::new("a > b <c <d> \nx");
-        assert_eq!(markup.spaced_marker_before(14), Some(6..14));
-        assert_eq!(markup.spaced_marker_before(5), None);
-        assert_eq!(Markup::new("é[x]").spaced_marker_before(5), Some(2..5));
-        assert_eq!(Markup::new("").spaced_marker_before(0), None);
     }
 }

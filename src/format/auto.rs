@@ -78,7 +78,7 @@ fn output(layout: &Layout, spec: &FormatSpec, callable: bool) -> Arena {
 
 /// The output is constrained only by a response schema or by calls that have a marker.
 fn constraint(layout: &Layout, spec: &FormatSpec, callable: bool) -> Constraint {
-    let marker = calls_marker(layout);
+    let marker = layout.calls_marker();
     if spec.response_schema().is_some() || callable && spec.call_required() {
         return Constraint::Strict(Vec::new());
     }
@@ -87,14 +87,6 @@ fn constraint(layout: &Layout, spec: &FormatSpec, callable: bool) -> Constraint 
     }
     let wrapper = layout.tools.openai_wrapper.then(|| Trigger::word("{\"type\": \"function\","));
     Constraint::Lazy([Trigger::word(marker)].into_iter().chain(wrapper).collect())
-}
-
-/// The beginning of the first call; empty if calls have no marker.
-fn calls_marker(layout: &Layout) -> &str {
-    match layout.tools.section_start.as_str() {
-        "" => &layout.tools.per_call_start,
-        section => section,
-    }
 }
 
 fn reasoning(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
@@ -144,16 +136,16 @@ fn turn_end(p: &FormatBuilder, layout: &Layout) -> ExprId {
 fn before_calls(p: &FormatBuilder, layout: &Layout, spec: &FormatSpec) -> ExprId {
     if layout.tools.format == ToolFormat::JsonNative {
         if is_wrapped(layout) {
-            let ends = [calls_marker(layout), &layout.content.end].map(str::to_owned);
+            let ends = [layout.calls_marker(), &layout.content.end].map(str::to_owned);
             let plain = p.tolerated(p.content(p.until_any(ends)));
             return p.optional(p.choice([wrapped_content(p, layout, spec), plain]));
         }
-        return p.optional(match calls_marker(layout) {
+        return p.optional(match layout.calls_marker() {
             "" => wrappers::text_before(p, &["{".to_owned()], &[]),
             marker => p.content(p.until(marker)),
         });
     }
-    let marker = match calls_marker(layout) {
+    let marker = match layout.calls_marker() {
         "" => &layout.function.name_prefix,
         marker => marker,
     };

@@ -23,23 +23,22 @@ pub struct Tolerances {
     pub spellings: &'static [(&'static str, &'static str)],
 }
 
-/// The format of a template that writes turns like this, for one request. `layout` has the opening of turns, and reasoning
-/// that is missing from rendered history.
+/// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
 pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
     let p = FormatBuilder::spelling(tolerances.spellings);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let thought = Thought::of(turn, layout, spec.opening);
     let (call_open, wrapper_close) = turn.call_frame();
     let writer =
-        Writer { p: &p, turn, tolerances, spec, callable, thought: thought.as_ref(), call_open, wrapper_close };
+        Writer { p: &p, turn, layout, tolerances, spec, callable, thought: thought.as_ref(), call_open, wrapper_close };
     let root = writer.output();
     let constraint = writer.constraint();
     Format {
         output: p.finish(root),
         constraint,
-        preserved_tokens: markers(turn),
-        thinking: thought
-            .map(|thought| Thinking { start: thought.start, ends: vec![thought.close.head().trim().to_owned()] }),
+        preserved_tokens: layout.preserved_tokens.clone(),
+        additional_stops: layout.additional_stops.clone(),
+        thinking: Thinking::of_layout(layout),
         delimiters: Delimiter::of_layout(layout),
         ..Format::default()
     }
@@ -58,10 +57,7 @@ impl Thought {
     fn of(turn: &TurnFormat, layout: &Layout, opening: &str) -> Option<Thought> {
         let known = layout.reasoning.mode != ReasoningMode::None && !layout.reasoning.end.trim().is_empty();
         let (start, open, close) = match &turn.reasoning {
-            Some(Reasoning { open, close }) if open.is_blank() => {
-                (last_marker(&turn.opening), open.clone(), close.clone())
-            }
-            Some(Reasoning { open, close }) => (open.head().trim(), open.clone(), close.clone()),
+            Some(Reasoning { start, open, close }) => (&**start, open.clone(), close.clone()),
             None if known => {
                 let (open, close) = (Glue::from(&*layout.reasoning.start), Glue::from(&*layout.reasoning.end));
                 (layout.reasoning.start.trim(), open, close)
@@ -96,11 +92,6 @@ impl Thought {
     }
 }
 
-/// The last marker of a text; empty if there is none.
-fn last_marker(text: &str) -> &str {
-    Glue::from(text).marker_spans().pop().map_or("", |last| &text[last])
-}
-
 /// The end of the prompt when the model continues a message.
 pub fn continued_prompt(
     turn: &TurnFormat,
@@ -128,22 +119,10 @@ pub fn continued_prompt(
     prompt
 }
 
-/// All markers that a model writes.
-fn markers(turn: &TurnFormat) -> Vec<String> {
-    let mut markers: Vec<String> = Vec::new();
-    turn.each_glue(|glue| {
-        for marker in glue.markers() {
-            if !markers.iter().any(|known| known == marker) {
-                markers.push(marker.to_owned());
-            }
-        }
-    });
-    markers
-}
-
 struct Writer<'a> {
     p: &'a FormatBuilder,
     turn: &'a TurnFormat,
+    layout: &'a Layout,
     spec: &'a FormatSpec<'a>,
     callable: bool,
     thought: Option<&'a Thought>,
@@ -400,16 +379,10 @@ impl<'a> Writer<'a> {
         if self.spec.response_schema().is_some() || self.callable && self.spec.call_required() {
             return Constraint::Strict(Vec::new());
         }
-        if !self.callable || !self.is_marked() {
-            return Constraint::Free;
+        let marker = self.layout.calls_marker();
+        match self.callable && !marker.is_empty() {
+            true => Constraint::Lazy(vec![Trigger::word(marker)]),
+            false => Constraint::Free,
         }
-        let mut words: Vec<String> = Vec::new();
-        for glue in self.before_first_call() {
-            let word = split_space(&glue).1.head().trim_end().to_owned();
-            if !words.contains(&word) {
-                words.push(word);
-            }
-        }
-        Constraint::Lazy(words.into_iter().map(Trigger::word).collect())
     }
 }

@@ -31,7 +31,7 @@ pub use model::{Family, family_of};
 pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
 
-use crate::analysis::Layout;
+use crate::analysis::{Layout, ReasoningLayout, ReasoningMode};
 use crate::grammar::Trigger;
 use crate::message::{Continuation, GrammarStyle, Leniency, ReasoningFormat, Request, Tool, ToolChoice};
 use crate::peg::Arena;
@@ -207,6 +207,13 @@ pub struct Thinking {
 }
 
 impl Thinking {
+    /// The markers in a layout.
+    fn of_layout(layout: &Layout) -> Option<Thinking> {
+        let ReasoningLayout { mode, start, end } = &layout.reasoning;
+        let ends = Some(end.trim()).filter(|end| !end.is_empty());
+        (*mode != ReasoningMode::None).then(|| Thinking::new(start.trim(), ends))
+    }
+
     fn new<'a>(start: &str, ends: impl IntoIterator<Item = &'a str>) -> Self {
         Thinking { start: start.to_owned(), ends: ends.into_iter().map(str::to_owned).collect() }
     }

@@ -1,5 +1,6 @@
 //! Learns the edges between the parts of a turn from the turns that were rendered.
 
+use super::super::markup::trim;
 use super::calls::{Calls, Path};
 use super::glue::Glue;
 use super::parts::Token;
@@ -38,8 +39,8 @@ fn closes_content(paths: &[Path], end: &Glue) -> Glue {
     if is_all { Glue::default() } else { markers }
 }
 
-/// All edges that were seen, the longest glue first, and the end of the reasoning.
-pub(super) fn learn(paths: &[Path], calls: &Calls) -> Option<(Vec<Edge>, Option<Reasoning>)> {
+/// All edges that were seen, the longest glue first, and the markers of the reasoning. The prompt ends with `opening`.
+pub(super) fn learn(paths: &[Path], calls: &Calls, opening: &str) -> Option<(Vec<Edge>, Option<Reasoning>)> {
     let mut edges: Vec<Edge> = Vec::new();
     for path in paths {
         for edge in steps(path, calls)? {
@@ -48,7 +49,7 @@ pub(super) fn learn(paths: &[Path], calls: &Calls) -> Option<(Vec<Edge>, Option<
             }
         }
     }
-    let reasoning = split_reasoning(&mut edges);
+    let reasoning = split_reasoning(&mut edges, opening);
     edges.sort_by_cached_key(|edge| std::cmp::Reverse(edge.glue.chars().count()));
     edges.dedup();
     Some((edges, reasoning))
@@ -80,7 +81,7 @@ fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
 
 /// Splits the end of the reasoning, the common beginning of all edges from it, from those edges. Reasoning without an end
 /// cannot be told from what follows, and is dropped.
-fn split_reasoning(edges: &mut Vec<Edge>) -> Option<Reasoning> {
+fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
     let leaves = |edge: &&Edge| edge.from == Place::Reasoning;
     let enters = |edge: &&Edge| edge.to == Place::Reasoning;
     let open = edges.iter().find(enters)?.glue.clone();
@@ -107,5 +108,7 @@ fn split_reasoning(edges: &mut Vec<Edge>) -> Option<Reasoning> {
             edge.glue = rest;
         }
     }
-    Some(Reasoning { open, close })
+    let start =
+        if open.is_blank() { Glue::last_marker(opening) } else { trim(open.head()) };
+    Some(Reasoning { start: start.to_owned(), open, close })
 }

@@ -115,6 +115,11 @@ impl Glue {
         spans
     }
 
+    /// The last marker of a text; empty if there is none.
+    pub(super) fn last_marker(text: &str) -> &str {
+        Glue::from(text).marker_spans().pop().map_or("", |last| &text[last])
+    }
+
     /// The text up to the end of the first marker, or all of it if there is only one.
     pub(crate) fn up_to_first_marker(&self) -> Glue {
         match &*self.marker_spans() {

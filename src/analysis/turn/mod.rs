@@ -21,16 +21,19 @@
 //! [`Marks`]: crate::template::Marks
 
 mod calls;
+mod delimiters;
+mod dropped;
 mod edges;
 mod glue;
 mod literal;
 mod nested;
 mod parts;
-mod sample;
+pub(super) mod sample;
 mod shown;
 
 use serde_json::Value;
 
+use super::markup::trim;
 use crate::template::Template;
 use calls::{Calls, Path};
 pub use glue::{Glue, GluePiece};
@@ -38,11 +41,11 @@ use parts::{Texts, walk};
 use sample::{Sample, SampleCall, Sampler, Words};
 
 /// How a template writes an assistant's turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnFormat {
     /// What the prompt ends with where the model begins.
     pub(crate) opening: String,
-    /// How reasoning is opened and closed; `None` where no turn shows any.
+    /// How reasoning is opened and closed; `None` where nothing shows any.
     pub(crate) reasoning: Option<Reasoning>,
     /// What stands between two parts, the longest glue first. Reasoning is closed by [`TurnFormat::reasoning`], a call by its form;
     /// no edge leads to reasoning.
@@ -51,11 +54,26 @@ pub struct TurnFormat {
     pub(crate) calls: Vec<CallForm>,
     /// What ends a turn, where a model may spell it out.
     pub(crate) end: Glue,
+    /// What opens the messages of a conversation.
+    pub(crate) delimiters: Delimiters,
+    /// Texts at which a host should stop, in addition to the token that ends a turn.
+    pub(crate) stops: Vec<String>,
+}
+
+/// What opens messages, e.g. `<|im_start|>user`; empty where unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delimiters {
+    /// A user's message.
+    pub user: String,
+    /// An assistant's message.
+    pub assistant: String,
 }
 
 /// The text around reasoning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasoning {
+    /// The marker that opens it, in the prompt or behind it; empty if there is none.
+    pub start: String,
     /// Its opening behind the prompt; empty if the prompt opens it.
     pub open: Glue,
     /// Its end.
@@ -228,44 +246,6 @@ impl ValueKind {
 }
 
 impl TurnFormat {
-    /// Calls `each` with all glue, in the order in which it is usually met.
-    pub(crate) fn each_glue<'t>(&'t self, mut each: impl FnMut(&'t Glue)) {
-        if let Some(reasoning) = &self.reasoning {
-            each(&reasoning.open);
-            each(&reasoning.close);
-        }
-        self.edges
-            .iter()
-            .filter(|edge| edge.from != Place::Call && edge.to != Place::End)
-            .for_each(|edge| each(&edge.glue));
-        for form in &self.calls {
-            for piece in &form.pieces {
-                match piece {
-                    CallPiece::Glue(glue) => each(glue),
-                    CallPiece::Members(members) => {
-                        each(&members.first);
-                        each(&members.next);
-                        members.slots.iter().for_each(|(_, slot)| {
-                            each(&slot.before);
-                            each(&slot.open);
-                            each(&slot.close);
-                        });
-                    }
-                    _ => {}
-                }
-            }
-            each(&form.close);
-        }
-        self.edges
-            .iter()
-            .filter(|edge| edge.from == Place::Call && edge.to != Place::End)
-            .for_each(|edge| each(&edge.glue));
-        self.edges
-            .iter()
-            .filter(|edge| edge.to == Place::End && !self.is_stop(&edge.glue))
-            .for_each(|edge| each(&edge.glue));
-    }
-
     /// The text of each call, wherever it stands: its opening, the end that all glue in front of calls has in common; and what
     /// closes its wrapper. A call that is a JSON object begins and ends with its braces, and the markers around it are its
     /// wrapper's.
@@ -304,10 +284,30 @@ impl TurnFormat {
     }
 }
 
-/// Learns how `template` writes turns, with thinking on or off. Returns `None` if the renders are ambiguous.
-pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
-    let sampler = Sampler::new(template, thinking)?;
-    let texts = texts(&sampler);
+/// Learns how `template` writes turns, with thinking on or off. Where the renders are ambiguous, the parts that remain
+/// unknown are missing.
+pub fn learn(template: &Template, thinking: bool) -> TurnFormat {
+    let Some(sampler) = Sampler::new(template, thinking) else { return TurnFormat::default() };
+    let mut turn = parts_of(&sampler).unwrap_or_default();
+    if turn.reasoning.is_none() {
+        turn.reasoning = dropped::find(&sampler, template.source(), &mut turn.edges);
+    }
+    turn.stops.extend(closing_tag(&sampler.opening, &turn.end));
+    turn.opening = sampler.opening.clone();
+    turn.delimiters = delimiters::learn(&sampler, &turn);
+    turn
+}
+
+/// The end of a turn, if it closes the tag that opens the turn: a model may write it as text.
+fn closing_tag(opening: &str, end: &Glue) -> Option<String> {
+    let end = trim(end.head());
+    let name = end.strip_prefix("</")?;
+    opening.trim_start().strip_prefix('<')?.starts_with(name).then(|| end.to_owned())
+}
+
+/// The parts of a turn and the glue between them. Returns `None` if the renders are ambiguous.
+fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
+    let texts = texts(sampler);
     let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, &sampler.marks, texts));
     // A template may reject a second call, or leave it out.
     let two = Sample { calls: vec![SampleCall::default(); 2], ..Sample::default() };
@@ -326,11 +326,11 @@ pub fn learn(template: &Template, thinking: bool) -> Option<TurnFormat> {
     let end = edges::cut_end(&mut paths)?;
     let mut calls = Calls::learn(&mut paths, texts.encoding)?;
     let behind = calls.behind_one_text(&paths, &end);
-    let (edges, reasoning) = edges::learn(&paths, &calls)?;
+    let (edges, reasoning) = edges::learn(&paths, &calls, &sampler.opening)?;
     if let Some(behind) = behind {
-        calls.add_nested(|| nested::learn(&sampler, &behind));
+        calls.add_nested(|| nested::learn(sampler, &behind));
     }
-    Some(TurnFormat { opening: sampler.opening, reasoning, edges, calls: calls.forms, end })
+    Some(TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() })
 }
 
 /// Turns with and without reasoning and content, with zero to three calls, with and without arguments.

@@ -4,21 +4,22 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::super::markup::Markup;
 use super::{Glue, ValueKind};
 use crate::limits::{PROBE_BYTES, TURN_BYTES};
 use crate::message::text_part;
 use crate::template::{Conversation, Marks, Template};
 
 /// The user's message.
-const QUESTION: &str = "Vexing jumbles, gladly solved";
+pub(in crate::analysis) const QUESTION: &str = "Vexing jumbles, gladly solved";
 /// The assistant's reasoning.
-pub(super) const THOUGHT: &str = "Quorzle the vimp";
+pub(in crate::analysis) const THOUGHT: &str = "Quorzle the vimp";
 /// The assistant's content.
-pub(super) const REPLY: &str = "Blimzy trunfle";
+pub(in crate::analysis) const REPLY: &str = "Blimzy trunfle";
 /// The names of the tools. No name is part of another one, or of any other word here.
-pub(super) const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
+pub(in crate::analysis) const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
 /// The ids of the calls. Nine letters and digits, because some templates require that.
-pub(super) const IDS: [&str; 4] = ["idq000711", "idw000722", "ide000733", "idr000744"];
+pub(in crate::analysis) const IDS: [&str; 4] = ["idq000711", "idw000722", "ide000733", "idr000744"];
 
 /// The names of the arguments by kind. A sample uses them in order, so that each occurs once.
 const KEYS: [(ValueKind, [&str; 6]); 7] = [
@@ -33,7 +34,7 @@ const KEYS: [(ValueKind, [&str; 6]); 7] = [
 
 /// An assistant's turn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Sample {
+pub(in crate::analysis) struct Sample {
     pub thinks: bool,
     pub speaks: bool,
     pub calls: Vec<SampleCall>,
@@ -43,7 +44,7 @@ pub(super) struct Sample {
 
 /// A call of a sample.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct SampleCall {
+pub(in crate::analysis) struct SampleCall {
     pub arguments: Vec<(&'static str, Value)>,
 }
 
@@ -61,7 +62,7 @@ impl SampleCall {
 
 /// Makes calls in which each argument name and value is unique.
 #[derive(Default)]
-pub(super) struct Words {
+pub(in crate::analysis) struct Words {
     used: [usize; KEYS.len()],
 }
 
@@ -107,15 +108,36 @@ fn tools() -> Value {
     json!([{"type": "function", "function": {"name": TOOLS[0], "description": "Does", "parameters": parameters}}])
 }
 
+/// Renders a conversation; `None` if the template rejects it or writes too much.
+fn render(
+    template: &Template,
+    messages: Value,
+    tools: &Arc<Value>,
+    enable_thinking: bool,
+    add_generation_prompt: bool,
+) -> Option<String> {
+    let conversation = Conversation {
+        plain: false,
+        messages: messages.into(),
+        tools: Arc::clone(tools),
+        enable_thinking,
+        add_generation_prompt,
+        extra: Map::new(),
+        now: Some(0),
+    };
+    template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES)
+}
+
 /// Renders turns with one template, with thinking on or off.
 #[derive(Clone)]
-pub(super) struct Sampler<'t> {
+pub(in crate::analysis) struct Sampler<'t> {
     template: &'t Template,
     pub marks: Marks,
-    thinking: bool,
+    pub thinking: bool,
     tools: Arc<Value>,
-    /// The prompt without the opening of the assistant's turn, and that opening.
+    /// The conversation so far, the prompt, and what the prompt adds: the opening of the assistant's turn.
     bare: String,
+    pub prompt: String,
     pub opening: String,
     reasoning: ReasoningIn,
 }
@@ -147,13 +169,14 @@ impl<'t> Sampler<'t> {
             thinking,
             tools: Arc::new(tools()),
             bare: String::new(),
+            prompt: String::new(),
             opening: String::new(),
             reasoning: ReasoningIn::ALL[0],
         };
         sampler.bare = sampler.render(Vec::new(), false)?;
-        let prompt = sampler.render(Vec::new(), true)?;
+        sampler.prompt = sampler.render(Vec::new(), true)?;
         // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.
-        sampler.opening = prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
+        sampler.opening = sampler.prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
         let shows = |reasoning: &ReasoningIn| {
             let sampler = Sampler { reasoning: *reasoning, ..sampler.clone() };
             let one_call = || vec![SampleCall::default()];
@@ -162,7 +185,7 @@ impl<'t> Sampler<'t> {
                 answers.into_iter().map(|(speaks, calls)| Sample { thinks: true, speaks, calls, checked: true });
             // If the template prints the list of parts itself, the render contains the keys of the parts.
             let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
-            samples.any(|sample| sampler.turn(&sample).is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn)))
+            samples.any(|sample| sampler.behind(&sample).is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn)))
         };
         let known = |reasoning: &ReasoningIn| match reasoning {
             ReasoningIn::Field(name) => template.source().contains(name),
@@ -177,32 +200,72 @@ impl<'t> Sampler<'t> {
     /// The turn with marked values, from the end of the prompt on. Returns `None` if the template rejects it, writes it
     /// elsewhere, or writes it differently because of the marks.
     pub fn turn(&self, sample: &Sample) -> Option<String> {
+        let behind = self.behind(sample)?;
+        // A prompt may open more than the history has.
+        let shared = Glue::common_start([&Glue::from(&*behind), &Glue::from(&*self.opening)]).head().len();
+        // If the prompt closes the reasoning at once, no reasoning follows.
+        let contradicts = sample.thinks && Markup::new(&self.opening[shared..]).first_marker().is_some();
+        (!contradicts).then(|| behind[shared..].to_owned())
+    }
+
+    /// The same from the end of the conversation on, with what the history has of the prompt's opening.
+    pub fn behind(&self, sample: &Sample) -> Option<String> {
         let marked = self.render(vec![self.message(sample, true)], false)?;
         if sample.checked && self.marks.strip(&marked) != self.render(vec![self.message(sample, false)], false)? {
             return None;
         }
         let marked = self.marks.unescaped(&marked).into_owned();
-        let behind = marked.strip_prefix(&*self.bare).filter(|behind| behind.len() <= TURN_BYTES)?;
-        // A prompt may open more than the history has.
-        let shared = Glue::common_start([&Glue::from(behind), &Glue::from(&*self.opening)]).head().len();
-        // If the prompt closes the reasoning at once, no reasoning follows.
-        let contradicts = sample.thinks && shared < self.opening.len();
-        (!contradicts).then(|| behind[shared..].to_owned())
+        let behind = marked.strip_prefix(&*self.bare).or_else(|| self.in_front_of_instruction(&marked))?;
+        (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
+    }
+
+    /// The turn in a render that has an instruction behind the last message, as the conversation so far has it.
+    fn in_front_of_instruction<'r>(&self, marked: &'r str) -> Option<&'r str> {
+        let same = |a: &mut dyn Iterator<Item = char>, b: &mut dyn Iterator<Item = char>| -> usize {
+            a.zip(b).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum()
+        };
+        let ahead = same(&mut self.bare.chars(), &mut marked.chars());
+        let behind = same(&mut self.bare.chars().rev(), &mut marked.chars().rev());
+        let first = self.bare.len().checked_sub(behind).filter(|first| *first <= ahead)?;
+        let opens = marked.get(first..)?.match_indices(&*self.opening).map(|(at, _)| first + at);
+        let start = opens.take_while(|at| *at <= ahead).last().filter(|_| !self.opening.is_empty())?;
+        marked.get(start..marked.len() - (self.bare.len() - start))
+    }
+
+    /// The conversation so far.
+    pub fn bare(&self) -> &str {
+        &self.bare
+    }
+
+    /// The conversation with this turn, without marks.
+    pub fn plain(&self, sample: &Sample) -> Option<String> {
+        self.render(vec![self.message(sample, false)], false)
+    }
+
+    /// A conversation without tools and with thinking on, of these messages; the first is the user's.
+    pub fn dialogue(&self, texts: &[&str]) -> Option<String> {
+        let role = |index: usize| if index.is_multiple_of(2) { "user" } else { "assistant" };
+        let content = |text: &str| self.template.caps().content(text);
+        let messages = texts.iter().enumerate().map(|(at, text)| json!({"role": role(at), "content": content(text)}));
+        render(self.template, messages.collect(), &Arc::default(), true, false)
+    }
+
+    /// The prompt with thinking switched the other way.
+    pub fn switched_prompt(&self) -> Option<String> {
+        Sampler { thinking: !self.thinking, ..self.clone() }.render(Vec::new(), true)
+    }
+
+    /// A conversation with an assistant's message that has this content, and a further question.
+    pub fn history(&self, content: &str) -> Option<String> {
+        let caps = self.template.caps();
+        let message = |role: &str, text: &str| json!({"role": role, "content": caps.content(text)});
+        self.render(vec![message("assistant", content), message("user", QUESTION)], false)
     }
 
     fn render(&self, answer: Vec<Value>, add_generation_prompt: bool) -> Option<String> {
-        let caps = self.template.caps();
-        let question = json!({"role": "user", "content": caps.content(QUESTION)});
-        let conversation = Conversation {
-            plain: false,
-            messages: [question].into_iter().chain(answer).collect::<Value>().into(),
-            tools: Arc::clone(&self.tools),
-            enable_thinking: self.thinking,
-            add_generation_prompt,
-            extra: Map::new(),
-            now: Some(0),
-        };
-        self.template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES)
+        let question = json!({"role": "user", "content": self.template.caps().content(QUESTION)});
+        let messages = [question].into_iter().chain(answer).collect::<Value>();
+        render(self.template, messages, &self.tools, self.thinking, add_generation_prompt)
     }
 
     fn message(&self, sample: &Sample, marked: bool) -> Value {

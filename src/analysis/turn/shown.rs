@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallForm, CallPiece, Container, Encoding, Place, Slot, TurnFormat, ValueKind};
+use super::{CallForm, CallPiece, Container, Delimiters, Encoding, Place, Slot, TurnFormat, ValueKind};
 
 impl TurnFormat {
     /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two. `{name}`, `{key}` and
@@ -10,7 +10,12 @@ impl TurnFormat {
     pub fn rows(&self) -> Vec<(String, String)> {
         let mut rows = Vec::new();
         let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));
-        row("opening", self.opening.clone());
+        let Delimiters { user, assistant } = &self.delimiters;
+        for (role, opening) in [("user", user), ("assistant", assistant), ("opening", &self.opening)] {
+            if role == "opening" || !opening.is_empty() {
+                row(role, opening.clone());
+            }
+        }
         if let Some(reasoning) = &self.reasoning {
             row("reasoning", format!("{}…{}", reasoning.open.shown(), reasoning.close.shown()));
         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::args::{Args, Command, Opt};
 use crate::failure::{Failure, Outcome};
 use crate::screen::{Paint, Screen};
-use crate::text::{escaped, folded, is_empty, shown, wrapped};
+use crate::text::{escaped, folded, is_empty, shown};
 use crate::{input, proof};
 
 pub const COMMAND: Command = Command {
@@ -18,7 +18,7 @@ pub const COMMAND: Command = Command {
     usage: &[],
     text: "\
 Prints what was learnt of a template: its capabilities, the reader of its model's output, how many of the messages that it \
-renders are read back, its format, and for each field the two renders that are its evidence. Both have the text `before` and \
+renders are read back, its format, and for each part of a turn two renders that are its evidence. Both have the text `before` and \
 `after`; only the first has the text at `-`, only the second the text at `+`. Line breaks are printed as \\n. Results that are \
 not used, because another reader is better, are marked as such.",
     words: &[input::TEMPLATE],
@@ -68,30 +68,28 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     tokens(&template, args, screen)?;
     screen.heading("how it is read")?;
     proof::show(&template, screen)?;
-    if let (Reader::Turn, Some(turn)) = (template.reader(), template.turn(true).or(template.turn(false))) {
-        screen.heading("how it writes")?;
+    let used = matches!(template.reader(), Reader::Turn);
+    if let Some(turn) = template.turn(true).or(template.turn(false)) {
+        screen.heading(if used { "how it writes" } else { "how it would be read by what was learnt (not used)" })?;
         let rows = turn.rows();
         let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         for (name, text) in rows {
             named(screen, &name, 2, widest, Paint::Plain, &escaped(&text))?;
         }
-        return Ok(());
     }
-    let used = matches!(template.reader(), Reader::Layout);
-    screen.heading(if used { "how it writes" } else { "how it would be read by what was learnt (not used)" })?;
+    screen.heading("by llama.cpp's names")?;
     layout(template.analysis(), screen)?;
-    if !template.analysis().evidence().is_empty() {
+    let found = template.evidence();
+    if !found.is_empty() {
         screen.heading(if used { "what showed it" } else { "what showed that (not used)" })?;
     }
-    for group in template.analysis().evidence().chunk_by(|a, b| (a.pass, &a.source) == (b.pass, &b.source)) {
-        evidence(group, screen)?;
-    }
+    found.chunk_by(|a, b| a.source == b.source).try_for_each(|group| evidence(group, screen))?;
     Ok(())
 }
 
 fn to_json(template: &ChatTemplate) -> Value {
     let analysis = template.analysis();
-    let evidence: Vec<Value> = analysis.evidence().iter().map(Evidence::to_json).collect();
+    let evidence: Vec<Value> = template.evidence().iter().map(Evidence::to_json).collect();
     let tried = template.choice().tried.iter();
     let tried =
         tried.map(|tried| json!({"reader": tried.reader.name(), "cases": tried.cases, "read_back": tried.read_back}));
@@ -155,37 +153,25 @@ fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: P
     Ok(())
 }
 
-/// The fields from one source, and the source.
+/// The parts that two renders show, and where these differ.
 fn evidence(group: &[Evidence], screen: &mut Screen) -> io::Result<()> {
-    let Some(Evidence { source, pass, .. }) = group.first() else { return Ok(()) };
-    let title = match source {
-        Source::Comparison { question, .. } => question,
-        Source::Workaround { name, .. } => name,
-        _ => "the fields above",
+    let Some(Source::Comparison { question, before, left, right, after }) = group.first().map(|item| &item.source)
+    else {
+        return Ok(());
     };
-    screen.paint(Paint::Strong, &format!("  {pass}: {title}\n"))?;
-    let widest = group.iter().map(|item| item.field.len()).max().unwrap_or(0);
+    screen.paint(Paint::Strong, &format!("  {question}\n"))?;
+    let widest = group.iter().map(|item| item.field.chars().count()).max().unwrap_or(0);
     for item in group {
-        named(screen, item.field, INDENT, widest, Paint::Strong, &shown(&item.value))?;
+        named(screen, &item.field, INDENT, widest, Paint::Strong, &shown(&item.value))?;
     }
-    match source {
-        Source::Comparison { before, left, right, after, .. } => {
-            let sides = [
-                ("before", Paint::Faint, before),
-                ("-", Paint::Red, left),
-                ("+", Paint::Green, right),
-                ("after", Paint::Faint, after),
-            ];
-            for (name, paint, text) in sides {
-                named(screen, name, INDENT, "before".len(), paint, &escaped(text))?;
-            }
-        }
-        Source::Workaround { reason, .. } => {
-            for line in wrapped(reason, screen.width() - INDENT) {
-                writeln!(screen, "{:INDENT$}{line}", "")?;
-            }
-        }
-        _ => {}
+    let sides = [
+        ("before", Paint::Faint, before),
+        ("-", Paint::Red, left),
+        ("+", Paint::Green, right),
+        ("after", Paint::Faint, after),
+    ];
+    for (name, paint, text) in sides {
+        named(screen, name, INDENT, "before".len(), paint, &escaped(text))?;
     }
     writeln!(screen)
 }
