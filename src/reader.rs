@@ -95,11 +95,7 @@ impl Reader {
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
             let (layout, thought) = (&taught.analysis().layout, &message.reasoning_content);
-            let turn = match self {
-                Reader::Turn => taught.turn_behind(&opening, request.enable_thinking),
-                _ => None,
-            };
-            match turn {
+            match taught.turn_behind(&opening, request.enable_thinking) {
                 Some(turn) => learnt::continued_prompt(turn, layout, &opening, thought, content.as_deref()),
                 None => auto::continued_prompt(layout, &opening, thought, content.as_deref()),
             }

@@ -105,7 +105,15 @@ pub fn continued_prompt(
     let thought = Thought::of(turn, layout, opening);
     if let Some(thought) = thought.filter(|t| !reasoning.is_empty() || content.is_none() || t.open.is_empty()) {
         from = Place::Reasoning;
-        prompt.push_str(thought.open.head());
+        // The prompt may close the reasoning at once, or put words into it.
+        if let Some(at) = opening.rfind(&*thought.start).filter(|_| !thought.start.is_empty()) {
+            let behind = &opening[at + thought.start.len()..];
+            let kept = if behind.trim().is_empty() && turn.edges.iter().any(|edge| edge.from == from) { behind } else { "" };
+            prompt.truncate(at + thought.start.len());
+            prompt.push_str(kept);
+        } else {
+            prompt.push_str(thought.open.head().trim_start());
+        }
         prompt.push_str(reasoning);
         if content.is_some() {
             prompt.push_str(thought.close.head());

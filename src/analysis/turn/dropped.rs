@@ -22,7 +22,8 @@ pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Op
         .or_else(|| switched(sampler, source))
         .or_else(|| cut_from_content(sampler, source))
         .or_else(|| named.first().copied().map(|(start, end)| (start.to_owned(), end.to_owned())))
-        .filter(|(start, close)| !trim(start).is_empty() && !trim(close).is_empty())?;
+        .filter(|(start, close)| !trim(start).is_empty() && !trim(close).is_empty())
+        .filter(|(start, close)| !replies_behind(sampler, trim(start), trim(close)))?;
     let begins: Vec<Edge> = edges.iter().filter(|edge| edge.from == Place::Prompt).cloned().collect();
     edges.extend(begins.into_iter().map(|edge| Edge {
         from: Place::Reasoning,
@@ -36,6 +37,13 @@ pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Op
         edges.push(Edge { from: Place::Content, glue: Glue::from(end), to: Place::End });
     }
     Some(Reasoning::behind(&sampler.opening, &start, &close))
+}
+
+/// Whether the history has replies directly behind the opening of reasoning: then text there is no reasoning.
+fn replies_behind(sampler: &Sampler, start: &str, close: &str) -> bool {
+    let turn = sampler.behind(&Sample { speaks: true, ..Sample::default() });
+    let before = turn.as_deref().and_then(|turn| turn.split_once(&*sampler.marks.mark(REPLY)));
+    before.is_some_and(|(before, _)| before.rfind(start) > before.rfind(close))
 }
 
 /// The empty block of thoughts that the source names, and the one behind it in the same line, which is for the content.

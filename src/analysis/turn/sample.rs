@@ -215,8 +215,16 @@ impl<'t> Sampler<'t> {
             return None;
         }
         let marked = self.marks.unescaped(&marked).into_owned();
-        let behind = marked.strip_prefix(&*self.bare).or_else(|| self.in_front_of_instruction(&marked))?;
+        let behind = marked.strip_prefix(&*self.bare).or_else(|| self.behind_question(&marked));
+        let behind = behind.or_else(|| self.in_front_of_instruction(&marked))?;
         (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
+    }
+
+    /// The turn behind the question. A template may write the tools in front of the last message, so that what precedes the
+    /// question differs.
+    fn behind_question<'r>(&self, marked: &'r str) -> Option<&'r str> {
+        let (_, behind) = self.bare.rsplit_once(QUESTION)?;
+        marked.rsplit_once(QUESTION)?.1.strip_prefix(behind)
     }
 
     /// The turn in a render that has an instruction behind the last message, as the conversation so far has it.
