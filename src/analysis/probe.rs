@@ -117,7 +117,10 @@ impl Turn {
         let reasoning = self.thinks.then(|| ("reasoning_content", THOUGHT.into()));
         let calls = || ("tool_calls", self.calls.iter().map(|call| call.to_json()).collect());
         let calls = (!self.calls.is_empty()).then(calls);
-        object([("role", self.role.into()), ("content", content)].into_iter().chain(reasoning).chain(calls))
+        let fields = [("role", self.role.into()), ("content", content)];
+        let mut message = object(fields.into_iter().chain(reasoning).chain(calls));
+        caps.complete(&mut message);
+        message
     }
 }
 
