@@ -64,6 +64,7 @@ fn each_family_knows_its_templates() {
         ("gemma-4", "'<|tool_call>call:'"),
         ("minicpm5", "Tool usage guidelines: <function name=\"<param name=\""),
         ("qwen3-coder", "<tool_call><function=<parameter="),
+        ("translate-gemma", "[source_lang_code][target_lang_code]"),
     ];
     for (name, marks) in marks {
         assert_eq!(family_of(marks).map(|family| family.name), Some(name));
@@ -173,4 +174,28 @@ fn muse_glimmer_opens_without_a_recipient() {
     let prompt =
         prompt(&marked(TURNS, "<atem:function_calls><|eom|>"), json!({"messages": [{"role": "user", "content": "u"}]}));
     assert_eq!(prompt, Prompt { prompt: "<user>u\n<go>".into(), generation_prompt: "<|start|>assistant".into() });
+}
+
+#[test]
+fn translate_gemma_gets_one_part_with_its_languages() {
+    let source = marked(DUMP, "[source_lang_code][target_lang_code]");
+    let texts = |texts: &[&str]| texts.iter().map(|text| json!({"type": "text", "text": text})).collect::<Value>();
+    let messages = json!([
+        {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": texts(&["c", "d"])}
+    ]);
+    let shown = |kwargs: Value| {
+        let body = json!({"messages": messages, "chat_template_kwargs": kwargs, "add_generation_prompt": false});
+        prompt(&source, body)
+            .prompt
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .collect::<Vec<_>>()
+    };
+    let part = |text: &str, to: &str| json!([{"type": "text", "text": text, "source_lang_code": "en-GB", "target_lang_code": to}]);
+    let plain = shown(json!({}));
+    assert_eq!([&plain[0], &plain[1]].map(|message| &message["content"]), [&part("a", "en-GB"), &json!("b")]);
+    assert_eq!(shown(json!({"target_lang_code": "de"}))[2]["content"], part("c\nd", "de"));
+    let last = json!({"role": "assistant", "content": "c"});
+    let body = json!({"messages": [{"role": "user", "content": "u"}, last], "continue_final_message": true});
+    assert_eq!(prompt(&source, body).generation_prompt, "<start_of_turn>model\nc");
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use chatparse::internals::format::model::FAMILIES;
-use chatparse::{ChatTemplate, Params, Request, Status, TemplateOptions, builtin};
+use chatparse::{ChatTemplate, Error, Params, Request, Status, TemplateOptions, builtin};
 use serde_json::{Value, json};
 use support::{check_streaming, parse};
 
@@ -11,7 +11,14 @@ use support::{check_streaming, parse};
 const LFM2: &str = "{% if tools %}List of tools: [{{ tools | tojson }}]{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}\n\
     {{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
-/// An output that the family reads, and learning does not read like that.
+/// A template that takes a question as one part with two languages, as TranslateGemma's does.
+const TRANSLATE: &str = "{% set names = {'en-GB': 'English'} %}{% for m in messages %}\
+    {% if m.content|length != 1 %}{{ raise_exception('not one part') }}{% endif %}{% set part = m.content[0] %}\
+    {% set source_lang_code = part['source_lang_code'] %}{% set target_lang_code = part['target_lang_code'] %}\
+    {{ 'From ' + names[source_lang_code] + ' to ' + names[target_lang_code] + ': ' + part.text + '\n' }}{% endfor %}\
+    {% if add_generation_prompt %}<start_of_turn>model\n{% endif %}";
+
+/// An output that the family reads, and learning does not read like that, if it makes a prompt at all.
 struct Hidden {
     family: &'static str,
     /// A template; the built-in one where it is empty.
@@ -115,10 +122,11 @@ fn hidden() -> Vec<Hidden> {
             ["I see.\n", ""],
             call(json!({})),
         ),
+        Hidden { source: TRANSLATE, ..row("translate-gemma", "Na und?", ["", "Na und?"], json!([])) },
     ]
 }
 
-fn params(hidden: &Hidden, learn_only: bool) -> Params {
+fn params(hidden: &Hidden, learn_only: bool) -> Result<Params, Error> {
     let properties = json!({"text": {"type": "string"}, "any": {}});
     let parameters = json!({"type": "object", "properties": properties});
     let mut body = json!({
@@ -132,7 +140,7 @@ fn params(hidden: &Hidden, learn_only: bool) -> Params {
     let mut options = TemplateOptions::default();
     options.learn_only = learn_only;
     let template = ChatTemplate::with_options(source, &options).unwrap();
-    template.params(&Request::from_json(&body).unwrap()).unwrap()
+    template.params(&Request::from_json(&body).unwrap())
 }
 
 #[test]
@@ -141,15 +149,15 @@ fn each_family_reads_what_no_render_shows() {
     assert!(rows.iter().map(|row| row.family).eq(FAMILIES.iter().map(|family| family.name)), "a row for each family");
     let mut wrong = Vec::new();
     for row in &rows {
-        let read = |learn_only| parse(&params(row, learn_only).parser, row.output.as_bytes(), false);
+        let read = |params: Params| parse(&params.parser, row.output.as_bytes(), false);
         let message = json!({"reasoning": row.reasoning, "content": row.content, "calls": row.calls});
         let expected = (message, Status::Complete);
-        let (known, learnt) = (read(false), read(true));
+        let known = read(params(row, false).unwrap());
         if known != expected {
             wrong.push(format!("{}: expected {expected:?}\n     got {known:?}", row.family));
         }
-        wrong.extend(check_streaming(&params(row, false).parser, row.output.as_bytes(), true));
-        if learnt == expected {
+        wrong.extend(check_streaming(&params(row, false).unwrap().parser, row.output.as_bytes(), true));
+        if params(row, true).is_ok_and(|params| read(params) == expected) {
             wrong.push(format!("{}: learning reads this, too", row.family));
         }
     }

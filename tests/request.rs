@@ -188,6 +188,10 @@ fn content_takes_the_only_form_that_the_template_takes() {
     assert_eq!(messages(strings, parts.clone())[0]["content"], "a\nb");
     let typed = "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}";
     assert_eq!(messages(typed, text.clone())[0]["content"], json!([{"type": "text", "text": "a"}]));
+    // A list is looked into where it is not empty.
+    let first = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% elif m.content %}\
+        {{ m.content[0].text }}{% endif %}{% endfor %}";
+    assert_eq!(messages(first, parts.clone()), parts);
     assert_eq!(messages(PLAIN, parts.clone()), parts);
     assert_eq!(messages(PLAIN, text.clone()), text);
 }
@@ -196,7 +200,11 @@ fn content_takes_the_only_form_that_the_template_takes() {
 fn reasoning_goes_where_the_template_looks() {
     let said_with = |content: &str| json!([{"role": "assistant", "content": content, "reasoning_content": "r"}]);
     let message = |source: &str, content: &str| messages(source, said_with(content))[0].clone();
-    assert_eq!(message("{% for m in messages %}{{ m.thinking }}{{ m.content }}{% endfor %}", "c")["thinking"], "r");
+    for field in ["m.thinking", "m.reasoning", "m['reasoning']"] {
+        let source = format!("{{% for m in messages %}}{{{{ {field} }}}}{{{{ m.content }}}}{{% endfor %}}");
+        let name = if field.contains("thinking") { "thinking" } else { "reasoning" };
+        assert_eq!(message(&source, "c")[name], "r");
+    }
     let parts = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}\
         {% if p.type == 'thinking' %}{{ p.thinking }}{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}{% endfor %}";
     let thought = json!({"type": "thinking", "thinking": "r"});
@@ -221,6 +229,45 @@ fn reasoning_goes_where_the_template_looks() {
     // Who looks in the usual place is given nothing else.
     let usual = "{% for m in messages %}{{ m.reasoning_content or m.thinking }}{{ m.content }}{% endfor %}";
     assert_eq!(message(usual, "c"), said_with("c")[0]);
+}
+
+/// Rejects an assistant message without a thought, and arguments as a text.
+const STRICT: &str = "{% for m in messages %}{% if m.role == 'assistant' %}\
+    {% if m.FIELD is not defined %}{{ raise_exception('a thought is missing') }}{% endif %}<t>{{ m.FIELD }}</t>{% endif %}\
+    {{ m.content }}{% for c in m.tool_calls %}\
+    {% if c.function.arguments is string %}{{ raise_exception('not an object') }}{% endif %}\
+    {{ c.function.name }}{% for k, v in c.function.arguments|items %}{{ k }}={{ v }}{% endfor %}{% endfor %};{% endfor %}\
+    {% for t in tools %}{{ t.function.name }}{% endfor %}";
+
+#[test]
+fn what_a_template_demands_is_given() {
+    let call = json!({"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}});
+    let body = json!({"messages": [
+        {"role": "user", "content": "u"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "r", "tool_call_id": "1"},
+        {"role": "assistant", "content": "a"},
+        {"role": "assistant", "content": "b", "reasoning_content": "why"},
+    ]});
+    for field in ["reasoning_content", "thinking", "reasoning"] {
+        let source = STRICT.replace("FIELD", field);
+        let template = Template::new(&source, "", "").unwrap();
+        let caps = template.caps();
+        assert_eq!(caps.demanded_reasoning, Some(field));
+        assert!(caps.tools && caps.tool_calls && caps.parallel_tool_calls && caps.object_arguments);
+        let prepared = prepared(&source, body.clone()).unwrap();
+        assert_eq!(template.render(&prepared.conversation).unwrap(), "u;<t></t>fa=1;r;<t></t>a;<t>why</t>b;");
+        assert_eq!(prepared.conversation.messages[0], body["messages"][0], "nothing is demanded of others");
+    }
+    // A message may be rejected for another reason, or lack nothing.
+    for source in [
+        "{% for m in messages %}{{ m.reasoning_content }}{{ raise_exception('no') if m.role == 'assistant' }}{% endfor %}",
+        "{% for m in messages %}{{ m.reasoning_content }}{{ raise_exception('no') if m.role == 'tool' }}{% endfor %}",
+        &STRICT.replace("FIELD", "thought"),
+        PLAIN,
+    ] {
+        assert_eq!(Template::new(source, "", "").unwrap().caps().demanded_reasoning, None, "{source}");
+    }
 }
 
 #[test]

@@ -424,6 +424,14 @@ fn maps_and_namespaces_are_assigned_to() {
         "True[{'a': 1}]{\"a\": 1, \"l\": [{\"a\": 1}]}"
     );
     assert!(try_render("{% set l = [] %}{% set _ = l.append([l]) %}{{ l }}", json!([])).is_err());
+    // A message takes what a template makes of namespaces, and itself as it was.
+    let filled = "{% set m = messages[0] %}{% set f = namespace(name='x') %}{% set f = namespace(function=f) %}\
+        {% set m.tool_calls = [f, f] %}{% set m.whole = [m] %}{% set m.content = 'Bye' %}";
+    let shown =
+        "{{ messages[0].tool_calls[1].function.name }} {{ m.whole[0].content }} {{ m.whole[0].whole is defined }}";
+    assert_eq!(render(&format!("{filled}{shown}")), "x Hi False");
+    let twice = "{% set m = messages[0] %}{% for i in range(1000) %}{% set m.a = [m] %}{% endfor %}";
+    assert_eq!(failure(twice).kind(), ErrorKind::Template);
 }
 
 #[test]

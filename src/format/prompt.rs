@@ -55,7 +55,9 @@ pub fn opening_of_content(input: &PromptInput, prompt: &Prompt) -> Option<String
     let conversation = &input.prepared.conversation;
     let content = input.template.caps().content(CONTENT);
     let mut messages = Value::clone(&conversation.messages);
-    messages.as_array_mut()?.push(json!({"role": message.role, "content": content}));
+    let mut shown = json!({"role": message.role, "content": content});
+    input.template.caps().complete(&mut shown);
+    messages.as_array_mut()?.push(shown);
     let conversation = Conversation { messages: messages.into(), ..conversation.clone() };
     let shown = input.template.render(&conversation).ok()?;
     let space = shown[..shown.rfind(CONTENT)?].strip_prefix(prompt.prompt.as_str())?.strip_prefix(opening)?;

@@ -1,4 +1,4 @@
-//! Finds out what a template accepts, by rendering small conversations and recording what it accesses.
+//! Finds out what a template accepts, and what it demands, by rendering small conversations and recording what it accesses.
 
 use minijinja::Environment;
 use serde_json::{Map, Value as Json};
@@ -7,7 +7,7 @@ use super::context::{EFFORT, NOW, preserve_reasoning};
 use super::from_json::traced;
 use super::trace::{Trace, Usage, Use};
 use super::{Caps, env};
-use crate::message::text_part;
+use crate::message::{REASONING, text_part};
 
 /// A traced render: its output, unless it failed, and what the template accessed.
 struct Trial {
@@ -98,19 +98,32 @@ pub(super) fn find(env: &Environment, source: &str) -> Caps {
     );
     // A template cannot access a variable that its source does not name.
     let reasoning_effort = EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(env);
-    let Tools { tools, tool_calls, object_arguments, parallel_tool_calls } = tools(env);
-    Caps {
+    let mut caps = Caps {
         string_content,
         typed_content,
-        tools,
-        tool_calls,
-        parallel_tool_calls,
+        tools: false,
+        tool_calls: false,
+        parallel_tool_calls: false,
         system_role: system.read(CONTENT),
-        preserve_reasoning: keeps_reasoning(env),
+        preserve_reasoning: false,
         reasoning_effort,
         reasoning_effort_levels: if reasoning_effort { effort_levels(env) } else { Vec::new() },
-        object_arguments,
+        object_arguments: false,
+        demanded_reasoning: None,
+    };
+    let mut tools = tools(env, &caps);
+    if !tools.rendered {
+        caps.demanded_reasoning = demanded_reasoning(env, source, &caps);
+        if caps.demanded_reasoning.is_some() {
+            tools = self::tools(env, &caps);
+        }
     }
+    caps.tools = tools.tools;
+    caps.tool_calls = tools.tool_calls;
+    caps.parallel_tool_calls = tools.parallel_tool_calls;
+    caps.object_arguments = tools.object_arguments;
+    caps.preserve_reasoning = keeps_reasoning(env, &caps);
+    caps
 }
 
 /// Whether content may be a string, and whether it may be a list of parts.
@@ -135,17 +148,22 @@ struct Tools {
     tool_calls: bool,
     object_arguments: bool,
     parallel_tool_calls: bool,
+    /// A conversation with calls is rendered at all.
+    rendered: bool,
 }
 
-/// Whether tools, calls and several calls are rendered, and whether a call's arguments are an object.
-fn tools(env: &Environment) -> Tools {
+/// Whether tools, calls and several calls are rendered, and whether a call's arguments are an object. `caps`: what
+/// assistant messages must have.
+fn tools(env: &Environment, caps: &Caps) -> Tools {
     // A render of two calls answers the questions about one as well, unless the template rejects two.
     let calling = |arguments: Json| {
-        let two = Trial::new(env, exchange(&arguments, 2), with_tool(), None);
-        let trial = if two.succeeded() { two } else { Trial::new(env, exchange(&arguments, 1), with_tool(), None) };
+        let trial = |calls: usize| Trial::new(env, exchange(&arguments, calls, caps), with_tool(), None);
+        let two = trial(2);
+        let trial = if two.succeeded() { two } else { trial(1) };
         (trial.read(SECOND_CALL), trial)
     };
-    let mut found = Tools { tools: true, tool_calls: true, object_arguments: false, parallel_tool_calls: false };
+    let mut found =
+        Tools { tools: true, tool_calls: true, object_arguments: false, parallel_tool_calls: false, rendered: true };
     let (parallel, objects) = calling(json!({"arg": "value"}));
     if objects.succeeded() {
         found.tools = objects.read(TOOL_NAME);
@@ -155,6 +173,7 @@ fn tools(env: &Environment) -> Tools {
     }
     if !found.object_arguments {
         let (parallel, texts) = calling(json!(r#"{"arg": "value"}"#));
+        found.rendered = objects.succeeded() || texts.succeeded();
         found.tools &= texts.succeeded() && texts.read(TOOL_NAME);
         found.tool_calls &= texts.succeeded() && texts.read(CALLS);
         found.parallel_tool_calls = texts.succeeded() && parallel;
@@ -162,10 +181,35 @@ fn tools(env: &Environment) -> Tools {
     found
 }
 
+/// The field of reasoning without which the template rejects assistant messages, and with which, empty, it renders them.
+fn demanded_reasoning(env: &Environment, source: &str, caps: &Caps) -> Option<&'static str> {
+    let mut fields = REASONING.into_iter().filter(|field| reads_field(source, field)).peekable();
+    fields.peek()?;
+    let renders = |field: Option<&'static str>| {
+        let mut answer = json!({"role": "assistant", "content": caps.content("Assistant message")});
+        Caps { demanded_reasoning: field, ..caps.clone() }.complete(&mut answer);
+        let question = json!({"role": "user", "content": caps.content("User message")});
+        prompt_of(env, json!([question, answer])).is_some()
+    };
+    if renders(None) { None } else { fields.find(|field| renders(Some(field))) }
+}
+
+/// Whether the source has `name` as the name of a field: behind a dot, or as a whole text.
+pub(super) fn reads_field(source: &str, name: &str) -> bool {
+    source.match_indices(name).any(|(at, _)| {
+        let behind = source[at + name.len()..].chars().next();
+        match source[..at].chars().next_back() {
+            Some('.') => !behind.is_some_and(|c| c == '_' || c.is_alphanumeric()),
+            Some(quote @ ('\'' | '"')) => behind == Some(quote),
+            _ => false,
+        }
+    })
+}
+
 /// Whether arguments that are not JSON are rendered as they are.
-pub(super) fn shows_any_arguments(env: &Environment) -> bool {
+pub(super) fn shows_any_arguments(env: &Environment, caps: &Caps) -> bool {
     const BROKEN: &str = "{BROKEN";
-    Trial::new(env, exchange(&json!(BROKEN), 1), with_tool(), None).shows(BROKEN)
+    Trial::new(env, exchange(&json!(BROKEN), 1, caps), with_tool(), None).shows(BROKEN)
 }
 
 /// The prompt for these messages, if the template renders them.
@@ -179,18 +223,25 @@ pub(super) fn prompt_with(env: &Environment, message: &Json) -> Option<String> {
 }
 
 /// A conversation in which the assistant makes `calls` calls.
-fn exchange(arguments: &Json, calls: usize) -> Json {
+fn exchange(arguments: &Json, calls: usize, caps: &Caps) -> Json {
     let call = |index: usize| {
         let function = json!({"name": "tool1", "arguments": arguments});
         json!({"id": format!("call0000{index}"), "type": "function", "function": function})
     };
-    json!([
+    let messages = json!([
         {"role": "user", "content": "User message"},
         {"role": "assistant", "content": "", "tool_calls": (1..=calls).map(call).collect::<Vec<_>>()},
         {"role": "tool", "content": "Tool response", "tool_call_id": "call00001"},
         {"role": "assistant", "content": "The tool response was 'tool response'"},
         {"role": "user", "content": "User message"},
-    ])
+    ]);
+    completed(messages, caps)
+}
+
+/// The messages, with what the template demands of them.
+fn completed(mut messages: Json, caps: &Caps) -> Json {
+    messages.as_array_mut().into_iter().flatten().for_each(|message| caps.complete(message));
+    messages
 }
 
 fn with_tool() -> Json {
@@ -210,7 +261,7 @@ fn with_tool() -> Json {
 }
 
 /// Whether reasoning before the last user message is rendered.
-fn keeps_reasoning(env: &Environment) -> bool {
+fn keeps_reasoning(env: &Environment, caps: &Caps) -> bool {
     const MARKER: &str = "<REASONING_CONTENT_PLACEHOLDER>";
     let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
     more.extend(preserve_reasoning(true).map(|(name, value)| (name.to_owned(), json!(value))));
@@ -221,7 +272,7 @@ fn keeps_reasoning(env: &Environment) -> bool {
         {"role": "assistant", "content": "Assistant message", "reasoning_content": "Reasoning content"},
         {"role": "user", "content": "User message"},
     ]);
-    Trial::new(env, messages, Json::Object(more), None).shows(MARKER)
+    Trial::new(env, completed(messages, caps), Json::Object(more), None).shows(MARKER)
 }
 
 /// A render of one message at this level of effort.

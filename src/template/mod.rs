@@ -83,6 +83,8 @@ pub struct Caps {
     pub reasoning_effort_levels: Vec<&'static str>,
     /// A call's arguments must be an object and not JSON text.
     pub object_arguments: bool,
+    /// The field of reasoning that an assistant message must have, even if it is empty.
+    pub demanded_reasoning: Option<&'static str>,
 }
 
 impl Caps {
@@ -94,6 +96,14 @@ impl Caps {
     /// A text as content, in the form that the template takes.
     pub(crate) fn content(&self, text: &str) -> Value {
         if self.wants_parts() { [text_part(text)].into_iter().collect() } else { text.into() }
+    }
+
+    /// Adds to a message what the template demands.
+    pub(crate) fn complete(&self, message: &mut Value) {
+        let (Some(field), Value::Object(fields)) = (self.demanded_reasoning, message) else { return };
+        if fields.get("role").is_some_and(|role| role == "assistant") {
+            fields.entry(field).or_insert_with(|| Value::String(String::new()));
+        }
     }
 
     /// Each capability that is there or not, with its name for hosts, e.g. `supports_tools`.
@@ -270,7 +280,7 @@ impl Template {
 
     /// Whether arguments of calls that are not JSON are rendered.
     fn shows_any_arguments(&self) -> bool {
-        *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.compiled.env))
+        *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.compiled.env, self.caps()))
     }
 
     /// The text that the template writes for media.

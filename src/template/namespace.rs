@@ -58,7 +58,7 @@ pub(super) fn assign(state: &mut State, args: &[Value]) -> Result<Value, Error> 
     if let Some(namespace) = target.downcast_object_ref::<Namespace>() {
         namespace.with(|map| map.set(name, value));
     } else if let Some(dict) = target.downcast_object_ref::<Dict>() {
-        dict.set(name, value)?;
+        dict.set(name, value, &mut |items| charge_items(state, items))?;
     } else {
         let message = format!("only a namespace or a map can be assigned to, not {}", target.kind());
         return Err(Error::new(ErrorKind::InvalidOperation, message));

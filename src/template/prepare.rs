@@ -6,11 +6,13 @@ use std::sync::Arc;
 use minijinja::value::Value as Engine;
 use serde_json::Value;
 
+use super::caps::reads_field;
 use super::messages::{Messages, Shown};
 use super::{Caps, Conversation, Template, media, system_clock};
 use crate::error::{Error, Result};
 use crate::message::{
-    Continuation, MalformedArguments, Media, Message, Request, Tool, ToolChoice, text_part, thinking_part,
+    Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, Tool, ToolChoice, text_part,
+    thinking_part,
 };
 
 /// A request, converted for rendering.
@@ -39,8 +41,8 @@ pub(super) struct Ways {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ReasoningIn {
     Usual,
-    /// The field `thinking`.
-    Thinking,
+    /// Another field: one of [`REASONING`].
+    Field(&'static str),
     /// A part of the content, of the type `thinking`.
     Part,
 }
@@ -48,26 +50,31 @@ pub(super) enum ReasoningIn {
 impl ReasoningIn {
     /// `prompt` renders a conversation that ends with an assistant message.
     pub(super) fn of(source: &str, prompt: impl Fn(&Value) -> Option<String>) -> Self {
-        if source.contains("reasoning_content") || !source.contains("thinking") {
+        let [usual, others @ ..] = REASONING;
+        if source.contains(usual) {
             return ReasoningIn::Usual;
         }
+        let fields: Vec<&'static str> = others.into_iter().filter(|field| reads_field(source, field)).collect();
         let mut part = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
         // If an unknown field of a part is rendered, the template prints the list of parts.
         part["content"][0]["unknown"] = json!(UNKNOWN);
-        let field = json!({"role": "assistant", "content": TRIED[1], "thinking": TRIED[0]});
         let shows = |message: &Value| {
             let shows = |prompt: String| TRIED.iter().all(|text| prompt.contains(text)) && !prompt.contains(UNKNOWN);
             prompt(message).is_some_and(shows)
         };
-        if shows(&field) {
-            ReasoningIn::Thinking
-        } else if shows(&part) {
+        let in_field = |field: &&str| {
+            let mut message = json!({"role": "assistant", "content": TRIED[1]});
+            message[*field] = json!(TRIED[0]);
+            shows(&message)
+        };
+        if let Some(field) = fields.iter().copied().find(in_field) {
+            ReasoningIn::Field(field)
+        } else if fields.contains(&THINKING) && shows(&part) {
             ReasoningIn::Part
-        } else if source.contains(".thinking") {
-            // Not in these places; an unused field does no harm.
-            ReasoningIn::Thinking
         } else {
-            ReasoningIn::Usual
+            // Not in these places; an unused field does no harm.
+            let read = fields.into_iter().find(|field| source.contains(&format!(".{field}")));
+            read.map_or(ReasoningIn::Usual, ReasoningIn::Field)
         }
     }
 }
@@ -172,7 +179,11 @@ fn texts(message: &Message, template: &Template) -> Option<Vec<(&'static str, En
     let is_system = message.role == "developer" && !template.ways.knows_developer;
     let role = if is_system { "system" } else { &message.role };
     let texts = [("role", role), ("content", &message.content)].into_iter().chain(message.further_texts());
-    Some(texts.map(|(name, text)| (name, Engine::from(text))).collect())
+    let mut texts: Vec<(&'static str, Engine)> = texts.map(|(name, text)| (name, Engine::from(text))).collect();
+    let is_missing = |field: &&str| role == "assistant" && texts.iter().all(|(name, _)| name != field);
+    let missing = template.caps().demanded_reasoning.filter(is_missing);
+    texts.extend(missing.map(|field| (field, Engine::from(""))));
+    Some(texts)
 }
 
 fn message_json(message: &Message, template: &Template) -> Value {
@@ -186,7 +197,7 @@ fn message_json(message: &Message, template: &Template) -> Value {
     // Reasoning among the parts stays there if the template renders it there.
     let apart = match template.reasoning_in() {
         ReasoningIn::Part => Cow::Borrowed(message),
-        ReasoningIn::Usual | ReasoningIn::Thinking => message.with_reasoning_apart(),
+        ReasoningIn::Usual | ReasoningIn::Field(_) => message.with_reasoning_apart(),
     };
     let message = &*apart;
     let mut json = message.to_json();
@@ -200,13 +211,14 @@ fn message_json(message: &Message, template: &Template) -> Value {
         let thought = &message.reasoning_content;
         match template.reasoning_in() {
             ReasoningIn::Usual => {}
-            ReasoningIn::Thinking => json["thinking"] = json!(thought),
+            ReasoningIn::Field(name) => json[name] = json!(thought),
             ReasoningIn::Part => {
                 let said = as_parts(&json["content"]).into_iter().filter(|part| part["text"] != "");
                 json["content"] = thinking_first(thought, said.collect());
             }
         }
     }
+    template.caps().complete(&mut json);
     json
 }
 

@@ -17,8 +17,16 @@ use super::scalar::Scalar;
 use super::trace::Trace;
 use crate::limits::VALUE_DEPTH;
 
-/// The levels that a container made by a template reserves, so that it can be filled after it was put into another one.
-const HEADROOM: usize = 8;
+/// The levels that a container made by a template reserves, so that it can be filled after it was put into another one, and
+/// how many more the container around it reserves.
+const HEADROOM: usize = 16;
+const STEP: usize = 8;
+
+/// The levels that each container of the context reserves, because templates put lists and maps into messages.
+const ROOM: usize = 6;
+
+/// The maximum depth of a container.
+const DEPTH: usize = VALUE_DEPTH + HEADROOM;
 
 /// The maximum depth of a container, and whether it is inside of another one.
 #[derive(Debug)]
@@ -43,12 +51,12 @@ impl Height {
                 loose |= child.as_object().is_some_and(|object| !object.is::<Text>() && !object.is::<Scalar>());
             }
         }
-        let known = Height::known((levels + 1).next_multiple_of(HEADROOM), false)?;
+        let known = Height::known((levels + STEP).max(HEADROOM), false)?;
         Ok(Height { loose, ..known })
     }
 
     fn known(levels: usize, inside: bool) -> Result<Height, Error> {
-        if levels > VALUE_DEPTH + HEADROOM {
+        if levels > DEPTH {
             return Err(too_deep());
         }
         Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside), loose: false })
@@ -58,11 +66,11 @@ impl Height {
     fn admit(&self, child: &Value) -> Result<(), Error> {
         let Some(height) = height_of(child) else { return Ok(()) };
         if std::ptr::eq(height, self) {
-            return Err(too_deep());
+            return Err(Error::new(ErrorKind::InvalidOperation, "a list or map cannot be put into itself"));
         }
         let needed = height.levels.load(Ordering::Relaxed) + 1;
         if needed > self.levels.load(Ordering::Relaxed) {
-            if self.inside.load(Ordering::Relaxed) || needed > VALUE_DEPTH + HEADROOM {
+            if self.inside.load(Ordering::Relaxed) || needed > DEPTH {
                 return Err(too_deep());
             }
             self.levels.store(needed, Ordering::Relaxed);
@@ -78,7 +86,7 @@ fn height_of(value: &Value) -> Option<&Height> {
 }
 
 fn too_deep() -> Error {
-    Error::new(ErrorKind::InvalidOperation, "lists and maps are nested too deeply")
+    Error::new(ErrorKind::InvalidOperation, "lists and maps are nested too deeply, or hold themselves")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -217,9 +225,22 @@ impl Dict {
         }
     }
 
-    /// Sets the value of a key; the value must be data.
-    pub(super) fn set(&self, key: &str, value: Value) -> Result<(), Error> {
-        self.height.admit(&value)?;
+    /// Sets the value of a key; the value must be data. A value that is too deep for this place, because it contains this
+    /// map or reserves too many levels, is copied as it is now; `charge` is called with the size of each container.
+    pub(super) fn set(
+        &self,
+        key: &str,
+        value: Value,
+        charge: &mut dyn FnMut(usize) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let value = match self.height.admit(&value) {
+            Ok(()) => value,
+            Err(_) => {
+                let (copy, _) = copied(&value, charge)?;
+                self.height.admit(&copy)?;
+                copy
+            }
+        };
         lock(&self.map).set(key, value);
         Ok(())
     }
@@ -353,6 +374,33 @@ fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
     }
 }
 
+/// A copy of a value with all that is in it, and its exact depth.
+fn copied(value: &Value, charge: &mut dyn FnMut(usize) -> Result<(), Error>) -> Result<(Value, usize), Error> {
+    let mut below = 0;
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        let mut items = list.items();
+        charge(items.len())?;
+        for item in &mut items {
+            let (copy, levels) = copied(item, charge)?;
+            (*item, below) = (copy, below.max(levels));
+        }
+        let height = Height::known(below + 1, true)?;
+        let copy = List { items: Mutex::new(items), height, form: list.form, trace: None };
+        return Ok((Value::from_object(copy), below + 1));
+    }
+    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        let mut pairs = dict.pairs();
+        charge(pairs.len())?;
+        for (_, item) in &mut pairs {
+            let (copy, levels) = copied(item, charge)?;
+            (*item, below) = (copy, below.max(levels));
+        }
+        let height = Height::known(below + 1, true)?;
+        return Ok((Value::from_object(Dict { map: Mutex::new(Map::of(pairs)), height, trace: None }), below + 1));
+    }
+    Ok((value.clone(), 0))
+}
+
 /// A list of `items` of the depth `below`, which know that they are inside of a list, and its depth. `inside`: whether the
 /// list is inside of another container.
 pub(super) fn nested_list(
@@ -361,7 +409,7 @@ pub(super) fn nested_list(
     inside: bool,
     trace: Option<Trace>,
 ) -> Result<(Value, usize), Error> {
-    let height = Height::known(below + 1, inside)?;
+    let height = Height::known(below + 1 + ROOM, inside)?;
     Ok((Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }), below + 1))
 }
 
@@ -372,6 +420,6 @@ pub(super) fn nested_dict(
     inside: bool,
     trace: Option<Trace>,
 ) -> Result<(Value, usize), Error> {
-    let height = Height::known(below + 1, inside)?;
+    let height = Height::known(below + 1 + ROOM, inside)?;
     Ok((Value::from_object(Dict { map: Mutex::new(Map::of_json(pairs)), height, trace }), below + 1))
 }

@@ -303,6 +303,7 @@ impl<'t> Sampler<'t> {
         if !sample.calls.is_empty() {
             message["tool_calls"] = calls.collect();
         }
+        caps.complete(&mut message);
         message
     }
 }

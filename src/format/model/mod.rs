@@ -49,6 +49,7 @@ families! {
     gemma4: "gemma-4",
     minicpm5: "minicpm5",
     qwen3_coder: "qwen3-coder",
+    translate_gemma: "translate-gemma",
 }
 
 /// The family of a template, if it has one.
