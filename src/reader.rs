@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crate::analysis::Analysis;
 use crate::analysis::turn::{self, TurnFormat};
 use crate::error::Result;
-use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, auto, family_of, learnt, prompt};
+use crate::format::{Family, Format, Way, FormatSpec, Prompt, PromptInput, auto, family_of, learnt, prompt};
 use crate::message::{Continuation, Media, Request};
 use crate::template::{Template, plain, prepare};
 
@@ -47,7 +47,15 @@ impl Reader {
     /// The format of the output.
     pub(crate) fn format(self, taught: &Taught, spec: &FormatSpec) -> Format {
         match self {
-            Reader::Family(family) => (family.build)(spec),
+            Reader::Family(Family { way: Way::Parser(build), .. }) => build(spec),
+            Reader::Family(Family { way: Way::Row(row), .. }) => {
+                let turn = taught.turn_behind(spec.opening, spec.enable_thinking).cloned().unwrap_or_default();
+                let mut turn = turn;
+                (row.patch)(&mut turn);
+                let mut format = learnt::build(&turn, row.tolerances, &taught.analysis().layout, spec);
+                (row.host)(spec, &mut format);
+                format
+            }
             Reader::Layout => auto::build(&taught.analysis().layout, spec, taught.template.caps().tool_calls),
             Reader::Turn => match taught.turn_behind(spec.opening, spec.enable_thinking) {
                 Some(turn) => learnt::build(turn, Default::default(), &taught.analysis().layout, spec),
@@ -84,8 +92,8 @@ impl Reader {
             let opening = prompt.generation_prompt.clone();
             Prompts { prompt, opening, continuation, media: prepared.media.clone() }
         };
-        if let Reader::Family(family) = self {
-            return (family.prompt)(&input).map(same);
+        if let Reader::Family(Family { prompt: Some(prompt), .. }) = self {
+            return prompt(&input).map(same);
         }
         let Prompts { prompt, opening, media, .. } = same(prompt::plain(&input)?);
         let opening = prompt::opening_of_content(&input, &prompt).unwrap_or(opening);
@@ -95,7 +103,11 @@ impl Reader {
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
             let (layout, thought) = (&taught.analysis().layout, &message.reasoning_content);
-            match taught.turn_behind(&opening, request.enable_thinking) {
+            let mut turn = taught.turn_behind(&opening, request.enable_thinking).cloned();
+            if let (Some(turn), Reader::Family(Family { way: Way::Row(row), .. })) = (&mut turn, self) {
+                (row.patch)(turn);
+            }
+            match &turn {
                 Some(turn) => learnt::continued_prompt(turn, layout, &opening, thought, content.as_deref()),
                 None => auto::continued_prompt(layout, &opening, thought, content.as_deref()),
             }

@@ -57,7 +57,7 @@ impl Thought {
     fn of(turn: &TurnFormat, layout: &Layout, opening: &str) -> Option<Thought> {
         let known = layout.reasoning.mode != ReasoningMode::None && !layout.reasoning.end.trim().is_empty();
         let (start, open, close) = match &turn.reasoning {
-            Some(Reasoning { start, open, close }) => (&**start, open.clone(), close.clone()),
+            Some(Reasoning { start, open, close, .. }) => (&**start, open.clone(), close.clone()),
             None if known => {
                 let (open, close) = (Glue::from(&*layout.reasoning.start), Glue::from(&*layout.reasoning.end));
                 (layout.reasoning.start.trim(), open, close)
@@ -108,7 +108,8 @@ pub fn continued_prompt(
         // The prompt may close the reasoning at once, or put words into it.
         if let Some(at) = opening.rfind(&*thought.start).filter(|_| !thought.start.is_empty()) {
             let behind = &opening[at + thought.start.len()..];
-            let kept = if behind.trim().is_empty() && turn.edges.iter().any(|edge| edge.from == from) { behind } else { "" };
+            let shown = turn.reasoning.as_ref().is_some_and(|reasoning| reasoning.shown);
+            let kept = if behind.trim().is_empty() && shown { behind } else { "" };
             prompt.truncate(at + thought.start.len());
             prompt.push_str(kept);
         } else {

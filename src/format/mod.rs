@@ -28,6 +28,7 @@ pub(crate) use builder::FormatBuilder;
 pub use calls::described as described_calls;
 pub(crate) use calls::members;
 pub use model::{Family, family_of};
+pub(crate) use model::Way;
 pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
 

@@ -9,7 +9,7 @@
 use super::super::diff::Diff;
 use super::super::markup::{Markup, Segment, after_last, is_space, trim};
 use super::sample::{REPLY, Sample, SampleCall, Sampler, THOUGHT};
-use super::{Edge, Glue, Place, Reasoning};
+use super::{Edge, Glue, Place, Reasoning, TurnFormat};
 use crate::limits::REASONING_ENDS;
 
 /// Bytes at the end of one prompt that must occur in the other to count as the same place.
@@ -24,12 +24,7 @@ pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Op
         .or_else(|| named.first().copied().map(|(start, end)| (start.to_owned(), end.to_owned())))
         .filter(|(start, close)| !trim(start).is_empty() && !trim(close).is_empty())
         .filter(|(start, close)| !replies_behind(sampler, trim(start), trim(close)))?;
-    let begins: Vec<Edge> = edges.iter().filter(|edge| edge.from == Place::Prompt).cloned().collect();
-    edges.extend(begins.into_iter().map(|edge| Edge {
-        from: Place::Reasoning,
-        glue: behind(&edge.glue, &close),
-        ..edge
-    }));
+    reason_like_prompt(edges, &close);
     if let [(first, _), (open, end)] = named[..]
         && first == start
     {
@@ -37,6 +32,20 @@ pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Op
         edges.push(Edge { from: Place::Content, glue: Glue::from(end), to: Place::End });
     }
     Some(Reasoning::behind(&sampler.opening, &start, &close))
+}
+
+/// Adds the edges from reasoning: those from the prompt.
+fn reason_like_prompt(edges: &mut Vec<Edge>, close: &str) {
+    let begins: Vec<Edge> = edges.iter().filter(|edge| edge.from == Place::Prompt).cloned().collect();
+    let from = |edge: Edge| Edge { from: Place::Reasoning, glue: behind(&edge.glue, close), ..edge };
+    edges.extend(begins.into_iter().map(from));
+}
+
+impl TurnFormat {
+    /// Adds the edges from reasoning that the history does not show.
+    pub(crate) fn reason_like_prompt(&mut self, close: &str) {
+        reason_like_prompt(&mut self.edges, close);
+    }
 }
 
 /// Whether the history has replies directly behind the opening of reasoning: then text there is no reasoning.
@@ -78,10 +87,10 @@ fn behind(glue: &Glue, close: &str) -> Glue {
 
 impl Reasoning {
     /// Reasoning with these markers behind a prompt that ends with `opening`, and may have opened or closed it.
-    fn behind(opening: &str, start: &str, close: &str) -> Reasoning {
+    pub(crate) fn behind(opening: &str, start: &str, close: &str) -> Reasoning {
         let opened = opening.rfind(trim(start)) > opening.rfind(trim(close));
         let open = if opened { Glue::default() } else { Glue::from(start) };
-        Reasoning { start: trim(start).to_owned(), open, close: Glue::from(close) }
+        Reasoning { start: trim(start).to_owned(), open, close: Glue::from(close), shown: false }
     }
 }
 

@@ -110,5 +110,5 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
     }
     let start =
         if open.is_blank() { Glue::last_marker(opening) } else { trim(open.head()) };
-    Some(Reasoning { start: start.to_owned(), open, close })
+    Some(Reasoning { start: start.to_owned(), open, close, shown: true })
 }

@@ -78,6 +78,8 @@ pub struct Reasoning {
     pub open: Glue,
     /// Its end.
     pub close: Glue,
+    /// Whether turns of the history show it.
+    pub shown: bool,
 }
 
 /// A step of a turn.

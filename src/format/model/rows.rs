@@ -1,0 +1,311 @@
+//! The families of templates of whose models renders do not show enough: a row each, which adds to the learnt turn.
+
+use super::{Family, Way, deepseek, has_all};
+use crate::analysis::turn::{Glue, Reasoning, TurnFormat};
+use crate::format::learnt::Tolerances;
+use crate::format::prompt::{Prompt, PromptInput};
+use crate::format::{Delimiter, Format, FormatSpec, Thinking};
+use crate::grammar::Trigger;
+
+/// What a family's row adds to the learnt turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// How the model deviates from what the template writes.
+    pub tolerances: Tolerances,
+    /// What the turn has that no render shows.
+    pub patch: fn(&mut TurnFormat),
+    /// What hosts are told otherwise than learnt.
+    pub host: fn(&FormatSpec, &mut Format),
+}
+
+const LEARNT: Row = Row { tolerances: Tolerances { calls_in_reasoning: false, spellings: &[] }, patch: |_| {}, host: |_, _| {} };
+const CALLS_IN_REASONING: Tolerances = Tolerances { calls_in_reasoning: true, spellings: &[] };
+
+const fn row(name: &'static str, detect: fn(&str) -> bool, row: Row) -> Family {
+    Family { name, detect, prompt: None, way: Way::Row(row) }
+}
+
+/// The rows, in the order in which they are tried.
+pub(super) const MINISTRAL_3: Family = row(
+    // Some of the templates do not render reasoning. Mistral Small 3.2 is similar, but its calls have ids.
+    "ministral-3",
+    |source| has_all(source, &["[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[ARGS]"]) && !source.contains("[CALL_ID]"),
+    Row {
+        patch: |turn| reasoning(turn, "[THINK]", "[/THINK]"),
+        host: |spec, format| {
+            trigger(spec, format, Trigger::word("[TOOL_CALLS]"));
+            tokens(format, &["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[ARGS]"]);
+            format.thinking = Some(Thinking::new("[THINK]", ["[/THINK]"]));
+            format.delimiters.clear();
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const MUSE_GLIMMER: Family = Family {
+    // The prompt ends with the opening, without a recipient.
+    prompt: Some(muse_prompt),
+    ..row(
+        "muse-glimmer",
+        |source| has_all(source, &["<atem:function_calls>", "<|eom|>"]),
+        Row {
+            host: |spec, format| {
+                const TO_TOOL: &str = r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)";
+                trigger(spec, format, Trigger::pattern(TO_TOOL));
+                tokens(format, &["<|start|>", "<|message|>", "<|eom|>", "<|eot|>", "<atem:function_calls>", "<atem:invoke"]);
+                add_tokens(format, &["<atem:parameter", "</atem:parameter>", "</atem:invoke>", "</atem:function_calls>"]);
+                format.thinking = Some(Thinking::default());
+                delimiters(format, &[("assistant", MUSE), ("user", "<|start|>user"), ("system", "<|start|>system"), ("tool", "<|start|>tool")]);
+            },
+            ..LEARNT
+        },
+    )
+};
+
+const MUSE: &str = "<|start|>assistant";
+
+fn muse_prompt(input: &PromptInput) -> crate::error::Result<Prompt> {
+    let prompt = input.template.render(&input.prepared.conversation)?;
+    let prompt = Prompt { prompt, generation_prompt: MUSE.to_owned() };
+    Ok(prompt.continued(input, "<|start|>assistant to=self<|message|>", "<|eom|><|start|>assistant to=user<|message|>"))
+}
+
+pub(super) const FUNCTIONARY_3_2: Family = row(
+    "functionary-v3.2",
+    |source| has_all(source, &[">>>all", ">>>${recipient}"]),
+    Row {
+        host: |spec, format| {
+            trigger(spec, format, Trigger::pattern(">>>(?!all)"));
+            tokens(format, &[">>>all"]);
+            format.delimiters.clear();
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const KIMI_K3: Family = row(
+    "kimi-k3",
+    |source| has_all(source, &["<|open|>", "<|close|>", "<|end_of_msg|>"]),
+    Row {
+        tolerances: CALLS_IN_REASONING,
+        host: |spec, format| {
+            trigger(spec, format, Trigger::word("<|open|>tools<|sep|>"));
+            // Names of tags are not preserved as tokens, because that would split them in prose.
+            tokens(format, &["<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"]);
+            format.thinking = Some(Thinking::new("<|open|>think<|sep|>", ["<|close|>think<|sep|>"]));
+            delimiters(format, &[
+                ("assistant", "<|open|>message role=\"assistant\"<|sep|>"),
+                ("user", "<|open|>message role=\"user\"<|sep|>"),
+                // The tags of these two have more attributes.
+                ("tool", "<|open|>message role=\"tool\""),
+                ("system", "<|open|>message role=\"system\""),
+            ]);
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const LING_3: Family = row(
+    "ling-3",
+    |source| has_all(source, &["<role>ASSISTANT</role>", "<arg_key>"]),
+    Row {
+        tolerances: CALLS_IN_REASONING,
+        host: |spec, format| {
+            trigger(spec, format, Trigger::word("<tool_call>"));
+            tokens(format, &["<think>", "</think>", "<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>"]);
+            add_tokens(format, &["<arg_value>", "</arg_value>", "<|role_end|>"]);
+            // The model may write the end of the turn as plain text, which does not stop the generation.
+            format.additional_stops = vec!["<|role_end|>".to_owned()];
+            format.thinking = Some(Thinking::new("<think>", ["</think>", "<tool_call>"]));
+            delimiters(format, &[
+                ("assistant", "<role>ASSISTANT</role>"),
+                ("user", "<role>HUMAN</role>"),
+                ("tool", "<role>OBSERVATION</role>"),
+                ("system", "<role>SYSTEM</role>"),
+            ]);
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const COHERE_2_MOE: Family = row(
+    // The template always closes the reasoning in front of calls, and the model does not.
+    "cohere2-moe",
+    |source| has_all(source, &["<|START_TEXT|>", "<|START_ACTION|>"]),
+    Row {
+        tolerances: CALLS_IN_REASONING,
+        host: |spec, format| {
+            trigger(spec, format, Trigger::word("<|START_ACTION|>"));
+            tokens(format, &["<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<|USER_TOKEN|>", "<|SYSTEM_TOKEN|>"]);
+            add_tokens(format, &["<|END_OF_TURN_TOKEN|>", "<|START_THINKING|>", "<|END_THINKING|>", "<|START_TEXT|>"]);
+            add_tokens(format, &["<|END_TEXT|>", "<|START_ACTION|>", "<|END_ACTION|>", "<|START_TOOL_RESULT|>"]);
+            add_tokens(format, &["<|END_TOOL_RESULT|>"]);
+            format.thinking = Some(Thinking::new("<|START_THINKING|>", ["<|END_THINKING|>"]));
+            delimiters(format, &[
+                ("assistant", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
+                ("user", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
+                // Before the entry for `system`, which is a prefix of this text.
+                ("tool", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|><|START_TOOL_RESULT|>"),
+                ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
+            ]);
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const GIGACHAT_3: Family = row(
+    // The separators of messages are tokens of the format.
+    "gigachat-3",
+    |source| has_all(source, &["<|role_sep|>", "<|message_sep|>"]) && !source.contains("<|function_call|>"),
+    Row {
+        host: |spec, format| {
+            trigger(spec, format, Trigger::word("<|message_sep|>\n\nfunction call<|role_sep|>\n"));
+            tokens(format, &["<|message_sep|>\n\n", "<|role_sep|>\n"]);
+            format.delimiters.clear();
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const DEEPSEEK_V3_2: Family = Family {
+    prompt: Some(deepseek::prompt),
+    ..row(
+        // Models mix up the names of the block of calls, and the bars of the token.
+        "deepseek-v3.2",
+        |source| has_all(source, &["dsml_token", "DSML"]) && (source.contains("function_calls") || source.contains("tool_calls")),
+        Row {
+            tolerances: Tolerances {
+                calls_in_reasoning: true,
+                spellings: &[
+                    ("｜DSML｜function_calls", "｜DSML｜tool_calls"),
+                    ("｜DSML｜tool_calls", "｜DSML｜function_calls"),
+                    ("｜DSML｜", "|DSML|"),
+                    ("｜DSML｜", "｜｜DSML｜｜"),
+                ],
+            },
+            host: |spec, format| {
+                let block = if spec.source.contains("function_calls") { "function_calls" } else { "tool_calls" };
+                let calls = format!("<｜DSML｜{block}>");
+                trigger_of(spec, format, spec.response_object().is_some(), vec![Trigger::word(&*calls)]);
+                tokens(format, &["｜DSML｜", "<think>", "</think>"]);
+                format.thinking = Some(Thinking::new("<think>", ["</think>", &calls]));
+                delimiters(format, &[("assistant", "<｜Assistant｜>"), ("user", "<｜User｜>")]);
+            },
+            ..LEARNT
+        },
+    )
+};
+
+pub(super) const MINICPM_5: Family = row(
+    "minicpm5",
+    |source| has_all(source, &["Tool usage guidelines:", "<function name=\"", "<param name=\""]),
+    Row {
+        host: |spec, format| {
+            trigger(spec, format, Trigger::word("<function"));
+            tokens(format, &["<function", "<param", "</function>", "</param>", "<think>", "</think>"]);
+            format.thinking = Some(Thinking::new("<think>", ["</think>"]));
+            delimiters(format, IM_START);
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const QWEN_3_CODER: Family = row(
+    "qwen3-coder",
+    |source| {
+        has_all(source, &["<tool_call>", "<function=", "<parameter="])
+            && !source.contains("'<tool_call><function=' ~ tool_call.name ~ '>'")
+    },
+    Row {
+        tolerances: CALLS_IN_REASONING,
+        host: |spec, format| {
+            let reasons = spec.source.contains("<think>");
+            // A model that does not reason sometimes leaves out the first tag.
+            let bare = spec.offered.iter().filter(|_| !reasons).map(|tool| format!("<function={}>", tool.name));
+            let starts = ["<tool_call>".to_owned()].into_iter().chain(bare).map(Trigger::word);
+            let lazy = spec.tool_choice == crate::message::ToolChoice::Auto;
+            let triggers = if lazy { starts.collect() } else { Vec::new() };
+            trigger_of(spec, format, spec.response_schema().is_some(), triggers);
+            tokens(format, &["<tool_call>", "</tool_call>"]);
+            format.thinking = None;
+            if reasons {
+                add_tokens(format, &["<think>", "</think>"]);
+                // A host that ends the reasoning writes the first of these ends.
+                format.thinking = Some(Thinking::new("<think>", ["\n</think>", "</think>", "<tool_call>"]));
+            }
+            delimiters(format, IM_START);
+            format.delimiters.insert(2, Delimiter { role: "tool", delimiter: "<|im_start|>tool_response".to_owned() });
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const LAGUNA: Family = row(
+    // Tags are rendered on lines of their own, but the model writes them without line breaks.
+    "laguna",
+    |source| source.contains("laguna_glm_thinking"),
+    Row {
+        patch: |turn| {
+            if let Some(reasoning) = &mut turn.reasoning {
+                reasoning.open = Glue::from(reasoning.open.head().trim());
+                reasoning.close = Glue::from(reasoning.close.head().trim());
+            }
+            turn.edges.iter_mut().filter(|edge| edge.from == crate::analysis::turn::Place::Reasoning).for_each(|edge| edge.glue = edge.glue.trim_start());
+        },
+        // The end-of-turn token may come spelled out after calls.
+        host: |_, format| format.additional_stops = vec!["</assistant>".to_owned()],
+        ..LEARNT
+    },
+);
+
+pub(super) const NEMOTRON_NANO_2: Family = row(
+    // The history writes replies behind an open reasoning marker.
+    "nemotron-nano-2",
+    |source| has_all(source, &["<SPECIAL_10>", "<SPECIAL_11>", "<SPECIAL_12>", "<TOOL_RESPONSE>"]),
+    Row {
+        patch: |turn| reasoning(turn, "<think>", "</think>"),
+        host: |_, format| {
+            tokens(format, &["<SPECIAL_11>", "</think>", "<TOOLCALL>", "</TOOLCALL>"]);
+            format.thinking = Some(Thinking::new("<think>", ["</think>"]));
+            delimiters(format, &[("assistant", "<SPECIAL_11>Assistant"), ("user", "<SPECIAL_11>User")]);
+        },
+        ..LEARNT
+    },
+);
+
+const IM_START: &[(&str, &str)] = &[
+    ("assistant", "<|im_start|>assistant"),
+    ("tool", "<|im_start|>user\n<tool_response>"),
+    ("user", "<|im_start|>user"),
+    ("system", "<|im_start|>system"),
+];
+
+/// Reasoning that the history does not show.
+fn reasoning(turn: &mut TurnFormat, start: &str, close: &str) {
+    if turn.reasoning.is_none() {
+        turn.reasoning = Some(Reasoning::behind(&turn.opening, start, close));
+        turn.reason_like_prompt(close);
+    }
+}
+
+/// The grammar begins with a call at this trigger, or is strict where a call or a structured response is required.
+fn trigger(spec: &FormatSpec, format: &mut Format, trigger: Trigger) {
+    trigger_of(spec, format, spec.response_schema().is_some(), vec![trigger]);
+}
+
+fn trigger_of(spec: &FormatSpec, format: &mut Format, structured: bool, triggers: Vec<Trigger>) {
+    format.constraint = spec.constraint(structured, triggers);
+}
+
+fn tokens(format: &mut Format, tokens: &[&str]) {
+    format.preserved_tokens.clear();
+    add_tokens(format, tokens);
+}
+
+fn add_tokens(format: &mut Format, tokens: &[&str]) {
+    format.preserved_tokens.extend(tokens.iter().map(|token| (*token).to_owned()));
+}
+
+fn delimiters(format: &mut Format, rows: &[(&'static str, &str)]) {
+    format.delimiters = Delimiter::list(rows.iter().copied());
+}
