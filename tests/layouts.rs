@@ -47,8 +47,24 @@ fn layouts_of_real_templates() {
 
 /// Pieces of what probes say; `src/analysis/turn/sample.rs` has the whole.
 const SAID: &[&str] = &[
-    "Vexing", "solved", "Jinxed", "first of all", "Quorzle", "vimp", "Blimzy", "trunfle", "fnalphq", "gnbetuq", "idq0", "idw0",
-    "pebb", "qargo", "AA_", "_AA", "FF_", "_FF",
+    "Vexing",
+    "solved",
+    "Jinxed",
+    "first of all",
+    "Quorzle",
+    "vimp",
+    "Blimzy",
+    "trunfle",
+    "fnalphq",
+    "gnbetuq",
+    "idq0",
+    "idw0",
+    "pebb",
+    "qargo",
+    "AA_",
+    "_AA",
+    "FF_",
+    "_FF",
 ];
 
 /// What of a template's layout, and of what it makes of a request, a probe has said.
