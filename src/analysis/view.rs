@@ -75,7 +75,10 @@ impl Layout {
             &call_id.suffix,
         ];
         let mut tokens: Vec<String> = Vec::new();
-        for marker in markers.map(|marker| trim(marker)) {
+        for marker in markers {
+            // The model writes another id.
+            let marker = if call_id.example.is_empty() { marker.clone() } else { marker.replace(&call_id.example, "") };
+            let marker = trim(&marker);
             if !marker.is_empty() && !tokens.iter().any(|token| token == marker) {
                 tokens.push(marker.into());
             }

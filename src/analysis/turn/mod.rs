@@ -292,7 +292,8 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
         seen.extend(walk.map(|walk| (sample, walk)));
         found
     };
-    for shape in shapes(if parallel { 3 } else { 1 }) {
+    let shapes = shapes(if parallel { 3 } else { 1 });
+    for shape in shapes.into_iter().filter(|shape| shape.calls.is_empty() || !texts.unreadable) {
         ask(shape);
     }
     for (together, apart) in values(parallel, texts.one_by_one) {
@@ -398,8 +399,13 @@ fn texts(sampler: &Sampler) -> Texts {
             texts.encoding = Encoding::Quoted;
         }
     }
-    texts.one_by_one = turn(Words::default().call(ONE))
-        .and_then(|(turn, sample)| walk(&turn, &sample, &sampler.marks, texts))
-        .is_some_and(|walk| walk.parts.iter().any(|part| part.token == parts::Token::Key));
+    match turn(Words::default().call(ONE)) {
+        Some((turn, sample)) => {
+            let walk = walk(&turn, &sample, &sampler.marks, texts);
+            let is_key = |part: &parts::Found| part.token == parts::Token::Key;
+            texts.one_by_one = walk.is_some_and(|walk| walk.parts.iter().any(is_key));
+        }
+        None => texts.unreadable = sampler.turn(&shape(false, false, &[ONE])).is_some(),
+    }
     texts
 }
