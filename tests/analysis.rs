@@ -1,5 +1,6 @@
 //! What the analysis learns from small templates, one for each way to write a turn.
 
+use chatparse::ChatTemplate;
 use chatparse::internals::analysis::{
     Analysis, CallIdPosition, ContentMode, Layout, ReasoningMode, Source, ToolFormat, ToolsLayout, analyze, layout,
 };
@@ -79,15 +80,15 @@ fn reasoning_in_the_history() {
 }
 
 #[test]
-fn reasoning_without_a_start() {
+fn reasoning_behind_words() {
     let text = "{%- if m.reasoning_content -%}{{- '\\nHm. ' ~ m.reasoning_content ~ '\\n[ANSWER]' -}}{%- endif -%}";
-    assert_eq!(reasoning(&turns(&[text, CONTENT].concat(), "")), tags(ReasoningMode::TagBased, "", "[ANSWER]"));
+    assert_eq!(reasoning(&turns(&[text, CONTENT].concat(), "")), tags(ReasoningMode::TagBased, "Hm. ", "\n[ANSWER]"));
 }
 
 #[test]
 fn reasoning_opened_by_the_prompt() {
     let prompt = "{%- if enable_thinking -%}{{- '<think>' -}}{%- endif -%}";
-    assert_eq!(reasoning(&turns(CONTENT, prompt)), tags(ReasoningMode::TagBased, "<think>", ""));
+    assert_eq!(reasoning(&turns(CONTENT, prompt)), tags(ReasoningMode::TagBased, "<think>", "</think>"));
 }
 
 #[test]
@@ -268,10 +269,6 @@ fn ids_of_calls() {
         (CallIdPosition::BetweenNameAndArguments, "[ID]".into(), "[ARGS]".into()),
     );
     assert_eq!(
-        call_id("{{- '[ID]' ~ c.id ~ '[CALL]' ~ f.name ~ '[ARGS]' ~ f.arguments | tojson -}}"),
-        (CallIdPosition::BeforeName, "[ID]".into(), "[CALL]".into()),
-    );
-    assert_eq!(
         call_id("{{- '[CALL]' ~ f.name ~ '[ARGS]' ~ f.arguments | tojson ~ '[ID]' ~ c.id ~ '[DONE]' -}}"),
         (CallIdPosition::AfterArguments, "[ID]".into(), "[DONE]".into()),
     );
@@ -315,10 +312,7 @@ fn the_end_of_a_turn_of_calls() {
     assert_eq!(learn(&tool_turns(&calls)).tools.turn_end, ["<|end|>"]);
     let ended = |next: &str| learn(&tool_turns(&calls).replace("'<|end|>\\n'", next)).tools.turn_end;
     assert_eq!(ended("''"), [""; 0]);
-    assert_eq!(
-        ended("'<|end|>\\n<|assistant|>' ~ ('' if enable_thinking else '<no>')"),
-        ["<|end|>", "<|assistant|>", "<no>"]
-    );
+    assert_eq!(ended("'<|end|>\\n<|assistant|>' ~ ('' if enable_thinking else '<no>')"), ["<|end|>", "<|assistant|>"]);
     assert_eq!(ended("'<|end|>Write a list.<x>'"), ["<|end|>"]);
     assert_eq!(ended("'<x>' * 5000"), ["<x>"; 8]);
 }
@@ -333,46 +327,58 @@ fn a_later_question_shows_the_users_start() {
 }
 
 #[test]
-fn workarounds_know_a_template_by_its_source() {
-    let granite =
+fn an_instruction_names_the_markers() {
+    let named =
         "{# Write your thoughts between <think></think> and write your response between <response></response> #}";
-    let found = study(&(granite.to_owned() + &turns(CONTENT, "")));
-    assert_eq!(layout(&found).content.mode, ContentMode::WrappedWithReasoning);
-    assert_eq!(layout(&found).preserved_tokens, ["<think>", "</think>", "<response>", "</response>"]);
-    let by_workaround = found.evidence().iter().filter(|e| matches!(e.source, Source::Workaround { .. })).count();
-    assert_eq!(by_workaround, 7, "two modes, four markers and the tokens");
-}
-
-/// A list of Python calls is none of the shapes that the passes look for; what they see of it is made of the probe's own words.
-#[test]
-fn calls_that_are_not_understood_are_not_there() {
-    let calls = "{{- '[' -}}{%- for c in m.tool_calls -%}{{- c.function.name ~ '(' -}}\
-                 {%- for k, v in c.function.arguments | items -%}{{- k ~ '=' ~ v -}}{%- endfor -%}{{- ')' -}}{%- endfor -%}{{- ']' -}}";
-    let found = study(&tool_turns(calls));
-    assert_eq!(layout(&found).tools, Default::default());
-    assert_eq!(layout(&found).function, Default::default());
-    assert_eq!(layout(&found).arguments, Default::default());
-    assert!(found.evidence().iter().all(|item| !item.field.starts_with("tools.")), "{:#?}", found.evidence());
-    assert!(!layout(&found).assistant_start.is_empty());
+    let layout = learn(&(named.to_owned() + &turns(CONTENT, "")));
+    assert_eq!(layout.content.mode, ContentMode::WrappedWithReasoning);
+    assert_eq!(layout.preserved_tokens, ["<think>", "</think>", "<response>", "</response>"]);
+    // Other blocks are not for thoughts.
+    let named = "{# Write calls between <tool_call></tool_call> #}";
+    assert_eq!(learn(&(named.to_owned() + &turns(CONTENT, ""))).preserved_tokens, [""; 0]);
 }
 
 #[test]
-fn all_that_was_learnt_has_evidence() {
+fn reasoning_cut_from_the_history() {
+    let text = "{{- m.content.split('</why>')[-1] -}}";
+    assert_eq!(reasoning(&turns(text, "{{- '<why>\\n' -}}")), tags(ReasoningMode::TagBased, "<why>", "</why>"));
+    // The source names where it cuts, whether or not the prompt opens reasoning; a cut that keeps the text shows nothing.
+    assert_eq!(reasoning(&turns(text, "")), tags(ReasoningMode::TagBased, "<why>", "</why>"));
+    let text = "{{- m.content.split('</why>')[0] -}}";
+    assert_eq!(reasoning(&turns(text, "")), tags(ReasoningMode::None, "", ""));
+}
+
+#[test]
+fn a_tag_around_a_turn_is_a_stop() {
+    let tags = turns(CONTENT, "")
+        .replace("<|assistant|>", "<bot>")
+        .replace("'<|end|>\\n' -}}{%- else", "'</bot>\\n' -}}{%- else");
+    assert_eq!(learn(&tags).additional_stops, ["</bot>"]);
+    assert_eq!(learn(&turns(CONTENT, "")).additional_stops, [""; 0]);
+}
+
+#[test]
+fn an_instruction_behind_the_conversation() {
+    let source = tool_turns(&each_call("{{- '<call>' ~ f.name ~ '(' ~ f.arguments | tojson ~ ')</call>' -}}"));
+    let source = source
+        .replace("{%- if add_generation_prompt", "{{- '<|system|>Be good.<|end|>\\n' -}}{%- if add_generation_prompt");
+    let layout = learn(&source);
+    assert_eq!((layout.tools.format, &*layout.tools.per_call_start), (ToolFormat::TagWithJson, "<call>"));
+}
+
+#[test]
+fn each_part_of_a_turn_has_evidence() {
     let calls =
         each_call("{{- '<a>{\"name\": \"' ~ f.name ~ '\", \"arguments\": ' ~ f.arguments | tojson ~ '}</a>' -}}");
-    let found = study(&tool_turns(&calls));
-    for ((field, value), (_, unset)) in layout(&found).fields().into_iter().zip(Layout::default().fields()) {
-        let last = found.evidence().iter().rfind(|evidence| evidence.field == field);
-        match last {
-            Some(evidence) => assert_eq!(evidence.value, value, "{field}"),
-            None => assert!(value == unset, "{field} came from nowhere"),
-        }
+    let template = ChatTemplate::new(&tool_turns(&calls), "<s>", "</s>").expect("the template compiles");
+    let evidence = template.evidence();
+    for (part, _) in template.turn(true).expect("a turn").rows() {
+        assert!(evidence.iter().any(|item| item.field == part), "{part} came from nowhere");
     }
-    let shown = found.evidence().iter().find(|evidence| evidence.field == "tools.format").expect("a format");
+    let shown = evidence.iter().find(|item| item.field == "call").expect("calls");
     let Source::Comparison { left, right, .. } = &shown.source else { panic!("{shown:?}") };
     assert!(!left.contains("<a>") && right.contains("<a>{\"name\""), "{shown:?}");
-    assert_eq!(shown.to_json()["source"], "comparison");
-    assert_eq!(shown.to_json()["pass"], "tools");
+    assert_eq!(shown.to_json()["question"], "a reply / a call");
 }
 
 #[test]

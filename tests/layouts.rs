@@ -18,7 +18,7 @@ fn learnt(path: &Path) -> Value {
     let found = analyze(&Template::new(&source, "<BOS>", "<EOS>").expect("the template compiles"));
     let layout = layout(&found);
     let set = layout.fields().into_iter().zip(Layout::default().fields()).filter(|(field, unset)| field != unset);
-    Value::Object(set.map(|((name, value), _)| (name.to_string(), value)).collect::<Map<_, _>>())
+    Value::Object(set.map(|((name, value), _)| (name, value)).collect::<Map<_, _>>())
 }
 
 #[test]
@@ -47,8 +47,24 @@ fn layouts_of_real_templates() {
 
 /// Pieces of what probes say; `src/analysis/turn/sample.rs` has the whole.
 const SAID: &[&str] = &[
-    "Vexing", "solved", "Jinxed", "first of all", "Quorzle", "vimp", "Blimzy", "trunfle", "fnalphq", "gnbetuq", "idq0", "idw0",
-    "pebb", "qargo", "AA_", "_AA", "FF_", "_FF",
+    "Vexing",
+    "solved",
+    "Jinxed",
+    "first of all",
+    "Quorzle",
+    "vimp",
+    "Blimzy",
+    "trunfle",
+    "fnalphq",
+    "gnbetuq",
+    "idq0",
+    "idw0",
+    "pebb",
+    "qargo",
+    "AA_",
+    "_AA",
+    "FF_",
+    "_FF",
 ];
 
 /// What of a template's layout, and of what it makes of a request, a probe has said.
@@ -64,7 +80,7 @@ fn said(source: &str, learn_only: bool) -> Vec<String> {
         SAID.iter().any(|piece| text.contains(piece))
     };
     let mut texts: Vec<(String, String)> =
-        layout.fields().into_iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+        layout.fields().into_iter().map(|(name, value)| (name, value.to_string())).collect();
     let tool = json!({"type": "function", "function": {"name": "weather", "description": "The weather.", "parameters":
         {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}});
     for (tools, enable_thinking) in [(json!([]), true), (json!([tool]), true), (json!([tool]), false)] {

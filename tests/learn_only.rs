@@ -1,6 +1,5 @@
-//! Templates taken by what they show alone: no family, no work-around.
+//! Templates taken by what they show alone: no family.
 
-use chatparse::learnt::Source;
 use chatparse::{ChatTemplate, ErrorKind, Request, Stream, TemplateOptions, builtin};
 
 fn template(source: &str, learn_only: bool) -> ChatTemplate {
@@ -23,19 +22,6 @@ fn no_family_reads() {
     };
     assert_eq!(content(false), "Hello");
     assert_ne!(content(true), "Hello");
-}
-
-#[test]
-fn no_workaround_applies() {
-    // Granite 3.3 names its markers nowhere but in this sentence.
-    let source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{# Write your thoughts between \
-                  <think></think> and write your response between <response></response> #}";
-    let found = |learn_only| {
-        let template = template(source, learn_only);
-        let evidence = template.analysis().evidence();
-        evidence.iter().any(|item| matches!(item.source, Source::Workaround { .. }))
-    };
-    assert!(found(false) && !found(true));
 }
 
 #[test]

@@ -4,11 +4,11 @@
 //! Markers are kept as the template writes them, with the white space that matters for reading a prompt's end; readers trim
 //! it where the model may vary it. An empty string stands for a missing marker.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// How a template writes reasoning, content, tool calls and turns.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layout {
     /// The text around reasoning, and when it is rendered.
     pub reasoning: ReasoningLayout,
@@ -33,7 +33,8 @@ pub struct Layout {
 }
 
 /// Whether and when a template renders reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReasoningMode {
     /// Never, or without a marker.
     #[default]
@@ -44,19 +45,8 @@ pub enum ReasoningMode {
     ToolsOnly,
 }
 
-impl ReasoningMode {
-    /// A stable lower-case name, e.g. `tag_based`.
-    pub fn name(self) -> &'static str {
-        match self {
-            ReasoningMode::None => "none",
-            ReasoningMode::TagBased => "tag_based",
-            ReasoningMode::ToolsOnly => "tools_only",
-        }
-    }
-}
-
 /// The text around reasoning, and when it is rendered.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReasoningLayout {
     /// Whether and when it is rendered.
     pub mode: ReasoningMode,
@@ -67,7 +57,8 @@ pub struct ReasoningLayout {
 }
 
 /// Whether a template puts markers around content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ContentMode {
     /// No markers.
     #[default]
@@ -78,19 +69,8 @@ pub enum ContentMode {
     WrappedWithReasoning,
 }
 
-impl ContentMode {
-    /// A stable lower-case name, e.g. `always_wrapped`.
-    pub fn name(self) -> &'static str {
-        match self {
-            ContentMode::Plain => "plain",
-            ContentMode::AlwaysWrapped => "always_wrapped",
-            ContentMode::WrappedWithReasoning => "wrapped_with_reasoning",
-        }
-    }
-}
-
 /// The text around the content.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ContentLayout {
     /// Whether there are markers, and when.
     pub mode: ContentMode,
@@ -101,7 +81,7 @@ pub struct ContentLayout {
 }
 
 /// The family of a template's tool calls: how much of a call is JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFormat {
     /// The template does not render tool calls, or they could not be read.
@@ -115,21 +95,9 @@ pub enum ToolFormat {
     TagWithTagged,
 }
 
-impl ToolFormat {
-    /// A stable lower-case name, e.g. `json_native`.
-    pub fn name(self) -> &'static str {
-        match self {
-            ToolFormat::None => "none",
-            ToolFormat::JsonNative => "json_native",
-            ToolFormat::TagWithJson => "tag_with_json",
-            ToolFormat::TagWithTagged => "tag_with_tagged",
-        }
-    }
-}
-
 /// The text around tool calls: the markers around all calls of a message (the section) and around each call and, for
 /// [`ToolFormat::JsonNative`], the names of the JSON object's fields. A nested field is written with a dot: `function.name`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolsLayout {
     /// The family.
@@ -190,7 +158,7 @@ impl Default for ToolsLayout {
 }
 
 /// The text around the name of a called function. The examples are for `<function=f><parameter=x>1</parameter></function>`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FunctionLayout {
     /// Before the name, e.g. `<function=`.
@@ -208,7 +176,7 @@ pub struct FunctionLayout {
 /// `start` and `end` are for layouts that are written by hand. The analysis leaves them empty: it puts the opening of all
 /// arguments into [`FunctionLayout::name_suffix`] or [`FunctionLayout::args_separator`], and their end into
 /// [`FunctionLayout::close`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArgumentsLayout {
     /// Opens all arguments, e.g. `<args>`.
@@ -230,7 +198,7 @@ pub struct ArgumentsLayout {
 }
 
 /// The position of a call's id in a tagged format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallIdPosition {
     /// Calls have no id.
@@ -244,20 +212,8 @@ pub enum CallIdPosition {
     AfterArguments,
 }
 
-impl CallIdPosition {
-    /// A stable lower-case name, e.g. `between_name_and_arguments`.
-    pub fn name(self) -> &'static str {
-        match self {
-            CallIdPosition::None => "none",
-            CallIdPosition::BeforeName => "before_name",
-            CallIdPosition::BetweenNameAndArguments => "between_name_and_arguments",
-            CallIdPosition::AfterArguments => "after_arguments",
-        }
-    }
-}
-
 /// The position of a call's id and its markers; tagged formats only (a JSON call has [`ToolsLayout::id_field`]).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallIdLayout {
     /// The position.
@@ -274,72 +230,19 @@ pub struct CallIdLayout {
 impl Layout {
     /// Every field by its dotted name, in a fixed order, as an inspector prints them. Modes are their names, markers are
     /// strings, switches are booleans.
-    pub fn fields(&self) -> Vec<(&'static str, Value)> {
-        let Layout { reasoning, content, tools, function, arguments, call_id, .. } = self;
-        let text = |marker: &str| Value::from(marker);
-        let list = |items: &[String]| Value::from(items.to_vec());
-        vec![
-            ("reasoning.mode", text(reasoning.mode.name())),
-            ("reasoning.start", text(&reasoning.start)),
-            ("reasoning.end", text(&reasoning.end)),
-            ("content.mode", text(content.mode.name())),
-            ("content.start", text(&content.start)),
-            ("content.end", text(&content.end)),
-            ("tools.format", text(tools.format.name())),
-            ("tools.section_start", text(&tools.section_start)),
-            ("tools.section_end", text(&tools.section_end)),
-            ("tools.per_call_start", text(&tools.per_call_start)),
-            ("tools.per_call_end", text(&tools.per_call_end)),
-            ("tools.side_by_side", tools.side_by_side.into()),
-            ("tools.turn_end", list(&tools.turn_end)),
-            ("tools.name_is_key", tools.name_is_key.into()),
-            ("tools.array_wrapped", tools.array_wrapped.into()),
-            ("tools.openai_wrapper", tools.openai_wrapper.into()),
-            ("tools.function_field", text(&tools.function_field)),
-            ("tools.name_field", text(&tools.name_field)),
-            ("tools.args_field", text(&tools.args_field)),
-            ("tools.id_field", text(&tools.id_field)),
-            ("tools.gen_id_field", text(&tools.gen_id_field)),
-            ("tools.field_order", list(&tools.field_order)),
-            ("function.name_prefix", text(&function.name_prefix)),
-            ("function.name_suffix", text(&function.name_suffix)),
-            ("function.args_separator", text(&function.args_separator)),
-            ("function.close", text(&function.close)),
-            ("arguments.start", text(&arguments.start)),
-            ("arguments.end", text(&arguments.end)),
-            ("arguments.name_prefix", text(&arguments.name_prefix)),
-            ("arguments.name_suffix", text(&arguments.name_suffix)),
-            ("arguments.value_prefix", text(&arguments.value_prefix)),
-            ("arguments.value_suffix", text(&arguments.value_suffix)),
-            ("arguments.separator", text(&arguments.separator)),
-            ("arguments.loose_whitespace", arguments.loose_whitespace.into()),
-            ("call_id.position", text(call_id.position.name())),
-            ("call_id.prefix", text(&call_id.prefix)),
-            ("call_id.suffix", text(&call_id.suffix)),
-            ("call_id.example", text(&call_id.example)),
-            ("user_start", text(&self.user_start)),
-            ("assistant_start", text(&self.assistant_start)),
-            ("preserved_tokens", list(&self.preserved_tokens)),
-            ("additional_stops", list(&self.additional_stops)),
-        ]
+    pub fn fields(&self) -> Vec<(String, Value)> {
+        let Value::Object(groups) = self.to_json() else { return Vec::new() };
+        let dotted = |(group, value): (String, Value)| match value {
+            Value::Object(fields) => {
+                fields.into_iter().map(|(name, value)| (format!("{group}.{name}"), value)).collect::<Vec<_>>()
+            }
+            value => vec![(group, value)],
+        };
+        groups.into_iter().flat_map(dotted).collect()
     }
 
     /// The fields as one JSON object, with a nested object for each group.
     pub fn to_json(&self) -> Value {
-        let mut root = Map::new();
-        for (path, value) in self.fields() {
-            match path.split_once('.') {
-                None => {
-                    root.insert(path.to_string(), value);
-                }
-                Some((group, name)) => {
-                    let group = root.entry(group).or_insert_with(|| Value::Object(Map::new()));
-                    if let Value::Object(fields) = group {
-                        fields.insert(name.to_string(), value);
-                    }
-                }
-            }
-        }
-        Value::Object(root)
+        serde_json::to_value(self).unwrap_or_default()
     }
 }

@@ -50,14 +50,6 @@ impl<'a> Segment<'a> {
             Segment::Marker(text) | Segment::Text(text) => text,
         }
     }
-
-    /// The segment without its last `bytes` bytes, which must be whole characters.
-    pub(super) fn shortened(self, bytes: usize) -> Self {
-        match self {
-            Segment::Marker(text) => Segment::Marker(&text[..text.len() - bytes]),
-            Segment::Text(text) => Segment::Text(&text[..text.len() - bytes]),
-        }
-    }
 }
 
 /// The place of a marker.

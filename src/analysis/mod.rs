@@ -70,7 +70,7 @@ impl Analysis {
 
     /// Every field of the layout by its dotted name, in a fixed order: modes are their names, markers are strings, switches are
     /// booleans.
-    pub fn fields(&self) -> Vec<(&'static str, Value)> {
+    pub fn fields(&self) -> Vec<(String, Value)> {
         self.layout.fields()
     }
 

@@ -34,6 +34,8 @@ impl Layout {
         };
         if let Some(form) = turn.calls.first() {
             view.calls(form, &mut layout);
+        }
+        if layout.tools.format != ToolFormat::None {
             layout.tools.turn_end = view.turn_end();
         }
         layout.preserved_tokens = layout.markers();
@@ -73,7 +75,10 @@ impl Layout {
             &call_id.suffix,
         ];
         let mut tokens: Vec<String> = Vec::new();
-        for marker in markers.map(|marker| trim(marker)) {
+        for marker in markers {
+            // The model writes another id.
+            let marker = if call_id.example.is_empty() { marker.clone() } else { marker.replace(&call_id.example, "") };
+            let marker = trim(&marker);
             if !marker.is_empty() && !tokens.iter().any(|token| token == marker) {
                 tokens.push(marker.into());
             }
@@ -109,33 +114,33 @@ impl<'t> View<'t> {
     }
 
     /// What opens a part behind the prompt, without a closed or an empty reasoning.
-    fn opening(&self, to: Place) -> &'t str {
+    fn opening(&self, to: Place) -> String {
         let froms = [Place::Prompt, Place::Reasoning, Place::Content].into_iter();
-        let glue = froms.filter_map(|from| self.edge(from, to)).map(|edge| &edge.glue).next();
-        let text = glue.map_or("", |glue| glue.head());
+        let edge = froms.filter_map(|from| self.edge(from, to)).next();
+        let text = edge.map_or_else(String::new, |edge| filled(&edge.glue));
         let close = self.turn.reasoning.as_ref().map_or("", |reasoning| trim(reasoning.close.head()));
         let behind = if close.is_empty() { None } else { text.rfind(close).map(|at| at + close.len()) };
-        trim_start(&text[behind.unwrap_or(0)..])
+        trim_start(&text[behind.unwrap_or(0)..]).to_owned()
     }
 
     fn content(&self) -> ContentLayout {
         let mut edges =
             self.turn.edges.iter().filter(|edge| edge.to == Place::Content && edge.from == Place::Reasoning);
         let behind_reasoning = edges.find(|edge| !edge.glue.is_blank()).map_or("", |edge| trim(edge.glue.head()));
-        let (mode, start) = match (self.opening(Place::Content), behind_reasoning) {
-            ("", "") => (ContentMode::Plain, ""),
-            ("", start) => (ContentMode::WrappedWithReasoning, start),
-            (start, _) => (ContentMode::AlwaysWrapped, start),
+        let (mode, start) = match (&*self.opening(Place::Content), behind_reasoning) {
+            ("", "") => (ContentMode::Plain, String::new()),
+            ("", start) => (ContentMode::WrappedWithReasoning, start.to_owned()),
+            (start, _) => (ContentMode::AlwaysWrapped, start.to_owned()),
         };
         let mut edges = self.turn.edges.iter().filter(|edge| edge.from == Place::Content && edge.to == Place::End);
         let end = edges.find(|edge| !edge.glue.is_blank()).map_or("", |edge| trim_start(edge.glue.head()));
-        ContentLayout { mode, start: start.into(), end: end.into() }
+        ContentLayout { mode, start, end: end.into() }
     }
 
     fn calls(&self, form: &CallForm, layout: &mut Layout) {
         let first = self.opening(Place::Call);
         let (call, end) = (written(form), self.glue(Place::Call, Place::End));
-        let text = [first, &call, end].concat();
+        let text = [&*first, &call, end].concat();
         let json = text.find('{').zip(text.rfind('}')).and_then(|(open, close)| text.get(open..=close));
         if stands_in_json(&text, NAME) {
             // Calls of another notation than JSON have no names here.
@@ -146,7 +151,7 @@ impl<'t> View<'t> {
         }
         let as_one = form.pieces.iter().any(|piece| matches!(piece, CallPiece::Arguments { .. }));
         layout.tools.format = if as_one { ToolFormat::TagWithJson } else { ToolFormat::TagWithTagged };
-        self.frame(form, first, layout);
+        self.frame(form, &first, layout);
         self.within(form, layout);
     }
 
@@ -211,7 +216,7 @@ impl<'t> View<'t> {
 
     /// The text around a tagged call's name, id and arguments.
     fn within(&self, form: &CallForm, layout: &mut Layout) {
-        let Layout { function, arguments, call_id, .. } = layout;
+        let Layout { tools, function, arguments, call_id, .. } = layout;
         let mut gap = String::new();
         let (mut named, mut identified) = (false, false);
         for piece in &form.pieces {
@@ -246,7 +251,8 @@ impl<'t> View<'t> {
         }
         if form.pieces.last() == Some(&CallPiece::Id) && named {
             call_id.position = CallIdPosition::AfterArguments;
-            call_id.suffix = trim(&function.close).into();
+            let close = if function.close.is_empty() { &mut tools.per_call_end } else { &mut function.close };
+            call_id.suffix = trim(&std::mem::take(close)).into();
         }
     }
 
@@ -311,17 +317,19 @@ fn tail(glue: &Glue) -> &str {
     }
 }
 
+/// The glue around the call that is written out.
+fn filled(glue: &Glue) -> String {
+    let piece = |piece: GluePiece| match piece {
+        GluePiece::Text(text) => text.to_owned(),
+        GluePiece::Name => NAME.to_owned(),
+        GluePiece::Key => ARGUMENT.to_owned(),
+        GluePiece::Counter => "0".to_owned(),
+    };
+    glue.pieces().map(piece).collect()
+}
+
 /// A call with [`NAME`], [`ID`] and one argument.
 fn written(form: &CallForm) -> String {
-    let filled = |glue: &Glue| -> String {
-        let piece = |piece: GluePiece| match piece {
-            GluePiece::Text(text) => text.to_owned(),
-            GluePiece::Name => NAME.to_owned(),
-            GluePiece::Key => ARGUMENT.to_owned(),
-            GluePiece::Counter => "0".to_owned(),
-        };
-        glue.pieces().map(piece).collect()
-    };
     let arguments = json!({ARGUMENT: 1}).to_string();
     let pieces = form.pieces.iter().map(|piece| match piece {
         CallPiece::Glue(glue) => filled(glue),

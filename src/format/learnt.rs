@@ -389,9 +389,16 @@ impl<'a> Writer<'a> {
             return Constraint::Strict(Vec::new());
         }
         let marker = self.layout.calls_marker();
-        match self.callable && !marker.is_empty() {
-            true => Constraint::Lazy(vec![Trigger::word(marker)]),
-            false => Constraint::Free,
+        if !self.callable || marker.is_empty() {
+            return Constraint::Free;
         }
+        // The marker may depend on what is called.
+        let mut words = vec![marker.to_owned()];
+        for edge in self.edges(self.before_calls(), Place::Call) {
+            if !words.iter().any(|word| edge.glue.head().contains(word)) {
+                words.push(split_space(&edge.glue).1.head().trim_end().to_owned());
+            }
+        }
+        Constraint::Lazy(words.into_iter().map(Trigger::word).collect())
     }
 }

@@ -129,20 +129,25 @@ impl Calls {
     fn learn_values(&mut self, paths: &[Path], encoding: Encoding) -> Option<()> {
         let mut next: Option<Glue> = None;
         let (mut lone, mut behind) = (Vec::new(), BTreeSet::new());
-        // By opening: the glue in front of keys behind such values, and other glue behind them.
-        let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<Glue>; 2]> = BTreeMap::new();
+        // By opening: the glue behind such values in front of keys, of the turn's end or another part, and of other calls.
+        let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<Glue>; 3]> = BTreeMap::new();
         for path in paths {
             for (at, part) in path.parts.iter().enumerate() {
                 let Token::Value(kind) = part.token else { continue };
-                let behind = path.parts.get(at + 1).filter(|behind| behind.call == part.call);
-                let is_key = behind.is_some_and(|behind| behind.token == Token::Key);
+                let behind = path.parts.get(at + 1);
+                let is_key = behind.is_some_and(|behind| behind.call == part.call && behind.token == Token::Key);
+                let is_call = behind.is_some_and(|behind| behind.call.is_some() && behind.call != part.call);
                 let followers = seen.entry((kind, &path.glue[at])).or_default();
                 let glue = &path.glue[at + 1];
                 let glue = if is_key { self.before_key(path, at + 1, glue)? } else { glue.clone() };
-                followers[usize::from(!is_key)].insert(glue);
+                followers[if is_key { 0 } else { 1 + usize::from(is_call) }].insert(glue);
             }
         }
-        for ((kind, open), [keys, others]) in seen {
+        for ((kind, open), [keys, mut others, calls]) in seen {
+            // A key and a call may begin alike, so that those two alone do not show where a value ends.
+            if keys.is_empty() || !others.is_empty() {
+                others.extend(calls);
+            }
             let encoding = if kind == ValueKind::Text { encoding } else { Encoding::default() };
             let before = self.befores.get(&kind).cloned().unwrap_or_default();
             let mut slot = Slot { before, open: open.clone(), close: Glue::default(), encoding };

@@ -38,7 +38,7 @@ use crate::template::Template;
 use calls::{Calls, Path};
 pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
-use sample::{Sample, SampleCall, Sampler, Words};
+use sample::{SPECIAL, Sample, SampleCall, Sampler, Words};
 
 /// How a template writes an assistant's turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -312,11 +312,26 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let texts = texts(sampler);
     let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, &sampler.marks, texts));
     // A template may reject a second call, or leave it out.
-    let two = Sample { calls: vec![SampleCall::default(); 2], ..Sample::default() };
-    let parallel = see(&two).is_some();
+    let two = || Sample { calls: vec![SampleCall::default(); 2], ..Sample::default() };
+    let parallel = see(&shape(false, false, &[TWO, ONE])).or_else(|| see(&two())).is_some();
+    let mut seen: Vec<(Sample, parts::Walk)> = Vec::new();
+    let mut ask = |sample: Sample| {
+        let walk = see(&sample);
+        let found = walk.is_some();
+        seen.extend(walk.map(|walk| (sample, walk)));
+        found
+    };
     let shapes = shapes(if parallel { 3 } else { 1 });
-    let values = values(parallel);
-    let seen: Vec<_> = shapes.iter().chain(&values).filter_map(|sample| Some((sample, see(sample)?))).collect();
+    for shape in shapes.into_iter().filter(|shape| shape.calls.is_empty() || !texts.unreadable) {
+        ask(shape);
+    }
+    for (together, apart) in values(parallel, texts.one_by_one) {
+        if !ask(together) {
+            for sample in apart {
+                ask(sample);
+            }
+        }
+    }
     let whole = |sample: &Sample, walk: &parts::Walk| {
         (0..sample.calls.len()).all(|index| walk.parts.iter().any(|part| part.call == Some(index)))
     };
@@ -335,16 +350,19 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     Some(TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() })
 }
 
+/// The arguments of a call in a shape.
+const TWO: &[ValueKind] = &[ValueKind::Text, ValueKind::Text];
+const ONE: &[ValueKind] = &[ValueKind::Text];
+const NONE: &[ValueKind] = &[];
+
+fn shape(thinks: bool, speaks: bool, calls: &[&[ValueKind]]) -> Sample {
+    let mut words = Words::default();
+    let calls: Vec<_> = calls.iter().map(|kinds| words.call(kinds)).collect();
+    Sample { thinks, speaks, calls, checked: false }
+}
+
 /// Turns with and without reasoning and content, with zero to three calls, with and without arguments.
 fn shapes(most_calls: usize) -> Vec<Sample> {
-    const TWO: &[ValueKind] = &[ValueKind::Text, ValueKind::Text];
-    const ONE: &[ValueKind] = &[ValueKind::Text];
-    const NONE: &[ValueKind] = &[];
-    let shape = |thinks: bool, speaks: bool, calls: &[&[ValueKind]]| {
-        let mut words = Words::default();
-        let calls: Vec<_> = calls.iter().map(|kinds| words.call(kinds)).collect();
-        Sample { thinks, speaks, calls, checked: false }
-    };
     let mut shapes = vec![
         Sample { checked: true, ..shape(true, true, &[TWO]) },
         shape(true, true, &[]),
@@ -367,41 +385,41 @@ fn shapes(most_calls: usize) -> Vec<Sample> {
     shapes
 }
 
-/// Values of each kind and a text with special characters, each in front of another argument and as the last of a call.
-fn values(parallel: bool) -> Vec<Sample> {
-    let mut samples = Vec::new();
-    let sample = |calls| Sample { calls, checked: true, ..Sample::default() };
-    let mut ask = |calls: Vec<SampleCall>| match parallel {
-        true => samples.push(sample(calls)),
-        false => samples.extend(calls.into_iter().map(|call| sample(vec![call]))),
-    };
-    for kind in ValueKind::ALL.into_iter().skip(1) {
+/// Values of each kind and a text with special characters, in front of another argument and as the last of a call: a sample
+/// with several of them, and those to take instead if that one shows nothing.
+fn values(parallel: bool, one_by_one: bool) -> Vec<(Sample, Vec<Sample>)> {
+    let sample = |calls: Vec<SampleCall>| Sample { calls, checked: true, ..Sample::default() };
+    let kinds = &ValueKind::ALL[1..];
+    let mut words = Words::default();
+    let every = words.call(&[kinds, ONE].concat());
+    let followed = kinds.iter().map(|kind| sample(vec![Words::default().call(&[*kind, ValueKind::Text])]));
+    let mut samples = vec![(sample(vec![every]), followed.collect::<Vec<_>>())];
+    // One JSON value may hold any others.
+    if !one_by_one {
+        return samples;
+    }
+    let last = |kind: &ValueKind| sample(vec![Words::default().call(&[*kind])]);
+    for kinds in kinds.chunks(if parallel { 3 } else { 1 }) {
         let mut words = Words::default();
-        ask(vec![words.call(&[kind, ValueKind::Text]), words.call(&[kind])]);
+        let together = sample(kinds.iter().map(|kind| words.call(&[*kind])).collect());
+        let apart = if parallel { kinds.iter().map(last).collect() } else { Vec::new() };
+        samples.push((together, apart));
     }
     let mut words = Words::default();
-    let mut special = |kinds: &[ValueKind]| {
-        let mut call = words.call(kinds);
-        call.arguments[0].1 = json!(SPECIAL);
-        call
-    };
-    ask(vec![special(&[ValueKind::Text, ValueKind::Text]), special(&[ValueKind::Text])]);
+    for kinds in [TWO, ONE] {
+        samples.push((sample(vec![words.special(kinds)]), Vec::new()));
+    }
     samples
 }
 
-/// A text with characters that a template may have to escape.
-const SPECIAL: &str = "pebb\"l'u\\g <b> & {c}\nend";
-
 /// Finds out whether arguments are written one by one, and how a text with quotes, a backslash and a line break is written.
 fn texts(sampler: &Sampler) -> Texts {
-    let (key, _) = Words::default().argument(ValueKind::Text);
-    let call = |text: &str| SampleCall { arguments: vec![(key, text.into())] };
-    let turn = |text: &str| {
-        let sample = Sample { calls: vec![call(text)], checked: true, ..Sample::default() };
+    let turn = |call: SampleCall| {
+        let sample = Sample { calls: vec![call], checked: true, ..Sample::default() };
         sampler.turn(&sample).map(|turn| (turn, sample))
     };
     let mut texts = Texts::default();
-    if let Some((turn, _)) = turn(SPECIAL) {
+    if let Some((turn, _)) = turn(Words::default().special(ONE)) {
         let span = sampler.marks.next(&turn, 0);
         let quoted = span.as_ref().and_then(|span| literal::read(turn.get(span.start.checked_sub(1)?..)?));
         let marked = sampler.marks.mark(SPECIAL);
@@ -410,8 +428,13 @@ fn texts(sampler: &Sampler) -> Texts {
             texts.encoding = Encoding::Quoted;
         }
     }
-    texts.one_by_one = turn("pebblug")
-        .and_then(|(turn, sample)| walk(&turn, &sample, &sampler.marks, texts))
-        .is_some_and(|walk| walk.parts.iter().any(|part| part.token == parts::Token::Key));
+    match turn(Words::default().call(ONE)) {
+        Some((turn, sample)) => {
+            let walk = walk(&turn, &sample, &sampler.marks, texts);
+            let is_key = |part: &parts::Found| part.token == parts::Token::Key;
+            texts.one_by_one = walk.is_some_and(|walk| walk.parts.iter().any(is_key));
+        }
+        None => texts.unreadable = sampler.turn(&shape(false, false, &[ONE])).is_some(),
+    }
     texts
 }

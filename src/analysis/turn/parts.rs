@@ -67,6 +67,8 @@ pub(super) struct Texts {
     pub encoding: Encoding,
     /// Each with its name, so that braces without names are text of the template.
     pub one_by_one: bool,
+    /// What marks do to a text changes the call, e.g. its length in front of it.
+    pub unreadable: bool,
 }
 
 /// Splits a turn. Returns `None` if a part cannot be separated from the text around it.

@@ -1,5 +1,7 @@
 //! Makes the turns that a template is asked to render, and cuts them out of its renders.
 
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -16,6 +18,9 @@ pub(in crate::analysis) const QUESTION: &str = "Vexing jumbles, gladly solved";
 pub(in crate::analysis) const THOUGHT: &str = "Quorzle the vimp";
 /// The assistant's content.
 pub(in crate::analysis) const REPLY: &str = "Blimzy trunfle";
+/// A text with characters that a template may have to escape.
+pub(super) const SPECIAL: &str = "pebb\"l'u\\g <b> & {c}\nend";
+
 /// The names of the tools. No name is part of another one, or of any other word here.
 pub(in crate::analysis) const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
 /// The ids of the calls. Nine letters and digits, because some templates require that.
@@ -38,7 +43,8 @@ pub(in crate::analysis) struct Sample {
     pub thinks: bool,
     pub speaks: bool,
     pub calls: Vec<SampleCall>,
-    /// Whether to check that the marks do not change the render: once for each kind of text at each place is enough.
+    /// Whether to check that the marks do not change the render, unless [`Sampler::is_plain`]: once for each kind of text at
+    /// each place is enough.
     pub checked: bool,
 }
 
@@ -70,6 +76,13 @@ impl Words {
     /// A call with one argument of each of these kinds.
     pub fn call(&mut self, kinds: &[ValueKind]) -> SampleCall {
         SampleCall { arguments: kinds.iter().map(|kind| self.argument(*kind)).collect() }
+    }
+
+    /// The same, with [`SPECIAL`] as the first argument.
+    pub fn special(&mut self, kinds: &[ValueKind]) -> SampleCall {
+        let mut call = self.call(kinds);
+        call.arguments[0].1 = SPECIAL.into();
+        call
     }
 
     /// The next argument of a kind.
@@ -139,7 +152,13 @@ pub(in crate::analysis) struct Sampler<'t> {
     bare: String,
     pub prompt: String,
     pub opening: String,
-    reasoning: ReasoningIn,
+    /// `None` if the template shows no reasoning.
+    reasoning: Option<ReasoningIn>,
+    writes_calls: bool,
+    /// Whether the marks change nothing in a turn with every kind of text.
+    is_plain: OnceCell<bool>,
+    /// What was rendered so far.
+    seen: RefCell<Vec<(Sample, Option<Rc<str>>)>>,
 }
 
 /// The place in a message where the template expects reasoning.
@@ -158,6 +177,13 @@ impl ReasoningIn {
         ReasoningIn::Field("reasoning"),
         ReasoningIn::Part,
     ];
+
+    fn is_named(&self, source: &str) -> bool {
+        match self {
+            ReasoningIn::Field(name) => source.contains(name),
+            ReasoningIn::Part => source.contains("thinking"),
+        }
+    }
 }
 
 impl<'t> Sampler<'t> {
@@ -171,30 +197,44 @@ impl<'t> Sampler<'t> {
             bare: String::new(),
             prompt: String::new(),
             opening: String::new(),
-            reasoning: ReasoningIn::ALL[0],
+            reasoning: None,
+            writes_calls: template.source().contains("tool_calls"),
+            is_plain: OnceCell::new(),
+            seen: RefCell::default(),
         };
         sampler.bare = sampler.render(Vec::new(), false)?;
         sampler.prompt = sampler.render(Vec::new(), true)?;
         // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.
         sampler.opening = sampler.prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
-        let shows = |reasoning: &ReasoningIn| {
-            let sampler = Sampler { reasoning: *reasoning, ..sampler.clone() };
-            let one_call = || vec![SampleCall::default()];
-            let answers = [(true, Vec::new()), (false, one_call())];
-            let mut samples =
-                answers.into_iter().map(|(speaks, calls)| Sample { thinks: true, speaks, calls, checked: true });
-            // If the template prints the list of parts itself, the render contains the keys of the parts.
-            let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
-            samples.any(|sample| sampler.behind(&sample).is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn)))
-        };
-        let known = |reasoning: &ReasoningIn| match reasoning {
-            ReasoningIn::Field(name) => template.source().contains(name),
-            ReasoningIn::Part => template.source().contains("thinking"),
-        };
-        if let Some(found) = ReasoningIn::ALL.into_iter().filter(known).find(shows) {
-            sampler.reasoning = found;
+        for reasoning in ReasoningIn::ALL.into_iter().filter(|reasoning| reasoning.is_named(template.source())) {
+            sampler.reasoning = Some(reasoning);
+            if sampler.shows_reasoning() {
+                return Some(sampler);
+            }
+            sampler.seen.take();
         }
+        sampler.reasoning = None;
         Some(sampler)
+    }
+
+    fn shows_reasoning(&self) -> bool {
+        let answers = [(true, Vec::new()), (false, vec![SampleCall::default()])];
+        let mut samples =
+            answers.into_iter().map(|(speaks, calls)| Sample { thinks: true, speaks, calls, checked: false });
+        // If the template prints the list of parts itself, the render contains the keys of the parts.
+        let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
+        samples.any(|sample| self.behind(&sample).is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn)))
+    }
+
+    /// Whether the marks change nothing in a turn with every kind of text.
+    fn is_plain(&self) -> bool {
+        *self.is_plain.get_or_init(|| {
+            let kinds = [ValueKind::Text, ValueKind::Array, ValueKind::Object];
+            let calls = if self.writes_calls { vec![Words::default().special(&kinds)] } else { Vec::new() };
+            let all = Sample { thinks: self.reasoning.is_some(), speaks: true, calls, checked: false };
+            let renders = [true, false].map(|marked| self.render(vec![self.message(&all, marked)], false));
+            matches!(renders, [Some(marked), Some(plain)] if self.marks.strip(&marked) == plain)
+        })
     }
 
     /// The turn with marked values, from the end of the prompt on. Returns `None` if the template rejects it, writes it
@@ -209,12 +249,32 @@ impl<'t> Sampler<'t> {
     }
 
     /// The same from the end of the conversation on, with what the history has of the prompt's opening.
-    pub fn behind(&self, sample: &Sample) -> Option<String> {
-        let marked = self.render(vec![self.message(sample, true)], false)?;
-        if sample.checked && self.marks.strip(&marked) != self.render(vec![self.message(sample, false)], false)? {
+    pub fn behind(&self, sample: &Sample) -> Option<Rc<str>> {
+        // What a template does not write is not asked for.
+        if sample.thinks && self.reasoning.is_none() || !sample.calls.is_empty() && !self.writes_calls {
             return None;
         }
-        let marked = self.marks.unescaped(&marked).into_owned();
+        let same = |known: &Sample| Sample { checked: sample.checked, ..known.clone() } == *sample;
+        if let Some((known, turn)) = self.seen.borrow().iter().find(|(known, _)| same(known))
+            && (known.checked || !sample.checked || self.is_plain())
+        {
+            return turn.clone();
+        }
+        let turn = self.render_turn(sample).map(Rc::from);
+        self.seen.borrow_mut().push((sample.clone(), turn.clone()));
+        turn
+    }
+
+    fn render_turn(&self, sample: &Sample) -> Option<String> {
+        let marked = self.render(vec![self.message(sample, true)], false)?;
+        let is_plain = || {
+            self.render(vec![self.message(sample, false)], false)
+                .is_some_and(|plain| self.marks.strip(&marked) == plain)
+        };
+        if sample.checked && !self.is_plain() && !is_plain() {
+            return None;
+        }
+        let marked = self.marks.unescaped(&marked);
         let behind = marked.strip_prefix(&*self.bare).or_else(|| self.behind_question(&marked));
         let behind = behind.or_else(|| self.in_front_of_instruction(&marked))?;
         (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
@@ -281,7 +341,7 @@ impl<'t> Sampler<'t> {
         let text = |text: &str| if marked { self.marks.mark(text) } else { text.to_owned() };
         let content = if sample.speaks { text(REPLY) } else { String::new() };
         let thought = || json!({"type": "thinking", "thinking": text(THOUGHT)});
-        let in_part = sample.thinks && self.reasoning == ReasoningIn::Part;
+        let in_part = sample.thinks && self.reasoning == Some(ReasoningIn::Part);
         let content = match in_part || caps.wants_parts() {
             true => {
                 let said = (sample.speaks || !in_part).then(|| text_part(&content));
@@ -290,7 +350,7 @@ impl<'t> Sampler<'t> {
             false => json!(content),
         };
         let mut message = json!({"role": "assistant", "content": content});
-        if let (true, ReasoningIn::Field(name)) = (sample.thinks, self.reasoning) {
+        if let (true, Some(ReasoningIn::Field(name))) = (sample.thinks, self.reasoning) {
             message[name] = text(THOUGHT).into();
         }
         let calls = sample.calls.iter().enumerate().map(|(index, call)| {

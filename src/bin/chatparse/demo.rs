@@ -102,7 +102,7 @@ fn learnt(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
         (Reader::Turn, Some(turn)) => turn.rows().into_iter().map(|(name, text)| (name, escaped(&text))).collect(),
         _ => {
             let fields = template.analysis().fields().into_iter().filter(|(_, value)| !is_empty(value));
-            fields.map(|(name, value)| (name.to_owned(), shown(&value))).collect()
+            fields.map(|(name, value)| (name, shown(&value))).collect()
         }
     };
     // The glue between two parts is the longest, and the least informative.

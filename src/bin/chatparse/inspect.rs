@@ -138,7 +138,7 @@ fn layout(layout: &Analysis, screen: &mut Screen) -> io::Result<()> {
     let fields: Vec<_> = layout.fields().into_iter().filter(|(_, value)| !is_empty(value)).collect();
     let widest = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in fields {
-        named(screen, name, 2, widest, Paint::Plain, &shown(&value))?;
+        named(screen, &name, 2, widest, Paint::Plain, &shown(&value))?;
     }
     Ok(())
 }
