@@ -410,6 +410,20 @@ fn macros_take_further_arguments() {
 }
 
 #[test]
+fn macros_see_their_callers_variables_last() {
+    let macros = "{% macro name() %}{{ tool.content }}{{ kind }}{% endmacro %}\
+        {% macro outer(x, kind='!', y=false) %}[{{ x }} {{ name() }}]{% endmacro %}";
+    let called = "{% for tool in messages %}{{ name() }}{{ outer(1) }}{% endfor %}{{ name() }}";
+    assert_eq!(render(&format!("{macros}{called}")), "Hi[1 Hi!]");
+    // Those of the place of its definition come first.
+    assert_eq!(render(&format!("{macros}{{% set kind = '?' %}}{called}")), "Hi?[1 Hi?]?");
+    // Transformers' templates see these alone.
+    let template = Template::new(&format!("{macros}{called}"), "", "").unwrap();
+    let plain = Conversation { plain: true, ..conversation(json!([{"role": "user", "content": "Hi"}])) };
+    assert_eq!(template.render(&plain).unwrap(), "[1 ]");
+}
+
+#[test]
 fn maps_and_namespaces_are_assigned_to() {
     assert_eq!(render("{% set m = {'a': 1} %}{% set m.b = 2 %}{% set m.a = 3, 4 %}{{ m }}"), "{'a': (3, 4), 'b': 2}");
     assert_eq!(

@@ -1,6 +1,10 @@
 //! Macros with Python's calling convention: defaults that refer to earlier arguments, and `varargs` and `kwargs`.
+//!
+//! In llama.cpp, a macro also sees its caller's variables, and templates made for it rely on that: a macro reads the variable
+//! of the loop that calls it. In Jinja, it sees those of the place where it is defined, which come first here as well.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use minijinja::value::{Kwargs, Object, ObjectRepr, Value};
@@ -9,7 +13,7 @@ use minijinja::{Error, State};
 use super::args::Args;
 use super::pyobject::{Dict, List};
 use super::rewrite::expr::{Rewriter, Stop};
-use super::rewrite::token::Token;
+use super::rewrite::token::{self, Token, find_tag};
 
 /// The tags to insert behind a macro's opening tag, and behind its closing one. The end of the last tag is missing in each.
 #[derive(Default)]
@@ -53,30 +57,43 @@ pub(super) fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) ->
         tag.out.extend([comma, extra, "=0"]);
         comma = ", ";
     }
+    if !extras.callers.is_empty() {
+        tag.out.extend([comma, CALLER, "=0"]);
+    }
     if tag.copy() != Token::Sign(")") {
         return Err(Stop::Syntax);
     }
     let mut after = String::new();
-    if extra != [false; 2] {
+    if extra != [false; 2] || !extras.callers.is_empty() {
         let names: String = names.iter().map(|name| format!(", \"{name}\"")).collect();
-        after = format!("%}}{{% set {name} = {name}|op.catch({}, {}{names}) ", extra[0], extra[1]);
+        let callers = extras.callers.join(" ");
+        after = format!("%}}{{% set {name} = {name}|op.catch({}, {}, \"{callers}\"{names}) ", extra[0], extra[1]);
+    }
+    for name in extras.callers.iter().filter(|name| !known.contains(*name)) {
+        before += &format!("%}}{{% if {name} is undefined %}}{{% set {name} = {CALLER}.{name} %}}{{% endif ");
     }
     Ok(Around { before, after })
 }
 
 /// The positions of `varargs` and `kwargs`, and of the ends of macros.
-pub(super) struct Extras {
+pub(super) struct Extras<'s> {
     named: [Vec<usize>; 2],
     ends: Vec<usize>,
+    /// The variables that macros may read of their callers.
+    callers: Vec<&'s str>,
 }
 
 /// The variables for additional arguments.
 const EXTRAS: [&str; 2] = ["varargs", "kwargs"];
 
-impl Extras {
-    pub(super) fn of(source: &str) -> Extras {
+/// The parameter that holds the caller's variables.
+const CALLER: &str = "op_caller";
+
+impl<'s> Extras<'s> {
+    /// `callers`: from [`callers`].
+    pub(super) fn of(source: &str, callers: Vec<&'s str>) -> Extras<'s> {
         let places = |word: &str| source.match_indices(word).map(|(at, _)| at).collect();
-        Extras { named: EXTRAS.map(places), ends: places("endmacro") }
+        Extras { named: EXTRAS.map(places), ends: places("endmacro"), callers }
     }
 
     /// Which of them the macro that begins at `start` uses.
@@ -85,6 +102,132 @@ impl Extras {
         let end = behind(&self.ends).unwrap_or(start);
         self.named.each_ref().map(|places| behind(places).is_some_and(|at| at < end))
     }
+}
+
+/// Variables that are set inside of loops and macros only, and that another macro reads: the variables of callers. At most
+/// [`CALLERS`].
+pub(super) fn callers(source: &str) -> Vec<&str> {
+    if !source.contains("endmacro") {
+        return Vec::new();
+    }
+    let scopes = Scopes::of(source);
+    let mut inner: Vec<&str> = scopes.inner.iter().map(|(name, _)| *name).collect();
+    inner.sort_unstable();
+    inner.dedup();
+    inner.retain(|name| !scopes.outer.contains(name) && !CONTEXT.contains(name));
+    inner.truncate(CANDIDATES);
+    inner.retain(|name| {
+        scopes.macros.iter().enumerate().any(|(index, body)| {
+            !scopes.inner.contains(&(*name, Some(index))) && reads_variable(&source[body.clone()], name)
+        })
+    });
+    inner.truncate(CALLERS);
+    inner
+}
+
+/// The maximum numbers of variables that are looked for, and that are passed on.
+const CANDIDATES: usize = 64;
+const CALLERS: usize = 8;
+
+/// Variables of every render.
+const CONTEXT: [&str; 3] = ["messages", "tools", "loop"];
+
+/// Where variables are set.
+#[derive(Default)]
+struct Scopes<'s> {
+    /// Those set outside of loops and macros.
+    outer: HashSet<&'s str>,
+    /// Those set inside of them, and parameters, with the macro.
+    inner: HashSet<(&'s str, Option<usize>)>,
+    /// The bodies of macros.
+    macros: Vec<Range<usize>>,
+}
+
+impl<'s> Scopes<'s> {
+    fn of(source: &'s str) -> Scopes<'s> {
+        let mut scopes = Scopes::default();
+        // The open macro, and the number of open loops and calls.
+        let (mut inside, mut depth) = (None, 0_usize);
+        let mut pos = 0;
+        while let Some(at) = find_tag(source, pos) {
+            pos = at + 2;
+            if !source[at..].starts_with("{%") {
+                continue;
+            }
+            let start = pos + usize::from(source[pos..].starts_with(['-', '+']));
+            let mut tokens = names(source, start);
+            match tokens.next() {
+                Some("for") => {
+                    depth += 1;
+                    let targets = tokens.take_while(|name| *name != "in");
+                    scopes.inner.extend(targets.map(|name| (name, inside)));
+                }
+                Some("call") => depth += 1,
+                Some("endfor" | "endcall") => depth = depth.saturating_sub(1),
+                Some("macro") => {
+                    inside = Some(scopes.macros.len());
+                    scopes.macros.push(start..source.len());
+                    scopes.outer.extend(tokens.next());
+                    scopes.inner.extend(parameters(source, start).map(|name| (name, inside)));
+                }
+                Some("endmacro") => {
+                    if let Some(body) = inside.take() {
+                        scopes.macros[body].end = at;
+                    }
+                }
+                Some("set") => {
+                    let target = tokens.next();
+                    match inside.is_some() || depth > 0 {
+                        true => scopes.inner.extend(target.map(|name| (name, inside))),
+                        false => scopes.outer.extend(target),
+                    }
+                }
+                _ => {}
+            }
+        }
+        scopes
+    }
+}
+
+/// The tokens in a tag.
+fn tokens(source: &str, from: usize) -> impl Iterator<Item = Token<'_>> {
+    let mut pos = from;
+    std::iter::from_fn(move || {
+        let (token, _, end) = token::next(source, pos, "%}", false);
+        pos = end;
+        (!matches!(token, Token::End(_) | Token::None)).then_some(token)
+    })
+}
+
+/// The names in a tag.
+fn names(source: &str, from: usize) -> impl Iterator<Item = &str> {
+    tokens(source, from).filter_map(|token| if let Token::Name(name) = token { Some(name) } else { None })
+}
+
+/// The parameters of the macro whose tag begins at `from`.
+fn parameters(source: &str, from: usize) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    let mut last = Token::None;
+    tokens(source, from).filter_map(move |token| {
+        let before = std::mem::replace(&mut last, token);
+        match token {
+            Token::Sign("(" | "[" | "{") => depth += 1,
+            Token::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
+            Token::Name(name) if depth == 1 && matches!(before, Token::Sign("(" | ",")) => return Some(name),
+            _ => {}
+        }
+        None
+    })
+}
+
+/// Whether `name` is in `text`, as neither an attribute nor a string.
+fn reads_variable(text: &str, name: &str) -> bool {
+    let part = |c: char| c == '_' || c.is_alphanumeric();
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let behind = text[at + name.len()..].chars().next();
+        !before.is_some_and(|c| part(c) || ".'\"".contains(c)) && !behind.is_some_and(|c| part(c) || "'\"".contains(c))
+    })
 }
 
 /// The words in an expression, including those in strings.
@@ -98,15 +241,31 @@ struct Catching {
     inner: Value,
     varargs: bool,
     kwargs: bool,
+    /// The variables of the caller that it may read.
+    callers: Vec<String>,
     names: Vec<String>,
 }
 
-/// `op.catch`: its arguments are the macro, whether it uses `varargs` and `kwargs`, and the macro's parameters.
+/// Variables of a caller.
+#[derive(Debug)]
+struct Caller(Vec<(String, Value)>);
+
+impl Object for Caller {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        let key = key.as_str()?;
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone())
+    }
+}
+
+/// `op.catch`: its arguments are the macro, whether it uses `varargs` and `kwargs`, the variables of callers, and the macro's
+/// parameters.
 pub(super) fn catch(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let flag = |at: usize| args.get(at).is_some_and(Value::is_true);
-    let names = args.iter().skip(3).filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    let callers =
+        args.get(3).and_then(Value::as_str).unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+    let names = args.iter().skip(4).filter_map(|name| name.as_str().map(str::to_owned)).collect();
     let inner = args.first().cloned().unwrap_or_default();
-    Ok(Value::from_object(Catching { inner, varargs: flag(1), kwargs: flag(2), names }))
+    Ok(Value::from_object(Catching { inner, varargs: flag(1), kwargs: flag(2), callers, names }))
 }
 
 impl Object for Catching {
@@ -142,6 +301,10 @@ impl Object for Catching {
         }
         if self.kwargs {
             named.push(("kwargs".to_owned(), Dict::of(others)?));
+        }
+        if !self.callers.is_empty() {
+            let seen = self.callers.iter().filter_map(|name| Some((name.clone(), state.lookup(name)?)));
+            named.push((CALLER.to_owned(), Value::from_object(Caller(seen.collect()))));
         }
         call.push(Value::from(named.into_iter().collect::<Kwargs>()));
         self.inner.call(state, &call)

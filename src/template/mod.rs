@@ -157,7 +157,7 @@ pub struct Template {
     bos: String,
     eos: String,
     compiled: Compiled,
-    /// The source without the patches for known faults.
+    /// The source without the patches for known faults, and with macros that do not see their callers' variables.
     unpatched: Option<Arc<Unpatched>>,
     ways: prepare::Ways,
     caps: OnceLock<Caps>,
@@ -176,18 +176,19 @@ struct Compiled {
 }
 
 impl Compiled {
-    fn new(source: &str) -> Result<Self> {
-        let for_both =
-            rewrite::rewrite_for_both(source).and_then(|(text, both)| Some((env::compile(text, source).ok()?, both)));
+    /// `callers`: the variables that macros may read of their callers.
+    fn new(source: &str, callers: &[&str]) -> Result<Self> {
+        let for_both = rewrite::rewrite_for_both(source, callers)
+            .and_then(|(text, both)| Some((env::compile(text, source).ok()?, both)));
         let (env, both_prompts) = match for_both {
             Some(compiled) => compiled,
-            None => (env::compile(rewrite::rewrite(source)?, source)?, BothPrompts::Anywhere),
+            None => (env::compile(rewrite::rewrite(source, callers)?, source)?, BothPrompts::Anywhere),
         };
         Ok(Compiled { env, both_prompts })
     }
 }
 
-/// The source without its patches, compiled on first use.
+/// The source without its patches, with Jinja's scopes, compiled on first use.
 struct Unpatched {
     source: String,
     compiled: OnceLock<Result<Compiled>>,
@@ -208,11 +209,11 @@ impl Template {
         }
         let whole = rewrite::normalize(source);
         let source = rewrite::patched(&whole);
-        let compiled = Compiled::new(source.as_deref().unwrap_or(&whole))?;
-        let (source, unpatched) = match source {
-            Some(patched) => (patched, Some(Arc::new(Unpatched { source: whole, compiled: OnceLock::new() }))),
-            None => (whole, None),
-        };
+        let callers = macros::callers(&whole);
+        let compiled = Compiled::new(source.as_deref().unwrap_or(&whole), &callers)?;
+        let differs = source.is_some() || !callers.is_empty();
+        let unpatched = differs.then(|| Arc::new(Unpatched { source: whole.clone(), compiled: OnceLock::new() }));
+        let source = source.unwrap_or(whole);
         Ok(Template {
             ways: prepare::Ways::of(&source),
             source,
@@ -244,7 +245,7 @@ impl Template {
         };
         let unpatched = self.unpatched.as_ref().map(|unpatched| {
             let Unpatched { source, compiled } = &**unpatched;
-            let compiled = compiled.get_or_init(|| Compiled::new(source));
+            let compiled = compiled.get_or_init(|| Compiled::new(source, &[]));
             Arc::new(Unpatched {
                 source: source.clone(),
                 compiled: compiled.as_ref().map(show).map_err(Error::clone).into(),
@@ -307,7 +308,7 @@ impl Template {
     fn compiled(&self, conversation: &Conversation) -> Result<&Compiled> {
         match &self.unpatched {
             Some(unpatched) if conversation.plain => {
-                let compiled = unpatched.compiled.get_or_init(|| Compiled::new(&unpatched.source));
+                let compiled = unpatched.compiled.get_or_init(|| Compiled::new(&unpatched.source, &[]));
                 compiled.as_ref().map_err(Clone::clone)
             }
             _ => Ok(&self.compiled),

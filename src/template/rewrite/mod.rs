@@ -60,11 +60,12 @@ pub(super) struct Rewritten {
 }
 
 /// Rewrites the source, with its end written twice if one render can then write two prompts; and how to render both.
-pub(super) fn rewrite_for_both(source: &str) -> Option<(Rewritten, BothPrompts)> {
+pub(super) fn rewrite_for_both(source: &str, callers: &[&str]) -> Option<(Rewritten, BothPrompts)> {
+    let rewrite = |source| rewrite(source, callers).ok();
     match generation_prompt::find(source) {
-        Found::Unused => Some((rewrite(source).ok()?, BothPrompts::Unused)),
+        Found::Unused => Some((rewrite(source)?, BothPrompts::Unused)),
         Found::Last(cut) => {
-            let (body, defaults, end) = (rewrite(cut.body).ok()?, rewrite(&cut.defaults).ok()?, rewrite(cut.end).ok()?);
+            let (body, defaults, end) = (rewrite(cut.body)?, rewrite(&cut.defaults)?, rewrite(cut.end)?);
             let (text, from) = generation_prompt::written(cut.mark, &body.text, &defaults.text, &end.text);
             let behind = end.tags.into_iter().map(|(at, tag)| (from + at, cut.body.len() + tag));
             Some((Rewritten { text, tags: body.tags.into_iter().chain(behind).collect() }, BothPrompts::Last))
@@ -90,9 +91,11 @@ pub(super) fn excerpt(text: &str) -> String {
     }
 }
 
-pub(super) fn rewrite(source: &str) -> Result<Rewritten> {
+/// Rewrites the source. `callers`: the variables that macros may read of their callers.
+pub(super) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
     let mut pass = Pass {
         source,
+        callers,
         out: String::with_capacity(source.len() * 2),
         tags: Vec::new(),
         blocks: Vec::new(),
@@ -130,6 +133,7 @@ const DIGITS: usize = 8;
 
 struct Pass<'s> {
     source: &'s str,
+    callers: &'s [&'s str],
     out: String,
     /// As in [`Rewritten`].
     tags: Vec<(usize, usize)>,
@@ -137,7 +141,7 @@ struct Pass<'s> {
     /// For each open `if`, the number of its `elif`s: the engine nests each in the previous one.
     elifs: Vec<usize>,
     /// Set at the first statement.
-    extras: Option<Extras>,
+    extras: Option<Extras<'s>>,
 }
 
 impl<'s> Pass<'s> {
@@ -164,7 +168,7 @@ impl<'s> Pass<'s> {
         let kind = if end == "}}" {
             rewriter.expression().map(|_| Kind::Plain)
         } else {
-            statement(&mut rewriter, self.extras.get_or_insert_with(|| Extras::of(self.source)))
+            statement(&mut rewriter, self.extras.get_or_insert_with(|| Extras::of(self.source, self.callers.to_vec())))
         };
         match (kind, rewriter.peek()) {
             (Ok(kind), Token::End(mark)) => {
