@@ -189,26 +189,26 @@ impl<'s> Scopes<'s> {
     }
 }
 
-/// The tokens in a tag.
-fn tokens(source: &str, from: usize) -> impl Iterator<Item = Token<'_>> {
+/// The tokens in a tag that ends with `end`.
+fn tokens<'s>(source: &'s str, from: usize, end: &'static str) -> impl Iterator<Item = Token<'s>> {
     let mut pos = from;
     std::iter::from_fn(move || {
-        let (token, _, end) = token::next(source, pos, "%}", false);
-        pos = end;
+        let (token, _, next) = token::next(source, pos, end, false);
+        pos = next;
         (!matches!(token, Token::End(_) | Token::None)).then_some(token)
     })
 }
 
 /// The names in a tag.
 fn names(source: &str, from: usize) -> impl Iterator<Item = &str> {
-    tokens(source, from).filter_map(|token| if let Token::Name(name) = token { Some(name) } else { None })
+    tokens(source, from, "%}").filter_map(|token| if let Token::Name(name) = token { Some(name) } else { None })
 }
 
 /// The parameters of the macro whose tag begins at `from`.
 fn parameters(source: &str, from: usize) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     let mut last = Token::None;
-    tokens(source, from).filter_map(move |token| {
+    tokens(source, from, "%}").filter_map(move |token| {
         let before = std::mem::replace(&mut last, token);
         match token {
             Token::Sign("(" | "[" | "{") => depth += 1,
@@ -220,14 +220,26 @@ fn parameters(source: &str, from: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether `name` is in `text`, as neither an attribute nor a string.
+/// Whether an expression in `text` reads the variable `name`.
 fn reads_variable(text: &str, name: &str) -> bool {
-    let part = |c: char| c == '_' || c.is_alphanumeric();
-    text.match_indices(name).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let behind = text[at + name.len()..].chars().next();
-        !before.is_some_and(|c| part(c) || ".'\"".contains(c)) && !behind.is_some_and(|c| part(c) || "'\"".contains(c))
-    })
+    let mut pos = 0;
+    while let Some(at) = text.contains(name).then(|| find_tag(text, pos)).flatten() {
+        pos = at + 2;
+        let end = if text[at..].starts_with("{{") { "}}" } else { "%}" };
+        let mut before = Token::None;
+        let reads = |token: Token<'_>| {
+            let attribute = std::mem::replace(&mut before, Token::None) == Token::Sign(".");
+            if token == Token::Sign(".") {
+                before = Token::Sign(".");
+            }
+            token == Token::Name(name) && !attribute
+        };
+        let start = pos + usize::from(text[pos..].starts_with(['-', '+']));
+        if !text[at..].starts_with("{#") && tokens(text, start, end).any(reads) {
+            return true;
+        }
+    }
+    false
 }
 
 /// The words in an expression, including those in strings.
