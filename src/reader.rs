@@ -58,7 +58,7 @@ impl Reader {
             }
             Reader::Layout => auto::build(&taught.analysis().layout, spec, taught.template.caps().tool_calls),
             Reader::Turn => match taught.turn_behind(spec.opening, spec.enable_thinking) {
-                Some(turn) => learnt::build(turn, Default::default(), &taught.analysis().layout, spec),
+                Some(turn) => learnt::build(turn, learnt::Tolerances::NONE, &taught.analysis().layout, spec),
                 None => Reader::Layout.format(taught, spec),
             },
         }

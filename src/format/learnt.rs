@@ -9,18 +9,27 @@ use super::calls::learnt as calls;
 use super::glue::{any_space, glue, heads, split_space};
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking, wrappers};
 use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
-use crate::analysis::{Layout, ReasoningMode};
+use crate::analysis::{Layout, ReasoningMode, ToolFormat};
 use crate::grammar::Trigger;
 use crate::peg::ExprId;
 
 /// How a model deviates from what its template writes, where not all models do.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tolerances {
     /// A call may open inside reasoning that is not closed. It counts from the name of an offered tool on, because reasoning
     /// may also mention its markers.
     pub calls_in_reasoning: bool,
     /// Other spellings of texts in markers: the template's, and the model's.
     pub spellings: &'static [(&'static str, &'static str)],
+    /// A grammar constrains from this text on, where that is not the learnt marker of calls.
+    pub calls_from: &'static str,
+    /// A call may begin with the marker of its own where the markers around all calls are expected.
+    pub bare_calls: bool,
+}
+
+impl Tolerances {
+    /// The model writes what its template writes.
+    pub const NONE: Self = Tolerances { calls_in_reasoning: false, spellings: &[], calls_from: "", bare_calls: false };
 }
 
 /// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
@@ -205,7 +214,8 @@ impl<'a> Writer<'a> {
         let text = p.reasoning(text);
         let rest = p.sequence([p.reopened(self.spec, &thought.start), text, close]);
         match thought.open.is_empty() {
-            true => rest,
+            // A grammar must not insist on the end of reasoning that the model did not open.
+            true => p.choice([rest, p.not(p.empty())]),
             false => p.optional(p.sequence([glue(p, &thought.open, None, ""), rest])),
         }
     }
@@ -315,9 +325,12 @@ impl<'a> Writer<'a> {
             let comma = p.optional(p.literal(","));
             next.push(p.tolerated(p.sequence([p.space(), comma, p.space(), p.reference("call")])));
         }
-        // A further call is a call, whether or not the request allows it.
+        // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
+        // markers of its own only.
         let next = p.many(p.choice(next));
-        rest.push(if self.spec.parallel() { next } else { p.tolerated(next) });
+        let tools = &self.layout.tools;
+        let apart = tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
+        rest.push(if self.spec.parallel() || apart { next } else { p.tolerated(next) });
         rest.push(self.close(&[Place::Call]));
         if let Some(edge) = self.edges(&[Place::Call], Place::Content).next() {
             // The end of the turn is excluded from content only where text may follow calls.
@@ -342,15 +355,48 @@ impl<'a> Writer<'a> {
         // Calls behind the end of calls.
         let again = firsts.iter().map(|(core, _)| p.sequence([p.space(), glue(p, core, None, ""), rest]));
         let again = p.tolerated(p.many(p.choice(again.collect::<Vec<_>>())));
-        let ways = firsts.iter().enumerate().map(|(index, (core, spaces))| {
-            let calls = p.sequence([glue(p, core, None, ""), rest, again]);
-            let name = if index == 0 { "tool-call".to_owned() } else { format!("tool-call-{index}") };
-            p.sequence([any_space(p, spaces), p.trigger_rule(name, calls)])
+        // A grammar constrains from the marker of calls on.
+        let mut triggers: Vec<Glue> = Vec::new();
+        let mut constrained = |from: Glue, space: ExprId| {
+            let at = triggers.iter().position(|known| *known == from);
+            let at = at.unwrap_or_else(|| {
+                triggers.push(from.clone());
+                triggers.len() - 1
+            });
+            let name = if at == 0 { "tool-call".to_owned() } else { format!("tool-call-{at}") };
+            match p.is_defined(&name) {
+                true => p.reference(name),
+                false => p.trigger_rule(name, p.sequence([space, glue(p, &from, None, ""), rest, again])),
+            }
+        };
+        let marker = self.marker();
+        let ways = firsts.iter().map(|(core, spaces)| {
+            let space = any_space(p, spaces);
+            if marker.starts_with(char::is_whitespace) {
+                return constrained(core.clone(), space);
+            }
+            let at = core.head().find(marker).filter(|_| !marker.is_empty()).unwrap_or(0);
+            let calls = constrained(core.without_start(at), p.empty());
+            p.sequence([space, glue(p, &core.up_to(at), None, ""), calls])
         });
+        let mut ways: Vec<ExprId> = ways.collect();
         // Without the markers around all calls.
-        let bare =
-            self.bare_open().map(|_| p.tolerated(p.sequence([p.space(), p.and(self.announced_call()), rest, again])));
-        p.choice(ways.chain(bare).collect::<Vec<_>>())
+        if self.bare_open().is_some() {
+            let open = p.and(self.announced_call());
+            ways.push(match self.tolerances.bare_calls {
+                true => p.sequence([p.space(), open, constrained(Glue::default(), p.empty())]),
+                false => p.tolerated(p.sequence([p.space(), open, rest, again])),
+            });
+        }
+        p.choice(ways)
+    }
+
+    /// The text that shows that a call begins.
+    fn marker(&self) -> &str {
+        match self.tolerances.calls_from {
+            "" => self.layout.calls_marker(),
+            from => from,
+        }
     }
 
     /// The end of the last part, coming from one of these places; a model may leave it out.
@@ -388,7 +434,7 @@ impl<'a> Writer<'a> {
         if self.spec.response_schema().is_some() || self.callable && self.spec.call_required() {
             return Constraint::Strict(Vec::new());
         }
-        let marker = self.layout.calls_marker();
+        let marker = self.marker();
         if !self.callable || marker.is_empty() {
             return Constraint::Free;
         }

@@ -37,19 +37,19 @@ impl Path {
     }
 }
 
-/// The number of the first call, if the glue around two calls differs only in a number.
-pub(super) fn counter(walk: &Walk) -> Option<Option<usize>> {
-    [None, Some(0), Some(1)].into_iter().find(|counter| {
-        let Some(path) = Path::of(walk.clone(), *counter) else { return false };
+/// The number of the first call, if the glue of calls differs in a number: with it, the least glue is seen between parts.
+pub(super) fn counter(walk: &Walk) -> Option<usize> {
+    let different = |counter: &Option<usize>| {
+        let Some(path) = Path::of(walk.clone(), *counter) else { return usize::MAX };
         let calls: Vec<_> = path.calls().collect();
+        let tokens = |at: usize| (path.parts[at - 1].token, path.parts[at].token);
+        let inner = calls.iter().flat_map(|call| call.start + 1..call.end);
+        let inner: BTreeSet<_> = inner.map(|at| (tokens(at), &path.glue[at])).collect();
         // The first call has no other call in front of it.
-        let inner = |call: &std::ops::Range<usize>| path.glue[call.start + 1..call.end].to_vec();
-        let tokens =
-            |call: &std::ops::Range<usize>| path.parts[call.clone()].iter().map(|p| p.token).collect::<Vec<_>>();
         let outer: BTreeSet<&Glue> = calls.iter().skip(1).map(|call| &path.glue[call.start]).collect();
-        let same = calls.windows(2).all(|two| tokens(&two[0]) != tokens(&two[1]) || inner(&two[0]) == inner(&two[1]));
-        same && outer.len() <= 1
-    })
+        inner.len() + outer.len()
+    };
+    [None, Some(0), Some(1)].into_iter().min_by_key(different)?
 }
 
 /// The result for the calls of a template.

@@ -31,8 +31,8 @@ const SIGNS: [char; 3] = [NAME, KEY, COUNTER];
 pub(super) struct Echoes<'a> {
     pub name: &'a str,
     pub key: &'a str,
-    /// The call's number, in the template's counting.
-    pub counter: Option<usize>,
+    /// The numbers of the calls in front and behind, in the template's counting.
+    pub counters: Option<[usize; 2]>,
 }
 
 impl Glue {
@@ -47,10 +47,10 @@ impl Glue {
                 glue = glue.replace(echo, sign.encode_utf8(&mut [0; 4]));
             }
         }
-        Some(Glue(match echoes.counter {
-            Some(number) => with_counter(&glue, number),
-            None => glue,
-        }))
+        for number in echoes.counters.into_iter().flatten() {
+            glue = with_counter(&glue, number);
+        }
+        Some(Glue(glue))
     }
 
     /// Its pieces, in order.
@@ -149,6 +149,11 @@ impl Glue {
     /// The glue without its first bytes, which must be literal text.
     pub(crate) fn without_start(&self, bytes: usize) -> Glue {
         Glue(self.0[bytes..].to_owned())
+    }
+
+    /// Its first bytes, which must be literal text.
+    pub(crate) fn up_to(&self, bytes: usize) -> Glue {
+        Glue(self.0[..bytes].to_owned())
     }
 
     /// Whether it has no placeholders.
@@ -260,7 +265,7 @@ mod tests {
 
     #[test]
     fn echoes_and_counters_are_signs() {
-        let echoes = Echoes { name: "f", key: "", counter: Some(1) };
+        let echoes = Echoes { name: "f", key: "", counters: Some([1, 1]) };
         let glue = Glue::new("</f> 1 f1 x1:1", echoes).unwrap();
         assert_eq!(glue.shown(), "</{name}> {number} {name}1 x1:{number}");
         let pieces: Vec<GluePiece> = glue.pieces().collect();

@@ -338,7 +338,7 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let most_calls =
         seen.iter().map(|(sample, walk)| if whole(sample, walk) { sample.calls.len() } else { 0 }).max()?;
     let longest = seen.iter().find(|(sample, _)| sample.calls.len() == most_calls);
-    let counter = longest.and_then(|(_, walk)| calls::counter(walk)).flatten();
+    let counter = longest.and_then(|(_, walk)| calls::counter(walk));
     let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;
     let end = edges::cut_end(&mut paths)?;
     let mut calls = Calls::learn(&mut paths, texts.encoding)?;

@@ -210,7 +210,7 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
         // A closing tag may repeat the name.
         let echo = |text: String, key: &&str| text.replace(*key, NAMES_ECHO);
         let text = keys.iter().fold(text.to_owned(), echo);
-        Glue::new(&text, Echoes { name: SampleCall::name(0), key: NAMES_ECHO, counter: None })
+        Glue::new(&text, Echoes { name: SampleCall::name(0), key: NAMES_ECHO, counters: None })
     };
     let after = glue(end..turn.len())?.strip_suffix(behind)?;
     let per = gaps.len() / 2;

@@ -49,15 +49,15 @@ pub(super) struct Gap {
     /// The names of the call and of the argument before the gap.
     name: String,
     key: String,
-    /// The index of the call behind it, or otherwise of the one in front of it, from 0.
-    number: usize,
+    /// The indices of the calls in front of it and behind it, from 0; the same within a call.
+    calls: [usize; 2],
 }
 
 impl Gap {
     /// `counter`: the number of the first call, if the template counts calls.
     pub fn glue(&self, counter: Option<usize>) -> Option<Glue> {
-        let counter = counter.map(|first| first + self.number);
-        Glue::new(&self.text, Echoes { name: &self.name, key: &self.key, counter })
+        let counters = counter.map(|first| self.calls.map(|index| first + index));
+        Glue::new(&self.text, Echoes { name: &self.name, key: &self.key, counters })
     }
 }
 
@@ -211,7 +211,7 @@ impl Finder<'_> {
     fn finish(mut self) -> Option<Walk> {
         self.parts.sort_by_cached_key(|part| part.span.start);
         let mut gaps = Vec::with_capacity(self.parts.len() + 1);
-        let (mut at, mut name, mut key, mut number) = (0, "", "", 0);
+        let (mut at, mut name, mut key, mut calls) = (0, "", "", [0; 2]);
         let mut seen: Option<usize> = None;
         for part in &self.parts {
             if let Some(index) = part.call {
@@ -219,9 +219,10 @@ impl Finder<'_> {
                 if seen.is_some_and(|last| index < last || index > last + 1) || seen.is_none() && index > 0 {
                     return None;
                 }
-                number = index;
+                calls[1] = index;
             }
-            gaps.push(self.gap(at..part.span.start, name, key, number)?);
+            gaps.push(self.gap(at..part.span.start, name, key, calls)?);
+            calls[0] = calls[1];
             if part.call != seen {
                 (name, key) = ("", "");
             }
@@ -234,7 +235,7 @@ impl Finder<'_> {
             }
             at = part.span.end;
         }
-        gaps.push(self.gap(at..self.turn.len(), name, key, number)?);
+        gaps.push(self.gap(at..self.turn.len(), name, key, calls)?);
         let apart = self.parts.windows(3).any(|three| {
             let [a, b, c] = [0, 1, 2].map(|index| three[index].call);
             a.is_some() && a == c && a != b
@@ -242,11 +243,11 @@ impl Finder<'_> {
         (!apart).then_some(Walk { parts: self.parts, gaps })
     }
 
-    fn gap(&self, span: Range<usize>, name: &str, key: &str, number: usize) -> Option<Gap> {
+    fn gap(&self, span: Range<usize>, name: &str, key: &str, calls: [usize; 2]) -> Option<Gap> {
         let text = self.turn.get(span)?;
         // A second occurrence of a value is not glue.
         let ours = self.marks.in_text(text) || IDS.iter().any(|id| text.contains(id));
-        let gap = Gap { text: text.to_owned(), name: name.to_owned(), key: key.to_owned(), number };
+        let gap = Gap { text: text.to_owned(), name: name.to_owned(), key: key.to_owned(), calls };
         (!ours).then_some(gap)
     }
 }

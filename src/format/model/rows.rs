@@ -18,8 +18,8 @@ pub(crate) struct Row {
     pub host: fn(&FormatSpec, &mut Format),
 }
 
-const LEARNT: Row = Row { tolerances: Tolerances { calls_in_reasoning: false, spellings: &[] }, patch: |_| {}, host: |_, _| {} };
-const CALLS_IN_REASONING: Tolerances = Tolerances { calls_in_reasoning: true, spellings: &[] };
+const LEARNT: Row = Row { tolerances: Tolerances::NONE, patch: |_| {}, host: |_, _| {} };
+const CALLS_IN_REASONING: Tolerances = Tolerances { calls_in_reasoning: true, ..Tolerances::NONE };
 
 const fn row(name: &'static str, detect: fn(&str) -> bool, row: Row) -> Family {
     Family { name, detect, prompt: None, way: Way::Row(row) }
@@ -49,6 +49,7 @@ pub(super) const MUSE_GLIMMER: Family = Family {
         "muse-glimmer",
         |source| has_all(source, &["<atem:function_calls>", "<|eom|>"]),
         Row {
+            tolerances: Tolerances { calls_from: " to=", ..Tolerances::NONE },
             host: |spec, format| {
                 const TO_TOOL: &str = r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)";
                 trigger(spec, format, Trigger::pattern(TO_TOOL));
@@ -74,6 +75,7 @@ pub(super) const FUNCTIONARY_3_2: Family = row(
     "functionary-v3.2",
     |source| has_all(source, &[">>>all", ">>>${recipient}"]),
     Row {
+        tolerances: Tolerances { calls_from: ">>>", ..Tolerances::NONE },
         host: |spec, format| {
             trigger(spec, format, Trigger::pattern(">>>(?!all)"));
             tokens(format, &[">>>all"]);
@@ -87,7 +89,7 @@ pub(super) const KIMI_K3: Family = row(
     "kimi-k3",
     |source| has_all(source, &["<|open|>", "<|close|>", "<|end_of_msg|>"]),
     Row {
-        tolerances: CALLS_IN_REASONING,
+        tolerances: Tolerances { calls_from: "<|open|>tools<|sep|>", ..CALLS_IN_REASONING },
         host: |spec, format| {
             trigger(spec, format, Trigger::word("<|open|>tools<|sep|>"));
             // Names of tags are not preserved as tokens, because that would split them in prose.
@@ -182,6 +184,7 @@ pub(super) const DEEPSEEK_V3_2: Family = Family {
                     ("｜DSML｜", "|DSML|"),
                     ("｜DSML｜", "｜｜DSML｜｜"),
                 ],
+                ..Tolerances::NONE
             },
             host: |spec, format| {
                 let block = if spec.source.contains("function_calls") { "function_calls" } else { "tool_calls" };
@@ -217,7 +220,7 @@ pub(super) const QWEN_3_CODER: Family = row(
             && !source.contains("'<tool_call><function=' ~ tool_call.name ~ '>'")
     },
     Row {
-        tolerances: CALLS_IN_REASONING,
+        tolerances: Tolerances { bare_calls: true, ..CALLS_IN_REASONING },
         host: |spec, format| {
             let reasons = spec.source.contains("<think>");
             // A model that does not reason sometimes leaves out the first tag.
