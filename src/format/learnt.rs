@@ -214,10 +214,21 @@ impl<'a> Writer<'a> {
         let text = p.reasoning(text);
         let rest = p.sequence([p.reopened(self.spec, &thought.start), text, close]);
         match thought.open.is_empty() {
-            // A grammar must not insist on the end of reasoning that the model did not open.
-            true => p.choice([rest, p.not(p.empty())]),
+            // In front of calls a grammar must not insist on the end of reasoning that the model did not open.
+            true if self.spec.response_schema().is_none() => p.choice([rest, self.at_once(&thought.close), self.nothing()]),
+            true => rest,
             false => p.optional(p.sequence([glue(p, &thought.open, None, ""), rest])),
         }
+    }
+
+    /// Nothing, in a grammar. The parser never takes it.
+    fn nothing(&self) -> ExprId {
+        self.p.not(self.p.empty())
+    }
+
+    /// The end of reasoning without text, in a grammar.
+    fn at_once(&self, close: &Glue) -> ExprId {
+        self.p.sequence([self.nothing(), glue(self.p, &close.trim_start(), None, "")])
     }
 
     /// The glue in front of the first call. If reasoning is not separated, its end is content.
@@ -309,6 +320,7 @@ impl<'a> Writer<'a> {
             true => ways.extend([p.tolerated(text), p.empty()]),
             false => ways.push(p.sequence([any_space(p, &spaces), text])),
         }
+        ways.push(self.nothing());
         p.choice(ways)
     }
 
@@ -317,10 +329,17 @@ impl<'a> Writer<'a> {
         let (p, turn) = (self.p, self.turn);
         let wrapper_close = &self.wrapper_close;
         let outer = |edge: &Edge| edge.glue.strip_suffix(&self.call_open).unwrap_or_default();
+        let tools = &self.layout.tools;
+        let apart = tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
         let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
-        let between = self.edges(&[Place::Call], Place::Call).map(|edge| wrapper_close.and(&outer(edge)));
-        let mut next: Vec<ExprId> =
-            between.map(|between| p.sequence([glue(p, &between, None, ""), p.reference("call")])).collect();
+        let between = self.edges(&[Place::Call], Place::Call);
+        let mut next: Vec<ExprId> = between
+            .map(|edge| match apart {
+                true => p.sequence([self.behind_json(wrapper_close), p.space(), glue(p, &outer(edge).trim_start(), None, "")]),
+                false => glue(p, &wrapper_close.and(&outer(edge)), None, ""),
+            })
+            .map(|between| p.sequence([between, p.reference("call")]))
+            .collect();
         if !wrapper_close.is_blank() {
             let comma = p.optional(p.literal(","));
             next.push(p.tolerated(p.sequence([p.space(), comma, p.space(), p.reference("call")])));
@@ -328,8 +347,6 @@ impl<'a> Writer<'a> {
         // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
         // markers of its own only.
         let next = p.many(p.choice(next));
-        let tools = &self.layout.tools;
-        let apart = tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
         rest.push(if self.spec.parallel() || apart { next } else { p.tolerated(next) });
         rest.push(self.close(&[Place::Call]));
         if let Some(edge) = self.edges(&[Place::Call], Place::Content).next() {
@@ -410,18 +427,35 @@ impl<'a> Writer<'a> {
             return p.empty();
         }
         let left_out = if must { p.tolerated(p.empty()) } else { p.empty() };
-        let ends = ends.into_iter().map(|end| p.sequence([glue(p, end, None, ""), p.markup_ends()]));
+        let ends = ends.into_iter().map(|end| p.sequence([self.behind_json(end), p.markup_ends()]));
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())
     }
 
-    /// The end of a turn, if the model writes it as text. Grammars leave it out, because a token ends the turn.
-    fn end(&self) -> ExprId {
+    /// Glue whose white space is free behind JSON.
+    fn behind_json(&self, close: &Glue) -> ExprId {
         let p = self.p;
-        let spelled = match self.turn.end.is_blank() {
-            true => p.empty(),
-            false => p.optional(p.sequence([p.space(), glue(p, &self.turn.end, None, ""), p.markup_ends()])),
+        match split_space(close) {
+            (space, rest) if !space.is_empty() && self.layout.tools.format == ToolFormat::JsonNative => {
+                p.sequence([p.space(), glue(p, &rest, None, "")])
+            }
+            _ => glue(p, close, None, ""),
+        }
+    }
+
+    /// The end of a turn, if the model writes it as text. Grammars leave out a lone marker, because a token ends the turn.
+    fn end(&self) -> ExprId {
+        let (p, end) = (self.p, &self.turn.end);
+        let optional = |end: &Glue, more: ExprId| match end.is_blank() {
+            true => more,
+            false => p.optional(p.sequence([p.space(), glue(p, end, None, ""), p.markup_ends(), more])),
         };
-        p.tolerated(p.sequence([spelled, p.space()]))
+        let last = end.marker_spans().pop().map_or(0, |last| last.start);
+        let token = optional(&end.without_start(last), p.empty());
+        let spelled = match end.up_to(last) {
+            before if before.is_blank() => p.tolerated(token),
+            before => optional(&before, token),
+        };
+        p.sequence([spelled, p.tolerated(p.space())])
     }
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.

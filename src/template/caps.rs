@@ -16,26 +16,17 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(env: &Environment, mut messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
-        let trial = Trial::once(env, &messages, &more, text_at);
-        // Some templates reject an assistant's message that has no reasoning.
-        if trial.succeeded() || !add_reasoning(&mut messages) {
-            return trial;
-        }
-        Trial::once(env, &messages, &more, text_at)
-    }
-
-    fn once(env: &Environment, messages: &Json, more: &Json, text_at: Option<&'static str>) -> Trial {
+    fn new(env: &Environment, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
         let usage = Usage::new(WATCHED, text_at);
         let mut variables = Map::new();
-        variables.insert("messages".to_owned(), messages.clone());
+        variables.insert("messages".to_owned(), messages);
         variables.insert("tools".to_owned(), json!([]));
         variables.insert("bos_token".to_owned(), json!(""));
         variables.insert("eos_token".to_owned(), json!(""));
         variables.insert("add_generation_prompt".to_owned(), json!(true));
         variables.insert(NOW.to_owned(), json!(0));
         if let Json::Object(more) = more {
-            variables.extend(more.clone());
+            variables.extend(more);
         }
         let context = traced(&Json::Object(variables), Some(Trace::root(&usage)));
         let output = context.ok().and_then(|context| env::render(env, context).ok());
@@ -53,18 +44,6 @@ impl Trial {
     fn read(&self, path: &str) -> bool {
         self.usage.recorded(path, Use::Read)
     }
-}
-
-/// Gives the assistant's messages that have no reasoning an empty one. False if there are none.
-fn add_reasoning(messages: &mut Json) -> bool {
-    let mut added = false;
-    for message in messages.as_array_mut().into_iter().flatten().filter_map(Json::as_object_mut) {
-        if message.get("role").is_some_and(|role| role == "assistant") && !message.contains_key("reasoning_content") {
-            message.insert("reasoning_content".to_owned(), json!(""));
-            added = true;
-        }
-    }
-    added
 }
 
 /// The content of the first message.
