@@ -10,12 +10,37 @@ use super::builder::{FormatBuilder, other_key};
 /// All pieces. `tool` and `key`: the names that the glue may repeat.
 pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
     let pieces = glue.pieces().map(|piece| match piece {
-        GluePiece::Text(text) => spelled_text(p, text),
+        GluePiece::Text(text) => json_lines(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
         GluePiece::Key => again(p, key),
         GluePiece::Counter => p.some(p.one_of(&[('0', '9')])),
     });
     p.sequence(pieces.collect::<Vec<_>>())
+}
+
+/// Glue behind JSON, whose white space is free.
+pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) -> ExprId {
+    match split_space(close) {
+        ("", _) => glue(p, close, tool, ""),
+        (_, rest) => p.sequence([p.space(), glue(p, &rest, tool, "")]),
+    }
+}
+
+/// A text of the template. Where it breaks lines in JSON, white space is free.
+fn json_lines(p: &FormatBuilder, text: &str) -> ExprId {
+    let mut parts = Vec::new();
+    let (mut from, mut at) = (0, 0);
+    while let Some(found) = text[at..].find(['[', '{', ',']) {
+        let start = at + found + 1;
+        let rest = text[start..].trim_start();
+        at = text.len() - rest.len();
+        if text[start..at].contains('\n') && rest.starts_with(['{', '"']) {
+            parts.extend([spelled_text(p, &text[from..start]), p.space()]);
+            from = at;
+        }
+    }
+    parts.push(spelled_text(p, &text[from..]));
+    p.sequence(parts)
 }
 
 /// A text of the template. It may have the other common key for arguments.

@@ -6,7 +6,7 @@
 
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
-use super::glue::{any_space, glue, heads, split_space};
+use super::glue::{any_space, behind_json, glue, heads, split_space};
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking, wrappers};
 use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
 use crate::analysis::{Layout, ReasoningMode, ToolFormat};
@@ -335,7 +335,7 @@ impl<'a> Writer<'a> {
         let between = self.edges(&[Place::Call], Place::Call);
         let mut next: Vec<ExprId> = between
             .map(|edge| match apart {
-                true => p.sequence([self.behind_json(wrapper_close), p.space(), glue(p, &outer(edge).trim_start(), None, "")]),
+                true => p.sequence([behind_json(p, wrapper_close, None), p.space(), glue(p, &outer(edge).trim_start(), None, "")]),
                 false => glue(p, &wrapper_close.and(&outer(edge)), None, ""),
             })
             .map(|between| p.sequence([between, p.reference("call")]))
@@ -383,7 +383,7 @@ impl<'a> Writer<'a> {
             let name = if at == 0 { "tool-call".to_owned() } else { format!("tool-call-{at}") };
             match p.is_defined(&name) {
                 true => p.reference(name),
-                false => p.trigger_rule(name, p.sequence([space, glue(p, &from, None, ""), rest, again])),
+                false => p.trigger_rule(name, p.sequence([space, glue(p, &from, None, ""), rest, again, self.spelled_end()])),
             }
         };
         let marker = self.marker();
@@ -426,24 +426,19 @@ impl<'a> Writer<'a> {
         if ends.is_empty() {
             return p.empty();
         }
+        let is_json = from == [Place::Call] && self.layout.tools.format == ToolFormat::JsonNative;
+        let close = |end: &Glue| if is_json { behind_json(p, end, None) } else { glue(p, end, None, "") };
         let left_out = if must { p.tolerated(p.empty()) } else { p.empty() };
-        let ends = ends.into_iter().map(|end| p.sequence([self.behind_json(end), p.markup_ends()]));
+        let ends = ends.into_iter().map(|end| p.sequence([close(end), p.markup_ends()]));
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())
     }
 
-    /// Glue whose white space is free behind JSON.
-    fn behind_json(&self, close: &Glue) -> ExprId {
-        let p = self.p;
-        match split_space(close) {
-            (space, rest) if !space.is_empty() && self.layout.tools.format == ToolFormat::JsonNative => {
-                p.sequence([p.space(), glue(p, &rest, None, "")])
-            }
-            _ => glue(p, close, None, ""),
-        }
+    fn end(&self) -> ExprId {
+        self.p.sequence([self.spelled_end(), self.p.tolerated(self.p.space())])
     }
 
     /// The end of a turn, if the model writes it as text. Grammars leave out a lone marker, because a token ends the turn.
-    fn end(&self) -> ExprId {
+    fn spelled_end(&self) -> ExprId {
         let (p, end) = (self.p, &self.turn.end);
         let optional = |end: &Glue, more: ExprId| match end.is_blank() {
             true => more,
@@ -451,11 +446,10 @@ impl<'a> Writer<'a> {
         };
         let last = end.marker_spans().pop().map_or(0, |last| last.start);
         let token = optional(&end.without_start(last), p.empty());
-        let spelled = match end.up_to(last) {
+        match end.up_to(last) {
             before if before.is_blank() => p.tolerated(token),
             before => optional(&before, token),
-        };
-        p.sequence([spelled, p.tolerated(p.space())])
+        }
     }
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.

@@ -211,8 +211,12 @@ impl<'a> Call<'a> {
         parts.extend(
             pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
         );
+        let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
         let end = |close: &Glue| {
-            let close = glue(p, close, Some(self.tool), "");
+            let close = match is_json {
+                true => text::behind_json(p, close, Some(self.tool)),
+                false => glue(p, close, Some(self.tool), ""),
+            };
             // What closes the wrapper closes the call as well.
             let wrapper = text::heads(self.wrapper_close).pop().map(|end| p.tolerated(p.and(p.literal(end))));
             p.tool_close(p.choice([close].into_iter().chain(wrapper)))

@@ -1,7 +1,7 @@
 //! The families of templates of whose models renders do not show enough: a row each, which adds to the learnt turn.
 
 use super::{Family, Way, deepseek, has_all};
-use crate::analysis::turn::{Glue, Reasoning, TurnFormat};
+use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
 use crate::format::learnt::Tolerances;
 use crate::format::prompt::{Prompt, PromptInput};
 use crate::format::{Delimiter, Format, FormatSpec, Thinking};
@@ -112,6 +112,8 @@ pub(super) const LING_3: Family = row(
     |source| has_all(source, &["<role>ASSISTANT</role>", "<arg_key>"]),
     Row {
         tolerances: CALLS_IN_REASONING,
+        // Text may follow calls.
+        patch: |turn| turn.edges.push(Edge { from: Place::Call, to: Place::Content, glue: Glue::default() }),
         host: |spec, format| {
             trigger(spec, format, Trigger::word("<tool_call>"));
             tokens(format, &["<think>", "</think>", "<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>"]);
@@ -253,7 +255,7 @@ pub(super) const LAGUNA: Family = row(
                 reasoning.open = Glue::from(reasoning.open.head().trim());
                 reasoning.close = Glue::from(reasoning.close.head().trim());
             }
-            turn.edges.iter_mut().filter(|edge| edge.from == crate::analysis::turn::Place::Reasoning).for_each(|edge| edge.glue = edge.glue.trim_start());
+            turn.edges.iter_mut().filter(|edge| edge.from == Place::Reasoning).for_each(|edge| edge.glue = edge.glue.trim_start());
         },
         // The end-of-turn token may come spelled out after calls.
         host: |_, format| format.additional_stops = vec!["</assistant>".to_owned()],
