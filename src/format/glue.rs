@@ -20,10 +20,11 @@ pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &st
 
 /// Glue behind JSON, whose white space is free.
 pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) -> ExprId {
-    match split_space(close) {
-        ("", _) => glue(p, close, tool, ""),
-        (_, rest) => p.sequence([p.space(), glue(p, &rest, tool, "")]),
-    }
+    let (space, rest) = split_space(close);
+    let list = usize::from(rest.head().starts_with(']'));
+    let open = if space.is_empty() { p.empty() } else { p.space() };
+    let behind = if list > 0 { p.space() } else { p.empty() };
+    p.sequence([open, glue(p, &rest.up_to(list), tool, ""), behind, glue(p, &split_space(&rest.without_start(list)).1, tool, "")])
 }
 
 /// A text of the template. Where it breaks lines in JSON, white space is free.
@@ -34,7 +35,7 @@ fn json_lines(p: &FormatBuilder, text: &str) -> ExprId {
         let start = at + found + 1;
         let rest = text[start..].trim_start();
         at = text.len() - rest.len();
-        if text[start..at].contains('\n') && rest.starts_with(['{', '"']) {
+        if text[start..at].contains('\n') && (rest.is_empty() || rest.starts_with(['{', '"'])) {
             parts.extend([spelled_text(p, &text[from..start]), p.space()]);
             from = at;
         }

@@ -340,6 +340,14 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let longest = seen.iter().find(|(sample, _)| sample.calls.len() == most_calls);
     let counter = longest.and_then(|(_, walk)| calls::counter(walk));
     let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;
+    // Some templates open the next turn behind calls.
+    let opening = Glue::from(&*sampler.opening);
+    if let Some(first) = opening.marker_spans().first().map(|first| &opening.head()[first.clone()]) {
+        for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
+            let cut = last.head().find(first).map(|at| last.up_to(at));
+            *last = cut.unwrap_or_else(|| std::mem::take(last));
+        }
+    }
     let end = edges::cut_end(&mut paths)?;
     let mut calls = Calls::learn(&mut paths, texts.encoding)?;
     let behind = calls.behind_one_text(&paths, &end);
