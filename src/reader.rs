@@ -39,9 +39,9 @@ impl Reader {
         !matches!(self, Reader::Family(_))
     }
 
-    /// Whether it knows something of the model that renders do not show.
-    pub(crate) fn knows(self, _taught: &Taught) -> bool {
-        matches!(self, Reader::Family(_))
+    /// Whether the renders of its templates prove nothing.
+    pub(crate) fn history_misleads(self) -> bool {
+        matches!(self, Reader::Family(Family { history_misleads: true, .. }))
     }
 
     /// The format of the output.
@@ -163,8 +163,6 @@ impl Taught {
     /// The candidates. On a tie the earlier one is used.
     pub fn candidates(&self) -> Vec<Reader> {
         let family = if self.learn_only { None } else { family_of(self.template.source()) };
-        let no = std::env::var("NOFAM").unwrap_or_default();
-        let family = family.filter(|f| !no.split(',').any(|n| n == f.name));
         family.map(Reader::Family).into_iter().chain([Reader::Turn]).collect()
     }
 }

@@ -11,6 +11,7 @@ use super::{Constraint, Delimiter, Format, FormatSpec, Thinking, wrappers};
 use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
 use crate::analysis::{Layout, ReasoningMode, ToolFormat};
 use crate::grammar::Trigger;
+use crate::message::Continuation;
 use crate::peg::ExprId;
 
 /// How a model deviates from what its template writes, where not all models do.
@@ -25,21 +26,27 @@ pub struct Tolerances {
     pub calls_from: &'static str,
     /// A call may begin with the marker of its own where the markers around all calls are expected.
     pub bare_calls: bool,
+    /// Calls of tools that nobody offers, and calls behind the only one that was asked for, are text.
+    pub others_are_text: bool,
 }
 
 impl Tolerances {
     /// The model writes what its template writes.
-    pub const NONE: Self = Tolerances { calls_in_reasoning: false, spellings: &[], calls_from: "", bare_calls: false };
+    pub const NONE: Self = Tolerances { calls_in_reasoning: false, spellings: &[], calls_from: "", bare_calls: false, others_are_text: false };
 }
 
 /// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
 pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
     let p = FormatBuilder::spelling(tolerances.spellings);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
-    let thought = Thought::of(turn, layout, spec.opening);
+    // A continued message has reasoning of its own in place of what the opening has.
+    let start = turn.reasoning.as_ref().map_or(layout.reasoning.start.trim(), |reasoning| &reasoning.start);
+    let reasoning = spec.opening.rfind(start).filter(|_| !start.is_empty() && spec.continuation != Continuation::None);
+    let opening = reasoning.map_or(spec.opening, |at| &spec.opening[..at]);
+    let thought = Thought::of(turn, layout, opening);
     let (call_open, wrapper_close) = turn.call_frame();
     let writer =
-        Writer { p: &p, turn, layout, tolerances, spec, callable, thought: thought.as_ref(), call_open, wrapper_close };
+        Writer { p: &p, turn, layout, tolerances, spec, opening, callable, thought: thought.as_ref(), call_open, wrapper_close };
     let root = writer.output();
     let constraint = writer.constraint();
     Format {
@@ -118,7 +125,11 @@ pub fn continued_prompt(
         if let Some(at) = opening.rfind(&*thought.start).filter(|_| !thought.start.is_empty()) {
             let behind = &opening[at + thought.start.len()..];
             let shown = turn.reasoning.as_ref().is_some_and(|reasoning| reasoning.shown);
-            let kept = if behind.trim().is_empty() && shown { behind } else { "" };
+            let kept = match behind.trim() {
+                "" if shown => behind,
+                "" => "",
+                words => &behind[..behind.find(words).unwrap_or(0)],
+            };
             prompt.truncate(at + thought.start.len());
             prompt.push_str(kept);
         } else {
@@ -142,6 +153,8 @@ struct Writer<'a> {
     turn: &'a TurnFormat,
     layout: &'a Layout,
     spec: &'a FormatSpec<'a>,
+    /// The part of the prompt's opening in front of what is read.
+    opening: &'a str,
     callable: bool,
     thought: Option<&'a Thought>,
     tolerances: Tolerances,
@@ -172,8 +185,8 @@ impl<'a> Writer<'a> {
 
     fn output(&self) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let before = self.thought.map(|thought| thought.before_message(spec.opening, spec.extract_reasoning()));
-        let mut steps = vec![p.exact(before.unwrap_or(spec.opening)), self.reasoning()];
+        let before = self.thought.map(|thought| thought.before_message(self.opening, spec.extract_reasoning()));
+        let mut steps = vec![p.exact(before.unwrap_or(self.opening)), self.reasoning()];
         if let Some(schema) = spec.response_schema() {
             let wrapped = self.edges(self.begin(), Place::Content).filter(|edge| !edge.glue.is_blank());
             let open =
@@ -275,7 +288,11 @@ impl<'a> Writer<'a> {
         let Some(open) = self.bare_open() else { return Vec::new() };
         let first = |glue: &Glue| glue.marker_spans().first().map(|first| glue.head()[first.clone()].to_owned());
         let outer = self.before_first_call();
-        let bare = self.spec.tools().iter().map(|tool| format!("{}{}", open.head(), tool.name));
+        // Directly behind other text it is a part of that.
+        let bare = self.spec.tools().iter().flat_map(|tool| {
+            let call = format!("{}{}", open.head().trim_start(), tool.name);
+            [" ", "\n"].map(|space| format!("{space}{call}"))
+        });
         self.p.spelled(outer.iter().filter_map(first).chain(bare).collect())
     }
 
@@ -290,7 +307,8 @@ impl<'a> Writer<'a> {
         let starts = || p.until_any(stops.iter().cloned().chain(self.marks_of_bare_calls()));
         let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
         let more = p.many(p.sequence([p.not(stop), p.any(), starts()]));
-        p.choice([p.tolerated(p.content(p.sequence([starts(), more]))), plain])
+        let text = p.choice([p.and(self.announced_call()), p.content(p.sequence([starts(), more]))]);
+        p.choice([p.tolerated(text), plain])
     }
 
     /// The markers that end the last text of a turn.
@@ -301,7 +319,7 @@ impl<'a> Writer<'a> {
 
     fn content(&self) -> ExprId {
         let p = self.p;
-        if !self.spec.extract_reasoning() {
+        if self.thought.is_some() && !self.spec.extract_reasoning() {
             return self.text(Vec::new());
         }
         let (calls, ends) = (self.marks_of_calls(), self.marks_of_end());
@@ -347,7 +365,11 @@ impl<'a> Writer<'a> {
         // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
         // markers of its own only.
         let next = p.many(p.choice(next));
-        rest.push(if self.spec.parallel() || apart { next } else { p.tolerated(next) });
+        match self.spec.parallel() || apart {
+            true => rest.push(next),
+            false if self.tolerances.others_are_text => {}
+            false => rest.push(p.tolerated(next)),
+        }
         rest.push(self.close(&[Place::Call]));
         if let Some(edge) = self.edges(&[Place::Call], Place::Content).next() {
             // The end of the turn is excluded from content only where text may follow calls.
@@ -455,7 +477,8 @@ impl<'a> Writer<'a> {
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
         let between = self.edges(&[Place::Call], Place::Call).map(|edge| edge.glue.clone());
-        self.before_first_call().into_iter().chain(between).all(|glue| calls::is_strong(&glue))
+        !self.tolerances.others_are_text
+            && self.before_first_call().into_iter().chain(between).all(|glue| calls::is_strong(&glue))
     }
 
     fn constraint(&self) -> Constraint {

@@ -4,8 +4,8 @@
 //! them is chosen. Otherwise it is the one that reads most; if several do, they read more: the same messages with other
 //! thinking, then the simpler messages. On a tie the earlier one is chosen.
 //!
-//! Renders do not show everything. A candidate that is based on knowledge of the model is preferred as long as it loses no
-//! call.
+//! A family whose templates render histories otherwise than the model writes says so. Then their renders prove nothing, and it
+//! is chosen.
 
 use super::Proof;
 use super::messages::Thinking;
@@ -94,6 +94,9 @@ pub(crate) fn choose(taught: &Taught, readers: &[Reader]) -> Choice {
     if let [only] = readers {
         return Choice { reader: *only, tried: Vec::new() };
     }
+    if let Some(known) = readers.iter().find(|reader| reader.history_misleads()) {
+        return Choice { reader: *known, tried: Vec::new() };
+    }
     // Learnt readers share the template's own prompts.
     let mut exams: Vec<Exam> = Vec::new();
     let mut shared = None;
@@ -114,8 +117,7 @@ pub(crate) fn choose(taught: &Taught, readers: &[Reader]) -> Choice {
             let candidate = &mut candidates[index];
             let exam = &mut exams[candidate.exam];
             round(candidate, exam);
-            let believed = candidate.reader.knows(taught) && candidate.proof.calls_come_back();
-            if believed || candidate.score() > most && candidate.is_perfect(exam) {
+            if candidate.score() > most && candidate.is_perfect(exam) {
                 taken = Some(index);
                 break;
             }

@@ -88,11 +88,6 @@ impl Proof {
         self.cases > 0 && self.read_back == self.cases
     }
 
-    /// Whether all calls are read back, with their names.
-    fn calls_come_back(&self) -> bool {
-        self.cases > 0 && !self.failures.iter().any(|failure| failure.loses_calls)
-    }
-
     /// Whether the template renders none of the messages.
     pub fn refuses_all(&self) -> bool {
         self.refused > 0 && self.cases + self.no_turn + self.omitted == 0

@@ -28,6 +28,8 @@ pub struct Family {
     pub(crate) prompt: Option<fn(&PromptInput) -> Result<Prompt>>,
     /// The format of the output.
     pub(crate) way: Way,
+    /// Its templates render histories otherwise than the model writes, so that their renders prove nothing.
+    pub(crate) history_misleads: bool,
 }
 
 /// Where a family's format comes from.
@@ -41,7 +43,13 @@ pub(crate) enum Way {
 
 macro_rules! parser {
     ($module:ident, $name:literal) => {
-        Family { name: $name, detect: $module::detect, prompt: Some($module::prompt), way: Way::Parser($module::build) }
+        Family {
+            name: $name,
+            detect: $module::detect,
+            prompt: Some($module::prompt),
+            way: Way::Parser($module::build),
+            history_misleads: false,
+        }
     };
 }
 
@@ -56,7 +64,7 @@ pub const FAMILIES: &[Family] = &[
     KIMI_K3,
     LING_3,
     COHERE_2_MOE,
-    parser!(lfm2, "lfm2"),
+    Family { history_misleads: true, ..parser!(lfm2, "lfm2") },
     GIGACHAT_3,
     parser!(minimax_m3, "minimax-m3"),
     DEEPSEEK_V3_2,
@@ -66,6 +74,9 @@ pub const FAMILIES: &[Family] = &[
     parser!(translate_gemma, "translate-gemma"),
     LAGUNA,
     NEMOTRON_NANO_2,
+    SOLAR_OPEN,
+    K2_HORIZON,
+    DEEPSEEK_R1_DISTILL,
 ];
 
 /// The family of a template, if it has one.

@@ -22,7 +22,7 @@ const LEARNT: Row = Row { tolerances: Tolerances::NONE, patch: |_| {}, host: |_,
 const CALLS_IN_REASONING: Tolerances = Tolerances { calls_in_reasoning: true, ..Tolerances::NONE };
 
 const fn row(name: &'static str, detect: fn(&str) -> bool, row: Row) -> Family {
-    Family { name, detect, prompt: None, way: Way::Row(row) }
+    Family { name, detect, prompt: None, way: Way::Row(row), history_misleads: false }
 }
 
 /// The rows, in the order in which they are tried.
@@ -111,7 +111,7 @@ pub(super) const LING_3: Family = row(
     "ling-3",
     |source| has_all(source, &["<role>ASSISTANT</role>", "<arg_key>"]),
     Row {
-        tolerances: CALLS_IN_REASONING,
+        tolerances: Tolerances { others_are_text: true, ..CALLS_IN_REASONING },
         // Text may follow calls.
         patch: |turn| turn.edges.push(Edge { from: Place::Call, to: Place::Content, glue: Glue::default() }),
         host: |spec, format| {
@@ -223,6 +223,16 @@ pub(super) const QWEN_3_CODER: Family = row(
     },
     Row {
         tolerances: Tolerances { bare_calls: true, ..CALLS_IN_REASONING },
+        // Content that is continued stands behind an empty line, whatever the history has.
+        patch: |turn| {
+            let Some(Reasoning { close, .. }) = &turn.reasoning else { return };
+            let content = |edge: &&mut Edge| edge.from == Place::Reasoning && edge.to == Place::Content;
+            for edge in turn.edges.iter_mut().filter(content) {
+                if close.and(&edge.glue).head().ends_with("</think>\n") {
+                    edge.glue = edge.glue.and(&"\n".into());
+                }
+            }
+        },
         host: |spec, format| {
             let reasons = spec.source.contains("<think>");
             // A model that does not reason sometimes leaves out the first tag.
@@ -263,16 +273,67 @@ pub(super) const LAGUNA: Family = row(
     },
 );
 
-pub(super) const NEMOTRON_NANO_2: Family = row(
+pub(super) const NEMOTRON_NANO_2: Family = Family {
     // The history writes replies behind an open reasoning marker.
-    "nemotron-nano-2",
-    |source| has_all(source, &["<SPECIAL_10>", "<SPECIAL_11>", "<SPECIAL_12>", "<TOOL_RESPONSE>"]),
+    history_misleads: true,
+    ..row(
+        "nemotron-nano-2",
+        |source| has_all(source, &["<SPECIAL_10>", "<SPECIAL_11>", "<SPECIAL_12>", "<TOOL_RESPONSE>"]),
+        Row {
+            patch: |turn| reasoning(turn, "<think>", "</think>"),
+            host: |_, format| {
+                tokens(format, &["<SPECIAL_11>", "</think>", "<TOOLCALL>", "</TOOLCALL>"]);
+                format.thinking = Some(Thinking::new("<think>", ["</think>"]));
+                delimiters(format, &[("assistant", "<SPECIAL_11>Assistant"), ("user", "<SPECIAL_11>User")]);
+            },
+            ..LEARNT
+        },
+    )
+};
+
+pub(super) const SOLAR_OPEN: Family = row(
+    // llama.cpp knows no reasoning of this template, whose assistant's messages begin with it.
+    "solar-open",
+    |source| has_all(source, &["<|begin|>assistant", "<|think|>", "<|tool_call:begin|>"]),
     Row {
-        patch: |turn| reasoning(turn, "<think>", "</think>"),
         host: |_, format| {
-            tokens(format, &["<SPECIAL_11>", "</think>", "<TOOLCALL>", "</TOOLCALL>"]);
-            format.thinking = Some(Thinking::new("<think>", ["</think>"]));
-            delimiters(format, &[("assistant", "<SPECIAL_11>Assistant"), ("user", "<SPECIAL_11>User")]);
+            format.thinking = None;
+            tokens(format, &["<|calls|>", "<|content|>", "<|end|>", "<|tool_calls|>", "<|tool_call:begin|>"]);
+            add_tokens(format, &["call00001<|tool_call:name|>", "<|tool_call:args|>", "<|tool_call:end|>"]);
+            delimiters(format, &[("assistant", "<|begin|>assistant"), ("user", "<|begin|>user<|content|>")]);
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const K2_HORIZON: Family = row(
+    "k2-horizon",
+    |source| has_all(source, &["<ifm|tool_calls>", "<|ifm|im_start|>"]),
+    Row {
+        host: |spec, format| {
+            trigger(spec, format, Trigger::word("<ifm|tool_calls>"));
+            tokens(format, &["<ifm|think>", "</ifm|think>", "<ifm|tool_calls>", "</ifm|tool_calls>", "<ifm|tool_call>"]);
+            add_tokens(format, &["</ifm|tool_call>", "<ifm|arg_key>", "</ifm|arg_key>", "<ifm|arg_value>"]);
+            add_tokens(format, &["</ifm|arg_value>", "<ifm|arg_type>", "</ifm|arg_type>"]);
+            delimiters(format, &[
+                ("assistant", "<|ifm|im_start|>assistant"),
+                ("user", "<|ifm|im_start|>user"),
+                ("tool", "<|ifm|im_start|>tool"),
+                ("system", "<|ifm|im_start|>system"),
+            ]);
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const DEEPSEEK_R1_DISTILL: Family = row(
+    "deepseek-r1-distill",
+    // llama.cpp takes what an empty content behind calls renders for the end of a call.
+    |source| has_all(source, &["'<｜tool▁calls▁end｜><｜end▁of▁sentence｜>'", "['arguments'] | tojson"]),
+    Row {
+        host: |_, format| {
+            tokens(format, &["<think>", "</think>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "function<｜tool▁sep｜>"]);
+            add_tokens(format, &["```json", "```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>"]);
         },
         ..LEARNT
     },
