@@ -288,11 +288,7 @@ impl<'a> Writer<'a> {
         let Some(open) = self.bare_open() else { return Vec::new() };
         let first = |glue: &Glue| glue.marker_spans().first().map(|first| glue.head()[first.clone()].to_owned());
         let outer = self.before_first_call();
-        // Directly behind other text it is a part of that.
-        let bare = self.spec.tools().iter().flat_map(|tool| {
-            let call = format!("{}{}", open.head().trim_start(), tool.name);
-            [" ", "\n"].map(|space| format!("{space}{call}"))
-        });
+        let bare = self.spec.tools().iter().map(|tool| format!("{}{}", open.head(), tool.name));
         self.p.spelled(outer.iter().filter_map(first).chain(bare).collect())
     }
 
@@ -304,11 +300,16 @@ impl<'a> Writer<'a> {
         if self.bare_open().is_none() {
             return plain;
         }
-        let starts = || p.until_any(stops.iter().cloned().chain(self.marks_of_bare_calls()));
+        let alone = p.tolerated(p.and(self.announced_call()));
+        if !self.tolerances.bare_calls {
+            // Behind other text, what looks like a call is a part of that.
+            return p.choice([alone, plain]);
+        }
+        let marks: Vec<String> = stops.iter().cloned().chain(self.marks_of_bare_calls()).collect();
         let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
-        let more = p.many(p.sequence([p.not(stop), p.any(), starts()]));
-        let text = p.choice([p.and(self.announced_call()), p.content(p.sequence([starts(), more]))]);
-        p.choice([p.tolerated(text), plain])
+        let run = p.until_any(marks);
+        let more = p.many(p.sequence([p.not(stop), p.any(), run]));
+        p.choice([alone, p.tolerated(p.content(p.sequence([run, more]))), plain])
     }
 
     /// The markers that end the last text of a turn.

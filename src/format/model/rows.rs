@@ -310,8 +310,8 @@ pub(super) const K2_HORIZON: Family = row(
     "k2-horizon",
     |source| has_all(source, &["<ifm|tool_calls>", "<|ifm|im_start|>"]),
     Row {
-        host: |spec, format| {
-            trigger(spec, format, Trigger::word("<ifm|tool_calls>"));
+        tolerances: Tolerances { calls_from: "<ifm|tool_calls>", ..Tolerances::NONE },
+        host: |_, format| {
             tokens(format, &["<ifm|think>", "</ifm|think>", "<ifm|tool_calls>", "</ifm|tool_calls>", "<ifm|tool_call>"]);
             add_tokens(format, &["</ifm|tool_call>", "<ifm|arg_key>", "</ifm|arg_key>", "<ifm|arg_value>"]);
             add_tokens(format, &["</ifm|arg_value>", "<ifm|arg_type>", "</ifm|arg_type>"]);
@@ -329,7 +329,7 @@ pub(super) const K2_HORIZON: Family = row(
 pub(super) const DEEPSEEK_R1_DISTILL: Family = row(
     "deepseek-r1-distill",
     // llama.cpp takes what an empty content behind calls renders for the end of a call.
-    |source| has_all(source, &["'<｜tool▁calls▁end｜><｜end▁of▁sentence｜>'", "['arguments'] | tojson"]),
+    |source| has_all(source, &["'<｜tool▁calls▁end｜><｜end▁of▁sentence｜>'", "['arguments'] | tojson", "tool['type'] + '<｜tool▁sep｜>'"]),
     Row {
         host: |_, format| {
             tokens(format, &["<think>", "</think>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "function<｜tool▁sep｜>"]);
@@ -349,7 +349,7 @@ const IM_START: &[(&str, &str)] = &[
 /// Reasoning that the history does not show.
 fn reasoning(turn: &mut TurnFormat, start: &str, close: &str) {
     if turn.reasoning.is_none() {
-        turn.reasoning = Some(Reasoning::behind(&turn.opening, start, close));
+        turn.reasoning = Some(Reasoning { shown: true, ..Reasoning::behind(&turn.opening, start, close) });
         turn.reason_like_prompt(close);
     }
 }
@@ -360,6 +360,7 @@ fn trigger(spec: &FormatSpec, format: &mut Format, trigger: Trigger) {
 }
 
 fn trigger_of(spec: &FormatSpec, format: &mut Format, structured: bool, triggers: Vec<Trigger>) {
+    let triggers = if spec.tools().is_empty() { Vec::new() } else { triggers };
     format.constraint = spec.constraint(structured, triggers);
 }
 
