@@ -32,7 +32,7 @@ pub mod format {
     /// # Errors
     /// What the template says.
     pub fn prompt_of(family: &Family, input: &PromptInput) -> crate::error::Result<Prompt> {
-        (family.prompt)(input)
+        family.prompt.unwrap_or(prompt::plain)(input)
     }
 }
 
