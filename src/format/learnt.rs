@@ -26,13 +26,11 @@ pub struct Tolerances {
     pub calls_from: &'static str,
     /// A call may begin with the marker of its own where the markers around all calls are expected.
     pub bare_calls: bool,
-    /// Calls of tools that nobody offers, and calls behind the only one that was asked for, are text.
-    pub others_are_text: bool,
 }
 
 impl Tolerances {
     /// The model writes what its template writes.
-    pub const NONE: Self = Tolerances { calls_in_reasoning: false, spellings: &[], calls_from: "", bare_calls: false, others_are_text: false };
+    pub const NONE: Self = Tolerances { calls_in_reasoning: false, spellings: &[], calls_from: "", bare_calls: false };
 }
 
 /// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
@@ -213,22 +211,27 @@ impl<'a> Writer<'a> {
         };
         let ends = p.spelled(heads(&thought.close));
         let closed = glue(p, &thought.close, None, "");
-        let (text, close) = match self.tolerances.calls_in_reasoning && self.callable {
-            false => (p.until_any(ends), p.choice([closed, p.end()])),
+        // Where a call must come, reasoning does not end the output.
+        let end = (!self.spec.call_required()).then(|| p.end());
+        let (text, close) = match self.callable && self.tolerances.calls_in_reasoning {
+            false => (p.until_any(ends), p.choice([closed].into_iter().chain(end))),
             true => {
                 let opens = self.marks_of_calls().into_iter().chain(self.marks_of_bare_calls());
                 let call = p.and(self.announced_call());
                 let stop = p.choice([closed, call]);
                 let run = p.until_any(ends.into_iter().chain(opens));
                 let more = p.many(p.sequence([p.not(stop), p.any(), run]));
-                (p.sequence([run, more]), p.choice([closed, p.tolerated(call), p.end()]))
+                (p.sequence([run, more]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
             }
         };
         let text = p.reasoning(text);
         let rest = p.sequence([p.reopened(self.spec, &thought.start), text, close]);
         match thought.open.is_empty() {
-            // In front of calls a grammar must not insist on the end of reasoning that the model did not open.
-            true if self.spec.response_schema().is_none() => p.choice([rest, self.at_once(&thought.close), self.nothing()]),
+            // As in llama.cpp, a grammar does not insist on the end of reasoning in front of calls.
+            true if self.spec.call_required() => {
+                let at_once = glue(p, &thought.close.trim_start(), None, "");
+                p.choice([rest, at_once, p.empty()])
+            }
             true => rest,
             false => p.optional(p.sequence([glue(p, &thought.open, None, ""), rest])),
         }
@@ -239,11 +242,6 @@ impl<'a> Writer<'a> {
         self.p.not(self.p.empty())
     }
 
-    /// The end of reasoning without text, in a grammar.
-    fn at_once(&self, close: &Glue) -> ExprId {
-        self.p.sequence([self.nothing(), glue(self.p, &close.trim_start(), None, "")])
-    }
-
     /// The glue in front of the first call. If reasoning is not separated, its end is content.
     fn before_first_call(&self) -> Vec<Glue> {
         let thought = self.thought.filter(|_| !self.spec.extract_reasoning());
@@ -252,8 +250,13 @@ impl<'a> Writer<'a> {
         for edge in self.edges(self.before_calls(), Place::Call) {
             let reasoning = edge.glue.head().rfind(close).filter(|_| !close.is_empty());
             let glue = reasoning.map_or_else(|| edge.glue.clone(), |at| edge.glue.without_start(at + close.len()));
-            if !all.contains(&glue) {
-                all.push(glue);
+            // What stands in front of the marker of calls may be missing.
+            let marker = glue.head().find(self.marker()).filter(|at| *at > 0 && !self.marker().trim().is_empty());
+            let marked = marker.map(|at| glue.without_start(at));
+            for glue in [glue].into_iter().chain(marked) {
+                if !all.contains(&glue) {
+                    all.push(glue);
+                }
             }
         }
         all
@@ -262,10 +265,11 @@ impl<'a> Writer<'a> {
     /// The opening of a call up to the name of an offered tool.
     fn announced_call(&self) -> ExprId {
         let p = self.p;
-        let names = p.choice(self.spec.tools().iter().map(|tool| p.exact(&*tool.name)).collect::<Vec<_>>());
+        let names = self.spec.tools().iter().map(|tool| p.sequence([p.exact(&*tool.name), p.name_ends()]));
+        let names = p.choice(names.collect::<Vec<_>>());
         let glues = self.before_first_call().into_iter().map(|glue| glue.trim_start());
         let opens = glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, ""));
-        p.sequence([p.space(), p.choice(opens.collect::<Vec<_>>()), p.space(), names, p.name_ends()])
+        p.sequence([p.space(), p.choice(opens.collect::<Vec<_>>()), p.space(), names])
     }
 
     /// The opening of each call, if it announces a call without the markers around all calls.
@@ -359,6 +363,7 @@ impl<'a> Writer<'a> {
             })
             .map(|between| p.sequence([between, p.reference("call")]))
             .collect();
+        let shown = !next.is_empty();
         if !wrapper_close.is_blank() {
             let comma = p.optional(p.literal(","));
             next.push(p.tolerated(p.sequence([p.space(), comma, p.space(), p.reference("call")])));
@@ -366,9 +371,8 @@ impl<'a> Writer<'a> {
         // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
         // markers of its own only.
         let next = p.many(p.choice(next));
-        match self.spec.parallel() || apart {
+        match shown && (self.spec.parallel() || apart) {
             true => rest.push(next),
-            false if self.tolerances.others_are_text => {}
             false => rest.push(p.tolerated(next)),
         }
         rest.push(self.close(&[Place::Call]));
@@ -478,8 +482,7 @@ impl<'a> Writer<'a> {
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
         let between = self.edges(&[Place::Call], Place::Call).map(|edge| edge.glue.clone());
-        !self.tolerances.others_are_text
-            && self.before_first_call().into_iter().chain(between).all(|glue| calls::is_strong(&glue))
+        self.before_first_call().into_iter().chain(between).all(|glue| calls::is_strong(&glue))
     }
 
     fn constraint(&self) -> Constraint {

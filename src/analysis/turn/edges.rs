@@ -108,7 +108,14 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
             edge.glue = rest;
         }
     }
-    let start =
-        if open.is_blank() { Glue::last_marker(opening) } else { trim(open.head()) };
+    // A word directly behind a marker is the role's name, and no reasoning.
+    let opens = |marker: &str| {
+        let behind = opening.rsplit_once(marker).map_or("", |(_, behind)| behind);
+        !marker.is_empty() && !behind.starts_with(char::is_alphanumeric)
+    };
+    let start = match open.is_blank() {
+        true => Some(Glue::last_marker(opening)).filter(|marker| opens(marker)).unwrap_or_default(),
+        false => trim(open.head()),
+    };
     Some(Reasoning { start: start.to_owned(), open, close, shown: true })
 }

@@ -342,10 +342,10 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;
     // Some templates open the next turn behind calls.
     let opening = Glue::from(&*sampler.opening);
-    if let Some(first) = opening.marker_spans().first().map(|first| &opening.head()[first.clone()]) {
-        for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
-            let cut = last.head().find(first).map(|at| last.up_to(at));
-            *last = cut.unwrap_or_else(|| std::mem::take(last));
+    let next = opening.marker_spans().get(1).map_or(&*sampler.opening, |second| &sampler.opening[..second.start]).trim();
+    for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
+        if let Some(at) = last.head().find(next).filter(|_| !next.is_empty()) {
+            *last = last.up_to(at);
         }
     }
     let end = edges::cut_end(&mut paths)?;

@@ -260,26 +260,29 @@ impl<'a> Call<'a> {
         let ends = form.pieces.last().is_some_and(|last| matches!(last, CallPiece::Members(_)));
         let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
         let close = Some(&own_close).filter(|_| ends);
-        let writer =
-            Arguments { p, tool: self.tool, members, close, wrapper_close: self.wrapper_close, behind: self.behind };
+        // Arguments that all begin with the same glue need no separator.
+        let is_marked = !members.next.is_blank() || befores(members).iter().all(|before| !before.is_blank());
+        let before = members.first.strip_suffix(&members.next).filter(|_| is_marked);
+        let next = glue(p, &members.next, Some(self.tool), "");
+        let opens = match (&before, members.name_close()) {
+            (None, _) => vec![p.empty()],
+            (Some(_), None) => vec![next],
+            (Some(_), Some(_)) if self.open.is_blank() => vec![next, p.tolerated(p.empty())],
+            (Some(_), Some(_)) => vec![next, p.tolerated(p.empty()), p.tolerated(glue(p, self.open, None, ""))],
+        };
+        let (tool, wrapper_close, behind) = (self.tool, self.wrapper_close, self.behind);
+        let writer = Arguments { p, tool, members, opens, close, wrapper_close, behind };
         let known = writer.known();
         // The end of the call may look like the name of an argument. Without an end, an argument of any name would match too
         // much.
         let no = close.filter(|close| !close.is_blank());
         let any = (no.is_some() || self.tool.name == FormatBuilder::ANY).then(|| writer.any());
         let no = no.map_or_else(|| p.empty(), |close| p.not(glue(p, close, Some(self.tool), "")));
-        // Arguments that all begin with the same glue need no separator.
-        let is_marked = !members.next.is_blank() || befores(members).iter().all(|before| !before.is_blank());
-        if let Some(before) = members.first.strip_suffix(&members.next).filter(|_| is_marked) {
+        if let Some(before) = before {
             let before = first.strip_suffix(&members.next).unwrap_or(before);
-            let next = glue(p, &members.next, Some(self.tool), "");
-            let next_or_none = match members.name_close() {
-                Some(_) => p.choice([next, p.tolerated(self.opening_again())]),
-                None => next,
-            };
-            let marked = |argument| p.sequence([p.space(), next_or_none, argument]);
+            let marked = |argument| p.sequence([p.space(), argument]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
-            let any = any.map(|any| p.tolerated(p.sequence([no, p.space(), next, any])));
+            let any = any.map(|any| p.tolerated(p.sequence([no, p.space(), any])));
             let [required, optional] = [required, optional]
                 .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
             let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
@@ -338,6 +341,8 @@ struct Arguments<'a> {
     p: &'a FormatBuilder,
     tool: &'a Tool,
     members: &'a Members,
+    /// What opens an argument.
+    opens: Vec<ExprId>,
     /// What closes the call behind the last argument.
     close: Option<&'a Glue>,
     wrapper_close: &'a Glue,
@@ -378,8 +383,11 @@ impl Arguments<'_> {
             // The name is certain behind the marker that closes it.
             let close = opens.up_to_first_marker();
             let rest = opens.strip_prefix(&close).unwrap_or_default();
-            let name = [between(before), p.tolerated(p.space()), p.arg_name(member.name), between(&close)];
-            Some(p.sequence([p.atomic(p.sequence(name)), between(&rest), value]))
+            let name = p.sequence([between(before), p.tolerated(p.space()), p.arg_name(member.name), between(&close)]);
+            let all = FormatBuilder::is_any(member.name);
+            let opens = self.opens.iter().take(if all { 1 } else { self.opens.len() });
+            let name = p.choice(opens.map(|open| p.sequence([*open, name])).collect::<Vec<_>>());
+            Some(p.sequence([p.atomic(name), between(&rest), value]))
         });
         p.choice(ways.collect::<Vec<_>>())
     }

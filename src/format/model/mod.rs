@@ -2,11 +2,15 @@
 //! learnt turn; what is no row yet has a parser.
 
 mod deepseek;
+mod functionary_v3_2;
 mod gemma4;
 mod gpt_oss;
 mod kimi_k2;
+mod kimi_k3;
 mod lfm2;
+mod ling3;
 mod minimax_m3;
+mod muse_glimmer;
 mod rows;
 mod translate_gemma;
 
@@ -58,11 +62,11 @@ macro_rules! parser {
 pub const FAMILIES: &[Family] = &[
     MINISTRAL_3,
     parser!(gpt_oss, "gpt-oss"),
-    MUSE_GLIMMER,
-    FUNCTIONARY_3_2,
+    parser!(muse_glimmer, "muse-glimmer"),
+    parser!(functionary_v3_2, "functionary-v3.2"),
     parser!(kimi_k2, "kimi-k2"),
-    KIMI_K3,
-    LING_3,
+    parser!(kimi_k3, "kimi-k3"),
+    parser!(ling3, "ling-3"),
     COHERE_2_MOE,
     Family { history_misleads: true, ..parser!(lfm2, "lfm2") },
     GIGACHAT_3,

@@ -3,7 +3,6 @@
 use super::{Family, Way, deepseek, has_all};
 use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
 use crate::format::learnt::Tolerances;
-use crate::format::prompt::{Prompt, PromptInput};
 use crate::format::{Delimiter, Format, FormatSpec, Thinking};
 use crate::grammar::Trigger;
 
@@ -37,96 +36,6 @@ pub(super) const MINISTRAL_3: Family = row(
             tokens(format, &["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[ARGS]"]);
             format.thinking = Some(Thinking::new("[THINK]", ["[/THINK]"]));
             format.delimiters.clear();
-        },
-        ..LEARNT
-    },
-);
-
-pub(super) const MUSE_GLIMMER: Family = Family {
-    // The prompt ends with the opening, without a recipient.
-    prompt: Some(muse_prompt),
-    ..row(
-        "muse-glimmer",
-        |source| has_all(source, &["<atem:function_calls>", "<|eom|>"]),
-        Row {
-            tolerances: Tolerances { calls_from: " to=", ..Tolerances::NONE },
-            host: |spec, format| {
-                const TO_TOOL: &str = r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)";
-                trigger(spec, format, Trigger::pattern(TO_TOOL));
-                tokens(format, &["<|start|>", "<|message|>", "<|eom|>", "<|eot|>", "<atem:function_calls>", "<atem:invoke"]);
-                add_tokens(format, &["<atem:parameter", "</atem:parameter>", "</atem:invoke>", "</atem:function_calls>"]);
-                format.thinking = Some(Thinking::default());
-                delimiters(format, &[("assistant", MUSE), ("user", "<|start|>user"), ("system", "<|start|>system"), ("tool", "<|start|>tool")]);
-            },
-            ..LEARNT
-        },
-    )
-};
-
-const MUSE: &str = "<|start|>assistant";
-
-fn muse_prompt(input: &PromptInput) -> crate::error::Result<Prompt> {
-    let prompt = input.template.render(&input.prepared.conversation)?;
-    let prompt = Prompt { prompt, generation_prompt: MUSE.to_owned() };
-    Ok(prompt.continued(input, "<|start|>assistant to=self<|message|>", "<|eom|><|start|>assistant to=user<|message|>"))
-}
-
-pub(super) const FUNCTIONARY_3_2: Family = row(
-    "functionary-v3.2",
-    |source| has_all(source, &[">>>all", ">>>${recipient}"]),
-    Row {
-        tolerances: Tolerances { calls_from: ">>>", ..Tolerances::NONE },
-        host: |spec, format| {
-            trigger(spec, format, Trigger::pattern(">>>(?!all)"));
-            tokens(format, &[">>>all"]);
-            format.delimiters.clear();
-        },
-        ..LEARNT
-    },
-);
-
-pub(super) const KIMI_K3: Family = row(
-    "kimi-k3",
-    |source| has_all(source, &["<|open|>", "<|close|>", "<|end_of_msg|>"]),
-    Row {
-        tolerances: Tolerances { calls_from: "<|open|>tools<|sep|>", ..CALLS_IN_REASONING },
-        host: |spec, format| {
-            trigger(spec, format, Trigger::word("<|open|>tools<|sep|>"));
-            // Names of tags are not preserved as tokens, because that would split them in prose.
-            tokens(format, &["<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"]);
-            format.thinking = Some(Thinking::new("<|open|>think<|sep|>", ["<|close|>think<|sep|>"]));
-            delimiters(format, &[
-                ("assistant", "<|open|>message role=\"assistant\"<|sep|>"),
-                ("user", "<|open|>message role=\"user\"<|sep|>"),
-                // The tags of these two have more attributes.
-                ("tool", "<|open|>message role=\"tool\""),
-                ("system", "<|open|>message role=\"system\""),
-            ]);
-        },
-        ..LEARNT
-    },
-);
-
-pub(super) const LING_3: Family = row(
-    "ling-3",
-    |source| has_all(source, &["<role>ASSISTANT</role>", "<arg_key>"]),
-    Row {
-        tolerances: Tolerances { others_are_text: true, ..CALLS_IN_REASONING },
-        // Text may follow calls.
-        patch: |turn| turn.edges.push(Edge { from: Place::Call, to: Place::Content, glue: Glue::default() }),
-        host: |spec, format| {
-            trigger(spec, format, Trigger::word("<tool_call>"));
-            tokens(format, &["<think>", "</think>", "<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>"]);
-            add_tokens(format, &["<arg_value>", "</arg_value>", "<|role_end|>"]);
-            // The model may write the end of the turn as plain text, which does not stop the generation.
-            format.additional_stops = vec!["<|role_end|>".to_owned()];
-            format.thinking = Some(Thinking::new("<think>", ["</think>", "<tool_call>"]));
-            delimiters(format, &[
-                ("assistant", "<role>ASSISTANT</role>"),
-                ("user", "<role>HUMAN</role>"),
-                ("tool", "<role>OBSERVATION</role>"),
-                ("system", "<role>SYSTEM</role>"),
-            ]);
         },
         ..LEARNT
     },
