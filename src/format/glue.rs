@@ -21,6 +21,9 @@ pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &st
 /// Glue behind JSON, whose white space is free.
 pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) -> ExprId {
     let (space, rest) = split_space(close);
+    if rest.is_empty() {
+        return glue(p, close, tool, "");
+    }
     let list = usize::from(rest.head().starts_with(']'));
     let open = if space.is_empty() { p.empty() } else { p.space() };
     let behind = if list > 0 { p.space() } else { p.empty() };

@@ -8,7 +8,7 @@ use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
 use super::glue::{any_space, behind_json, glue, heads, split_space};
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking, wrappers};
-use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
+use crate::analysis::turn::{CallPiece, Edge, Glue, Place, Reasoning, TurnFormat};
 use crate::analysis::{Layout, ReasoningMode, ToolFormat};
 use crate::grammar::Trigger;
 use crate::message::Continuation;
@@ -265,6 +265,10 @@ impl<'a> Writer<'a> {
     /// The opening of a call up to the name of an offered tool.
     fn announced_call(&self) -> ExprId {
         let p = self.p;
+        if self.turn.calls.iter().any(|form| form.pieces.first() != Some(&CallPiece::Name)) {
+            // The name is not next to its marker.
+            return p.sequence([p.space(), p.literal(self.marker())]);
+        }
         let names = self.spec.tools().iter().map(|tool| p.sequence([p.exact(&*tool.name), p.name_ends()]));
         let names = p.choice(names.collect::<Vec<_>>());
         let glues = self.before_first_call().into_iter().map(|glue| glue.trim_start());
@@ -309,7 +313,8 @@ impl<'a> Writer<'a> {
             // Behind other text, what looks like a call is a part of that.
             return p.choice([alone, plain]);
         }
-        let marks: Vec<String> = stops.iter().cloned().chain(self.marks_of_bare_calls()).collect();
+        let bare = self.marks_of_bare_calls().into_iter().flat_map(|mark| [format!("\n{mark}"), mark]);
+        let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
         let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
         let run = p.until_any(marks);
         let more = p.many(p.sequence([p.not(stop), p.any(), run]));

@@ -52,12 +52,15 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     let (open, wrapper_close) = turn.call_frame();
     let call = |tool: &Tool| Call { p, turn, tool, behind, open: &open, wrapper_close: &wrapper_close }.expr();
     let calls = if marked { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) };
-    p.sequence([p.tool_open(p.empty()), opening(p, &open), calls])
+    match generated_id(&open) {
+        // The id is in the opening.
+        Some(id) => p.sequence([p.tool_open(p.empty()), opening(p, id), calls]),
+        None => p.sequence([glue(p, &open, None, ""), calls]),
+    }
 }
 
-/// The opening of a call. A number between quotes in it is the call's id; a model may leave that member out.
-fn opening(p: &FormatBuilder, open: &Glue) -> ExprId {
-    let Some((before, key, after)) = generated_id(open) else { return glue(p, open, None, "") };
+/// The opening of a call with the member that is the call's id, which a model may leave out.
+fn opening(p: &FormatBuilder, (before, key, after): (&str, &str, Glue)) -> ExprId {
     let id = [p.literal(key), p.tool_id(p.until("\"")), p.literal("\""), p.space(), p.literal(","), p.space()];
     let after = glue(p, &after, None, "");
     let id = p.sequence(id);
@@ -148,10 +151,28 @@ impl<'a> Call<'a> {
         let whole = shared.clone();
         let shared = quote.map_or(shared, |quote| Glue::from(&*quote.to_string()));
         let mut parts = Vec::new();
+        if generated_id(self.open).is_none() {
+            parts.push(p.tool_open(p.empty()));
+        }
         if head.first() == Some(&CallPiece::Name) {
             parts.push(p.tolerated(p.space()));
         }
-        parts.extend(head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None)));
+        let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None));
+        match head {
+            // An id between quotes may be a number.
+            [CallPiece::Glue(key), CallPiece::Id, CallPiece::Glue(behind), ..] => {
+                let quote = Glue::from("\"");
+                let bare = key.strip_suffix(&quote).zip(behind.strip_prefix(&quote)).map(|(key, behind)| {
+                    let id = p.tool_id(p.json_number());
+                    let number = [glue(p, &key, Some(self.tool), ""), id, glue(p, &behind, Some(self.tool), "")];
+                    p.tolerated(p.sequence(number))
+                });
+                let text = p.sequence(pieces().take(3));
+                parts.push(p.choice([text].into_iter().chain(bare)));
+                parts.extend(pieces().skip(3));
+            }
+            _ => parts.extend(pieces()),
+        }
         let empty_tag = whole.head().trim_end().strip_suffix('>').filter(|tag| !tag.ends_with('/'));
         let empty_tag = empty_tag.map(|tag| {
             let end = p.tool_close(p.literal(format!("{tag}/>")));

@@ -32,7 +32,7 @@ pub(super) const MINISTRAL_3: Family = row(
     Row {
         patch: |turn| reasoning(turn, "[THINK]", "[/THINK]"),
         host: |spec, format| {
-            trigger(spec, format, Trigger::word("[TOOL_CALLS]"));
+            format.constraint = spec.constraint(spec.response_schema().is_some(), [Trigger::word("[TOOL_CALLS]")]);
             tokens(format, &["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[ARGS]"]);
             format.thinking = Some(Thinking::new("[THINK]", ["[/THINK]"]));
             format.delimiters.clear();
