@@ -6,9 +6,9 @@
 use std::sync::OnceLock;
 
 use crate::analysis::Analysis;
-use crate::analysis::turn::{self, TurnFormat};
+use crate::analysis::turn::{self, Place, TurnFormat};
 use crate::error::Result;
-use crate::format::{Family, Format, Way, FormatSpec, Prompt, PromptInput, auto, family_of, learnt, prompt};
+use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, Way, auto, family_of, learnt, prompt, thought};
 use crate::message::{Continuation, Media, Request};
 use crate::template::{Template, plain, prepare};
 
@@ -108,7 +108,7 @@ impl Reader {
                 (row.patch)(turn);
             }
             match &turn {
-                Some(turn) => learnt::continued_prompt(turn, layout, &opening, thought, content.as_deref()),
+                Some(turn) => thought::continued_prompt(turn, layout, &opening, thought, content.as_deref()),
                 None => auto::continued_prompt(layout, &opening, thought, content.as_deref()),
             }
         });
@@ -163,6 +163,17 @@ impl Taught {
     /// The candidates. On a tie the earlier one is used.
     pub fn candidates(&self) -> Vec<Reader> {
         let family = if self.learn_only { None } else { family_of(self.template.source()) };
+        // A source may name what its template does not write.
+        let writes = |marker: &str| {
+            let turn = self.turn(true).filter(|turn| !turn.calls.is_empty());
+            turn.is_none_or(|turn| {
+                turn.edges.iter().any(|edge| edge.to == Place::Call && edge.glue.head().contains(marker))
+            })
+        };
+        let family = family.filter(|family| match family.way {
+            Way::Row(row) => writes(row.tolerances.calls_from),
+            Way::Parser(_) => true,
+        });
         family.map(Reader::Family).into_iter().chain([Reader::Turn]).collect()
     }
 }

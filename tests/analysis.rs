@@ -312,7 +312,7 @@ fn the_end_of_a_turn_of_calls() {
     assert_eq!(learn(&tool_turns(&calls)).tools.turn_end, ["<|end|>"]);
     let ended = |next: &str| learn(&tool_turns(&calls).replace("'<|end|>\\n'", next)).tools.turn_end;
     assert_eq!(ended("''"), [""; 0]);
-    assert_eq!(ended("'<|end|>\\n<|assistant|>' ~ ('' if enable_thinking else '<no>')"), ["<|end|>", "<|assistant|>"]);
+    assert_eq!(ended("'<|end|>\\n<|assistant|>' ~ ('' if enable_thinking else '<no>')"), ["<|end|>"]);
     assert_eq!(ended("'<|end|>Write a list.<x>'"), ["<|end|>"]);
     assert_eq!(ended("'<x>' * 5000"), ["<x>"; 8]);
 }

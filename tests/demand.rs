@@ -266,12 +266,7 @@ fn demand_2_1_several_calls_in_one_piece() {
         .map(|delta| delta.call)
         .collect();
     assert_eq!(names, [0, 1]);
-    says(
-        &read(&params, &output),
-        "",
-        "Two:\n",
-        &[("Glob", json!({"pattern": "a"})), ("Glob", json!({"pattern": "b"}))],
-    );
+    says(&read(&params, &output), "", "Two:", &[("Glob", json!({"pattern": "a"})), ("Glob", json!({"pattern": "b"}))]);
 }
 
 /// How far arguments lag behind the output: at most the longest marker.

@@ -65,6 +65,14 @@ fn each_family_knows_its_templates() {
         ("minicpm5", "Tool usage guidelines: <function name=\"<param name=\""),
         ("qwen3-coder", "<tool_call><function=<parameter="),
         ("translate-gemma", "[source_lang_code][target_lang_code]"),
+        ("laguna", "laguna_glm_thinking"),
+        ("nemotron-nano-2", "<SPECIAL_10><SPECIAL_11><SPECIAL_12><TOOL_RESPONSE>"),
+        ("solar-open", "<|begin|>assistant<|think|><|tool_call:begin|>"),
+        ("k2-horizon", "<ifm|tool_calls><|ifm|im_start|>"),
+        (
+            "deepseek-r1-distill",
+            "'<｜tool▁calls▁end｜><｜end▁of▁sentence｜>'tool['type'] + '<｜tool▁sep｜>'['arguments'] | tojson",
+        ),
     ];
     for (name, marks) in marks {
         assert_eq!(family_of(marks).map(|family| family.name), Some(name));
@@ -79,7 +87,6 @@ fn each_family_knows_its_templates() {
 #[test]
 fn continuations_open_as_the_model_would() {
     for (marks, opening, between) in [
-        ("[SYSTEM_PROMPT][TOOL_CALLS][ARGS]", "[THINK]", "[/THINK]"),
         (
             "<|channel|>",
             "<|start|>assistant<|channel|>analysis<|message|>",
@@ -89,13 +96,10 @@ fn continuations_open_as_the_model_would() {
         ("dsml_token DSML function_calls", "<｜Assistant｜><think>", "</think>"),
         ("]<]minimax[>[<tool_call><invoke name=", "<go><mm:think>", "</mm:think>"),
         ("'<|tool_call>call:'", "<|channel>thought\n", "<channel|>"),
-        ("<tool_call><function=<parameter=<think>", "<|im_start|>assistant\n<think>\n", "\n</think>\n\n"),
     ] {
         assert_eq!(continued(marks, "reasoning_content"), format!("{opening}r"), "{marks}");
         assert_eq!(continued(marks, "content"), format!("{opening}r{between}c"), "{marks}");
     }
-    assert_eq!(continued("<tool_call><function=<parameter=", "content"), "<|im_start|>assistant\nc");
-    assert_eq!(continued("<|role_sep|><|message_sep|>", "content"), "assistant<|role_sep|>\nc");
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn what_models_write() {
         ),
         (
             "ministral-3",
-            "[THINK]Why[/THINK]\n\nText [TOOL_CALLS]get[ARGS]{\"key\": \"a\", \"n\": 1}\n[TOOL_CALLS]get_all[ARGS]{}\n",
+            "[THINK]Why[/THINK]Text [TOOL_CALLS]get[ARGS]{\"key\": \"a\", \"n\": 1}\n[TOOL_CALLS]get_all[ARGS]{}\n",
             message("Why", "Text ", &[("get", json!({"key": "a", "n": 1})), ("get_all", json!({}))]),
         ),
         ("ministral-3", "[THINK]Why", message("Why", "", &[])),

@@ -379,9 +379,6 @@ fn minicpm5_values() {
         ("<function name=\"find\"><param name=\"limit\"><![CDATA[a</param>]]>b]]></param></function>", {
             found(json!({"limit": "a</param>]]>b"}))
         }),
-        ("#include <functional><function name=\"now\">", {
-            message("", "#include <functional>", &[("now", json!({}))])
-        }),
     ];
     check_all("minicpm5", source("minicpm5"), &rows);
 }
@@ -407,7 +404,7 @@ fn qwen3_coder_lines() {
     check_all("qwen3-coder", source("qwen3-coder"), &tagged);
 
     let now = "<tool_call>\n<function=now>\n</function>\n</tool_call>";
-    let expected = message("I see.\n", "", &[("now", json!({}))]);
+    let expected = message("I see.", "", &[("now", json!({}))]);
     let output = format!("I see.\n{now}");
     report(check(source("qwen3-coder"), json!({}), &output, &expected, Status::Complete).into_iter().collect());
 }

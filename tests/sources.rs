@@ -42,7 +42,7 @@ fn parts_are_in_the_order_of_the_output() {
     let call = |arguments: &str| format!("f\", \"arguments\": {arguments}").into_bytes();
     let expected = [
         (PartKind::Reasoning, 0, "One.\n", b"One.\n".to_vec()),
-        (PartKind::Content, 0, "Two.\n", b"Two.\n".to_vec()),
+        (PartKind::Content, 0, "Two.", b"Two.".to_vec()),
         (PartKind::Call, 0, "", call("{\"a\": 1}")),
         (PartKind::Content, 0, "\nThree.", b"\nThree.".to_vec()),
         (PartKind::Call, 1, "", call("{}")),

@@ -27,7 +27,12 @@ pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) 
     let list = usize::from(rest.head().starts_with(']'));
     let open = if space.is_empty() { p.empty() } else { p.space() };
     let behind = if list > 0 { p.space() } else { p.empty() };
-    p.sequence([open, glue(p, &rest.up_to(list), tool, ""), behind, glue(p, &split_space(&rest.without_start(list)).1, tool, "")])
+    p.sequence([
+        open,
+        glue(p, &rest.up_to(list), tool, ""),
+        behind,
+        glue(p, &split_space(&rest.without_start(list)).1, tool, ""),
+    ])
 }
 
 /// A text of the template. Where it breaks lines in JSON, white space is free.

@@ -7,9 +7,10 @@
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
 use super::glue::{any_space, behind_json, glue, heads, split_space};
+use super::thought::Thought;
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking, wrappers};
-use crate::analysis::turn::{CallPiece, Edge, Glue, Place, Reasoning, TurnFormat};
-use crate::analysis::{Layout, ReasoningMode, ToolFormat};
+use crate::analysis::turn::{CallPiece, Edge, Glue, Place, TurnFormat};
+use crate::analysis::{Layout, ToolFormat};
 use crate::grammar::Trigger;
 use crate::message::Continuation;
 use crate::peg::ExprId;
@@ -43,8 +44,18 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
     let opening = reasoning.map_or(spec.opening, |at| &spec.opening[..at]);
     let thought = Thought::of(turn, layout, opening);
     let (call_open, wrapper_close) = turn.call_frame();
-    let writer =
-        Writer { p: &p, turn, layout, tolerances, spec, opening, callable, thought: thought.as_ref(), call_open, wrapper_close };
+    let writer = Writer {
+        p: &p,
+        turn,
+        layout,
+        tolerances,
+        spec,
+        opening,
+        callable,
+        thought: thought.as_ref(),
+        call_open,
+        wrapper_close,
+    };
     let root = writer.output();
     let constraint = writer.constraint();
     Format {
@@ -56,94 +67,6 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
         delimiters: Delimiter::of_layout(layout),
         ..Format::default()
     }
-}
-
-/// Reasoning with one of its openings.
-struct Thought {
-    /// Its marker, in the prompt or in the output.
-    start: String,
-    /// The opening in the output; empty if the prompt has it.
-    open: Glue,
-    close: Glue,
-}
-
-impl Thought {
-    fn of(turn: &TurnFormat, layout: &Layout, opening: &str) -> Option<Thought> {
-        let known = layout.reasoning.mode != ReasoningMode::None && !layout.reasoning.end.trim().is_empty();
-        let (start, open, close) = match &turn.reasoning {
-            Some(Reasoning { start, open, close, .. }) => (&**start, open.clone(), close.clone()),
-            None if known => {
-                let (open, close) = (Glue::from(&*layout.reasoning.start), Glue::from(&*layout.reasoning.end));
-                (layout.reasoning.start.trim(), open, close)
-            }
-            None => return None,
-        };
-        let thought = Thought { start: start.to_owned(), open, close };
-        Some(if turn.reasoning.is_some() && opening == turn.opening { thought } else { thought.behind(opening) })
-    }
-
-    /// The same reasoning when another opening may begin or end it.
-    fn behind(self, opening: &str) -> Thought {
-        let opens = !self.start.is_empty() && opening.rfind(&self.start) > opening.rfind(self.close.head().trim());
-        let open = match (opens, self.open.is_blank()) {
-            (true, _) => Glue::default(),
-            (false, true) => Glue::from(&*self.start),
-            (false, false) => self.open,
-        };
-        Thought { open, ..self }
-    }
-
-    /// The part of the prompt's opening that is no part of the message. Words behind the marker that opens reasoning belong to
-    /// the reasoning. If reasoning is not separated, the marker and what follows it belong to the content.
-    fn before_message<'o>(&self, opening: &'o str, extract: bool) -> &'o str {
-        let Some(at) = opening.rfind(&*self.start).filter(|_| !self.start.is_empty()) else { return opening };
-        let behind = &opening[at + self.start.len()..];
-        match (extract, self.open.is_empty()) {
-            (false, _) => &opening[..at],
-            (true, true) => &opening[..opening.len() - behind.trim_start().len()],
-            (true, false) => opening,
-        }
-    }
-}
-
-/// The end of the prompt when the model continues a message.
-pub fn continued_prompt(
-    turn: &TurnFormat,
-    layout: &Layout,
-    opening: &str,
-    reasoning: &str,
-    content: Option<&str>,
-) -> String {
-    let mut prompt = opening.to_owned();
-    let mut from = Place::Prompt;
-    let thought = Thought::of(turn, layout, opening);
-    if let Some(thought) = thought.filter(|t| !reasoning.is_empty() || content.is_none() || t.open.is_empty()) {
-        from = Place::Reasoning;
-        // The prompt may close the reasoning at once, or put words into it.
-        if let Some(at) = opening.rfind(&*thought.start).filter(|_| !thought.start.is_empty()) {
-            let behind = &opening[at + thought.start.len()..];
-            let shown = turn.reasoning.as_ref().is_some_and(|reasoning| reasoning.shown);
-            let kept = match behind.trim() {
-                "" if shown => behind,
-                "" => "",
-                words => &behind[..behind.find(words).unwrap_or(0)],
-            };
-            prompt.truncate(at + thought.start.len());
-            prompt.push_str(kept);
-        } else {
-            prompt.push_str(thought.open.head().trim_start());
-        }
-        prompt.push_str(reasoning);
-        if content.is_some() {
-            prompt.push_str(thought.close.head());
-        }
-    }
-    if let Some(content) = content {
-        let edge = turn.edges.iter().find(|edge| edge.from == from && edge.to == Place::Content);
-        prompt.push_str(edge.map_or("", |edge| edge.glue.head()));
-        prompt.push_str(content);
-    }
-    prompt
 }
 
 struct Writer<'a> {
@@ -286,7 +209,13 @@ impl<'a> Writer<'a> {
     /// The markers that end a text in front of calls.
     fn marks_of_calls(&self) -> Vec<String> {
         let glues = if self.callable { self.before_first_call() } else { Vec::new() };
-        let marks = glues.iter().flat_map(|glue| calls::heads(self.turn, glue, self.spec));
+        let named = self.turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
+        let marker = self.marker().trim();
+        let marks = glues.iter().flat_map(|glue| match glue.head().find(marker) {
+            // What stands between the marker and the name may differ.
+            Some(at) if !named && !marker.is_empty() => heads(&glue.up_to(at + marker.len())),
+            _ => calls::heads(self.turn, glue, self.spec),
+        });
         self.p.spelled(marks.collect())
     }
 
@@ -358,12 +287,17 @@ impl<'a> Writer<'a> {
         let wrapper_close = &self.wrapper_close;
         let outer = |edge: &Edge| edge.glue.strip_suffix(&self.call_open).unwrap_or_default();
         let tools = &self.layout.tools;
-        let apart = tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
+        let apart =
+            tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
         let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
         let between = self.edges(&[Place::Call], Place::Call);
         let mut next: Vec<ExprId> = between
             .map(|edge| match apart {
-                true => p.sequence([behind_json(p, wrapper_close, None), p.space(), glue(p, &outer(edge).trim_start(), None, "")]),
+                true => p.sequence([
+                    behind_json(p, wrapper_close, None),
+                    p.space(),
+                    glue(p, &outer(edge).trim_start(), None, ""),
+                ]),
                 false => glue(p, &wrapper_close.and(&outer(edge)), None, ""),
             })
             .map(|between| p.sequence([between, p.reference("call")]))
@@ -415,7 +349,9 @@ impl<'a> Writer<'a> {
             let name = if at == 0 { "tool-call".to_owned() } else { format!("tool-call-{at}") };
             match p.is_defined(&name) {
                 true => p.reference(name),
-                false => p.trigger_rule(name, p.sequence([space, glue(p, &from, None, ""), rest, again, self.spelled_end()])),
+                false => {
+                    p.trigger_rule(name, p.sequence([space, glue(p, &from, None, ""), rest, again, self.spelled_end()]))
+                }
             }
         };
         let marker = self.marker();

@@ -20,6 +20,7 @@ pub mod learnt;
 pub mod model;
 pub mod prompt;
 mod tag;
+pub(crate) mod thought;
 pub(crate) mod wrappers;
 
 use serde_json::Value;
@@ -27,8 +28,8 @@ use serde_json::Value;
 pub(crate) use builder::FormatBuilder;
 pub use calls::described as described_calls;
 pub(crate) use calls::members;
-pub use model::{Family, family_of};
 pub(crate) use model::Way;
+pub use model::{Family, family_of};
 pub use prompt::{Prompt, PromptInput};
 pub use tag::Tag;
 

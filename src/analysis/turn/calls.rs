@@ -152,7 +152,7 @@ impl Calls {
             let before = self.befores.get(&kind).cloned().unwrap_or_default();
             let mut slot = Slot { before, open: open.clone(), close: Glue::default(), encoding };
             if keys.is_empty() || others.is_empty() {
-                lone.push((kind, slot, keys.into_iter().chain(others).next()?));
+                lone.push((kind, slot, !keys.is_empty(), keys.into_iter().chain(others).next()?));
                 continue;
             }
             slot.close = Glue::common_start(keys.iter().chain(&others));
@@ -167,10 +167,11 @@ impl Calls {
         }
         self.next = next.unwrap_or_default();
         // A form that was seen in one place only gets the separator of the others.
-        behind.insert(self.next.clone());
-        for (kind, slot, followed) in lone {
+        for (kind, slot, by_key, followed) in lone {
+            let next = by_key.then(|| followed.strip_suffix(&self.next));
+            // What begins like a key and is none says nothing of a key.
             let closes = behind.iter().filter_map(|behind| followed.strip_suffix(behind));
-            let close = closes.min_by_key(|close| close.chars().count());
+            let close = next.unwrap_or_else(|| closes.min_by_key(|close| close.chars().count()));
             self.slots.extend(close.map(|close| (kind, Slot { close, ..slot })));
         }
         // The longest opening first, because a shorter one may be its beginning.

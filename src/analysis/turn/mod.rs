@@ -325,7 +325,8 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     for shape in shapes.into_iter().filter(|shape| shape.calls.is_empty() || !texts.unreadable) {
         ask(shape);
     }
-    for (together, apart) in values(parallel, texts.one_by_one) {
+    let values = if texts.unreadable { Vec::new() } else { values(parallel, texts.one_by_one) };
+    for (together, apart) in values {
         if !ask(together) {
             for sample in apart {
                 ask(sample);
@@ -342,7 +343,8 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;
     // Some templates open the next turn behind calls.
     let opening = Glue::from(&*sampler.opening);
-    let next = opening.marker_spans().get(1).map_or(&*sampler.opening, |second| &sampler.opening[..second.start]).trim();
+    let next =
+        opening.marker_spans().get(1).map_or(&*sampler.opening, |second| &sampler.opening[..second.start]).trim();
     for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
         if let Some(at) = last.head().find(next).filter(|_| !next.is_empty()) {
             *last = last.up_to(at);

@@ -55,8 +55,14 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     match generated_id(&open) {
         // The id is in the opening.
         Some(id) => p.sequence([p.tool_open(p.empty()), opening(p, id), calls]),
-        None => p.sequence([glue(p, &open, None, ""), calls]),
+        None => p.sequence([glue(p, quoted_id(turn, &open).as_ref().unwrap_or(&open), None, ""), calls]),
     }
+}
+
+/// The opening of calls without its last quote, where that opens an id.
+fn quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
+    let is_quoted = |form: &CallForm| matches!(&*form.pieces, [CallPiece::Id, CallPiece::Glue(behind), ..] if behind.head().starts_with('"'));
+    open.strip_suffix(&"\"".into()).filter(|_| !turn.calls.is_empty() && turn.calls.iter().all(is_quoted))
 }
 
 /// The opening of a call with the member that is the call's id, which a model may leave out.
@@ -160,16 +166,12 @@ impl<'a> Call<'a> {
         let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), None));
         match head {
             // An id between quotes may be a number.
-            [CallPiece::Glue(key), CallPiece::Id, CallPiece::Glue(behind), ..] => {
-                let quote = Glue::from("\"");
-                let bare = key.strip_suffix(&quote).zip(behind.strip_prefix(&quote)).map(|(key, behind)| {
-                    let id = p.tool_id(p.json_number());
-                    let number = [glue(p, &key, Some(self.tool), ""), id, glue(p, &behind, Some(self.tool), "")];
-                    p.tolerated(p.sequence(number))
-                });
-                let text = p.sequence(pieces().take(3));
-                parts.push(p.choice([text].into_iter().chain(bare)));
-                parts.extend(pieces().skip(3));
+            [CallPiece::Id, CallPiece::Glue(behind), ..] if quoted_id(self.turn, self.open).is_some() => {
+                let text = p.sequence([p.literal("\"")].into_iter().chain(pieces().take(2)));
+                let behind = glue(p, &behind.without_start(1), Some(self.tool), "");
+                let number = p.tolerated(p.sequence([p.tool_id(p.json_number()), behind]));
+                parts.push(p.choice([text, number]));
+                parts.extend(pieces().skip(2));
             }
             _ => parts.extend(pieces()),
         }
@@ -307,7 +309,7 @@ impl<'a> Call<'a> {
             let [required, optional] = [required, optional]
                 .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
             let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
-            let one_by_one = p.unordered(required, optional);
+            let one_by_one = p.sequence([p.unordered(required, optional), self.extra_ends(members)]);
             return p.sequence([glue(p, &before, Some(self.tool), ""), self.whole_or(one_by_one, &before)]);
         }
         let any = any.map(|any| p.tolerated(p.sequence([no, any])));
@@ -327,6 +329,18 @@ impl Call<'_> {
         let object = if self.tool.name == FormatBuilder::ANY { p.any_json_args() } else { p.json_args(self.tool) };
         let whole = p.sequence([p.space(), p.and(p.exact("{")), object, p.space()]);
         p.choice([p.tolerated(whole), one_by_one])
+    }
+}
+
+impl Call<'_> {
+    /// The end of an argument without its beginning.
+    fn extra_ends(&self, members: &Members) -> ExprId {
+        let p = self.p;
+        let end = Glue::common_start(members.slots.iter().map(|(_, slot)| &slot.close));
+        let end = end.head().trim();
+        let closes =
+            [&self.turn.calls[0].close, self.wrapper_close].iter().any(|other| other.head().trim().starts_with(end));
+        if !is_marker(end) || closes { p.empty() } else { p.tolerated(p.many(p.literal(end))) }
     }
 }
 
@@ -441,7 +455,9 @@ impl Arguments<'_> {
     fn marked_text(&self, marker: &Glue, shared: bool) -> ExprId {
         let p = self.p;
         let text = |left_out: &[String]| {
-            let next = [Some(&self.members.next), self.close, Some(self.wrapper_close)].into_iter().flatten();
+            // The marker itself may come twice.
+            let next =
+                [Some(&self.members.next), self.close, Some(self.wrapper_close), Some(marker)].into_iter().flatten();
             let next: Vec<&str> = next.map(Glue::head).collect();
             p.excluding(p.arg_text_up_to(marker.head(), &next, left_out), [marker.head()])
         };

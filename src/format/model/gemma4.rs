@@ -10,13 +10,12 @@
 //! Not learnt, because unpaired channel markers are never rendered, and because results must be moved into the turn before
 //! the template renders them.
 
-
 use serde_json::{Map, Value};
 
 use crate::error::Result;
 use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render};
-use crate::format::{Delimiter, Format, Thinking, FormatSpec};
+use crate::format::{Delimiter, Format, FormatSpec, Thinking};
 use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};

@@ -14,7 +14,7 @@ use super::has_all;
 use crate::error::Result;
 use crate::format::builder::FormatBuilder;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Format, Thinking, FormatSpec};
+use crate::format::{Format, FormatSpec, Thinking};
 use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
@@ -58,7 +58,12 @@ fn output(spec: &FormatSpec) -> Arena {
     let mut turn = vec![p.literal(OPENING)];
     if spec.extract_reasoning() {
         let thought = p.reasoning(p.until_any([THINK_END, SECTION_START, OTHER_SECTION[0], CALL_START]));
-        turn.push(p.optional(p.sequence([p.literal(THINK_START), p.reopened(spec, THINK_START), thought, p.optional(p.literal(THINK_END))])));
+        turn.push(p.optional(p.sequence([
+            p.literal(THINK_START),
+            p.reopened(spec, THINK_START),
+            thought,
+            p.optional(p.literal(THINK_END)),
+        ])));
     }
     if spec.tools().is_empty() {
         turn.push(p.content(p.rest()));

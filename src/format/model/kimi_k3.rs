@@ -26,7 +26,7 @@ use crate::error::Result;
 use crate::format::builder::{FormatBuilder, is_ambiguous};
 use crate::format::calls::members::unlisted_name;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Delimiter, Format, Thinking, FormatSpec};
+use crate::format::{Delimiter, Format, FormatSpec, Thinking};
 use crate::grammar::{Trigger, schema};
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId, SchemaRef};
@@ -102,7 +102,12 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec, ending: ExprId) -> ExprId {
 }
 
 fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
-    let name = p.sequence([p.literal("<|open|>call tool=\""), p.entities(), p.tool_name(&escaped(&tool.name)), p.literal("\"")]);
+    let name = p.sequence([
+        p.literal("<|open|>call tool=\""),
+        p.entities(),
+        p.tool_name(&escaped(&tool.name)),
+        p.literal("\""),
+    ]);
     let open = p.tool_open(p.sequence([name, attributes(p)]));
     let key = |name: ExprId| p.sequence([p.literal("<|open|>argument key=\""), name]);
     let root = schema::parameters(&tool.parameters);
@@ -120,7 +125,8 @@ fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
     let unlisted = unlisted_name(p, &tool.name, &SchemaRef::from(Arc::clone(&root)));
     // A listed name that was visible cannot be read as the beginning of another one.
     let names = || schema::members(&root).map(|(name, ..)| name);
-    let shown: Vec<ExprId> = names().filter(|name| !is_ambiguous(name, names())).map(|name| p.exact(escaped(name))).collect();
+    let shown: Vec<ExprId> =
+        names().filter(|name| !is_ambiguous(name, names())).map(|name| p.exact(escaped(name))).collect();
     let any = p.atomic(p.sequence([p.not(p.choice(shown)), p.arg_name(&unlisted), p.literal("\"")]));
     optional.push(p.tolerated(p.sequence([key(any), typed_value(p, &Value::Null, |value| value), p.space()])));
     let one_by_one = p.unordered(required, optional);

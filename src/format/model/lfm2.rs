@@ -9,10 +9,10 @@
 
 use super::has_all;
 use crate::error::Result;
-use crate::format::calls::pythonic;
 use crate::format::builder::FormatBuilder;
+use crate::format::calls::pythonic;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Format, Thinking, FormatSpec};
+use crate::format::{Format, FormatSpec, Thinking};
 use crate::grammar::Trigger;
 use crate::peg::Arena;
 

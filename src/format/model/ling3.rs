@@ -18,7 +18,7 @@ use super::has_all;
 use crate::error::Result;
 use crate::format::builder::{FormatBuilder, is_ambiguous};
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Delimiter, Format, Thinking, FormatSpec};
+use crate::format::{Delimiter, Format, FormatSpec, Thinking};
 use crate::grammar::Trigger;
 use crate::grammar::schema::{self, Types};
 use crate::message::{Continuation, Tool};

@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use super::has_all;
 use crate::error::Result;
-use crate::format::calls::members::{self, Member};
 use crate::format::builder::FormatBuilder;
+use crate::format::calls::members::{self, Member};
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Delimiter, Format, Thinking, FormatSpec};
+use crate::format::{Delimiter, Format, FormatSpec, Thinking};
 use crate::grammar::schema::{self, Types};
 use crate::grammar::{Trigger, pointer};
 use crate::limits::{NESTED_REFERENCES, REFERRING_PARTS};

@@ -17,10 +17,10 @@
 use super::has_all;
 use crate::analysis::{ArgumentsLayout, Layout};
 use crate::error::Result;
-use crate::format::calls::tagged;
 use crate::format::builder::FormatBuilder;
+use crate::format::calls::tagged;
 use crate::format::prompt::{Prompt, PromptInput};
-use crate::format::{Delimiter, Format, Tag, Thinking, FormatSpec};
+use crate::format::{Delimiter, Format, FormatSpec, Tag, Thinking};
 use crate::grammar::Trigger;
 use crate::message::Tool;
 use crate::peg::{Arena, ExprId};

@@ -30,9 +30,10 @@ pub(super) const MINISTRAL_3: Family = row(
     "ministral-3",
     |source| has_all(source, &["[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[ARGS]"]) && !source.contains("[CALL_ID]"),
     Row {
+        tolerances: Tolerances { calls_from: "[TOOL_CALLS]", ..Tolerances::NONE },
         patch: |turn| reasoning(turn, "[THINK]", "[/THINK]"),
         host: |spec, format| {
-            format.constraint = spec.constraint(spec.response_schema().is_some(), [Trigger::word("[TOOL_CALLS]")]);
+            trigger(spec, format, Trigger::word("[TOOL_CALLS]"));
             tokens(format, &["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[ARGS]"]);
             format.thinking = Some(Thinking::new("[THINK]", ["[/THINK]"]));
             format.delimiters.clear();
@@ -46,7 +47,7 @@ pub(super) const COHERE_2_MOE: Family = row(
     "cohere2-moe",
     |source| has_all(source, &["<|START_TEXT|>", "<|START_ACTION|>"]),
     Row {
-        tolerances: CALLS_IN_REASONING,
+        tolerances: Tolerances { calls_from: "<|START_ACTION|>", ..CALLS_IN_REASONING },
         host: |spec, format| {
             trigger(spec, format, Trigger::word("<|START_ACTION|>"));
             tokens(format, &["<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<|USER_TOKEN|>", "<|SYSTEM_TOKEN|>"]);
@@ -54,13 +55,16 @@ pub(super) const COHERE_2_MOE: Family = row(
             add_tokens(format, &["<|END_TEXT|>", "<|START_ACTION|>", "<|END_ACTION|>", "<|START_TOOL_RESULT|>"]);
             add_tokens(format, &["<|END_TOOL_RESULT|>"]);
             format.thinking = Some(Thinking::new("<|START_THINKING|>", ["<|END_THINKING|>"]));
-            delimiters(format, &[
-                ("assistant", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
-                ("user", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
-                // Before the entry for `system`, which is a prefix of this text.
-                ("tool", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|><|START_TOOL_RESULT|>"),
-                ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
-            ]);
+            delimiters(
+                format,
+                &[
+                    ("assistant", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
+                    ("user", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
+                    // Before the entry for `system`, which is a prefix of this text.
+                    ("tool", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|><|START_TOOL_RESULT|>"),
+                    ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
+                ],
+            );
         },
         ..LEARNT
     },
@@ -72,7 +76,13 @@ pub(super) const GIGACHAT_3: Family = row(
     |source| has_all(source, &["<|role_sep|>", "<|message_sep|>"]) && !source.contains("<|function_call|>"),
     Row {
         host: |spec, format| {
-            trigger(spec, format, Trigger::word("<|message_sep|>\n\nfunction call<|role_sep|>\n"));
+            let call = Trigger::word("<|message_sep|>\n\nfunction call<|role_sep|>\n");
+            trigger_of(
+                spec,
+                format,
+                spec.response_schema().is_some(),
+                if spec.tools().is_empty() { vec![] } else { vec![call] },
+            );
             tokens(format, &["<|message_sep|>\n\n", "<|role_sep|>\n"]);
             format.delimiters.clear();
         },
@@ -85,7 +95,10 @@ pub(super) const DEEPSEEK_V3_2: Family = Family {
     ..row(
         // Models mix up the names of the block of calls, and the bars of the token.
         "deepseek-v3.2",
-        |source| has_all(source, &["dsml_token", "DSML"]) && (source.contains("function_calls") || source.contains("tool_calls")),
+        |source| {
+            has_all(source, &["dsml_token", "DSML"])
+                && (source.contains("function_calls") || source.contains("tool_calls"))
+        },
         Row {
             tolerances: Tolerances {
                 calls_in_reasoning: true,
@@ -114,6 +127,7 @@ pub(super) const MINICPM_5: Family = row(
     "minicpm5",
     |source| has_all(source, &["Tool usage guidelines:", "<function name=\"", "<param name=\""]),
     Row {
+        tolerances: Tolerances { calls_from: "<function", ..Tolerances::NONE },
         host: |spec, format| {
             trigger(spec, format, Trigger::word("<function"));
             tokens(format, &["<function", "<param", "</function>", "</param>", "<think>", "</think>"]);
@@ -131,7 +145,7 @@ pub(super) const QWEN_3_CODER: Family = row(
             && !source.contains("'<tool_call><function=' ~ tool_call.name ~ '>'")
     },
     Row {
-        tolerances: Tolerances { bare_calls: true, ..CALLS_IN_REASONING },
+        tolerances: Tolerances { calls_from: "<tool_call>", bare_calls: true, ..CALLS_IN_REASONING },
         // Content that is continued stands behind an empty line, whatever the history has.
         patch: |turn| {
             let Some(Reasoning { close, .. }) = &turn.reasoning else { return };
@@ -148,7 +162,7 @@ pub(super) const QWEN_3_CODER: Family = row(
             let bare = spec.offered.iter().filter(|_| !reasons).map(|tool| format!("<function={}>", tool.name));
             let starts = ["<tool_call>".to_owned()].into_iter().chain(bare).map(Trigger::word);
             let lazy = spec.tool_choice == crate::message::ToolChoice::Auto;
-            let triggers = if lazy { starts.collect() } else { Vec::new() };
+            let triggers = if lazy && !spec.tools().is_empty() { starts.collect() } else { Vec::new() };
             trigger_of(spec, format, spec.response_schema().is_some(), triggers);
             tokens(format, &["<tool_call>", "</tool_call>"]);
             format.thinking = None;
@@ -174,7 +188,10 @@ pub(super) const LAGUNA: Family = row(
                 reasoning.open = Glue::from(reasoning.open.head().trim());
                 reasoning.close = Glue::from(reasoning.close.head().trim());
             }
-            turn.edges.iter_mut().filter(|edge| edge.from == Place::Reasoning).for_each(|edge| edge.glue = edge.glue.trim_start());
+            turn.edges
+                .iter_mut()
+                .filter(|edge| edge.from == Place::Reasoning)
+                .for_each(|edge| edge.glue = edge.glue.trim_start());
         },
         // The end-of-turn token may come spelled out after calls.
         host: |_, format| format.additional_stops = vec!["</assistant>".to_owned()],
@@ -221,15 +238,21 @@ pub(super) const K2_HORIZON: Family = row(
     Row {
         tolerances: Tolerances { calls_from: "<ifm|tool_calls>", ..Tolerances::NONE },
         host: |_, format| {
-            tokens(format, &["<ifm|think>", "</ifm|think>", "<ifm|tool_calls>", "</ifm|tool_calls>", "<ifm|tool_call>"]);
+            tokens(
+                format,
+                &["<ifm|think>", "</ifm|think>", "<ifm|tool_calls>", "</ifm|tool_calls>", "<ifm|tool_call>"],
+            );
             add_tokens(format, &["</ifm|tool_call>", "<ifm|arg_key>", "</ifm|arg_key>", "<ifm|arg_value>"]);
             add_tokens(format, &["</ifm|arg_value>", "<ifm|arg_type>", "</ifm|arg_type>"]);
-            delimiters(format, &[
-                ("assistant", "<|ifm|im_start|>assistant"),
-                ("user", "<|ifm|im_start|>user"),
-                ("tool", "<|ifm|im_start|>tool"),
-                ("system", "<|ifm|im_start|>system"),
-            ]);
+            delimiters(
+                format,
+                &[
+                    ("assistant", "<|ifm|im_start|>assistant"),
+                    ("user", "<|ifm|im_start|>user"),
+                    ("tool", "<|ifm|im_start|>tool"),
+                    ("system", "<|ifm|im_start|>system"),
+                ],
+            );
         },
         ..LEARNT
     },
@@ -238,10 +261,22 @@ pub(super) const K2_HORIZON: Family = row(
 pub(super) const DEEPSEEK_R1_DISTILL: Family = row(
     "deepseek-r1-distill",
     // llama.cpp takes what an empty content behind calls renders for the end of a call.
-    |source| has_all(source, &["'<｜tool▁calls▁end｜><｜end▁of▁sentence｜>'", "['arguments'] | tojson", "tool['type'] + '<｜tool▁sep｜>'"]),
+    |source| {
+        has_all(
+            source,
+            &[
+                "'<｜tool▁calls▁end｜><｜end▁of▁sentence｜>'",
+                "['arguments'] | tojson",
+                "tool['type'] + '<｜tool▁sep｜>'",
+            ],
+        )
+    },
     Row {
         host: |_, format| {
-            tokens(format, &["<think>", "</think>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "function<｜tool▁sep｜>"]);
+            tokens(
+                format,
+                &["<think>", "</think>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "function<｜tool▁sep｜>"],
+            );
             add_tokens(format, &["```json", "```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>"]);
         },
         ..LEARNT
@@ -269,7 +304,6 @@ fn trigger(spec: &FormatSpec, format: &mut Format, trigger: Trigger) {
 }
 
 fn trigger_of(spec: &FormatSpec, format: &mut Format, structured: bool, triggers: Vec<Trigger>) {
-    let triggers = if spec.tools().is_empty() { Vec::new() } else { triggers };
     format.constraint = spec.constraint(structured, triggers);
 }
 

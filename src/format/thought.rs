@@ -1,0 +1,92 @@
+//! Reasoning in a request: where it opens and closes, with the prompt's opening, and in a message that is continued.
+
+use crate::analysis::turn::{Glue, Place, Reasoning, TurnFormat};
+use crate::analysis::{Layout, ReasoningMode};
+
+/// Reasoning with one of its openings.
+pub(super) struct Thought {
+    /// Its marker, in the prompt or in the output.
+    pub start: String,
+    /// The opening in the output; empty if the prompt has it.
+    pub open: Glue,
+    pub close: Glue,
+}
+
+impl Thought {
+    pub fn of(turn: &TurnFormat, layout: &Layout, opening: &str) -> Option<Thought> {
+        let known = layout.reasoning.mode != ReasoningMode::None && !layout.reasoning.end.trim().is_empty();
+        let (start, open, close) = match &turn.reasoning {
+            Some(Reasoning { start, open, close, .. }) => (&**start, open.clone(), close.clone()),
+            None if known => {
+                let (open, close) = (Glue::from(&*layout.reasoning.start), Glue::from(&*layout.reasoning.end));
+                (layout.reasoning.start.trim(), open, close)
+            }
+            None => return None,
+        };
+        let thought = Thought { start: start.to_owned(), open, close };
+        Some(if turn.reasoning.is_some() && opening == turn.opening { thought } else { thought.behind(opening) })
+    }
+
+    /// The same reasoning when another opening may begin or end it.
+    fn behind(self, opening: &str) -> Thought {
+        let opens = !self.start.is_empty() && opening.rfind(&self.start) > opening.rfind(self.close.head().trim());
+        let open = match (opens, self.open.is_blank()) {
+            (true, _) => Glue::default(),
+            (false, true) => Glue::from(&*self.start),
+            (false, false) => self.open,
+        };
+        Thought { open, ..self }
+    }
+
+    /// The part of the prompt's opening that is no part of the message. Words behind the marker that opens reasoning belong to
+    /// the reasoning. If reasoning is not separated, the marker and what follows it belong to the content.
+    pub fn before_message<'o>(&self, opening: &'o str, extract: bool) -> &'o str {
+        let Some(at) = opening.rfind(&*self.start).filter(|_| !self.start.is_empty()) else { return opening };
+        let behind = &opening[at + self.start.len()..];
+        match (extract, self.open.is_empty()) {
+            (false, _) => &opening[..at],
+            (true, true) => &opening[..opening.len() - behind.trim_start().len()],
+            (true, false) => opening,
+        }
+    }
+}
+
+/// The end of the prompt when the model continues a message.
+pub fn continued_prompt(
+    turn: &TurnFormat,
+    layout: &Layout,
+    opening: &str,
+    reasoning: &str,
+    content: Option<&str>,
+) -> String {
+    let mut prompt = opening.to_owned();
+    let mut from = Place::Prompt;
+    let thought = Thought::of(turn, layout, opening);
+    if let Some(thought) = thought.filter(|t| !reasoning.is_empty() || content.is_none() || t.open.is_empty()) {
+        from = Place::Reasoning;
+        // The prompt may close the reasoning at once, or put words into it.
+        if let Some(at) = opening.rfind(&*thought.start).filter(|_| !thought.start.is_empty()) {
+            let behind = &opening[at + thought.start.len()..];
+            let shown = turn.reasoning.as_ref().is_some_and(|reasoning| reasoning.shown);
+            let kept = match behind.trim() {
+                "" if shown => behind,
+                "" => "",
+                words => &behind[..behind.find(words).unwrap_or(0)],
+            };
+            prompt.truncate(at + thought.start.len());
+            prompt.push_str(kept);
+        } else {
+            prompt.push_str(thought.open.head().trim_start());
+        }
+        prompt.push_str(reasoning);
+        if content.is_some() {
+            prompt.push_str(thought.close.head());
+        }
+    }
+    if let Some(content) = content {
+        let edge = turn.edges.iter().find(|edge| edge.from == from && edge.to == Place::Content);
+        prompt.push_str(edge.map_or("", |edge| edge.glue.head()));
+        prompt.push_str(content);
+    }
+    prompt
+}
