@@ -383,7 +383,7 @@ fn inspect_shows_caps_layout_and_evidence() {
     let learnt = json_of(&run(&["inspect", "json-call", "--json"]).succeeded());
     assert_eq!(learnt["caps"]["supports_tool_calls"], true);
     assert_eq!(learnt["layout"]["tools"]["format"], "json_native");
-    assert!(learnt["evidence"].as_array().unwrap().iter().any(|item| item["field"] == "reasoning.start"));
+    assert!(learnt["evidence"].as_array().unwrap().iter().any(|item| item["field"] == "reasoning"));
     // What shows no message is no chat template.
     for (name, text) in [("empty.jinja", ""), ("plain.txt", "Hello.\n")] {
         run(&["inspect", &file(name, text.as_bytes())]).failed(1, &[name, "renders none of the 9 messages"]);

@@ -60,12 +60,7 @@ fn call(arguments: Value) -> Value {
 
 fn hidden() -> Vec<Hidden> {
     vec![
-        row(
-            "ministral-3",
-            "[THINK]Why[/THINK]Text [TOOL_CALLS]find[ARGS]{\"any\": 1}\n",
-            ["Why", "Text "],
-            call(json!({"any": 1})),
-        ),
+        told("ministral-3", ""),
         row(
             "gpt-oss",
             "<|channel|>commentary to=assistant<|channel|>analysis<|message|>Why<|end|><|start|>assistant\
@@ -132,7 +127,7 @@ fn hidden() -> Vec<Hidden> {
             call(json!({})),
         ),
         Hidden { source: TRANSLATE, ..row("translate-gemma", "Na und?", ["", "Na und?"], json!([])) },
-        Hidden { source: LAGUNA, ..row("laguna", "</think>So.", ["", "So."], json!([])) },
+        Hidden { source: LAGUNA, ..told("laguna", "") },
         Hidden { source: NEMOTRON, ..row("nemotron-nano-2", "Hm.</think>So.", ["Hm.", "So."], json!([])) },
         told("solar-open", "<|begin|>assistant <|think|> <|tool_call:begin|>"),
         told("k2-horizon", "<ifm|tool_calls> <|ifm|im_start|>"),
@@ -174,7 +169,12 @@ fn each_family_reads_what_no_render_shows() {
         if row.output.is_empty() {
             let told = [false, true].map(|learn_only| {
                 let params = params(row, learn_only).unwrap();
-                (params.preserved_tokens, params.constraint.triggers().to_vec(), params.delimiters)
+                (
+                    params.preserved_tokens,
+                    params.additional_stops,
+                    params.constraint.triggers().to_vec(),
+                    params.delimiters,
+                )
             });
             assert_ne!(told[0], told[1], "{}: hosts are told what is learnt", row.family);
             continue;

@@ -22,8 +22,9 @@ fn calls(arguments: &str) -> String {
 
 const JSON: &str = "c.function.arguments | tojson";
 
-/// What makes templates the family's, for those that look at the source only.
+/// What makes templates a family's, for those that look at the source only.
 const QWEN: &str = "{# <tool_call> <function= <parameter= #}";
+const GPT_OSS: &str = "{# <|channel|> #}";
 
 #[test]
 fn built_in_templates_are_whole() {
@@ -47,8 +48,8 @@ fn built_in_templates_are_whole() {
 fn who_reads_all_has_nobody_else_asked() {
     let template = template(&calls(JSON));
     let tried: Vec<_> = template.choice().tried.iter().map(|tried| (tried.reader.name(), tried.cases > 0)).collect();
-    assert_eq!(tried, [("layout", true), ("turn", false)]);
-    assert_eq!(template.reader().name(), "layout");
+    assert_eq!(tried, []);
+    assert_eq!(template.reader().name(), "turn");
     let proof = template.proof();
     assert!(proof.is_whole() && proof.cases > 60 && proof.with_calls > 50, "{proof:?}");
     assert_eq!((proof.recovered, proof.alike, proof.no_turn, proof.refused), (0, 0, 0, 0));
@@ -56,17 +57,18 @@ fn who_reads_all_has_nobody_else_asked() {
 
 #[test]
 fn a_family_that_cannot_read_loses() {
-    let source = source(&calls(JSON), "<|assistant|>") + QWEN;
-    let taken = |change: fn(&mut TemplateOptions)| {
+    let taken = |marks: &str, change: fn(&mut TemplateOptions)| {
+        let source = source(&calls(JSON), "<|assistant|>") + marks;
         let mut options = TemplateOptions::default();
         change(&mut options);
         let template = ChatTemplate::with_options(&source, &options).unwrap();
         let tried = template.choice().tried.iter().map(|tried| tried.reader.name()).collect::<Vec<_>>();
         (template.reader().name(), tried.len())
     };
-    assert_eq!(taken(|_| ()), ("layout", 3));
-    assert_eq!(taken(|options| options.prove = false), ("qwen3-coder", 0));
-    assert_eq!(taken(|options| options.learn_only = true), ("layout", 2));
+    assert_eq!(taken(QWEN, |_| ()), ("turn", 0), "it does not write what the row is about");
+    assert_eq!(taken(GPT_OSS, |_| ()), ("turn", 2));
+    assert_eq!(taken(GPT_OSS, |options| options.prove = false), ("gpt-oss", 0));
+    assert_eq!(taken(GPT_OSS, |options| options.learn_only = true), ("turn", 0));
     // A family that reads has nobody else read.
     let template = ChatTemplate::builtin("qwen3-coder").unwrap();
     let tried: Vec<_> = template.choice().tried.iter().map(|tried| (tried.cases, tried.read_back)).collect();
@@ -75,7 +77,7 @@ fn a_family_that_cannot_read_loses() {
 
 #[test]
 fn the_reader_makes_params_and_prompts() {
-    let source = source(&calls(JSON), "<|assistant|>") + QWEN;
+    let source = source(&calls(JSON), "<|assistant|>") + GPT_OSS;
     let request = Request::from_text(
         r#"{"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "function", "function": {"name": "note"}}]}"#,
     )

@@ -256,7 +256,7 @@ impl<'t> Sampler<'t> {
         }
         let same = |known: &Sample| Sample { checked: sample.checked, ..known.clone() } == *sample;
         if let Some((known, turn)) = self.seen.borrow().iter().find(|(known, _)| same(known))
-            && (known.checked || !sample.checked || self.is_plain())
+            && (known.checked == sample.checked || turn.is_some() && (known.checked || self.is_plain()))
         {
             return turn.clone();
         }

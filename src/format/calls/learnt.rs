@@ -240,9 +240,12 @@ impl<'a> Call<'a> {
                 true => text::behind_json(p, close, Some(self.tool)),
                 false => glue(p, close, Some(self.tool), ""),
             };
-            // What closes the wrapper closes the call as well.
-            let wrapper = text::heads(self.wrapper_close).pop().map(|end| p.tolerated(p.and(p.literal(end))));
-            p.tool_close(p.choice([close].into_iter().chain(wrapper)))
+            // What closes the wrapper closes the call as well, and so does the next call's opening.
+            let next = Some(self.open).filter(|open| is_strong(open) && open.is_literal());
+            let next = next.filter(|_| !is_json).map(|open| open.head().trim().to_owned());
+            let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
+            let ends = ends.map(|end| p.tolerated(p.sequence([p.and(p.sequence([p.space(), p.literal(end)]))])));
+            p.tool_close(p.choice([close].into_iter().chain(ends)))
         };
         parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
             // A last member with the id, which a model may leave out.

@@ -138,7 +138,8 @@ impl Reader<'_> {
             }
             Expr::Choice(children) => {
                 let mut all = Vec::new();
-                for &child in children {
+                let is_written = |child: &&ExprId| !matches!(self.format.get(**child), Expr::Tolerated(_));
+                for &child in children.iter().filter(is_written).collect::<Vec<_>>() {
                     all.extend(self.ways(child, depth + 1)?);
                 }
                 Ok(all)
