@@ -4,30 +4,31 @@
 # check.py over all templates and schemas, without the outputs of c-tests/differences.txt: each has a rule of the table of
 # differences in ARCHITECTURE.md. Of these, `on_purpose` says how many keep as many words as the reference does. `grammar_text` and
 # `white_space` have no floor: a grammar may say the same in other words, and whose the white space at a marker is, is a choice.
-# Where a floor is below 100, IFM-K2-Horizon and translategemma, which came with the packs of 0.8.0, are most of what is missing.
+# Below 100: what llama.cpp tells hosts of command-r-plus, and the prompt that it continues for Solar Open, which leaves out the
+# reasoning.
 FLOORS=(
   additional_stops=100
   answered=100
   append_only=100
   caps=100
   format=100
-  generation_prompt=100
+  generation_prompt=99.9
   grammar_lazy=100
   grammar_present=100
   grammar_triggers=99.5
   grammar_verdict=99.2
-  message=99.5
-  message_delimiters=99.0
+  message=99.6
+  message_delimiters=99.8
   on_purpose=100
-  params=99.0
-  preserved_tokens=99.0
-  prompt=100
+  params=100
+  preserved_tokens=99.3
+  prompt=99.9
   schema_refused=100
   schema_text=100
   supports_thinking=100
   thinking_end_tags=100
-  thinking_start_tag=99.0
-  timeline=99.9
+  thinking_start_tag=100
+  timeline=100
   tolerated=100
 )
 
@@ -41,7 +42,7 @@ LEARNT_FLOORS=(
 )
 
 # roundtrip.py over both packs: cases, and formats that come back whole; and the same with no knowledge of any model.
-ROUNDTRIP_FLOORS=(--min 99.0 --min-whole 97.2)
+ROUNDTRIP_FLOORS=(--min 99.5 --min-whole 98.6)
 ROUNDTRIP_LEARNT_FLOORS=(--learn-only --min 99.9 --min-whole 99.3)
 
 # instances.py: how faithful the grammars of schemas are.
@@ -54,8 +55,9 @@ INSTANCE_FLOORS=(
   told_narrow=100
 )
 
-# peers/run.py: how many cases of other engines' tests may fail.
-PEER_FAILURES=68
+# peers/run.py: how many cases of other engines' tests may fail. 68 before calls were read as the learnt turn only: five of the
+# others are of one template whose turn is not learnt.
+PEER_FAILURES=73
 
 # Prompts that differ from transformers', are refused, or lose a text of a message: three, where llama.cpp's way to show a Gemma 4 turn
 # has no room for what stands beside its calls.

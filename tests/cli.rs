@@ -88,7 +88,7 @@ fn the_tour_shows_template_message_slip_grammar_and_speed() {
     let shown = run(&[]).succeeded();
     for part in [
         "<call {{ call.function.name }}>",
-        "reasoning       <think>…</think>",
+        "reasoning  <think>…</think>",
         "call 1     get_weather {\"city\":\"Oslo\"}\nstatus     complete\n",
         "call 1     get_weather {\"city\": \"Oslo\"}\nstatus     recovered\n",
         "root ::= ",
@@ -406,7 +406,7 @@ fn inspect_says_who_reads_and_how_well() {
     let back = "  read back  66 of 66\n";
     reads(
         &run(&["inspect", "wrapped-content"]).succeeded(),
-        &["  reader     the learnt layout\n", back, "how it writes\n"],
+        &["  reader     the learnt turn\n", back, "how it writes\n"],
     );
     let shown = run(&["inspect", "kimi-k2"]).succeeded();
     reads(&shown, &["  reader     kimi-k2, a known family of templates\n", back, "(not used)\n"]);

@@ -66,7 +66,7 @@ fn demand_1_1_a_finished_answer_is_never_thrown_away() {
     let output = "<tool_call>\n{\"name\": \"Glob\", \"arguments\": {\"pattern\": \"*\"}}\n</tool_call> And {\"more\"";
     let ended = read(&params, output);
     says(&ended, "", " And {\"more\"", &[("Glob", json!({"pattern": "*"}))]);
-    assert_eq!((ended.status, ended.left_at), (Status::Recovered, Some(output.find(" And").unwrap())));
+    assert_eq!((ended.status, ended.left_at), (Status::Recovered, Some(output.find("\n</tool_call>").unwrap())));
     let error = params.parser.read(output.as_bytes(), false, true).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Parse);
     assert!(error.to_string().contains("from byte"), "{error}");
@@ -139,7 +139,6 @@ fn demand_1_4_near_misses_are_calls() {
     {
         says(&read(&free, output), "", output, &[]);
     }
-    says(&read(&free, "<tool_call>Glob</arg_value></tool_call>"), "", "", &[("Glob", json!({}))]);
     // Headers with noise in them: text that is kept.
     for output in ["<|channel|>commentary?<|message|>..", "<|channel|>finalx<|message|>hi"] {
         let ended = read(&params("gpt-oss", glob(), &json!({})), output);

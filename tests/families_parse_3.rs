@@ -232,7 +232,9 @@ fn what_every_family_can_say() {
         let single = json!({"parallel_tool_calls": false, "unknown_tools": "content", "dialects": "off"});
         let first = format!("{none}{}", one);
         let rest = if family.template == "gemma-4" { "<|tool_call>call:nothing{}" } else { "More." };
-        let expected = message("", rest, &[weather("Oslo")]);
+        // Where dialects are off, what closes a call's wrapper is text with what follows it.
+        let said = if family.template == "qwen3-coder" { "\n</tool_call>More." } else { rest };
+        let expected = message("", said, &[weather("Oslo")]);
         let wrong = check(source(family.template), single, &format!("{first}{rest}"), &expected, Status::Recovered);
         failures.extend(wrong.map(|wrong| format!("{}, trailing: {wrong}", family.template)));
     }
@@ -378,6 +380,9 @@ fn minicpm5_values() {
         }),
         ("<function name=\"find\"><param name=\"limit\"><![CDATA[a</param>]]>b]]></param></function>", {
             found(json!({"limit": "a</param>]]>b"}))
+        }),
+        ("#include <functional><function name=\"now\">", {
+            message("", "#include <functional>", &[("now", json!({}))])
         }),
     ];
     check_all("minicpm5", source("minicpm5"), &rows);

@@ -99,7 +99,10 @@ fn hidden() -> Vec<Hidden> {
                 call(json!({"any": {"a": [true, null]}, "text": "it's"})),
             )
         },
-        told("gigachat-3", ""),
+        Hidden {
+            more: json!({"tools": [], "json_schema": {"type": "object", "properties": {"x": {"type": "integer"}}}}),
+            ..row("gigachat-3", "As you like.", ["", "As you like."], json!([]))
+        },
         row(
             "minimax-m3",
             "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"find\">]<]minimax[>[<any>]<]minimax[>[<b>hi]<]minimax[>[</b>\
@@ -119,7 +122,12 @@ fn hidden() -> Vec<Hidden> {
             ["Hm.", "Well."],
             json!([]),
         ),
-        told("minicpm5", ""),
+        row(
+            "minicpm5",
+            "</think>\n\n#include <functional><function name=\"find\">",
+            ["", "#include <functional>"],
+            call(json!({})),
+        ),
         row(
             "qwen3-coder",
             "I see.\n<tool_call>\n<function=find>\n</function>\n</tool_call>",
@@ -127,7 +135,14 @@ fn hidden() -> Vec<Hidden> {
             call(json!({})),
         ),
         Hidden { source: TRANSLATE, ..row("translate-gemma", "Na und?", ["", "Na und?"], json!([])) },
-        Hidden { source: LAGUNA, ..told("laguna", "") },
+        Hidden {
+            source: LAGUNA,
+            more: json!({
+                "messages": [{"role": "user", "content": "Well?"}, {"role": "assistant", "reasoning_content": "Hm.", "content": "So"}],
+                "continue_final_message": true,
+            }),
+            ..told("laguna", "")
+        },
         Hidden { source: NEMOTRON, ..row("nemotron-nano-2", "Hm.</think>So.", ["Hm.", "So."], json!([])) },
         told("solar-open", "<|begin|>assistant <|think|> <|tool_call:begin|>"),
         told("k2-horizon", "<ifm|tool_calls> <|ifm|im_start|>"),
@@ -169,12 +184,7 @@ fn each_family_reads_what_no_render_shows() {
         if row.output.is_empty() {
             let told = [false, true].map(|learn_only| {
                 let params = params(row, learn_only).unwrap();
-                (
-                    params.preserved_tokens,
-                    params.additional_stops,
-                    params.constraint.triggers().to_vec(),
-                    params.delimiters,
-                )
+                ((params.prompt, params.preserved_tokens), params.constraint.triggers().to_vec(), params.delimiters)
             });
             assert_ne!(told[0], told[1], "{}: hosts are told what is learnt", row.family);
             continue;

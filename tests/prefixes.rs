@@ -69,7 +69,9 @@ fn check(parser: &Parser, output: &str, partial: bool) -> Result<(), String> {
             if !shown.is(&ended.message) || !grows(&now, &ended.message, false) {
                 return wrong("the end takes something back", &ended.message);
             }
-            if cut_off && !grows(&ended.message, &whole, !output.is_char_boundary(end)) {
+            // A lone brace where an answer begins is shown, though it may begin a call that has no marker.
+            let is_brace = ended.message.content == "{" && ended.message.tool_calls.is_empty();
+            if cut_off && !is_brace && !grows(&ended.message, &whole, !output.is_char_boundary(end)) {
                 return wrong("the cut shows what is not there", &ended.message);
             }
             if cut_off && !ended_calls_stand(&shown, &whole) {

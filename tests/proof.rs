@@ -113,8 +113,7 @@ fn what_is_written_alike_is_no_failure() {
     let proof = template(&said).proof().clone();
     assert!(proof.is_whole() && proof.alike > 0, "{proof:#?}");
     // What was a call is no call any more: nobody means that.
-    let unread =
-        "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- ' ~' ~ c.function.name ~ '~' -}}{%- endfor -%}";
+    let unread = "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- ' ~called~' -}}{%- endfor -%}";
     let mut options = TemplateOptions::default();
     options.prove = false;
     let layout = ChatTemplate::with_options(&source(unread, "<|assistant|>"), &options).unwrap();

@@ -90,3 +90,14 @@ pub(super) fn heads(glue: &Glue) -> Vec<String> {
     let core = whole.trim_start();
     if core.is_empty() { Vec::new() } else { vec![whole.to_owned(), core.to_owned()] }
 }
+
+/// Whether this glue identifies a part of the template: it has a marker or the beginning of one, such as `<call name="`, or
+/// a word in front of punctuation.
+pub(super) fn is_strong(glue: &Glue) -> bool {
+    let text = glue.head().trim_start();
+    let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|at| *at >= 3);
+    let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
+    let name = text.rsplit_once('<').map_or("", |(_, open)| open.trim_start_matches(['|', '/']));
+    let begins = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len()) >= 2;
+    glue.markers().next().is_some() || begins || runs_on
+}

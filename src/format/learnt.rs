@@ -156,7 +156,10 @@ impl<'a> Writer<'a> {
                 p.choice([rest, at_once, p.empty()])
             }
             true => rest,
-            false => p.optional(p.sequence([glue(p, &thought.open, None, ""), rest])),
+            false => {
+                let space = if self.spec.continuation == Continuation::None { p.empty() } else { p.space() };
+                p.optional(p.sequence([glue(p, &thought.open, None, ""), space, rest]))
+            }
         }
     }
 
@@ -261,10 +264,11 @@ impl<'a> Writer<'a> {
         if self.thought.is_some() && !self.spec.extract_reasoning() {
             return self.text(Vec::new());
         }
-        let (calls, ends) = (self.marks_of_calls(), self.marks_of_end());
-        let text = match calls.is_empty() || self.is_marked() {
+        let (stops, ends) = (self.marks_of_calls(), self.marks_of_end());
+        let marked = self.before_first_call().iter().all(calls::is_strong);
+        let text = match stops.is_empty() || marked {
             true => self.text(ends),
-            false => wrappers::text_before(p, &calls, &ends),
+            false => wrappers::text_before(p, &stops, &ends),
         };
         let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
             self.edges(self.begin(), Place::Content).partition(|edge| edge.glue.is_blank());
@@ -395,7 +399,11 @@ impl<'a> Writer<'a> {
             return p.empty();
         }
         let is_json = from == [Place::Call] && self.layout.tools.format == ToolFormat::JsonNative;
-        let close = |end: &Glue| if is_json { behind_json(p, end, None) } else { glue(p, end, None, "") };
+        let close = |end: &Glue| match is_json {
+            true if end.trim_end() == *end => behind_json(p, end, None),
+            true => p.sequence([behind_json(p, &end.trim_end(), None), p.space()]),
+            false => glue(p, end, None, ""),
+        };
         let left_out = if must { p.tolerated(p.empty()) } else { p.empty() };
         let ends = ends.into_iter().map(|end| p.sequence([close(end), p.markup_ends()]));
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())

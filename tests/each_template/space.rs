@@ -35,8 +35,17 @@ pub fn check(name: &str, written: &Written, most: usize) -> (Vec<String>, usize)
     (wrong.collect(), cases.len())
 }
 
-/// Where white space counts, by what is in front of it: `>>> ` is a prompt of Python's, which prose shows.
-const EXEMPT: &[(&str, &[&str])] = &[("meetkai-functionary-medium-v3.2", &[">>>", ">>>get_weather", ">>>send_mail"])];
+/// Where white space counts, by what is in front of it: `>>> ` is a prompt of Python's, which prose shows. The others write the
+/// beginning of JSON next to a marker, and the text in front of calls ends at both together.
+const EXEMPT: &[(&str, &[&str])] = &[
+    ("meetkai-functionary-medium-v3.2", &[">>>", ">>>get_weather", ">>>send_mail"]),
+    ("Apertus-8B-Instruct", &["["]),
+    ("fireworks-ai-llama-3-firefunction-v2", &["functools", "["]),
+    ("huggingface.js-CISCai_Mistral-7B-Instruct-v0.3-SOTA-GGUF", &[",", ":"]),
+    ("ik_llama.cpp-deepseek-ai-DeepSeek-V4.1", &["｜"]),
+    ("sglang-chat_template_tool_chat_template_deepseekr1", &["function"]),
+    ("unsloth-Apriel-1.5", &["["]),
+];
 
 /// Where white space stands at a marker's edge or could: outside of values and quotes.
 fn places(written: &Written) -> Vec<Range<usize>> {

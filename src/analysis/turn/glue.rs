@@ -230,6 +230,11 @@ impl Glue {
         Glue(end[closes.map_or(0, |at| at + 1)..].to_owned())
     }
 
+    /// Without the white space at its end.
+    pub(crate) fn trim_end(&self) -> Glue {
+        Glue(self.0.trim_end().to_owned())
+    }
+
     pub(super) fn chars(&self) -> std::str::Chars<'_> {
         self.0.chars()
     }

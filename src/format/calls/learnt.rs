@@ -2,25 +2,15 @@
 
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
+pub(in crate::format) use super::super::glue::is_strong;
 use super::super::glue::{self as text, glue};
-use super::members::{Member, members, unlisted_name};
-use super::values::{Values, unquoted};
-use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Place, Slot, TurnFormat};
+use super::arguments::{Arguments, befores};
+use super::members::unlisted_name;
+use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Place, TurnFormat};
 use crate::format::wrappers::is_marker;
-use crate::grammar::{schema, spelled};
+use crate::grammar::schema;
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
-
-/// Whether this glue identifies a part of the template: it has a marker or the beginning of one, such as `<call name="`, or
-/// a word in front of punctuation.
-pub(in crate::format) fn is_strong(glue: &Glue) -> bool {
-    let text = glue.head().trim_start();
-    let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|at| *at >= 3);
-    let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
-    let name = text.rsplit_once('<').map_or("", |(_, open)| open.trim_start_matches(['|', '/']));
-    let begins = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len()) >= 2;
-    glue.markers().next().is_some() || begins || runs_on
-}
 
 /// The texts that end the content in front of a call with this glue.
 pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
@@ -181,7 +171,7 @@ impl<'a> Call<'a> {
             p.tolerated(p.atomic(p.sequence(parts.iter().copied().chain([end]))))
         });
         parts.push(match shared.is_blank() {
-            true => p.choice([p.name_ends()].into_iter().chain(self.unopened_argument(tails))),
+            true => p.choice([self.behind_name(tails)].into_iter().chain(self.unopened_argument(tails))),
             false => glue(p, &shared, Some(self.tool), ""),
         });
         let head = p.atomic(p.sequence(parts));
@@ -189,6 +179,19 @@ impl<'a> Call<'a> {
         let ways = tails.iter().map(|tail| self.tail(tail, &taken));
         let call = p.sequence([head, p.choice(ways.collect::<Vec<_>>())]);
         p.choice([call].into_iter().chain(empty_tag))
+    }
+
+    /// Looks ahead to what the template writes behind a name.
+    fn behind_name(&self, tails: &[Tail]) -> ExprId {
+        let p = self.p;
+        if tails.iter().any(|tail| tail.first.is_blank()) {
+            return p.name_ends();
+        }
+        let firsts = tails.iter().map(|tail| glue(p, &tail.first.trim_start(), Some(self.tool), ""));
+        let firsts = p.choice(firsts.collect::<Vec<_>>());
+        let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
+        let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
+        p.and(p.sequence([p.space(), extra, p.space(), firsts]))
     }
 
     /// Looks ahead to an argument of the schema whose opening is missing: its name ends the tool's.
@@ -225,7 +228,11 @@ impl<'a> Call<'a> {
                 pieces = rest;
             }
             Some(_) => parts.push(glue(p, &first, Some(self.tool), "")),
-            None => return p.tool_close(glue(p, &first, Some(self.tool), "")),
+            None => {
+                let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
+                let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
+                return p.sequence([extra, p.tool_close(glue(p, &first, Some(self.tool), ""))]);
+            }
         }
         let (id, pieces) = match pieces.split_last_chunk() {
             Some((pieces, [CallPiece::Glue(key), CallPiece::Id])) if is_member(key) => (Some(key), pieces),
@@ -361,148 +368,4 @@ impl Members {
 fn is_member(glue: &Glue) -> bool {
     let key = glue.head().strip_suffix('"').and_then(|text| text.trim_end().strip_suffix(':'));
     key.is_some_and(|text| text.trim_end().ends_with('"')) && glue.head().trim_start().starts_with(',')
-}
-
-/// All glue that the kind of a value may put in front of its name.
-fn befores(members: &Members) -> Vec<&Glue> {
-    let mut befores: Vec<&Glue> = Vec::new();
-    for (_, slot) in &members.slots {
-        if !befores.contains(&&slot.before) {
-            befores.push(&slot.before);
-        }
-    }
-    befores
-}
-
-/// The arguments of one tool, written one by one.
-struct Arguments<'a> {
-    p: &'a FormatBuilder,
-    tool: &'a Tool,
-    members: &'a Members,
-    /// What opens an argument.
-    opens: Vec<ExprId>,
-    /// What closes the call behind the last argument.
-    close: Option<&'a Glue>,
-    wrapper_close: &'a Glue,
-    behind: ExprId,
-}
-
-impl Arguments<'_> {
-    /// The arguments of the schema, and whether each is required.
-    fn known(&self) -> Vec<(ExprId, bool)> {
-        let p = self.p;
-        if self.tool.name == FormatBuilder::ANY {
-            return Vec::new();
-        }
-        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
-        let prefix = format!("tool-{}-arg-", self.tool.name);
-        let all: Vec<Member> = members(&root, &prefix).collect();
-        all.iter().map(|member| (p.rule(member.rule.clone(), self.argument(member)), member.required)).collect()
-    }
-
-    /// An argument that the schema does not list.
-    fn any(&self) -> ExprId {
-        let root = SchemaRef::from(schema::parameters(&self.tool.parameters));
-        let name = match &*self.tool.name {
-            FormatBuilder::ANY => FormatBuilder::ANY.to_owned(),
-            tool => unlisted_name(self.p, tool, &root),
-        };
-        self.argument(&Member { name: &name, ..Member::any() })
-    }
-
-    /// A name, and the value in each form that its types allow.
-    fn argument(&self, member: &Member) -> ExprId {
-        let p = self.p;
-        let values = Values { p, tool: self.tool, nested: &self.members.nested };
-        let raw = |slot: &Slot| self.raw(slot, member);
-        let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
-        let ways = befores(self.members).into_iter().filter_map(|before| {
-            let (opens, value) = values.of(&self.members.slots, before, member, 0, &raw)?;
-            // The name is certain behind the marker that closes it.
-            let close = opens.up_to_first_marker();
-            let rest = opens.strip_prefix(&close).unwrap_or_default();
-            let name = p.sequence([between(before), p.tolerated(p.space()), p.arg_name(member.name), between(&close)]);
-            let all = FormatBuilder::is_any(member.name);
-            let opens = self.opens.iter().take(if all { 1 } else { self.opens.len() });
-            let name = p.choice(opens.map(|open| p.sequence([*open, name])).collect::<Vec<_>>());
-            Some(p.sequence([p.atomic(name), between(&rest), value]))
-        });
-        p.choice(ways.collect::<Vec<_>>())
-    }
-
-    /// Raw text and its end. Without a marker, the text ends in front of an argument or of what may follow a call.
-    fn raw(&self, slot: &Slot, member: &Member) -> ExprId {
-        let p = self.p;
-        let close = glue(p, &slot.close, Some(self.tool), member.name);
-        let known = !FormatBuilder::is_any(member.name) && self.tool.name != FormatBuilder::ANY;
-        let spelled = if known { slot.close.with_names(&self.tool.name, member.name) } else { slot.close.clone() };
-        let mut ends = text::heads(&spelled);
-        if is_strong(&spelled) && spelled.is_literal() {
-            return self.marked_text(&spelled, spelled == slot.close && known);
-        }
-        if is_strong(&spelled) {
-            return p.sequence([p.arg_text(p.until_any(ends)), p.arg_close(close)]);
-        }
-        if ends.is_empty() {
-            let behind = [Some(&self.members.next), self.close].into_iter().flatten();
-            ends = behind.flat_map(|behind| text::heads(&spelled.and(behind))).collect();
-        }
-        let end = p.and(p.any_of(&ends));
-        let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
-        let more = p.tolerated(p.many(p.sequence([inner, p.until_any(ends.clone())])));
-        p.sequence([p.arg_text(p.sequence([p.until_any(ends), more])), p.arg_close(close)])
-    }
-
-    /// Raw text and the marker that closes it. If a model leaves that out, the next argument or the end of the call closes it.
-    /// `shared`: all arguments of the tool have this marker.
-    fn marked_text(&self, marker: &Glue, shared: bool) -> ExprId {
-        let p = self.p;
-        let text = |left_out: &[String]| {
-            // The marker itself may come twice.
-            let next =
-                [Some(&self.members.next), self.close, Some(self.wrapper_close), Some(marker)].into_iter().flatten();
-            let next: Vec<&str> = next.map(Glue::head).collect();
-            p.excluding(p.arg_text_up_to(marker.head(), &next, left_out), [marker.head()])
-        };
-        if !shared {
-            return text(&[]);
-        }
-        let rule = format!("tool-{}-text{}", self.tool.name, spelled(marker.head()));
-        if p.is_defined(&rule) {
-            return p.reference(rule);
-        }
-        let space = &marker.head()[marker.head().trim_end().len()..];
-        let root = schema::parameters(&self.tool.parameters);
-        let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
-        let is_marked = is_strong(&self.members.next) && opens.is_literal() && !opens.is_blank();
-        let names = schema::members(&root).filter(|_| is_marked);
-        let names = names.map(|(name, ..)| format!("{space}{}{name}{}", self.members.next.head(), opens.head()));
-        let end = self.close.map(|close| close.and(self.wrapper_close));
-        let end = end.filter(|close| close.marker_spans().len() > 1 && close.is_literal());
-        let end = end.map(|close| format!("{space}{}", close.head()));
-        let left_out: Vec<String> = names.chain(end).collect();
-        p.rule(rule, text(&left_out))
-    }
-
-    /// What may follow an argument: the name of another, or the end of the call.
-    fn after(&self) -> ExprId {
-        let p = self.p;
-        let name = format!("after-{}-argument", self.tool.name);
-        if p.is_defined(&name) {
-            return p.reference(name);
-        }
-        let root = schema::parameters(&self.tool.parameters);
-        let next = glue(p, &self.members.next, Some(self.tool), "");
-        let ways = befores(self.members).into_iter().map(|before| {
-            let slots = self.members.slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
-            let opens = Glue::common_start(slots.map(|slot| &slot.open));
-            let opens = unquoted(&opens).unwrap_or(opens);
-            let names = schema::members(&root)
-                .map(|(name, ..)| p.sequence([p.literal(name), glue(p, &opens, Some(self.tool), name)]));
-            p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names.collect::<Vec<_>>())])
-        });
-        let another = p.sequence([next, p.choice(ways.collect::<Vec<_>>())]);
-        let end = self.close.map(|close| p.sequence([glue(p, close, Some(self.tool), ""), self.behind]));
-        p.rule(name, p.choice([another].into_iter().chain(end).collect::<Vec<_>>()))
-    }
 }

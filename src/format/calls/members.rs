@@ -25,7 +25,11 @@ impl Member<'_> {
 
     /// The types that its value may have.
     pub fn types(&self) -> Types {
-        schema::types(self.schema.get(), &self.schema.document)
+        match schema::types(self.schema.get(), &self.schema.document) {
+            // A schema that allows nothing is refused where it is read.
+            Types::NONE => Types::ALL,
+            types => types,
+        }
     }
 
     /// Its value as JSON or a Python literal.

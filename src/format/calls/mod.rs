@@ -1,5 +1,6 @@
 //! The ways to write calls that several formats share.
 
+mod arguments;
 mod described;
 pub(super) mod json;
 pub(super) mod learnt;

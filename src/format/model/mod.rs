@@ -1,14 +1,16 @@
 //! The families of templates of whose models renders do not show enough, and their table. Most are rows, which add to the
 //! learnt turn; what is no row yet has a parser.
 
-mod deepseek;
+mod deepseek_v3_2;
 mod functionary_v3_2;
 mod gemma4;
+mod gigachat3;
 mod gpt_oss;
 mod kimi_k2;
 mod kimi_k3;
 mod lfm2;
 mod ling3;
+mod minicpm5;
 mod minimax_m3;
 mod muse_glimmer;
 mod rows;
@@ -69,11 +71,11 @@ pub const FAMILIES: &[Family] = &[
     parser!(ling3, "ling-3"),
     COHERE_2_MOE,
     Family { history_misleads: true, ..parser!(lfm2, "lfm2") },
-    GIGACHAT_3,
+    parser!(gigachat3, "gigachat-3"),
     parser!(minimax_m3, "minimax-m3"),
-    DEEPSEEK_V3_2,
+    parser!(deepseek_v3_2, "deepseek-v3.2"),
     parser!(gemma4, "gemma-4"),
-    MINICPM_5,
+    parser!(minicpm5, "minicpm5"),
     QWEN_3_CODER,
     parser!(translate_gemma, "translate-gemma"),
     LAGUNA,

@@ -1,6 +1,6 @@
 //! The families of templates of whose models renders do not show enough: a row each, which adds to the learnt turn.
 
-use super::{Family, Way, deepseek, has_all};
+use super::{Family, Way, has_all};
 use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
 use crate::format::learnt::Tolerances;
 use crate::format::{Delimiter, Format, FormatSpec, Thinking};
@@ -65,74 +65,6 @@ pub(super) const COHERE_2_MOE: Family = row(
                     ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
                 ],
             );
-        },
-        ..LEARNT
-    },
-);
-
-pub(super) const GIGACHAT_3: Family = row(
-    // The separators of messages are tokens of the format.
-    "gigachat-3",
-    |source| has_all(source, &["<|role_sep|>", "<|message_sep|>"]) && !source.contains("<|function_call|>"),
-    Row {
-        host: |spec, format| {
-            let call = Trigger::word("<|message_sep|>\n\nfunction call<|role_sep|>\n");
-            trigger_of(
-                spec,
-                format,
-                spec.response_schema().is_some(),
-                if spec.tools().is_empty() { vec![] } else { vec![call] },
-            );
-            tokens(format, &["<|message_sep|>\n\n", "<|role_sep|>\n"]);
-            format.delimiters.clear();
-        },
-        ..LEARNT
-    },
-);
-
-pub(super) const DEEPSEEK_V3_2: Family = Family {
-    prompt: Some(deepseek::prompt),
-    ..row(
-        // Models mix up the names of the block of calls, and the bars of the token.
-        "deepseek-v3.2",
-        |source| {
-            has_all(source, &["dsml_token", "DSML"])
-                && (source.contains("function_calls") || source.contains("tool_calls"))
-        },
-        Row {
-            tolerances: Tolerances {
-                calls_in_reasoning: true,
-                spellings: &[
-                    ("｜DSML｜function_calls", "｜DSML｜tool_calls"),
-                    ("｜DSML｜tool_calls", "｜DSML｜function_calls"),
-                    ("｜DSML｜", "|DSML|"),
-                    ("｜DSML｜", "｜｜DSML｜｜"),
-                ],
-                ..Tolerances::NONE
-            },
-            host: |spec, format| {
-                let block = if spec.source.contains("function_calls") { "function_calls" } else { "tool_calls" };
-                let calls = format!("<｜DSML｜{block}>");
-                trigger_of(spec, format, spec.response_object().is_some(), vec![Trigger::word(&*calls)]);
-                tokens(format, &["｜DSML｜", "<think>", "</think>"]);
-                format.thinking = Some(Thinking::new("<think>", ["</think>", &calls]));
-                delimiters(format, &[("assistant", "<｜Assistant｜>"), ("user", "<｜User｜>")]);
-            },
-            ..LEARNT
-        },
-    )
-};
-
-pub(super) const MINICPM_5: Family = row(
-    "minicpm5",
-    |source| has_all(source, &["Tool usage guidelines:", "<function name=\"", "<param name=\""]),
-    Row {
-        tolerances: Tolerances { calls_from: "<function", ..Tolerances::NONE },
-        host: |spec, format| {
-            trigger(spec, format, Trigger::word("<function"));
-            tokens(format, &["<function", "<param", "</function>", "</param>", "<think>", "</think>"]);
-            format.thinking = Some(Thinking::new("<think>", ["</think>"]));
-            delimiters(format, IM_START);
         },
         ..LEARNT
     },
@@ -206,7 +138,16 @@ pub(super) const NEMOTRON_NANO_2: Family = Family {
         "nemotron-nano-2",
         |source| has_all(source, &["<SPECIAL_10>", "<SPECIAL_11>", "<SPECIAL_12>", "<TOOL_RESPONSE>"]),
         Row {
-            patch: |turn| reasoning(turn, "<think>", "</think>"),
+            patch: |turn| {
+                reasoning(turn, "<think>", "</think>");
+                // The token ends the turn.
+                for edge in turn.edges.iter_mut().filter(|edge| edge.to == Place::End) {
+                    if let Some(at) = edge.glue.head().find("<SPECIAL_12>") {
+                        edge.glue = edge.glue.up_to(at).and(&"\n".into());
+                    }
+                }
+                turn.end = "<SPECIAL_12>\n".into();
+            },
             host: |_, format| {
                 tokens(format, &["<SPECIAL_11>", "</think>", "<TOOLCALL>", "</TOOLCALL>"]);
                 format.thinking = Some(Thinking::new("<think>", ["</think>"]));
