@@ -38,7 +38,6 @@ pub(super) const MINISTRAL_3: Family = row(
             format.thinking = Some(Thinking::new("[THINK]", ["[/THINK]"]));
             format.delimiters.clear();
         },
-        ..LEARNT
     },
 );
 
@@ -106,7 +105,6 @@ pub(super) const QWEN_3_CODER: Family = row(
             delimiters(format, IM_START);
             format.delimiters.insert(2, Delimiter { role: "tool", delimiter: "<|im_start|>tool_response".to_owned() });
         },
-        ..LEARNT
     },
 );
 
