@@ -43,7 +43,7 @@ const EXEMPT: &[(&str, &[&str])] = &[
     ("fireworks-ai-llama-3-firefunction-v2", &["functools", "["]),
     ("huggingface.js-CISCai_Mistral-7B-Instruct-v0.3-SOTA-GGUF", &[",", ":"]),
     ("ik_llama.cpp-deepseek-ai-DeepSeek-V4.1", &["｜"]),
-    ("sglang-chat_template_tool_chat_template_deepseekr1", &["function"]),
+    ("sglang-chat_template_tool_chat_template_deepseekr1", &["function", "begin｜>"]),
     ("unsloth-Apriel-1.5", &["["]),
 ];
 
