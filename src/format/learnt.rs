@@ -262,7 +262,18 @@ impl<'a> Writer<'a> {
     fn content(&self) -> ExprId {
         let p = self.p;
         if self.thought.is_some() && !self.spec.extract_reasoning() {
-            return self.text(Vec::new());
+            // The marker of content is none of the content's, whatever reasoning is in front.
+            let end = self.thought.map_or("", |thought| thought.close.head().trim());
+            let marked = self.edges(&[Place::Prompt, Place::Reasoning], Place::Content).map(|edge| &edge.glue);
+            let marked: Vec<&Glue> =
+                marked.filter(|glue| calls::is_strong(glue) && !glue.head().contains(end)).collect();
+            if marked.is_empty() {
+                return self.text(Vec::new());
+            }
+            let before =
+                p.content(p.until_any(marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls())));
+            let marker = p.choice(marked.iter().map(|open| glue(p, open, None, "")).collect::<Vec<_>>());
+            return p.sequence([before, p.optional(p.sequence([marker, self.text(self.marks_of_end())]))]);
         }
         let (stops, ends) = (self.marks_of_calls(), self.marks_of_end());
         let marked = self.before_first_call().iter().all(calls::is_strong);
