@@ -1,6 +1,6 @@
 //! Templates taken by what they show alone: no family.
 
-use chatparse::{ChatTemplate, ErrorKind, Request, Stream, TemplateOptions, builtin};
+use chatparse::{ChatTemplate, ErrorKind, TemplateOptions, builtin};
 
 fn template(source: &str, learn_only: bool) -> ChatTemplate {
     let mut options = TemplateOptions::default();
@@ -11,17 +11,8 @@ fn template(source: &str, learn_only: bool) -> ChatTemplate {
 #[test]
 fn no_family_reads() {
     let source = builtin::find("gpt-oss").unwrap().source;
-    let content = |learn_only| {
-        let request =
-            Request::from_text(r#"{"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "none"}"#)
-                .unwrap();
-        let params = template(source, learn_only).params(&request).unwrap();
-        let mut stream = Stream::new(&params.parser);
-        let _ = stream.feed(b"<|channel|>final<|message|>Hello");
-        stream.finish(false).message.content
-    };
-    assert_eq!(content(false), "Hello");
-    assert_ne!(content(true), "Hello");
+    assert_eq!(template(source, false).reader().name(), "gpt-oss");
+    assert_eq!(template(source, true).reader().name(), "turn");
 }
 
 #[test]
