@@ -66,7 +66,7 @@ static void check_span(const chat_message *message, const output *output, chat_d
 }
 
 static void check(const chat_message *message, const output *output) {
-  static const char thought[] = "Is </think> the end, or <|x|>?", said[] = "I would write <tool_call>{} here.\n";
+  static const char thought[] = "Is </think> the end, or <|x|>?", said[] = "I would write <tool_call>{} here.";
   CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE);
   CHECK(is(chat_message_reasoning(message), thought) && is(chat_message_content(message), said));
   CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\": \"</tool_call>\"}"));

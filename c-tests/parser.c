@@ -18,7 +18,7 @@ static void check_call(const chat_parser *parser) {
   chat_message *message = NULL;
   OK(chat_parser_parse(parser, TEXT(OUTPUT), CHAT_PARSE_STRICT, &message, &error));
   CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE);
-  CHECK(is(chat_message_reasoning(message), "Hm.\n") && is(chat_message_content(message), "OK.\n"));
+  CHECK(is(chat_message_reasoning(message), "Hm.\n") && is(chat_message_content(message), "OK."));
   CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\": 1}"));
   chat_message_free(message);
 }

@@ -86,7 +86,7 @@ static void readers_and_proofs(void) {
     const char *options, *reader;
     bool whole;
   } ways[] = {{"{}", "gpt-oss", true}, {"{\"prove\": false}", "gpt-oss", true}, {"{\"learn_only\": true}", "turn", true},
-              {"{\"learn_only\": true, \"prove\": false}", "layout", false}};
+              {"{\"learn_only\": true, \"prove\": false}", "turn", true}};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     chat_template *template = of_a_family(ways[i].options);
     chat_str reader, json, again;

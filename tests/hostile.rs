@@ -114,12 +114,12 @@ fn bytes_that_are_no_text() {
 #[test]
 fn strict_callers_get_an_error_with_the_place() {
     let params = params("json-call");
-    let output = b"Hello <tool_call>\n{\"name\": \"no such";
+    let output = b"Hello <tool_call>\noops";
     let error = params.parser.parse(output, false, true).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Parse);
     let (message, status) = params.parser.parse(output, false, false).unwrap();
     assert_eq!(status, Status::Recovered);
-    assert_eq!(message.content, "Hello <tool_call>\n{\"name\": \"no such");
+    assert_eq!(message.content, "Hello <tool_call>\noops");
 }
 
 #[test]

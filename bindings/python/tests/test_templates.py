@@ -50,7 +50,7 @@ def test_views_of_the_whole():
 
 
 def test_what_was_learnt_and_proved(template):
-    assert template.reader == "layout"
+    assert template.reader == "turn"
     assert template.layout()["tools"]["format"] == "json_native"
     proof = template.proof()
     assert proof["cases"] == proof["read_back"] > 20 and not proof["failures"]

@@ -15,7 +15,13 @@ use crate::peg::{ExprId, SchemaRef};
 /// The texts that end the content in front of a call with this glue.
 pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
     if is_strong(glue) {
-        return text::heads(glue);
+        // In front of JSON the marker is enough: what models write behind it differs.
+        let marker = glue.marker_spans().first().map_or(0, |first| first.end);
+        let json = glue.head().get(marker..).and_then(|rest| rest.find(['[', '{']));
+        return match json.filter(|_| marker > 0) {
+            Some(at) => text::heads(&glue.up_to(marker + at)),
+            None => text::heads(glue),
+        };
     }
     let (start, whole) = (glue.head().trim_start(), glue.head());
     let texts = |end: &str| -> Vec<String> {
