@@ -148,7 +148,7 @@ func (t *Template) Close() error {
 	return nil
 }
 
-// Reader is what reads the model's output: "layout" or "turn", or the name of a family of templates.
+// Reader is what reads the model's output: "turn", or the name of a family of templates.
 func (t *Template) Reader() (string, error) {
 	defer runtime.KeepAlive(t)
 	var out C.chat_str

@@ -221,7 +221,7 @@ func TestProof(t *testing.T) {
 	if json, err := template.ProofJSON(); err != nil || !strings.Contains(json, `"failures":[]`) {
 		t.Error(json, err)
 	}
-	for options, expected := range map[string]string{`{}`: "gpt-oss", `{"learn_only": true}`: "layout"} {
+	for options, expected := range map[string]string{`{}`: "gpt-oss", `{"learn_only": true}`: "turn"} {
 		template, err := NewTemplateWithOptions("{# <|channel|> #}{{ messages[0].content }}", options)
 		if err != nil {
 			t.Fatal(err)

@@ -445,7 +445,7 @@ test "what a template writes is read back" {
     try std.testing.expect(std.mem.find(u8, try template.proofJson(), "\"failures\":[]") != null);
     const learnt = try Template.initWithOptions("{# <|channel|> #}", "{\"learn_only\": true}", null);
     defer learnt.deinit();
-    try std.testing.expectEqualStrings("layout", try learnt.reader());
+    try std.testing.expectEqualStrings("turn", try learnt.reader());
     try std.testing.expectError(error.InvalidArgument, Template.initWithOptions("", "[]", null));
 }
 

@@ -16,7 +16,7 @@ test("how well a template is read back", needsModule, () => {
 
 test("what is learnt of a template", needsModule, () => {
   const template = chat.builtin("json-call");
-  assert.equal(template.reader, "layout");
+  assert.equal(template.reader, "turn");
   assert.equal(template.layout.tools.format, "json_native");
   assert.equal(template.caps.supports_tools, true);
   assert.equal(template.lint.faults, 0);

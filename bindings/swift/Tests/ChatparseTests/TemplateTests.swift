@@ -22,7 +22,7 @@ import Testing
     let source = "{# <|channel|> #}{{ bos_token }}{{ messages[0].content }}"
     #expect(try Template(source).reader() == "gpt-oss")
     let template = try Template(source, bos: "<s>", learnOnly: true)
-    #expect(try template.reader() == "layout")
+    #expect(try template.reader() == "turn")
     let params = try template.params(["messages": [["role": "user", "content": "a\"\\\n\u{1}é"]]])
     #expect(params.prompt == "<s>a\"\\\n\u{1}é")
   }
