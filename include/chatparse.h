@@ -350,7 +350,7 @@ chat_str chat_template_source(const chat_template *template_);
 CHAT_MUST_USE chat_status chat_template_caps_json(const chat_template *template_, chat_str *out, chat_error **error);
 
 /**
- * Writes the name of the reader of the model's output: `layout` or `turn` for a learnt format, else the name of a
+ * Writes the name of the reader of the model's output: `turn` for a learnt format, else the name of a
  * template family. If there are several readers to choose from, the first call compares them in some ten renders,
  * unless `chat_params_from_template` did. The view is valid for ever.
  */
@@ -386,7 +386,7 @@ CHAT_MUST_USE chat_status chat_template_proof_json(const chat_template *template
 /**
  * Writes what the library learnt of the template by comparing renders, as a JSON object of groups of fields: `reasoning`,
  * `content`, `tools`, `function`, `arguments`, `call_id` and more. The fields are those that `chat_expr_calls` takes.
- * Outputs are read with it only if `chat_template_reader` is `layout`.
+ * It is a view of what `chat_template_turn_json` writes, by llama.cpp's names; outputs are not read with it.
  *
  * The first call renders some conversations, unless a request did before; later ones return the same.
  */
@@ -395,7 +395,7 @@ CHAT_MUST_USE chat_status chat_template_layout_json(const chat_template *templat
 /**
  * Writes what the library learnt of an assistant's turn, as a JSON object for people: a list of texts for each part of the
  * turn, such as `reasoning`, `call` or `argument: string`, and for what stands between two of them, such as
- * `content → call`; `null` if it learnt no turn. Outputs are read with it if `chat_template_reader` is `turn`.
+ * `content → call`; without what it could not learn. Outputs are read with it if `chat_template_reader` is `turn`.
  *
  * The first call renders some conversations, unless a request did before; later ones return the same.
  */

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::analysis::turn::TurnFormat;
 use crate::analysis::{Analysis, Evidence, evidence};
 use crate::error::Result;
-use crate::format::{FormatSpec, Prompt, auto};
+use crate::format::{Format, FormatSpec, Prompt};
 use crate::format_cache::{CompiledFormat, FormatCache};
 use crate::grammar::{self, Begins, Dialect, Grammar, Printed};
 use crate::limits;
@@ -154,13 +154,12 @@ impl ChatTemplate {
 
     /// For each part of the learnt turn, two renders that show it. Each call renders them.
     pub fn evidence(&self) -> Vec<Evidence> {
-        let turn = self.turn(true).or(self.turn(false));
-        turn.map_or_else(Vec::new, |turn| evidence(&self.0.taught.template.probing(), turn))
+        evidence(&self.0.taught.template.probing(), self.turn(true))
     }
 
-    /// How the template writes an assistant's turn with thinking on or off, as learnt for [`Reader::Turn`]; `None` if it
-    /// could not be learnt. The first call takes some thirty renders.
-    pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
+    /// How the template writes an assistant's turn with thinking on or off, as learnt for [`Reader::Turn`]: without the
+    /// parts that could not be learnt. The first call takes some thirty renders.
+    pub fn turn(&self, thinking: bool) -> &TurnFormat {
         self.0.taught.turn(thinking)
     }
 
@@ -212,7 +211,7 @@ impl ChatTemplate {
     pub fn prompt(&self, request: &Request) -> Result<String> {
         let own =
             self.0.candidates.iter().all(|reader| reader.is_learnt()) && request.continuation == Continuation::None;
-        let reader = if own || request.force_pure_content { Reader::Layout } else { self.reader() };
+        let reader = if own || request.force_pure_content { Reader::Turn } else { self.reader() };
         Ok(reader.prompts(&self.0.taught, &self.0.taught.template, request, false)?.prompt.prompt)
     }
 
@@ -251,7 +250,7 @@ impl ChatTemplate {
 
     /// No reader is necessary if all output is content.
     fn reader_of(&self, request: &Request) -> Reader {
-        if request.force_pure_content { Reader::Layout } else { self.reader() }
+        if request.force_pure_content { Reader::Turn } else { self.reader() }
     }
 
     /// Completes the prompt of a request to its [`Params`].
@@ -288,7 +287,7 @@ impl ChatTemplate {
             if let Some(schema) = spec.response_schema() {
                 grammar::from_json_schema_as(schema, spec.grammar_style)?;
             }
-            Ok(if pure_content { auto::pure_content(spec.opening) } else { reader.format(&self.0.taught, spec) })
+            Ok(if pure_content { Format::content_only(spec.opening) } else { reader.format(&self.0.taught, spec) })
         };
         if pure_content {
             return CompiledFormat::new(make()?, spec, Vec::new()).map(Arc::new);

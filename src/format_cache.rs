@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn format() -> Result<Format> {
-        Ok(crate::format::auto::pure_content("<|assistant|>"))
+        Ok(Format::content_only("<|assistant|>"))
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crate::analysis::Analysis;
 use crate::analysis::turn::{self, Place, TurnFormat};
 use crate::error::Result;
-use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, Way, auto, family_of, learnt, prompt, thought};
+use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought};
 use crate::message::{Continuation, Media, Request};
 use crate::template::{Template, plain, prepare};
 
@@ -18,18 +18,15 @@ use crate::template::{Template, plain, prepare};
 pub enum Reader {
     /// The hand-written format of a family of templates.
     Family(&'static Family),
-    /// The learnt layout: [`Analysis`].
-    Layout,
     /// The learnt turn: [`TurnFormat`].
     Turn,
 }
 
 impl Reader {
-    /// A stable lower-case name: that of the family, `layout` or `turn`.
+    /// A stable lower-case name: that of the family, or `turn`.
     pub fn name(self) -> &'static str {
         match self {
             Reader::Family(family) => family.name,
-            Reader::Layout => "layout",
             Reader::Turn => "turn",
         }
     }
@@ -49,18 +46,16 @@ impl Reader {
         match self {
             Reader::Family(Family { way: Way::Parser(build), .. }) => build(spec),
             Reader::Family(Family { way: Way::Row(row), .. }) => {
-                let turn = taught.turn_behind(spec.opening, spec.enable_thinking).cloned().unwrap_or_default();
-                let mut turn = turn;
+                let mut turn = taught.turn_behind(spec.opening, spec.enable_thinking).clone();
                 (row.patch)(&mut turn);
                 let mut format = learnt::build(&turn, row.tolerances, &taught.analysis().layout, spec);
                 (row.host)(spec, &mut format);
                 format
             }
-            Reader::Layout => auto::build(&taught.analysis().layout, spec, taught.template.caps().tool_calls),
-            Reader::Turn => match taught.turn_behind(spec.opening, spec.enable_thinking) {
-                Some(turn) => learnt::build(turn, learnt::Tolerances::NONE, &taught.analysis().layout, spec),
-                None => Reader::Layout.format(taught, spec),
-            },
+            Reader::Turn => {
+                let turn = taught.turn_behind(spec.opening, spec.enable_thinking);
+                learnt::build(turn, learnt::Tolerances::NONE, &taught.analysis().layout, spec)
+            }
         }
     }
 
@@ -103,14 +98,11 @@ impl Reader {
         let prompt = prompt.continued_with(&input, |message, in_content| {
             let content = in_content.then(|| message.text());
             let (layout, thought) = (&taught.analysis().layout, &message.reasoning_content);
-            let mut turn = taught.turn_behind(&opening, request.enable_thinking).cloned();
-            if let (Some(turn), Reader::Family(Family { way: Way::Row(row), .. })) = (&mut turn, self) {
-                (row.patch)(turn);
+            let mut turn = taught.turn_behind(&opening, request.enable_thinking).clone();
+            if let Reader::Family(Family { way: Way::Row(row), .. }) = self {
+                (row.patch)(&mut turn);
             }
-            match &turn {
-                Some(turn) => thought::continued_prompt(turn, layout, &opening, thought, content.as_deref()),
-                None => auto::continued_prompt(layout, &opening, thought, content.as_deref()),
-            }
+            thought::continued_prompt(&turn, layout, &opening, thought, content.as_deref())
         });
         Ok(Prompts { prompt, opening, continuation, media })
     }
@@ -135,7 +127,7 @@ pub(crate) struct Taught {
     learn_only: bool,
     analysis: OnceLock<Analysis>,
     /// With thinking off, and on. A template without that switch has both as with thinking on.
-    turns: [OnceLock<Option<TurnFormat>>; 2],
+    turns: [OnceLock<TurnFormat>; 2],
 }
 
 impl Taught {
@@ -144,20 +136,20 @@ impl Taught {
     }
 
     pub fn analysis(&self) -> &Analysis {
-        self.analysis.get_or_init(|| self.turn(true).map(Analysis::of).unwrap_or_default())
+        self.analysis.get_or_init(|| Analysis::of(self.turn(true)))
     }
 
-    /// How turns are written with thinking on or off; `None` if that could not be learnt.
-    pub fn turn(&self, thinking: bool) -> Option<&TurnFormat> {
+    /// How turns are written with thinking on or off.
+    pub fn turn(&self, thinking: bool) -> &TurnFormat {
         let thinking = thinking || !self.template.knows_thinking_switch();
-        self.turns[usize::from(thinking)].get_or_init(|| Some(turn::learn(&self.template.probing(), thinking))).as_ref()
+        self.turns[usize::from(thinking)].get_or_init(|| turn::learn(&self.template.probing(), thinking))
     }
 
     /// How turns are written behind this opening: with the thinking that produces the opening, or otherwise as requested.
-    fn turn_behind(&self, opening: &str, thinking: bool) -> Option<&TurnFormat> {
-        let asked = self.turn(thinking).filter(|turn| turn.opening == opening);
-        let other = || self.turn(!thinking).filter(|turn| turn.opening == opening);
-        asked.or_else(other).or_else(|| self.turn(thinking)).or_else(|| self.turn(!thinking))
+    fn turn_behind(&self, opening: &str, thinking: bool) -> &TurnFormat {
+        let asked = self.turn(thinking);
+        let other = || Some(self.turn(!thinking)).filter(|turn| turn.opening == opening);
+        if asked.opening == opening { asked } else { other().unwrap_or(asked) }
     }
 
     /// The candidates. On a tie the earlier one is used.
@@ -165,10 +157,8 @@ impl Taught {
         let family = if self.learn_only { None } else { family_of(self.template.source()) };
         // A source may name what its template does not write.
         let writes = |marker: &str| {
-            let turn = self.turn(true).filter(|turn| !turn.calls.is_empty());
-            turn.is_none_or(|turn| {
-                turn.edges.iter().any(|edge| edge.to == Place::Call && edge.glue.head().contains(marker))
-            })
+            let mut calls = self.turn(true).edges.iter().filter(|edge| edge.to == Place::Call).peekable();
+            calls.peek().is_none() || calls.any(|edge| edge.glue.head().contains(marker))
         };
         let family = family.filter(|family| match family.way {
             Way::Row(row) => writes(row.tolerances.calls_from),

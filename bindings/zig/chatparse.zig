@@ -108,7 +108,7 @@ pub const Template = struct {
         return .{ .handle = out.? };
     }
 
-    /// What reads the model's output: `layout` or `turn`, or the name of a family of templates.
+    /// What reads the model's output: `turn`, or the name of a family of templates.
     pub fn reader(self: Template) Error![]const u8 {
         var out: c.chat_str = undefined;
         try check(c.chat_template_reader(self.handle, &out, null));

@@ -47,8 +47,8 @@ mod view;
 
 pub use evidence::{Evidence, Source, evidence};
 pub use layout::{
-    ArgumentsLayout, CallIdLayout, CallIdPosition, ContentMode, FunctionLayout, Layout, ReasoningLayout, ReasoningMode,
-    ToolFormat, ToolsLayout,
+    ArgumentsLayout, CallIdLayout, CallIdPosition, ContentLayout, ContentMode, FunctionLayout, Layout, ReasoningLayout,
+    ReasoningMode, ToolFormat, ToolsLayout,
 };
 
 use serde_json::Value;

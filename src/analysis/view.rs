@@ -6,12 +6,12 @@
 
 use serde_json::Value;
 
-use super::layout::{
+use super::markup::{Marker, Markup, is_space, trim, trim_start};
+use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Place, TurnFormat, ValueKind};
+use super::{
     ArgumentsLayout, CallIdLayout, CallIdPosition, ContentLayout, ContentMode, FunctionLayout, Layout, ReasoningLayout,
     ReasoningMode, ToolFormat, ToolsLayout,
 };
-use super::markup::{Marker, Markup, is_space, trim, trim_start};
-use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Place, TurnFormat, ValueKind};
 use crate::limits::TURN_END_PIECES;
 
 /// The words of the call that is written out.

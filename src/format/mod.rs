@@ -2,16 +2,15 @@
 //!
 //! ```text
 //! FormatSpec (request, prompt's end) ──┐
-//! Layout (learnt) ──▶ auto ────────────┼─▶ Format { output: Arena with Tags, constraint, stops, ... } ──▶ parser, grammar
+//! TurnFormat (learnt) ──▶ learnt ──────┼─▶ Format { output: Arena with Tags, constraint, stops, ... } ──▶ parser, grammar
 //! template's source ─▶ model (family) ─┘
 //! ```
 //!
-//! [`auto`] builds the format from what was learnt of a template ([`crate::analysis::Layout`]); [`model`] has a file for
-//! each family of templates that cannot be learnt. Both use `FormatBuilder` and share the ways to write calls (`calls`). The
+//! [`learnt`] builds the format from what was learnt of a template ([`crate::analysis::turn::TurnFormat`]); [`model`] has what
+//! is known of families of templates. Both use `FormatBuilder` and share the ways to write calls (`calls`). The
 //! parser and the grammar are made from the same description. A format depends only on its [`FormatSpec`] and the template,
 //! so that equal ones are built once. `output` defines the effect of each tag on the message.
 
-pub mod auto;
 mod builder;
 mod calls;
 mod glue;
@@ -150,6 +149,15 @@ pub struct Format {
     pub thinking: Option<Thinking>,
     /// The texts that begin the turns of each role in a prompt.
     pub delimiters: Vec<Delimiter>,
+}
+
+impl Format {
+    /// A format in which all output behind the prompt's opening is content.
+    pub fn content_only(opening: &str) -> Format {
+        let p = FormatBuilder::default();
+        let root = p.spaced([p.exact(opening), p.content(p.rest())]);
+        Format { output: p.finish(root), ..Format::default() }
+    }
 }
 
 impl Default for Format {

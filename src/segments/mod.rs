@@ -128,7 +128,7 @@ pub(crate) fn segments(taught: &Taught, reader: Reader, request: &Request) -> Re
     let messages = answers(request);
     let mut turns = Vec::new();
     if !messages.is_empty() {
-        let end = taught.turn(request.enable_thinking).map(|turn| turn.end.head().trim()).unwrap_or_default();
+        let end = taught.turn(request.enable_thinking).end.head().trim();
         let ends = [end, taught.template.eos()];
         let known = turns::Known { prompt: &prompt, segments: &segments, messages: &messages, ends: &ends };
         turns = known.turns(|message| render(&taught.template, &until(request, message)).ok());

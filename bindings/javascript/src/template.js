@@ -49,7 +49,7 @@ export class Template extends Handle {
     return this.#json("chat_template_caps_json");
   }
 
-  /** What reads the model's output: `layout` or `turn`, what was learnt, or the name of a known family of templates. */
+  /** What reads the model's output: `turn`, what was learnt, or the name of a known family of templates. */
   get reader() {
     return this.wasm.workText("chat_template_reader", this.pointer, OUT);
   }

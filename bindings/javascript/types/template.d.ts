@@ -75,7 +75,7 @@ export declare class Template extends Handle {
     get caps(): Record<string, boolean> & {
         reasoning_effort_levels: string[];
     };
-    /** What reads the model's output: `layout` or `turn`, what was learnt, or the name of a known family of templates. */
+    /** What reads the model's output: `turn`, what was learnt, or the name of a known family of templates. */
     get reader(): string;
     /** What was learnt by comparing renders: what opens and closes each part, how calls are written. @returns {Record<string, any>} */
     get layout(): Record<string, any>;

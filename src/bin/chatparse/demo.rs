@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use chatparse::{ChatTemplate, Error, Params, Reader, Request, Stream};
+use chatparse::{ChatTemplate, Error, Params, Request, Stream};
 
 use crate::failure::{Failure, Outcome};
 use crate::live::Live;
 use crate::screen::{Paint, Screen};
-use crate::text::{escaped, folded, is_empty, shown, wrapped};
+use crate::text::{escaped, folded, wrapped};
 
 /// A template in the style of those that come with models.
 const TEMPLATE: &str = include_str!("demo.jinja");
@@ -98,19 +98,13 @@ fn cut(line: &str, width: usize) -> String {
 
 /// The first rows of what was learnt.
 fn learnt(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
-    let mut rows: Vec<(String, String)> = match (template.reader(), template.turn(true)) {
-        (Reader::Turn, Some(turn)) => turn.rows().into_iter().map(|(name, text)| (name, escaped(&text))).collect(),
-        _ => {
-            let fields = template.analysis().fields().into_iter().filter(|(_, value)| !is_empty(value));
-            fields.map(|(name, value)| (name, shown(&value))).collect()
-        }
-    };
+    let mut rows = template.turn(true).rows();
     // The glue between two parts is the longest, and the least informative.
     rows.retain(|(name, _)| !name.contains('→') && name != "opening");
     let widest = rows.iter().take(LEARNT).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, text) in rows.iter().take(LEARNT) {
         screen.paint(Paint::Faint, &format!("  {name:widest$}  "))?;
-        writeln!(screen, "{}", cut(text, screen.width().saturating_sub(widest + 4).max(9)))?;
+        writeln!(screen, "{}", cut(&escaped(text), screen.width().saturating_sub(widest + 4).max(9)))?;
     }
     Ok(())
 }

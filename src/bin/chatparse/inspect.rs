@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use chatparse::learnt::{Analysis, Evidence, Source, TurnFormat};
+use chatparse::learnt::{Analysis, Evidence, Source};
 use chatparse::{ChatTemplate, Reader, Request, builtin};
 use serde_json::{Value, json};
 
@@ -69,9 +69,9 @@ fn run(args: &Args, screen: &mut Screen) -> Outcome {
     screen.heading("how it is read")?;
     proof::show(&template, screen)?;
     let used = matches!(template.reader(), Reader::Turn);
-    if let Some(turn) = template.turn(true).or(template.turn(false)) {
+    let rows = template.turn(true).rows();
+    if !rows.is_empty() {
         screen.heading(if used { "how it writes" } else { "how it would be read by what was learnt (not used)" })?;
-        let rows = turn.rows();
         let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         for (name, text) in rows {
             named(screen, &name, 2, widest, Paint::Plain, &escaped(&text))?;
@@ -99,7 +99,7 @@ fn to_json(template: &ChatTemplate) -> Value {
         "tried": tried.collect::<Vec<_>>(),
         "proof": template.proof().to_json(),
         "layout": analysis.to_json(),
-        "turn": template.turn(true).map(TurnFormat::to_json),
+        "turn": template.turn(true).to_json(),
         "evidence": evidence,
     })
 }

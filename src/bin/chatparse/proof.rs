@@ -19,7 +19,6 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     let proof = template.proof();
     let reader = match reader {
         Reader::Family(family) => format!("{}, a known family of templates", family.name),
-        Reader::Layout => "the learnt layout".to_owned(),
         Reader::Turn => "the learnt turn".to_owned(),
         other => other.name().to_owned(),
     };

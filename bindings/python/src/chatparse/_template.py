@@ -52,7 +52,7 @@ class Template(_native.Template):
 
     @property
     def reader(self) -> str:
-        """What reads the model's output: `layout` or `turn` for what was learnt, or the name of a family of templates."""
+        """What reads the model's output: `turn` for what was learnt, or the name of a family of templates."""
         return self.get_reader()
 
     def capabilities(self) -> dict[str, Any]:

@@ -37,7 +37,7 @@ public struct Template: Sendable {
   /// The text as it is rendered: line feeds only, none at its end, known faults corrected.
   public var source: String { handle.text(chat_template_source) }
 
-  /// What reads the model's output: `layout` or `turn` for what was learnt, or the name of a family of templates.
+  /// What reads the model's output: `turn` for what was learnt, or the name of a family of templates.
   public func reader() throws -> String { try handle.written(chat_template_reader) }
 
   /// What the template accepts: `supports_tools` and so on.
