@@ -57,7 +57,7 @@ export function rows({ rows }) {
 
 /** @param {Learnt} learnt @param {Proof} [proof] */
 export function facts({ reader, caps }, proof) {
-  const learnt = reader === "layout" || reader === "turn";
+  const learnt = reader === "turn";
   const accepts = Object.entries(caps).filter(([, yes]) => yes === true).map(([name]) => name.replace("supports_", "").replaceAll("_", " "));
   const pairs = [
     ["read by", learnt ? `what was learnt (${reader})` : `a known family (${reader}); what would be learnt is below`],

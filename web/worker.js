@@ -69,19 +69,10 @@ export const questions = {
   /** The text of one of them. @param {string} name */
   builtin: (name) => chat.builtin(name).source,
 
-  /** How a template writes: what was learnt of the turn or, if that does not read it, of the layout, without what is empty. @param {Given} asked */
+  /** How a template writes: what was learnt of the turn, without what is empty. @param {Given} asked */
   learn(asked) {
-    const { reader, turn, layout, caps } = templateOf(asked);
-    /** @type {[string, unknown][]} */
-    let fields = Object.entries((reader === "turn" && turn) || {});
-    if (fields.length === 0) {
-      fields = Object.entries(layout).flatMap(([group, value]) =>
-        value !== null && typeof value === "object" && !Array.isArray(value)
-          ? Object.entries(value).map(([name, inner]) => /** @type {[string, unknown]} */ ([`${group}: ${name.replaceAll("_", " ")}`, inner]))
-          : [[group.replaceAll("_", " "), value]],
-      );
-    }
-    const said = fields.filter(([, value]) => ![undefined, null, "", false, "none"].includes(/** @type {any} */ (value)) && String(value) !== "");
+    const { reader, turn, caps } = templateOf(asked);
+    const said = Object.entries(turn).filter(([, value]) => ![undefined, null, "", false, "none"].includes(/** @type {any} */ (value)) && String(value) !== "");
     const rows = said.map(([name, value]) => /** @type {[string, string]} */ ([name, cut(shown(value), MOST_IN_A_ROW)]));
     return { reader, caps, rows };
   },

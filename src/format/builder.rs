@@ -320,13 +320,6 @@ impl FormatBuilder {
         self.choice([arguments, self.tolerated(self.quoted_args())])
     }
 
-    /// `"arguments": value`, with this key or the other common one.
-    pub fn arguments_member(&self, key: &str, value: ExprId) -> ExprId {
-        let member = self.json_member(key, value);
-        let other = other_key(key).map(|other| self.tolerated(self.json_member(other, value)));
-        self.choice([member].into_iter().chain(other))
-    }
-
     /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
     fn json_object(&self) -> ExprId {
         let object = self.sequence([self.and(self.exact("{")), self.json()]);

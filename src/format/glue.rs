@@ -9,8 +9,23 @@ use super::builder::{FormatBuilder, other_key};
 
 /// All pieces. `tool` and `key`: the names that the glue may repeat.
 pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
+    with_texts(p, glue, tool, key, json_text)
+}
+
+/// All pieces, for glue that ends a text: JSON in it is as the template writes it.
+pub(super) fn as_written(p: &FormatBuilder, glue: &Glue) -> ExprId {
+    with_texts(p, glue, None, "", spelled_text)
+}
+
+fn with_texts(
+    p: &FormatBuilder,
+    glue: &Glue,
+    tool: Option<&Tool>,
+    key: &str,
+    text_of: fn(&FormatBuilder, &str) -> ExprId,
+) -> ExprId {
     let pieces = glue.pieces().map(|piece| match piece {
-        GluePiece::Text(text) => json_lines(p, text),
+        GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
         GluePiece::Key => again(p, key),
         GluePiece::Counter => p.some(p.one_of(&[('0', '9')])),
@@ -35,18 +50,26 @@ pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) 
     ])
 }
 
-/// A text of the template. Where it breaks lines in JSON, white space is free.
-fn json_lines(p: &FormatBuilder, text: &str) -> ExprId {
-    let mut parts = Vec::new();
-    let (mut from, mut at) = (0, 0);
-    while let Some(found) = text[at..].find(['[', '{', ',']) {
-        let start = at + found + 1;
-        let rest = text[start..].trim_start();
-        at = text.len() - rest.len();
-        if text[start..at].contains('\n') && (rest.is_empty() || rest.starts_with(['{', '"'])) {
-            parts.extend([spelled_text(p, &text[from..start]), p.space()]);
-            from = at;
+/// A text of the template. White space around the punctuation of JSON is free.
+fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for (at, sign) in text.match_indices(['{', '[', ',', ':']) {
+        let (before, behind) = (text[..at].trim_end(), text[at + 1..].trim_start());
+        let free_before = match sign {
+            ":" if before.ends_with('"') => true,
+            "," if behind.starts_with(['"', '{']) && (before.is_empty() || before.ends_with(['"', '}', ']'])) => true,
+            "{" if behind.starts_with('"') => false,
+            "[" if behind.starts_with('{') => false,
+            "{" | "[" | "," if behind.is_empty() && text[at + 1..].contains('\n') => false,
+            _ => continue,
+        };
+        if free_before {
+            parts.extend([spelled_text(p, &text[from..before.len().max(from)]), p.space(), p.exact(sign)]);
+        } else {
+            parts.push(spelled_text(p, &text[from..=at]));
         }
+        parts.push(p.space());
+        from = text.len() - behind.len();
     }
     parts.push(spelled_text(p, &text[from..]));
     p.sequence(parts)

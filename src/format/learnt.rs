@@ -69,6 +69,16 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
     }
 }
 
+/// All calls of a message in a turn without anything else.
+pub(super) fn calls(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
+    let layout = Layout::of(turn);
+    let (call_open, wrapper_close) = turn.call_frame();
+    let (opening, tolerances) = ("", Tolerances::NONE);
+    let callable = true;
+    Writer { p, turn, layout: &layout, tolerances, spec, opening, callable, thought: None, call_open, wrapper_close }
+        .calls()
+}
+
 struct Writer<'a> {
     p: &'a FormatBuilder,
     turn: &'a TurnFormat,

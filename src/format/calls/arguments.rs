@@ -4,7 +4,7 @@ use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
 use super::members::{Member, members, unlisted_name};
 use super::values::{Values, unquoted};
-use crate::analysis::turn::{Glue, Members, Slot};
+use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
 use crate::grammar::{schema, spelled};
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
@@ -59,7 +59,11 @@ impl Arguments<'_> {
     /// A name, and the value in each form that its types allow.
     fn argument(&self, member: &Member) -> ExprId {
         let p = self.p;
-        let values = Values { p, tool: self.tool, nested: &self.members.nested };
+        let quoted = |(kind, slot): &(ValueKind, Slot)| *kind == ValueKind::Text && slot.encoding == Encoding::Quoted;
+        let known = !FormatBuilder::is_any(member.name);
+        let after = (known && self.members.slots.iter().any(quoted)).then(|| self.after());
+        let python = self.members.first.head().trim_end().ends_with('(');
+        let values = Values { p, tool: self.tool, nested: &self.members.nested, python, after };
         let raw = |slot: &Slot| self.raw(slot, member);
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let ways = befores(self.members).into_iter().filter_map(|before| {

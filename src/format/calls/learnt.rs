@@ -51,7 +51,12 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
     match generated_id(&open) {
         // The id is in the opening.
         Some(id) => p.sequence([p.tool_open(p.empty()), opening(p, id), calls]),
-        None => p.sequence([glue(p, quoted_id(turn, &open).as_ref().unwrap_or(&open), None, ""), calls]),
+        None => {
+            let open = quoted_id(turn, &open).unwrap_or(open.clone());
+            let mut firsts = turn.edges.iter().filter(|edge| edge.to == Place::Call && edge.from != Place::Call);
+            let ends_text = firsts.all(|edge| is_strong(&edge.glue));
+            p.sequence([if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) }, calls])
+        }
     }
 }
 
@@ -284,7 +289,11 @@ impl<'a> Call<'a> {
                     Some(CallPiece::Members(members)) => text::heads(&members.first),
                     _ => close.map(text::heads).unwrap_or_default(),
                 };
-                p.tool_id(if ends.is_empty() { p.other_name() } else { p.until_any(ends) })
+                p.tool_id(match ends.first() {
+                    None => p.other_name(),
+                    Some(end) if end.starts_with('"') => p.string_body(b'"'),
+                    Some(_) => p.until_any(ends),
+                })
             }
             CallPiece::Arguments { quoted: true } => p.quoted_args(),
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
@@ -329,9 +338,11 @@ impl<'a> Call<'a> {
             return p.sequence([glue(p, &before, Some(self.tool), ""), self.whole_or(one_by_one, &before)]);
         }
         let any = any.map(|any| p.tolerated(p.sequence([no, any])));
+        let has_known = !known.is_empty();
         let argument = p.choice(known.into_iter().map(|(argument, _)| argument).chain(any).collect::<Vec<_>>());
         let next = p.sequence([p.space(), glue(p, &members.next, Some(self.tool), ""), p.space(), argument]);
-        p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()])
+        let all = p.sequence([glue(p, first, Some(self.tool), ""), argument, p.many(next), p.space()]);
+        if has_known { all } else { p.tolerated(all) }
     }
 }
 

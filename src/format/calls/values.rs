@@ -13,6 +13,10 @@ pub(super) struct Values<'a> {
     pub p: &'a FormatBuilder,
     pub tool: &'a Tool,
     pub nested: &'a Nested,
+    /// Values are Python literals, as in `f(x=None)`: a schema's JSON does not hold for them.
+    pub python: bool,
+    /// What may follow an argument whose text is in quotes.
+    pub after: Option<ExprId>,
 }
 
 /// Levels of arrays and objects that follow their schemas; deeper levels may have any value.
@@ -89,20 +93,24 @@ impl Values<'_> {
         let mut spares: Vec<&Slot> = spare.into_iter().collect();
         for slot in others {
             let as_text = |text: &&Slot| text.open == slot.open && text.encoding == Encoding::Raw;
-            let json = [member.python(p), close(slot)];
+            let value = if self.python { p.arg_json(p.python()) } else { member.python(p) };
+            let json = [value, close(slot)];
             if texts.iter().any(as_text) {
                 ways.push(p.atomic(p.sequence([rest(slot), sign(p, types)].into_iter().chain(json))));
                 continue;
             }
             let spaced = [p.tolerated(p.space()), json[0], p.tolerated(p.space()), json[1]];
             let begins = p.atomic(p.sequence([rest(slot), p.tolerated(p.space()), p.and(p.any())]));
-            ways.push(p.sequence([begins, shown(p, p.sequence(spaced))]));
-            if texts.iter().any(|text| text.encoding == Encoding::Raw) {
+            let raw = texts.iter().any(|text| text.encoding == Encoding::Raw);
+            // A word that may still be text is not shown before it ends.
+            let alone = !raw && spares.is_empty() && bare_close.is_none();
+            ways.push(p.sequence([begins, if alone { p.sequence(spaced) } else { shown(p, p.sequence(spaced)) }]));
+            if raw {
                 spares.push(slot);
             }
         }
         ways.extend(texts.iter().map(|slot| match slot.encoding {
-            Encoding::Quoted => p.sequence([rest(slot), p.arg_json(p.python_string()), close(slot)]),
+            Encoding::Quoted => p.sequence([rest(slot), self.quoted(glue_of(&slot.close))]),
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
         ways.extend(spares.into_iter().map(|slot| p.tolerated(p.sequence([rest(slot), no_json(p, raw(slot))]))));
@@ -111,6 +119,25 @@ impl Values<'_> {
             p.tolerated(p.sequence(python))
         }));
         (!ways.is_empty()).then(|| (opens, p.choice(ways)))
+    }
+
+    /// A text in quotes, and its end. Templates print texts between single quotes unescaped, whatever they contain, but a quoted
+    /// string has no line breaks. So behind a line break it is read unescaped: a backslash is a backslash, and a quote closes
+    /// the text only in front of what may follow an argument.
+    fn quoted(&self, end: ExprId) -> ExprId {
+        let p = self.p;
+        let Some(after) = self.after else {
+            return p.sequence([p.arg_json(p.python_string()), p.arg_close(end)]);
+        };
+        const SINGLE: &str = "'";
+        let quote = p.exact(SINGLE);
+        let close = p.arg_close(p.sequence([quote, end]));
+        let inner = p.sequence([p.not(p.sequence([quote, p.space(), after])), quote]);
+        let printed = p.arg_text(p.many(p.choice([inner, p.until(SINGLE)])));
+        let line = p.arg_json(p.sequence([quote, p.string_line(b'\'')]));
+        let single = p.sequence([line, p.choice([close, p.tolerated(p.sequence([printed, close]))])]);
+        let double = p.arg_json(p.sequence([p.exact(QUOTE), p.string_body(b'"'), p.exact(QUOTE)]));
+        p.choice([p.sequence([double, p.arg_close(end)]), single])
     }
 
     /// An array or object in the template's notation.

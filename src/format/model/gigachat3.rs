@@ -12,12 +12,12 @@
 //! tokens of the format. Both concern requests, and renders do not have them.
 
 use super::has_all;
-use crate::analysis::ToolsLayout;
+use crate::analysis::{ToolFormat, ToolsLayout};
 use crate::error::Result;
 use crate::format::builder::FormatBuilder;
-use crate::format::calls::json;
+use crate::format::calls::described::Described;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Format, FormatSpec};
+use crate::format::{Format, FormatSpec, learnt};
 use crate::grammar::Trigger;
 use crate::peg::Arena;
 
@@ -52,9 +52,10 @@ fn output(spec: &FormatSpec) -> Arena {
     if spec.tools().is_empty() {
         turn.push(p.content(p.rest()));
     } else {
-        let call = json::any(&p, &ToolsLayout::default(), spec, true);
-        let call = p.trigger_rule("tool-call", p.sequence([p.literal(CALL_START), p.space(), call]));
-        let calls = p.calls(spec, call);
+        let section_start = CALL_START.to_owned();
+        let tools = ToolsLayout { format: ToolFormat::JsonNative, section_start, ..ToolsLayout::default() };
+        let json = Described { tools, ..Described::default() }.turn();
+        let calls = p.calls(spec, learnt::calls(&p, &json, spec));
         // The separator also ends the call's message.
         let ending = p.optional(p.literal(MESSAGE_END));
         turn.extend([p.content(p.until(MESSAGE_END)), calls, p.space(), ending]);

@@ -10,9 +10,9 @@
 use super::has_all;
 use crate::error::Result;
 use crate::format::builder::FormatBuilder;
-use crate::format::calls::pythonic;
+use crate::format::calls::described::pythonic;
 use crate::format::prompt::{Prompt, PromptInput, plain};
-use crate::format::{Format, FormatSpec, Thinking};
+use crate::format::{Format, FormatSpec, Thinking, learnt};
 use crate::grammar::Trigger;
 use crate::peg::Arena;
 
@@ -60,9 +60,8 @@ fn output(spec: &FormatSpec) -> Arena {
         turn.push(p.optional(p.sequence([p.literal(THINK_START), thought, p.literal(THINK_END)])));
     }
     if !spec.tools().is_empty() {
-        let list = pythonic::calls(&p, spec, CALLS_END);
-        let calls = p.trigger_rule("tool-call", p.sequence([p.literal(CALLS_START), list, p.literal(CALLS_END)]));
-        let calls = p.sequence([calls, p.space()]);
+        let list = pythonic(&format!("{CALLS_START}["), &format!("]{CALLS_END}"));
+        let calls = p.sequence([learnt::calls(&p, &list, spec), p.space()]);
         turn.push(p.content(p.until(CALLS_START)));
         turn.push(p.calls(spec, calls));
     } else if let Some(schema) = spec.response_object() {

@@ -15,14 +15,14 @@
 //! structured response is a block of code.
 
 use super::has_all;
-use crate::analysis::{ArgumentsLayout, Layout};
+use crate::analysis::{ArgumentsLayout, FunctionLayout, ToolFormat, ToolsLayout};
 use crate::error::Result;
 use crate::format::builder::FormatBuilder;
-use crate::format::calls::tagged;
+use crate::format::calls::described::Described;
+use crate::format::calls::learnt;
 use crate::format::prompt::{Prompt, PromptInput};
 use crate::format::{Delimiter, Format, FormatSpec, Tag, Thinking};
 use crate::grammar::Trigger;
-use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
 
 /// The opening of an assistant message; the model writes the recipient behind it.
@@ -100,31 +100,29 @@ fn output(spec: &FormatSpec) -> Arena {
 }
 
 fn calls(p: &FormatBuilder, spec: &FormatSpec, start: ExprId) -> ExprId {
-    let call = p.any_tool(spec, &|tool| call(p, tool));
+    let call = call(p, spec);
     let next = p.sequence([p.literal(NEXT), start, call]);
     p.trigger_rule("tool-call", if spec.parallel() { p.sequence([call, p.many(next)]) } else { call })
 }
 
 /// The recipient's name is ignored, because the name in the call counts. It must not contain a marker: such text does not
 /// match, so that it is not lost.
-fn call(p: &FormatBuilder, tool: &Tool) -> ExprId {
+fn call(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let arguments = ArgumentsLayout {
         name_prefix: "<atem:parameter name=\"".to_owned(),
         name_suffix: "\">".to_owned(),
-        value_suffix: "</atem:parameter>".to_owned(),
+        value_suffix: "</atem:parameter>\n".to_owned(),
         ..ArgumentsLayout::default()
     };
-    let open = p.tool_open(p.sequence([
-        p.literal(" to="),
-        p.until("<"),
-        p.literal(format!("{MESSAGE}<atem:function_calls>")),
-        p.space(),
-        p.literal("<atem:invoke name=\""),
-        p.tool_name(&tool.name),
-        p.literal("\">"),
-    ]));
-    let close = p.tool_close(p.spaced([p.literal("</atem:invoke>"), p.literal("</atem:function_calls>")]));
-    let layout = Layout { arguments, ..Layout::default() };
-    let (arguments, _) = tagged::arguments(p, &layout, tool);
-    p.sequence([open, arguments, p.space(), close])
+    let function = FunctionLayout {
+        name_prefix: "<atem:invoke name=\"".to_owned(),
+        name_suffix: "\">\n".to_owned(),
+        close: "</atem:invoke>\n</atem:function_calls>".to_owned(),
+        ..FunctionLayout::default()
+    };
+    let tools = ToolsLayout { format: ToolFormat::TagWithTagged, ..ToolsLayout::default() };
+    let turn = Described { tools, function, arguments, ..Described::default() }.turn();
+    let call = learnt::any(p, &turn, spec, true);
+    let open = [p.literal(" to="), p.until("<"), p.literal(format!("{MESSAGE}<atem:function_calls>")), p.space()];
+    p.sequence([p.sequence(open), call])
 }
