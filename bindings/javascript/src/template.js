@@ -60,9 +60,9 @@ export class Template extends Handle {
   }
 
   /**
-   * What was learnt of the way in which the template writes an answer: texts for each thing; null where nothing was. This is what
+   * What was learnt of the way in which the template writes an answer: texts for each thing. This is what
    * counts where `reader` is `turn`.
-   * @returns {Record<string, string[]> | null}
+   * @returns {Record<string, string[]>}
    */
   get turn() {
     return this.#json("chat_template_turn_json");

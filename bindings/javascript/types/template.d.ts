@@ -80,11 +80,11 @@ export declare class Template extends Handle {
     /** What was learnt by comparing renders: what opens and closes each part, how calls are written. @returns {Record<string, any>} */
     get layout(): Record<string, any>;
     /**
-     * What was learnt of the way in which the template writes an answer: texts for each thing; null where nothing was. This is what
+     * What was learnt of the way in which the template writes an answer: texts for each thing. This is what
      * counts where `reader` is `turn`.
-     * @returns {Record<string, string[]> | null}
+     * @returns {Record<string, string[]>}
      */
-    get turn(): Record<string, string[]> | null;
+    get turn(): Record<string, string[]>;
     /** How well what the template writes is read back. The first question renders and parses some sixty messages. @returns {Proof} */
     get proof(): Proof;
     /** For authors of templates: what is not read back, or is rendered otherwise the second time. @returns {Record<string, any>} */
