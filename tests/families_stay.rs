@@ -99,10 +99,7 @@ fn hidden() -> Vec<Hidden> {
                 call(json!({"any": {"a": [true, null]}, "text": "it's"})),
             )
         },
-        Hidden {
-            more: json!({"tools": [], "json_schema": {"type": "object", "properties": {"x": {"type": "integer"}}}}),
-            ..row("gigachat-3", "As you like.", ["", "As you like."], json!([]))
-        },
+        told("gigachat-3", ""),
         row(
             "minimax-m3",
             "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"find\">]<]minimax[>[<any>]<]minimax[>[<b>hi]<]minimax[>[</b>\
@@ -122,12 +119,7 @@ fn hidden() -> Vec<Hidden> {
             ["Hm.", "Well."],
             json!([]),
         ),
-        row(
-            "minicpm5",
-            "</think>\n\n#include <functional><function name=\"find\">",
-            ["", "#include <functional>"],
-            call(json!({})),
-        ),
+        told("minicpm5", ""),
         row(
             "qwen3-coder",
             "I see.\n<tool_call>\n<function=find>\n</function>\n</tool_call>",

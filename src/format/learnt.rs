@@ -342,7 +342,7 @@ impl<'a> Writer<'a> {
         rest.push(self.close(&[Place::Call]));
         if let Some(edge) = self.edges(&[Place::Call], Place::Content).next() {
             // The end of the turn is excluded from content only where text may follow calls.
-            let marks = self.marks_of_end().into_iter().chain(heads(&turn.end));
+            let marks = self.marks_of_end().into_iter().chain(heads(&turn.end)).chain(self.marks_of_calls());
             let text = p.content(p.until_any(marks));
             let close = self.close(&[Place::Content]);
             rest.push(p.optional(p.sequence([glue(p, &edge.glue, None, ""), text, close])));

@@ -15,8 +15,14 @@ use crate::peg::{ExprId, SchemaRef};
 /// The texts that end the content in front of a call with this glue.
 pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
     if is_strong(glue) {
+        let first = glue.marker_spans().first().cloned().unwrap_or_default();
+        let (marker, rest) = (first.end, glue.head().get(first.end..).unwrap_or_default());
+        // No text has a special token, and models vary the white space behind it.
+        let special = glue.head()[first].starts_with("<|");
+        if special && rest.starts_with(char::is_whitespace) && !rest.trim().is_empty() {
+            return text::heads(&glue.up_to(marker));
+        }
         // In front of JSON the marker is enough: what models write behind it differs.
-        let marker = glue.marker_spans().first().map_or(0, |first| first.end);
         let json = glue.head().get(marker..).and_then(|rest| rest.find(['[', '{']));
         return match json.filter(|_| marker > 0) {
             Some(at) => text::heads(&glue.up_to(marker + at)),
@@ -253,6 +259,8 @@ impl<'a> Call<'a> {
             pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
         );
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
+        let last = tail.pieces.last().and_then(CallPiece::members);
+        let members_last = last.is_some_and(|members| is_strong(&members.next));
         let end = |close: &Glue| {
             let close = match is_json {
                 true => text::behind_json(p, close, Some(self.tool)),
@@ -263,7 +271,9 @@ impl<'a> Call<'a> {
             let next = next.filter(|_| !is_json).map(|open| open.head().trim().to_owned());
             let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
             let ends = ends.map(|end| p.tolerated(p.sequence([p.and(p.sequence([p.space(), p.literal(end)]))])));
-            p.tool_close(p.choice([close].into_iter().chain(ends)))
+            // A model may leave the end of its last call to the end of its output.
+            let left_out = members_last.then(|| p.tolerated(p.sequence([p.space(), p.end()])));
+            p.tool_close(p.choice([close].into_iter().chain(ends).chain(left_out)))
         };
         parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
             // A last member with the id, which a model may leave out.

@@ -4,13 +4,11 @@
 mod deepseek_v3_2;
 mod functionary_v3_2;
 mod gemma4;
-mod gigachat3;
 mod gpt_oss;
 mod kimi_k2;
 mod kimi_k3;
 mod lfm2;
 mod ling3;
-mod minicpm5;
 mod minimax_m3;
 mod muse_glimmer;
 mod rows;
@@ -71,11 +69,11 @@ pub const FAMILIES: &[Family] = &[
     parser!(ling3, "ling-3"),
     COHERE_2_MOE,
     Family { history_misleads: true, ..parser!(lfm2, "lfm2") },
-    parser!(gigachat3, "gigachat-3"),
+    GIGACHAT_3,
     parser!(minimax_m3, "minimax-m3"),
     parser!(deepseek_v3_2, "deepseek-v3.2"),
     parser!(gemma4, "gemma-4"),
-    parser!(minicpm5, "minicpm5"),
+    MINICPM_5,
     QWEN_3_CODER,
     parser!(translate_gemma, "translate-gemma"),
     LAGUNA,

@@ -41,6 +41,33 @@ pub(super) const MINISTRAL_3: Family = row(
     },
 );
 
+pub(super) const GIGACHAT_3: Family = row(
+    "gigachat-3",
+    |source| has_all(source, &["<|role_sep|>", "<|message_sep|>"]) && !source.contains("<|function_call|>"),
+    Row {
+        host: |spec, format| {
+            trigger_of(spec, format, false, vec![Trigger::word("<|message_sep|>\n\nfunction call<|role_sep|>\n")]);
+            tokens(format, &["<|message_sep|>\n\n", "<|role_sep|>\n"]);
+            format.delimiters.clear();
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const MINICPM_5: Family = row(
+    "minicpm5",
+    |source| has_all(source, &["Tool usage guidelines:", "<function name=\"", "<param name=\""]),
+    Row {
+        host: |spec, format| {
+            trigger(spec, format, Trigger::word("<function"));
+            tokens(format, &["<function", "<param", "</function>", "</param>", "<think>", "</think>"]);
+            format.thinking = Some(Thinking::new("<think>", ["</think>"]));
+            delimiters(format, IM_START);
+        },
+        ..LEARNT
+    },
+);
+
 pub(super) const COHERE_2_MOE: Family = row(
     // The template always closes the reasoning in front of calls, and the model does not.
     "cohere2-moe",
