@@ -74,7 +74,10 @@ impl Arguments<'_> {
             let name = p.sequence([between(before), p.tolerated(p.space()), p.arg_name(member.name), between(&close)]);
             let all = FormatBuilder::is_any(member.name);
             let opens = self.opens.iter().take(if all { 1 } else { self.opens.len() });
-            let name = p.choice(opens.map(|open| p.sequence([*open, name])).collect::<Vec<_>>());
+            let mut named = opens.map(|open| p.sequence([*open, name]));
+            // The others are deviations.
+            let usual = named.next();
+            let name = p.choice(usual.into_iter().chain(named.map(|other| p.tolerated(other))).collect::<Vec<_>>());
             Some(p.sequence([p.atomic(name), between(&rest), value]))
         });
         p.choice(ways.collect::<Vec<_>>())
