@@ -119,7 +119,12 @@ fn hidden() -> Vec<Hidden> {
             ["Hm.", "Well."],
             json!([]),
         ),
-        told("minicpm5", ""),
+        row(
+            "minicpm5",
+            "</think>\n\n#include <functional><function name=\"find\">",
+            ["", "#include <functional>"],
+            call(json!({})),
+        ),
         row(
             "qwen3-coder",
             "I see.\n<tool_call>\n<function=find>\n</function>\n</tool_call>",

@@ -26,7 +26,12 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
         let json = glue.head().get(marker..).and_then(|rest| rest.find(['[', '{']));
         return match json.filter(|_| marker > 0) {
             Some(at) => text::heads(&glue.up_to(marker + at)),
-            None => text::heads(glue),
+            // So are several words.
+            None => {
+                let words = glue.head().find(['[', '{']).map(|at| glue.up_to(at));
+                let words = words.filter(|words| words.head().trim().contains(char::is_whitespace));
+                text::heads(words.as_ref().unwrap_or(glue))
+            }
         };
     }
     let (start, whole) = (glue.head().trim_start(), glue.head());
@@ -259,8 +264,6 @@ impl<'a> Call<'a> {
             pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
         );
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
-        let last = tail.pieces.last().and_then(CallPiece::members);
-        let members_last = last.is_some_and(|members| is_strong(&members.next));
         let end = |close: &Glue| {
             let close = match is_json {
                 true => text::behind_json(p, close, Some(self.tool)),
@@ -271,9 +274,7 @@ impl<'a> Call<'a> {
             let next = next.filter(|_| !is_json).map(|open| open.head().trim().to_owned());
             let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
             let ends = ends.map(|end| p.tolerated(p.sequence([p.and(p.sequence([p.space(), p.literal(end)]))])));
-            // A model may leave the end of its last call to the end of its output.
-            let left_out = members_last.then(|| p.tolerated(p.sequence([p.space(), p.end()])));
-            p.tool_close(p.choice([close].into_iter().chain(ends).chain(left_out)))
+            p.tool_close(p.choice([close].into_iter().chain(ends)))
         };
         parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
             // A last member with the id, which a model may leave out.
