@@ -42,7 +42,7 @@ LEARNT_FLOORS=(
 )
 
 # roundtrip.py over both packs: cases, and formats that come back whole; and the same with no knowledge of any model.
-ROUNDTRIP_FLOORS=(--min 99.5 --min-whole 98.6)
+ROUNDTRIP_FLOORS=(--min 99.4 --min-whole 98.6)
 ROUNDTRIP_LEARNT_FLOORS=(--learn-only --min 99.9 --min-whole 99.3)
 
 # instances.py: how faithful the grammars of schemas are.

@@ -69,10 +69,9 @@ fn one_by_one(first: &str, next: &str, slot: Slot) -> CallPiece {
 
 /// The glue in front of the first call, between two, and behind the last.
 fn edges([first, between, last]: [&str; 3]) -> Vec<Edge> {
-    let edge = |from, glue: &str, to| Edge { from, glue: glue.into(), to };
     let all =
         [(Place::Prompt, first, Place::Call), (Place::Call, between, Place::Call), (Place::Call, last, Place::End)];
-    all.map(|(from, glue, to)| edge(from, glue, to)).into()
+    all.map(|(from, glue, to)| Edge { from, glue: glue.into(), to }).into()
 }
 
 /// The form of a call that is written like this.
@@ -83,9 +82,9 @@ fn form(text: &str) -> CallForm {
         if at > 0 {
             pieces.push(CallPiece::Glue(rest[..at].into()));
         }
-        pieces.push(match &rest[at..=at] {
-            "\u{1}" => CallPiece::Name,
-            "\u{2}" => CallPiece::Arguments { quoted: false },
+        pieces.push(match char::from(rest.as_bytes()[at]) {
+            NAME => CallPiece::Name,
+            ARGUMENTS => CallPiece::Arguments { quoted: false },
             _ => CallPiece::Id,
         });
         rest = &rest[at + 1..];
@@ -126,15 +125,15 @@ impl Described {
     /// Calls that are JSON throughout, without the first brace. Ids may be missing.
     fn json_calls(&self) -> Vec<CallForm> {
         let tools = &self.tools;
-        let or = |field: &'_ String, other: &str| if field.is_empty() { other.to_owned() } else { field.clone() };
-        let (name, arguments) = (or(&tools.name_field, "name"), or(&tools.args_field, "arguments"));
+        let name = if tools.name_field.is_empty() { "name" } else { &tools.name_field };
+        let arguments = if tools.args_field.is_empty() { "arguments" } else { &tools.args_field };
         let ids: Vec<&str> = [&*tools.id_field, &tools.gen_id_field].into_iter().filter(|id| !id.is_empty()).collect();
         let sets = (0..1_u8 << ids.len()).rev();
         let texts = sets.flat_map(|set| {
             let ids = ids.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, id)| *id);
             let text = match tools.name_is_key {
                 true => self.name_as_key(ids.collect()),
-                false => self.object(&name, &arguments, ids.collect()),
+                false => self.object(name, arguments, ids.collect()),
             };
             let wrapped = tools.openai_wrapper.then(|| format!("\"type\": \"function\", {text}"));
             [text].into_iter().chain(wrapped)

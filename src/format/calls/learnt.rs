@@ -26,7 +26,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
         let json = glue.head().get(marker..).and_then(|rest| rest.find(['[', '{']));
         return match json.filter(|_| marker > 0) {
             Some(at) => text::heads(&glue.up_to(marker + at)),
-            // So are several words.
+            // Without a marker, several words in front of it are enough.
             None => {
                 let words = glue.head().find(['[', '{']).map(|at| glue.up_to(at));
                 let words = words.filter(|words| words.head().trim().contains(char::is_whitespace));

@@ -14,6 +14,7 @@
 //! front of the end of the reasoning belongs to the reasoning, as in llama.cpp.
 
 use super::has_all;
+use super::rows::IM_START;
 use crate::error::Result;
 use crate::format::builder::FormatBuilder;
 use crate::format::calls::members::{self, Member};
@@ -45,12 +46,7 @@ pub fn build(spec: &FormatSpec) -> Format {
         constraint: spec.constraint(spec.response_schema().is_some(), [Trigger::word(CALL)]),
         preserved_tokens: tokens.map(str::to_owned).to_vec(),
         thinking: Some(Thinking::new("<think>", ["</think>"])),
-        delimiters: Delimiter::list([
-            ("assistant", "<|im_start|>assistant"),
-            ("tool", "<|im_start|>user\n<tool_response>"),
-            ("user", "<|im_start|>user"),
-            ("system", "<|im_start|>system"),
-        ]),
+        delimiters: Delimiter::list(IM_START.iter().copied()),
         output: output(spec),
         ..Format::default()
     }

@@ -235,7 +235,7 @@ pub(super) const DEEPSEEK_R1_DISTILL: Family = row(
     },
 );
 
-const IM_START: &[(&str, &str)] = &[
+pub(super) const IM_START: &[(&str, &str)] = &[
     ("assistant", "<|im_start|>assistant"),
     ("tool", "<|im_start|>user\n<tool_response>"),
     ("user", "<|im_start|>user"),
