@@ -1,6 +1,7 @@
 //! Renders messages, and finds the assistant's turn in each render.
 //!
-//! If the render with the assistant's message begins with the prompt, the rest is the turn and its end. A render does not
+//! If the render with the assistant's message begins with the prompt, the rest is the turn and its end. White space that the
+//! prompt and the render both end with is the template's, behind whatever it writes. A render does not
 //! show where the end begins; the model may write it as a token that no host prints. But the end does not depend on the
 //! message, so it is part of the common end of a message with content and one with calls, or it is the last marker.
 
@@ -108,7 +109,7 @@ impl<'t> Exam<'t> {
             let message = format!("the template writes {} bytes for one short message", rendered.len());
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let begin = rendered.starts_with(&asked.prompts.prompt.prompt).then_some(asked.prompts.prompt.prompt.len());
+        let begin = begin(&rendered, &asked.prompts.prompt.prompt);
         // Parts that the template leaves out cannot be read back.
         let mut expected = whole.clone();
         let mut omitted = None;
@@ -182,6 +183,16 @@ impl<'t> Exam<'t> {
         let ends = ends(&text, end);
         Turn { opening, text, ends }
     }
+}
+
+/// Where the turn begins in a render, if the render begins with the prompt, but for white space that both end with.
+fn begin(rendered: &str, prompt: &str) -> Option<usize> {
+    let (before, white_space) = prompt.split_at(prompt.trim_end().len());
+    let behind = rendered.strip_prefix(before)?;
+    if behind.starts_with(white_space) {
+        return Some(prompt.len());
+    }
+    behind.ends_with(white_space).then_some(before.len())
 }
 
 /// The length of the common beginning of two texts, without splitting markers.

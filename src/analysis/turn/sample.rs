@@ -276,6 +276,7 @@ impl<'t> Sampler<'t> {
         }
         let marked = self.marks.unescaped(&marked);
         let behind = marked.strip_prefix(&*self.bare).or_else(|| self.behind_question(&marked));
+        let behind = behind.or_else(|| self.in_front_of_white_space(&marked));
         let behind = behind.or_else(|| self.in_front_of_instruction(&marked))?;
         (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
     }
@@ -285,6 +286,12 @@ impl<'t> Sampler<'t> {
     fn behind_question<'r>(&self, marked: &'r str) -> Option<&'r str> {
         let (_, behind) = self.bare.rsplit_once(QUESTION)?;
         marked.rsplit_once(QUESTION)?.1.strip_prefix(behind)
+    }
+
+    /// The turn in a render that ends with the white space that the conversation so far ends with.
+    fn in_front_of_white_space<'r>(&self, marked: &'r str) -> Option<&'r str> {
+        let (before, white_space) = self.bare.split_at(self.bare.trim_end().len());
+        marked.strip_prefix(before)?.strip_suffix(white_space)
     }
 
     /// The turn in a render that has an instruction behind the last message, as the conversation so far has it.
