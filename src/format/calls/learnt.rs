@@ -146,7 +146,7 @@ impl<'a> Call<'a> {
             let (head, rest) = head_of(form);
             let (first, pieces) = match rest.split_first() {
                 Some((CallPiece::Glue(first), rest)) => (first.clone(), rest),
-                Some((CallPiece::Members(members), _)) => (members.first.clone(), rest),
+                Some((CallPiece::Members(members), _)) => (members.in_front(), rest),
                 Some(_) => (Glue::default(), rest),
                 None => (form.close.clone(), rest),
             };
@@ -309,7 +309,7 @@ impl<'a> Call<'a> {
             CallPiece::Arguments { quoted: true } => p.quoted_args(),
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
             CallPiece::Arguments { .. } => p.json_args(self.tool),
-            CallPiece::Members(members) => self.members(members, &members.first, form.unwrap_or(&CallForm::default())),
+            CallPiece::Members(members) => self.members(members, &members.in_front(), form.unwrap_or(&CallForm::default())),
         }
     }
 
@@ -319,15 +319,13 @@ impl<'a> Call<'a> {
         let ends = form.pieces.last().is_some_and(|last| matches!(last, CallPiece::Members(_)));
         let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
         let close = Some(&own_close).filter(|_| ends);
-        // Arguments that all begin with the same glue need no separator.
-        let is_marked = !members.next.is_blank() || befores(members).iter().all(|before| !before.is_blank());
-        let before = members.first.strip_suffix(&members.next).filter(|_| is_marked);
+        let each = members.in_front_of_each();
         let next = glue(p, &members.next, Some(self.tool), "");
-        let opens = match (&before, members.name_close()) {
-            (None, _) => vec![p.empty()],
-            (Some(_), None) => vec![next],
-            (Some(_), Some(_)) if self.open.is_blank() => vec![next, p.tolerated(p.empty())],
-            (Some(_), Some(_)) => vec![next, p.tolerated(p.empty()), p.tolerated(glue(p, self.open, None, ""))],
+        let opens = match members.name_close() {
+            _ if !each => vec![p.empty()],
+            None => vec![next],
+            Some(_) if self.open.is_blank() => vec![next, p.tolerated(p.empty())],
+            Some(_) => vec![next, p.tolerated(p.empty()), p.tolerated(glue(p, self.open, None, ""))],
         };
         let (tool, wrapper_close, behind) = (self.tool, self.wrapper_close, self.behind);
         let writer = Arguments { p, tool, members, opens, close, wrapper_close, behind };
@@ -337,8 +335,7 @@ impl<'a> Call<'a> {
         let no = close.filter(|close| !close.is_blank());
         let any = (no.is_some() || self.tool.name == FormatBuilder::ANY).then(|| writer.any());
         let no = no.map_or_else(|| p.empty(), |close| p.not(glue(p, close, Some(self.tool), "")));
-        if let Some(before) = before {
-            let before = first.strip_suffix(&members.next).unwrap_or(before);
+        if each {
             let marked = |argument| p.sequence([p.space(), argument]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
             let any = any.map(|any| p.tolerated(p.sequence([no, p.space(), any])));
@@ -346,7 +343,7 @@ impl<'a> Call<'a> {
                 .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
             let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
             let one_by_one = p.sequence([p.unordered(required, optional), self.extra_ends(members)]);
-            return p.sequence([glue(p, &before, Some(self.tool), ""), self.whole_or(one_by_one, &before)]);
+            return p.sequence([glue(p, first, Some(self.tool), ""), self.whole_or(one_by_one, first)]);
         }
         let any = any.map(|any| p.tolerated(p.sequence([no, any])));
         let has_known = !known.is_empty();
@@ -383,6 +380,19 @@ impl Call<'_> {
 }
 
 impl Members {
+    /// Whether the same glue is in front of each argument, the first one too.
+    fn in_front_of_each(&self) -> bool {
+        // Without any there are separators only if each kind of value has an opening.
+        let is_marked = !self.next.is_blank() || befores(self).iter().all(|before| !before.is_blank());
+        is_marked && self.first.strip_suffix(&self.next).is_some()
+    }
+
+    /// What is in front of all arguments, without what is in front of each.
+    fn in_front(&self) -> Glue {
+        let all = self.first.strip_suffix(&self.next).filter(|_| self.in_front_of_each());
+        all.unwrap_or_else(|| self.first.clone())
+    }
+
     /// The marker behind the names of arguments, if there is one, and another in front: a name between them is certain without
     /// the first.
     fn name_close(&self) -> Option<&str> {
