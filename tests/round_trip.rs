@@ -112,3 +112,16 @@ fn ids_before_names_and_a_next_turn_that_nobody_asked_for() {
     let next = "{%- if loop.last and m.role == 'assistant' -%}{{- '<|next|>assistant' -}}{%- endif -%}";
     comes_back(&template(&calls, next));
 }
+
+#[test]
+fn a_name_ends_where_a_character_stands_that_no_name_may_have() {
+    for (behind_name, between) in [(";", ";"), ("&", " and "), ("|", "|"), ("/", ", "), ("->", "->")] {
+        let argument = format!(
+            "{{%- if not loop.first -%}}{{{{- '{between}' -}}}}{{%- endif -%}}{{{{- k ~ '=' ~ v | tojson -}}}}"
+        );
+        let argument = ["{%- for k, v in f.arguments.items() -%}", &argument, "{%- endfor -%}"].concat();
+        let call =
+            [&format!("{{{{- '<call>' ~ f.name ~ '{behind_name}' -}}}}"), &*argument, "{{- '</call>' -}}"].concat();
+        comes_back(&template(&[&*each_call(&call), "{{- '<|end|>' -}}"].concat(), ""));
+    }
+}

@@ -161,10 +161,14 @@ impl FormatBuilder {
         self.whole(Tag::ToolName, self.any_name())
     }
 
-    /// Characters of names: all except white space, quotes, brackets and markup. One of those must follow, or the name may
-    /// continue.
+    /// Characters of a tool's name. Another one must follow, or the name may continue.
     fn any_name(&self) -> ExprId {
         self.sequence([self.other_name(), self.name_ends()])
+    }
+
+    /// The same for an argument's name.
+    fn any_arg_name(&self) -> ExprId {
+        self.sequence([self.some(self.none_of(NOT_IN_ARG_NAMES)), self.and(self.one_of(NOT_IN_ARG_NAMES))])
     }
 
     /// A name of any tool that is not in the request.
@@ -172,7 +176,7 @@ impl FormatBuilder {
         self.some(self.none_of(NOT_IN_NAMES))
     }
 
-    /// Looks ahead to a character that cannot be in a name.
+    /// Looks ahead to a character that cannot be in a tool's name.
     pub fn name_ends(&self) -> ExprId {
         self.and(self.one_of(NOT_IN_NAMES))
     }
@@ -191,8 +195,8 @@ impl FormatBuilder {
     pub fn arg_name(&self, name: &str) -> ExprId {
         let name = match name.strip_prefix(FormatBuilder::ANY) {
             None => self.exact(name),
-            Some("") => self.any_name(),
-            Some(_) => self.sequence([self.not(self.listed_name(name)), self.any_name()]),
+            Some("") => self.any_arg_name(),
+            Some(_) => self.sequence([self.not(self.listed_name(name)), self.any_arg_name()]),
         };
         self.whole(Tag::ArgName, name)
     }
@@ -205,13 +209,13 @@ impl FormatBuilder {
         }
     }
 
-    /// Stands for any name except these. The rule of this name holds them.
+    /// Stands for any argument's name except these. The rule of this name holds them.
     pub fn any_name_but(&self, rule: &str, names: &[&str]) -> String {
         if names.is_empty() {
             return FormatBuilder::ANY.to_owned();
         }
         if !self.is_defined(rule) {
-            let longer = self.none_of(NOT_IN_NAMES);
+            let longer = self.none_of(NOT_IN_ARG_NAMES);
             let names = names.iter().map(|name| self.exact(*name));
             self.rule(rule, self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]));
         }
@@ -419,8 +423,11 @@ pub(super) fn other_key(key: &str) -> Option<&'static str> {
 /// The rule for a name that no known tool has.
 const UNKNOWN_NAME: &str = "unknown-tool-name";
 
-/// Characters that end a name: white space, quotes, brackets and markup.
-const NOT_IN_NAMES: &[(char, char)] = &[
+/// Characters that end a tool's name: white space, and those of ASCII that the APIs allow in no name.
+const NOT_IN_NAMES: &[(char, char)] = &[('\0', ','), ('/', '/'), (':', '@'), ('[', '^'), ('`', '`'), ('{', '\u{a0}')];
+
+/// Characters that end an argument's name, for which the APIs have no rule: white space, quotes, brackets and markup.
+const NOT_IN_ARG_NAMES: &[(char, char)] = &[
     ('\0', ' '),
     ('"', '"'),
     ('\'', ')'),

@@ -206,10 +206,15 @@ impl<'a> Call<'a> {
     /// Looks ahead to what the template writes behind a name.
     fn behind_name(&self, tails: &[Tail]) -> ExprId {
         let p = self.p;
-        if tails.iter().any(|tail| tail.first.is_blank()) {
+        let first = |tail: &Tail| match tail.pieces.first().and_then(CallPiece::members) {
+            Some(members) if tail.first.is_blank() => members.first.trim_start(),
+            _ => tail.first.trim_start(),
+        };
+        let firsts: Vec<Glue> = tails.iter().map(first).collect();
+        if firsts.iter().any(Glue::is_blank) {
             return p.name_ends();
         }
-        let firsts = tails.iter().map(|tail| glue(p, &tail.first.trim_start(), Some(self.tool), ""));
+        let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
         let firsts = p.choice(firsts.collect::<Vec<_>>());
         let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
         let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
@@ -309,7 +314,9 @@ impl<'a> Call<'a> {
             CallPiece::Arguments { quoted: true } => p.quoted_args(),
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
             CallPiece::Arguments { .. } => p.json_args(self.tool),
-            CallPiece::Members(members) => self.members(members, &members.in_front(), form.unwrap_or(&CallForm::default())),
+            CallPiece::Members(members) => {
+                self.members(members, &members.in_front(), form.unwrap_or(&CallForm::default()))
+            }
         }
     }
 
