@@ -449,7 +449,7 @@ fn parse_shows_ids() {
     let output = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>\
                   {\"city\": \"Oslo\"}<|tool_call_end|><|tool_calls_section_end|>";
     let shown = run_with(&["parse", "kimi-k2", &request], output.as_bytes()).succeeded();
-    assert_eq!(shown, "call 1     get_weather {\"city\": \"Oslo\"} [functions.get_weather:0]\nstatus     complete\n");
+    assert_eq!(shown, "call 1     get_weather [functions.get_weather:0] {\"city\": \"Oslo\"}\nstatus     complete\n");
 }
 
 #[test]

@@ -281,7 +281,8 @@ fn minimax_m3_elements() {
     ];
     check_all("minimax-m3", source("minimax-m3"), &rows);
     let broken = call("<free><a><item>x</y></a></free>");
-    let expected = message("", "", &[("find", json!("{\"free\":{\"a\":[\"x\""))]);
+    let rest = "]<]minimax[>[</y>]<]minimax[>[</a>]<]minimax[>[</free>";
+    let expected = message("", "", &[("find", json!(format!("{{\"free\":{{\"a\":[\"x\"{rest}")))]);
     report(check(source("minimax-m3"), json!({}), &broken, &expected, Status::Recovered).into_iter().collect());
     let bare = ("</mm:think>Well.", message("", "Well.", &[]));
     check_all("minimax-m3", source("minimax-m3"), &[bare]);

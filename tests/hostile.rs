@@ -204,8 +204,8 @@ fn text_that_could_pass_for_markup_is_kept() {
     ] {
         let ended = params(name).parser.read(output.as_bytes(), false, false).unwrap();
         assert_eq!(ended.status, Status::Recovered, "{name}: {ended:?}");
-        let reported = ended.diagnostics().iter().map(|diagnostic| &diagnostic.message);
-        let mut texts = reported.chain([&ended.message.reasoning_content, &ended.message.content]);
+        let arguments = ended.message.tool_calls.iter().map(|call| &call.arguments);
+        let mut texts = arguments.chain([&ended.message.reasoning_content, &ended.message.content]);
         assert!(texts.any(|text| text.contains("lost")), "{name}: {ended:?}");
     }
 }

@@ -321,7 +321,7 @@ impl FormatBuilder {
 
     /// The arguments, or the same as a JSON string.
     fn quoted_or(&self, arguments: ExprId) -> ExprId {
-        self.choice([arguments, self.tolerated(self.quoted_args())])
+        self.sequence([self.markup_ends(), self.choice([arguments, self.tolerated(self.quoted_args())])])
     }
 
     /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
@@ -363,7 +363,7 @@ impl FormatBuilder {
 
     /// The text in front is markup, even if the output leaves the format directly behind it.
     pub fn markup_ends(&self) -> ExprId {
-        self.content(self.empty())
+        self.tag(Tag::Markup, self.empty())
     }
 
     /// A marker behind calls. It is markup even if the output leaves the format directly behind it.

@@ -68,6 +68,10 @@ fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
         } else {
             parts.push(spelled_text(p, &text[from..=at]));
         }
+        // A value follows.
+        if sign == ":" && behind.is_empty() {
+            parts.push(p.markup_ends());
+        }
         parts.push(p.space());
         from = text.len() - behind.len();
     }

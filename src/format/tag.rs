@@ -45,12 +45,14 @@ pub enum Tag {
     Unknown,
     /// The name in this call has `&`, quotes and angle brackets as XML entities.
     Entities,
-    /// Text behind an interrupted call that is not part of the call.
-    Rest,
+    /// What a call that broke goes on with: the rest of its arguments, as it stands.
+    Broken,
+    /// Empty: what is in front is markup of the part at hand, even if the output leaves the format here.
+    Markup,
 }
 
 impl Tag {
-    const ALL: [Tag; 20] = [
+    const ALL: [Tag; 21] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -70,7 +72,8 @@ impl Tag {
         Tag::Separator,
         Tag::Unknown,
         Tag::Entities,
-        Tag::Rest,
+        Tag::Broken,
+        Tag::Markup,
     ];
 
     /// The tag id for calls in a dialect, given its row in the table.
@@ -110,8 +113,14 @@ impl Tag {
             Tag::Separator => "separator",
             Tag::Unknown => "unknown",
             Tag::Entities => "entities",
-            Tag::Rest => "rest",
+            Tag::Broken => "broken",
+            Tag::Markup => "markup",
         }
+    }
+
+    /// Whether the region's text is text of the message.
+    pub fn is_text(self) -> bool {
+        self.streams() || matches!(self, Tag::ToolName | Tag::ToolId | Tag::ArgName)
     }
 
     /// Whether the region's text is visible while the region is open.
@@ -125,7 +134,7 @@ impl Tag {
                 | Tag::ArgJson
                 | Tag::ArgText
                 | Tag::Key
-                | Tag::Rest
+                | Tag::Broken
         )
     }
 }

@@ -14,7 +14,6 @@ use super::places::Places;
 use super::report::CallRecord;
 use super::sources::Sources;
 use crate::message::{Delta, DeltaKind, Message, ToolCall};
-use crate::peg::lossy;
 use rollback::Checkpoint;
 
 #[derive(Clone, Debug, Default)]
@@ -33,8 +32,6 @@ struct CallState {
     ended: bool,
     flags: CallFlags,
     span: Range<usize>,
-    /// The text behind an interrupted call, as a range of the parsed text.
-    rest: Option<Box<Range<usize>>>,
 }
 
 /// A delta without its text. The text is a slice of a shared string.
@@ -90,7 +87,6 @@ impl Sink for MessageBuilder {
             Event::Call { name, early, flags, span } => self.call(name, &early, flags, span),
             Event::Id(id, span) => self.id(id, span),
             Event::Arguments(text, span) => self.arguments(text, span),
-            Event::Rest(span) => self.rest(&span),
             Event::CallEnd(at) => self.end_call(at),
         }
     }
@@ -188,22 +184,12 @@ impl MessageBuilder {
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>) {
         let Some(index) = self.begun.checked_sub(1) else { return };
         let Some(call) = self.calls.get_mut(index) else { return };
+        // White space in front of arguments is markup.
+        let (text, span) = if call.arguments.position() == 0 { text.trim_start(span) } else { (text, span) };
         let from = self.delta_text.len();
         let new = call.arguments.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         let new = new.filter(|new| !new || !call.state.ended);
-        if new == Some(false) {
-            self.place_brace(index, text, &span);
-        }
         self.report(DeltaKind::ToolArguments, index, new, from, span);
-    }
-
-    /// Moves the opening brace of the arguments to its bytes, which came after it was shown. Not inlined, because it is
-    /// rare.
-    #[cold]
-    fn place_brace(&mut self, index: usize, text: Text<'_>, span: &Range<usize>) {
-        if text.bytes().is_empty() && span.start >= self.places.end() {
-            self.places.add(DeltaKind::ToolArguments, index, span.clone());
-        }
     }
 
     fn end_call(&mut self, at: usize) {
@@ -218,13 +204,6 @@ impl MessageBuilder {
                 self.deltas.push(Entry { kind: DeltaKind::ToolEnd, call: index, text: end..end, span });
             }
         }
-    }
-
-    fn rest(&mut self, span: &Range<usize>) {
-        let end = self.in_output(span).end;
-        let Some((_, call)) = self.call_at_hand() else { return };
-        call.state.rest.get_or_insert_with(|| Box::new(span.clone())).end = span.end;
-        call.state.span.end = call.state.span.end.max(end);
     }
 
     /// Returns the current state, for [`MessageBuilder::undo`].
@@ -322,13 +301,12 @@ impl MessageBuilder {
         }
     }
 
-    /// What is known of each call besides its texts. `parsed` is the parsed text.
-    pub fn calls(&self, parsed: &[u8]) -> impl Iterator<Item = CallRecord> {
-        self.calls.iter().map(move |call| CallRecord {
+    /// What is known of each call besides its texts.
+    pub fn calls(&self) -> impl Iterator<Item = CallRecord> {
+        self.calls.iter().map(|call| CallRecord {
             complete: call.state.ended,
             flags: call.state.flags,
             span: call.state.span.clone(),
-            rest: call.state.rest.as_ref().map_or_else(String::new, |rest| lossy(&parsed[Range::clone(rest)]).into()),
         })
     }
 

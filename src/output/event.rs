@@ -30,8 +30,6 @@ pub(crate) enum Event<'a> {
     Id(&'a str, Range<usize>),
     /// More of the call's arguments, as JSON.
     Arguments(Text<'a>, Range<usize>),
-    /// More of the text behind the current call, which was interrupted.
-    Rest(Range<usize>),
     /// The current call is complete at this position.
     CallEnd(usize),
 }
@@ -41,7 +39,7 @@ pub(crate) enum Event<'a> {
 pub(crate) struct Early<'a> {
     pub id: &'a str,
     pub id_span: Range<usize>,
-    /// The arguments as far as they are written, or their opening brace.
+    /// The arguments as far as they are written.
     pub arguments: &'a str,
     pub arguments_span: Range<usize>,
 }
@@ -87,13 +85,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The rest behind the opening brace, if the text begins with one.
-    pub fn behind_brace(self) -> Option<Self> {
-        match self {
-            Text::Raw(bytes, at) => bytes.strip_prefix(b"{").map(|rest| Text::Raw(rest, at + 1)),
-            Text::Escaped(bytes, at) => bytes.strip_prefix(b"{").map(|rest| Text::Escaped(rest, at + 1)),
-            Text::Owned(text) => text.strip_prefix('{').map(Text::Owned),
-        }
+    /// The text without white space at its start.
+    pub fn trim_start(self, span: Range<usize>) -> (Self, Range<usize>) {
+        let Text::Raw(bytes, at) = self else { return (self, span) };
+        let rest = bytes.trim_ascii_start();
+        let skipped = bytes.len() - rest.len();
+        (Text::Raw(rest, at + skipped), span.start + skipped..span.end)
     }
 
     pub fn is_blank(self) -> bool {

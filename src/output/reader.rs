@@ -1,8 +1,8 @@
 //! Turns captures into events: what each tagged region adds to the message while it grows.
 //!
-//! A call is visible once its name is known, with `{` if its arguments are written one by one. Arguments written as one JSON
-//! object are passed on as they arrive, without trailing white space. Arguments written one by one are assembled into an
-//! object: raw text becomes a JSON string that stays open until the value ends, and the object is closed with the call.
+//! A call is visible once its name is known. Arguments written as one JSON object are passed on as they arrive, without trailing
+//! white space. Arguments written one by one are assembled into an object: raw text becomes a JSON string that stays open until
+//! the value ends, and the object is closed with the call. A call without arguments has `{}`.
 //!
 //! Setting a reader back to a mark takes constant time: its stacks and texts keep what a mark needs.
 
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::arguments::{CallState, Container};
+use super::arguments::{Arguments, CallState, Container};
 use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
 use super::literal::Literal;
 use super::persistent_stack::{PersistentStack, StackMark};
@@ -167,6 +167,10 @@ impl CaptureReader {
             Tag::Reasoning => sink.event(Event::Begin(Channel::Reasoning, pos)),
             _ => {}
         }
+        // The markup in front of arguments is done with.
+        if tag.streams() {
+            self.cover(pos);
+        }
         if let Some(outer) = self.state.region.replace((tag, pos)) {
             self.regions.push(outer);
         }
@@ -200,14 +204,14 @@ impl CaptureReader {
         }
     }
 
-    /// Writes a comma before the second and each further member of an object.
+    /// Writes the brace before the first argument, and a comma before the second and each further member of an object.
     fn begin_member(&mut self, pos: usize, sink: &mut impl Sink) {
         let first = self.add_to_container(|_| true).is_none_or(|(_, first)| first);
         if std::mem::take(&mut self.state.call.separated) {
             return;
         }
-        let brace = if !self.state.call.named && self.early().is_empty() { "{" } else { "" };
-        self.markup(if first { brace } else { "," }, pos, sink);
+        let begins = if self.state.call.arguments.begun { "" } else { "{" };
+        self.markup(if first { begins } else { "," }, pos, sink);
     }
 
     /// Writes a comma before the second and each further value of an array.
@@ -260,11 +264,7 @@ impl CaptureReader {
                 self.state.call.named = true;
                 let id_span = bare_id(output, self.state.id.clone());
                 let flags = std::mem::take(&mut self.state.flags);
-                let mut arguments = &self.early[self.state.call.early..];
-                if arguments.is_empty() {
-                    arguments = "{";
-                    self.state.call.arguments.depth += 1;
-                }
+                let arguments = &self.early[self.state.call.early..];
                 let arguments_span = self.state.call.early_span.map_or(span.end..span.end, |(from, to)| from..to);
                 let id = &lossy(&output[id_span.clone()]);
                 let early = Early { id, id_span, arguments, arguments_span };
@@ -338,7 +338,11 @@ impl CaptureReader {
                 self.arguments(text, from..to, sink);
                 self.scratch = json;
             }
-            Tag::Rest => sink.event(Event::Rest(from..to)),
+            Tag::Broken => {
+                bytes = bytes.trim_ascii_end();
+                to = from + bytes.len();
+                sink.event(Event::Arguments(Text::Raw(bytes, from), from..to));
+            }
             Tag::ArgText | Tag::Key => self.arguments(Text::Escaped(bytes, from), from..to, sink),
             _ => return,
         }
@@ -353,22 +357,11 @@ impl CaptureReader {
         if piece.bytes().is_empty() || !self.state.call.open || self.state.call.arguments.ignored {
             return;
         }
-        let mut text = piece;
-        if !self.state.call.arguments.begun {
-            let Some(rest) = piece.behind_brace() else {
-                self.state.call.arguments.ignored = true;
-                return;
-            };
-            if self.state.call.named {
-                self.state.call.arguments.begun = true;
-                text = rest;
-            }
+        if !self.state.call.arguments.begun && !piece.bytes().starts_with(b"{") {
+            self.state.call.arguments.ignored = true;
+            return;
         }
-        self.arguments(text, span, sink);
-    }
-
-    fn early(&self) -> &str {
-        &self.early[self.state.call.early..]
+        self.arguments(piece, span, sink);
     }
 
     /// Adds markup of the arguments that is not in the output.
@@ -402,8 +395,9 @@ impl CaptureReader {
     fn close_call(&mut self, pos: usize, sink: &mut impl Sink) {
         self.close_text(pos, sink);
         if self.state.call.open && self.state.call.named {
-            let braces = "}".repeat(self.state.call.arguments.depth);
-            self.markup(&braces, pos, sink);
+            let Arguments { begun, depth, .. } = self.state.call.arguments;
+            let end = if begun { "}".repeat(depth) } else { "{}".to_owned() };
+            self.markup(&end, pos, sink);
             sink.event(Event::CallEnd(pos));
         }
         self.state.call.open = false;

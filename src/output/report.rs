@@ -23,8 +23,6 @@ pub(crate) struct CallRecord {
     pub flags: CallFlags,
     /// The bytes of the output that it was read from.
     pub span: Range<usize>,
-    /// The text behind an interrupted call, which is neither content nor arguments.
-    pub rest: String,
 }
 
 /// The position of the first call that the format does not have.
@@ -76,13 +74,7 @@ fn report_call(
         diagnose(DiagnosticKind::UnknownTool, format!("no tool has the name {:?}", call.name));
     }
     if !complete {
-        diagnose(
-            DiagnosticKind::UnfinishedCall,
-            match record.rest.trim_ascii() {
-                "" => "the call has no end".to_owned(),
-                rest => format!("the call was interrupted; its remaining text is left out: {rest}"),
-            },
-        );
+        diagnose(DiagnosticKind::UnfinishedCall, "the call has no end".to_owned());
         return CallReport { complete, known, valid: false, origin };
     }
     let mut wrong = |message| diagnose(DiagnosticKind::InvalidArguments, message);

@@ -45,7 +45,7 @@ impl Ended {
         status: Status,
         left: Left,
     ) -> Self {
-        let records: Vec<CallRecord> = builder.calls(output).collect();
+        let records: Vec<CallRecord> = builder.calls().collect();
         let Left { format: left, limit } = left;
         let behind = [&left, &limit].into_iter().flatten().map(|left| left.start);
         let left_at = behind.chain(output::first_unusual(&records)).min();

@@ -195,11 +195,24 @@ impl FormatParser {
         self.run.machine.cut(output)
     }
 
-    /// Whether a text with at least one byte has begun and is not visible. `length`: the output's.
+    /// Whether a text of the message with at least one byte has begun and is not visible. `length`: the output's.
     pub fn hides_text(&self, length: usize) -> bool {
         let begins = |capture: &Capture| capture.opens && capture.pos < length;
         let mut hidden = self.run.machine.visible().hidden().iter().filter(|capture| begins(capture));
-        hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::streams))
+        hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::is_text))
+    }
+
+    /// Reads a value of an argument that waits for its end, e.g. a number, because no more output comes.
+    pub fn read_held_value(&mut self, written: &mut Written, output: Parsed<'_>) {
+        let visible = self.run.machine.visible();
+        let is_value = |capture: &Capture| matches!(Tag::from_id(capture.tag), Some(Tag::ArgJson | Tag::ArgText));
+        if !self.in_call() || !visible.hidden().first().is_some_and(is_value) {
+            return;
+        }
+        for capture in visible.hidden() {
+            self.reader.read(capture, output.raw, &mut Routed { written, output });
+        }
+        self.reader.read_text(output.len(), output.raw, &mut Routed { written, output });
     }
 
     /// Reads the visible captures. Returns `false` if they contradict the message so far. Inlined, because most pieces need

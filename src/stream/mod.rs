@@ -429,6 +429,7 @@ impl Progress {
         // be lost.
         if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output.len()))
         {
+            self.format.read_held_value(written, output);
             return Some(if complete { Status::Complete } else { Status::Partial });
         }
         self.leave_at(self.format.covered(), written, output);

@@ -78,7 +78,7 @@ impl Arguments<'_> {
             // The others are deviations.
             let usual = named.next();
             let name = p.choice(usual.into_iter().chain(named.map(|other| p.tolerated(other))).collect::<Vec<_>>());
-            Some(p.sequence([p.atomic(name), between(&rest), value]))
+            Some(p.sequence([p.atomic(name), between(&rest), p.markup_ends(), value]))
         });
         p.choice(ways.collect::<Vec<_>>())
     }
