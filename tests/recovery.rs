@@ -192,18 +192,18 @@ fn a_call_that_breaks_off_keeps_what_was_read_and_loses_nothing() {
 fn a_broken_call_keeps_its_text_in_its_arguments() {
     let json = "<tool_call>\n{\"name\": \"read\", \"arguments\": ARGUMENTS}\n</tool_call>";
     let tags = "<tool_call>\n<function=read>\nARGUMENTS\n</function>\n</tool_call>";
-    for (template, call, arguments, read) in [
+    for (template, call, arguments, kept) in [
         // JSON: the model's own bytes, without the markup in front of them.
         ("json-call", json, "[1, 2]", "[1, 2]}"),
         ("json-call", json, "{\"path\": a}", "{\"path\": a}}"),
         ("json-call", json, "{\"path\": \"a\"}, \"more\": 1", "{\"path\": \"a\"}, \"more\": 1}"),
         // One by one: what was read as JSON, and the rest.
         ("qwen3-coder", tags, "a plain text", "a plain text"),
-        ("qwen3-coder", tags, "<parameter=line>\n12\n</parameter>\nand so on", "{\"line\":12\nand so on"),
+        ("qwen3-coder", tags, "<parameter=line>\n12\n</parameter>\nand so on", "{\"line\":12and so on"),
     ] {
         let output = call.replace("ARGUMENTS", arguments) + "\nText.";
         let params = params(template, &json!({}));
-        check(&params, &output, "\nText.", &[("read", json!(read))]);
+        check(&params, &output, "\nText.", &[("read", json!(kept))]);
         let ended = read(&params, &output);
         let call = ended.calls()[0];
         assert!(!call.complete && !call.valid && ended.status == Status::Recovered, "{ended:?}");

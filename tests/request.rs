@@ -25,7 +25,7 @@ fn a_bare_request_has_defaults() {
     assert_eq!(request.reasoning_format, ReasoningFormat::Auto);
     assert_eq!(request.continuation, Continuation::None);
     assert_eq!(request.malformed_arguments, MalformedArguments::Keep);
-    assert!(!request.parallel_tool_calls && request.enable_thinking && request.add_generation_prompt);
+    assert!(request.parallel_tool_calls && request.enable_thinking && request.add_generation_prompt);
     assert!(!request.force_pure_content && request.json_schema.is_null() && request.grammar.is_empty());
     assert!(request.tools.is_empty() && request.template_kwargs.is_empty() && request.now.is_none());
 }

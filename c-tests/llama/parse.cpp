@@ -135,7 +135,7 @@ static void half_calls() {
     // What a client has seen stays.
     const auto shown = common_chat_parse("Wait. " + bad, true, parser);
     const auto ended = common_chat_parse("Wait. " + bad, false, parser);
-    CHECK(shown.tool_calls.size() == 1 && ended.tool_calls.size() == 1 && ended.tool_calls[0].arguments == "{");
+    CHECK(shown.tool_calls.size() == 1 && ended.tool_calls.size() == 1 && ended.tool_calls[0].arguments == "oops}");
     common_chat_msg_diff::compute_diffs(shown, ended);
 
     // Cut off within the format: as in llama.cpp.

@@ -61,7 +61,7 @@ impl chat_params {
 /// - `tools`: of type `function` (with `strict`, `return`), or `custom`, which becomes a function with one argument
 ///   `input`; its format may be a regular expression, not a Lark grammar;
 /// - `tool_choice`: `auto`, `required`, `none`, a tool by its name, or `allowed_tools`; `parallel_tool_calls` (default
-///   false);
+///   true; false narrows the grammar only);
 /// - `response_format`: `text`, `json_object` or `json_schema`; `reasoning_effort`.
 ///
 /// It also reads these options, which may instead be in a JSON of their own (`chat_params_from_template_with`):

@@ -349,7 +349,7 @@ pub struct Request {
     pub tool_choice: ToolChoice,
     /// The tools that may be called; `None`: all. The template renders all of them.
     pub allowed_tools: Option<Vec<Tool>>,
-    /// Whether a message may have more than one call.
+    /// Whether the grammar lets a message have more than one call. The parser reads any number of them.
     pub parallel_tool_calls: bool,
     /// How reasoning is returned.
     pub reasoning_format: ReasoningFormat,

@@ -53,7 +53,7 @@ impl CallOrigin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallReport {
-    /// The call has its end. Otherwise the arguments are the beginning of JSON text.
+    /// The call has its end. Otherwise the arguments are the beginning of JSON text, or of what the model wrote in place of it.
     pub complete: bool,
     /// The request offers a tool of this name. True if the parser has no list of tools.
     pub known: bool,

@@ -38,7 +38,7 @@ impl Request {
         }
     }
 
-    /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default false),
+    /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default true),
     /// `response_format`, `reasoning_effort`, and these options: `reasoning_format` (default auto), `malformed_arguments`,
     /// `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `opening_again`, `enable_thinking` (default true),
     /// `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true), `continue_final_message`,
@@ -117,7 +117,7 @@ impl Request {
             plain,
             tool_choice,
             allowed_tools,
-            parallel_tool_calls: body.flag("parallel_tool_calls", false)?,
+            parallel_tool_calls: body.flag("parallel_tool_calls", true)?,
             reasoning_format: choice(body, "reasoning_format", REASONING_FORMATS, ReasoningFormat::Auto)?,
             malformed_arguments: choice(body, "malformed_arguments", MALFORMED_ARGUMENTS, Default::default())?,
             leniency: Leniency {

@@ -56,11 +56,6 @@ impl Places {
         }
     }
 
-    /// The end of the last one.
-    pub fn end(&self) -> usize {
-        self.last.as_ref().map_or(0, |last| last.span.end)
-    }
-
     #[cold]
     fn begin(&mut self, place: Place) {
         let Some(Place { kind, call, span }) = self.last.replace(place) else { return };

@@ -126,6 +126,9 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
     }
     let request = Request::from_json_with(&scenario["request"], &options);
     let mut request = request.map_err(|error| error.to_string())?;
+    if scenario["request"]["parallel_tool_calls"].is_null() {
+        request.parallel_tool_calls = false;
+    }
     if scenario["faithful"] != true {
         request.grammar_style = GrammarStyle::LlamaCpp;
     }
