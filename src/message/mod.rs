@@ -294,6 +294,20 @@ pub enum OpeningAgain {
     Reasoning,
 }
 
+/// What becomes of a call that is not complete when the output has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum IncompleteCalls {
+    /// It is a call, and its report says that it is not complete.
+    #[default]
+    Keep,
+    /// It is not in the message that the parse ends with. A diagnostic has its bytes. Deltas have shown it.
+    Drop,
+    /// What the model wrote is content of that message.
+    Content,
+}
+
 /// How output is read that deviates from the template's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -310,6 +324,9 @@ pub struct Leniency {
     /// A repeated opening of the reasoning.
     #[serde(default)]
     pub opening_again: OpeningAgain,
+    /// Calls that are not complete at the end.
+    #[serde(default)]
+    pub incomplete_calls: IncompleteCalls,
 }
 
 /// How schemas are turned into grammar rules.

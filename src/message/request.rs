@@ -6,8 +6,8 @@ use super::body::{Body, Given};
 use super::fields::{Fields, choice, wrong};
 use super::read::{known_tools, message, plain, response_format, tool, tool_choice};
 use super::{
-    BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, Leniency, MalformedArguments, Message,
-    OpeningAgain, ReasoningFormat, Request, UnknownTools,
+    BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency, MalformedArguments,
+    Message, OpeningAgain, ReasoningFormat, Request, UnknownTools,
 };
 use crate::error::{Error, Result};
 
@@ -40,7 +40,7 @@ impl Request {
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default true),
     /// `response_format`, `reasoning_effort`, and these options: `reasoning_format` (default auto), `malformed_arguments`,
-    /// `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `opening_again`, `enable_thinking` (default true),
+    /// `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `opening_again`, `incomplete_calls`, `enable_thinking` (default true),
     /// `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true), `continue_final_message`,
     /// `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain` ([`super::PlainConversation`]: the
     /// template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged, and no other variables). Null
@@ -126,6 +126,7 @@ impl Request {
                 calls_in_reasoning: choice(body, "calls_in_reasoning", CALLS_IN_REASONING, Default::default())?,
                 bare_calls: choice(body, "bare_calls", BARE_CALLS, Default::default())?,
                 opening_again: choice(body, "opening_again", OPENING_AGAIN, Default::default())?,
+                incomplete_calls: choice(body, "incomplete_calls", INCOMPLETE_CALLS, Default::default())?,
             },
             enable_thinking,
             json_schema,
@@ -173,6 +174,7 @@ pub(crate) const OPTIONS: &[&str] = &[
     "force_pure_content",
     "grammar",
     "grammar_style",
+    "incomplete_calls",
     "json_schema",
     "malformed_arguments",
     "media_marker",
@@ -234,6 +236,9 @@ const BARE_CALLS: &[(&str, BareCalls)] =
 
 const OPENING_AGAIN: &[(&str, OpeningAgain)] =
     &[("marker", OpeningAgain::Marker), ("reasoning", OpeningAgain::Reasoning)];
+
+const INCOMPLETE_CALLS: &[(&str, IncompleteCalls)] =
+    &[("keep", IncompleteCalls::Keep), ("drop", IncompleteCalls::Drop), ("content", IncompleteCalls::Content)];
 
 const CALLS_IN_REASONING: &[(&str, CallsInReasoning)] =
     &[("off", CallsInReasoning::Off), ("at_end", CallsInReasoning::AtEnd), ("always", CallsInReasoning::Always)];

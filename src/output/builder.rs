@@ -12,7 +12,6 @@ use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
 use super::piece_table::PieceTable;
 use super::places::Places;
 use super::report::CallRecord;
-use super::sources::Sources;
 use crate::message::{Delta, DeltaKind, Message, ToolCall};
 use rollback::Checkpoint;
 
@@ -310,9 +309,14 @@ impl MessageBuilder {
         })
     }
 
-    /// The sources of the message's texts. `parsed` is the parsed text.
-    pub fn sources(&self, message: &Message, parsed: &[u8]) -> Sources {
-        Sources::new(self.places.clone(), self.prefill, message, parsed)
+    /// The places of the message's texts.
+    pub fn places(&self) -> Places {
+        self.places.clone()
+    }
+
+    /// The first bytes of the parsed text, which are not output.
+    pub fn prefill(&self) -> usize {
+        self.prefill
     }
 
     /// Converts a range of the parsed text to one of the output.

@@ -17,6 +17,7 @@
 mod arguments;
 mod builder;
 mod event;
+mod incomplete;
 mod literal;
 mod parsed;
 mod persistent_stack;
@@ -28,6 +29,7 @@ mod sources;
 
 pub(crate) use builder::{BuilderMark, MessageBuilder};
 pub(crate) use event::{CallFlags, Channel, Event, Sink, Text};
+pub(crate) use incomplete::settle;
 pub(crate) use parsed::Parsed;
 pub(crate) use reader::{CaptureReader, ReaderMark};
 pub(crate) use report::{CallRecord, first_unusual, report};

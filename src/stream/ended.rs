@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
 use crate::fallback::{self, FallbackConfig};
-use crate::message::{CallReport, DeltaKind, Diagnostic, DiagnosticKind, Message, OutputPart, Report, Status};
+use crate::message::{
+    CallReport, DeltaKind, Diagnostic, DiagnosticKind, IncompleteCalls, Message, OutputPart, Report, Status,
+};
 use crate::output::{self, CallRecord, MessageBuilder, Sources};
 
 /// The result of a parse.
@@ -26,6 +28,8 @@ pub struct Ended {
     /// The output behind the format; the range's end is where the parser's budget was used up.
     left: Option<Range<usize>>,
     limit: Option<Range<usize>>,
+    /// The calls without an end that are not calls of the message, as the request asks.
+    settled: Vec<Range<usize>>,
     config: Arc<FallbackConfig>,
     report: OnceLock<Report>,
 }
@@ -43,22 +47,25 @@ impl Ended {
         output: &[u8],
         config: Arc<FallbackConfig>,
         status: Status,
+        incomplete: IncompleteCalls,
         left: Left,
     ) -> Self {
-        let records: Vec<CallRecord> = builder.calls().collect();
+        let mut records: Vec<CallRecord> = builder.calls().collect();
         let Left { format: left, limit } = left;
         let behind = [&left, &limit].into_iter().flatten().map(|left| left.start);
         let left_at = behind.chain(output::first_unusual(&records)).min();
         let status = if left_at.is_some() { Status::Recovered } else { status };
-        let message = builder.message(output);
+        let (mut message, mut places, prefill) = (builder.message(output), builder.places(), builder.prefill());
+        let settled = output::settle(incomplete, &mut message, &mut records, &mut places, output, prefill);
         Ended {
-            sources: builder.sources(&message, output),
+            sources: Sources::new(places, prefill, &message, output),
             message,
             status,
             left_at,
             records,
             left,
             limit,
+            settled,
             config,
             report: OnceLock::new(),
         }
@@ -99,7 +106,13 @@ impl Ended {
                 of_output(DiagnosticKind::LeftFormat, &self.left, left),
                 of_output(DiagnosticKind::Limit, &self.limit, limit),
             ];
-            let found = found.into_iter().flatten().collect();
+            let settled = self.settled.iter().map(|span| Diagnostic {
+                kind: DiagnosticKind::UnfinishedCall,
+                call: None,
+                span: span.clone(),
+                message: "a call that has no end is not in the message".to_owned(),
+            });
+            let found = found.into_iter().flatten().chain(settled).collect();
             output::report(&self.message, &self.records, &self.config.tools, found, fallback::dialect_name)
         })
     }

@@ -18,7 +18,7 @@ pub use special::SpecialTokens;
 
 use crate::error::{Error, Result};
 use crate::fallback::{End, FallbackConfig, FallbackParser};
-use crate::message::{Delta, Leniency, Message, Status};
+use crate::message::{Delta, IncompleteCalls, Leniency, Message, Status};
 use crate::output::{CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
 use crate::parser::Parser;
 use crate::peg::{Machine, State, incomplete_tail};
@@ -115,7 +115,7 @@ impl Parser {
         };
         let mut builder = MessageBuilder::new(0);
         CaptureReader::new(0).read_all(&mut machine, text, &mut builder);
-        Some(Ended::new(&builder, text, Arc::new(config), status, Left::default()))
+        Some(Ended::new(&builder, text, Arc::new(config), status, IncompleteCalls::Keep, Left::default()))
     }
 }
 
@@ -289,7 +289,8 @@ impl Stream {
     /// The message so far, with its report. Costs as much as the message.
     pub fn so_far(&self) -> Ended {
         let config = Arc::clone(&self.written.config);
-        Ended::new(&self.written.builder, &self.output, config, Status::Partial, Left::default())
+        let builder = &self.written.builder;
+        Ended::new(builder, &self.output, config, Status::Partial, IncompleteCalls::Keep, Left::default())
     }
 
     fn ended(&self, status: Status) -> Ended {
@@ -299,7 +300,9 @@ impl Stream {
             false => Left { format: behind(self.at.left), limit: behind(self.written.limit) },
             true => Left { format: None, limit: behind(self.at.left) },
         };
-        Ended::new(&self.written.builder, &self.output, Arc::clone(&self.written.config), status, left)
+        let config = Arc::clone(&self.written.config);
+        let incomplete = config.leniency.incomplete_calls;
+        Ended::new(&self.written.builder, &self.output, config, status, incomplete, left)
     }
 
     /// Goes back to the start of the output.

@@ -23,6 +23,7 @@ export type RequestOptions = {
     unknown_tools?: "call" | "content";
     calls_in_reasoning?: "off" | "at_end" | "always";
     bare_calls?: "off" | "whole" | "anywhere";
+    incomplete_calls?: "keep" | "drop" | "content";
 };
 export type Proof = {
     reader: string;
@@ -55,7 +56,7 @@ export type Proof = {
  *   grammar_style?: "faithful" | "llama.cpp", force_pure_content?: boolean, now?: number, media_marker?: string,
  *   malformed_arguments?: "keep" | "empty" | "error", dialects?: "off" | "recover" | "always",
  *   unknown_tools?: "call" | "content", calls_in_reasoning?: "off" | "at_end" | "always",
- *   bare_calls?: "off" | "whole" | "anywhere" }} RequestOptions
+ *   bare_calls?: "off" | "whole" | "anywhere", incomplete_calls?: "keep" | "drop" | "content" }} RequestOptions
  */
 /**
  * Whether what a template writes is read back: of `cases` messages, `read_back` come back; `failures` says what is wrong with others.

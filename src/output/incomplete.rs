@@ -1,0 +1,57 @@
+//! What becomes of calls that are not complete when the output has ended: the host's choice.
+
+use std::ops::Range;
+
+use super::places::{Place, Places};
+use super::report::CallRecord;
+use crate::message::{DeltaKind, IncompleteCalls, Message};
+use crate::peg::lossy;
+
+/// Takes the calls that are not complete out of the message, as `choice` says, and returns the bytes of each in the output. Their
+/// places become content or go. `parsed` is the parsed text, of which the first `prefill` bytes are not output.
+pub(crate) fn settle(
+    choice: IncompleteCalls,
+    message: &mut Message,
+    records: &mut Vec<CallRecord>,
+    places: &mut Places,
+    parsed: &[u8],
+    prefill: usize,
+) -> Vec<Range<usize>> {
+    if choice == IncompleteCalls::Keep || records.iter().all(|record| record.complete) {
+        return Vec::new();
+    }
+    let as_content = choice == IncompleteCalls::Content;
+    // Where the text in front of the next call ends.
+    let mut end = prefill;
+    let mut taken = vec![None; records.len()];
+    let mut kept = Places::default();
+    let number = |call: usize| records[..call].iter().filter(|record| record.complete).count();
+    for Place { kind, call, span } in places.iter() {
+        if !kind.is_of_call() {
+            end = end.max(span.end);
+            kept.add(kind, 0, span);
+            continue;
+        }
+        let record = &records[call];
+        if record.complete {
+            end = end.max(span.end).max(record.span.end + prefill);
+            kept.add(kind, number(call), span);
+        } else if taken[call].is_none() {
+            let whole = end..(record.span.end + prefill).max(end);
+            end = whole.end;
+            if as_content {
+                kept.add(DeltaKind::Content, 0, whole.clone());
+            }
+            taken[call] = Some(whole.start - prefill..whole.end - prefill);
+        }
+    }
+    if as_content {
+        let content = kept.iter().filter(|place| place.kind == DeltaKind::Content);
+        message.content = content.map(|place| lossy(&parsed[place.span]).into_owned()).collect();
+    }
+    *places = kept;
+    let mut complete = records.iter().map(|record| record.complete);
+    message.tool_calls.retain(|_| complete.next() == Some(true));
+    records.retain(|record| record.complete);
+    taken.into_iter().flatten().collect()
+}
