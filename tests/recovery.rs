@@ -4,7 +4,7 @@ mod support;
 
 use chatparse::message::DiagnosticKind;
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, Params, Request, Status};
+use chatparse::{ChatTemplate, DeltaKind, Params, Request, Status};
 use serde_json::{Value, json};
 use support::{check_streaming, parse};
 
@@ -308,5 +308,37 @@ fn reasoning_opened_again() {
             let found = (&message["reasoning"], &message["content"]);
             assert_eq!(found, (&json!(reasoning), &json!("Wait.")), "{template}, {options}");
         }
+    }
+}
+
+#[test]
+fn calls_without_an_end_are_settled_as_the_host_asks() {
+    let whole = "<tool_call>\n{\"name\": \"list\", \"arguments\": {}}\n</tool_call>";
+    let half = "\n<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a";
+    let list = || ("list", json!({}));
+    let read_half = || ("read", json!("{\"path\": \"a"));
+    for (option, before, content, calls) in [
+        ("keep", whole, "Text", vec![list(), read_half()]),
+        ("drop", whole, "Text", vec![list()]),
+        // The end of the call before is not known to be read before the next one is.
+        ("content", whole, &*format!("Text\n</tool_call>{half}"), vec![list()]),
+        ("keep", "", "Text", vec![read_half()]),
+        ("drop", "", "Text", vec![]),
+        ("content", "", &*format!("Text{half}"), vec![]),
+    ] {
+        let params = params("json-call", &json!({"incomplete_calls": option}));
+        let output = format!("Text{before}{half}");
+        let ended = params.parser.read(output.as_bytes(), true, false).unwrap();
+        let found = (&*ended.message.content, ended.message.tool_calls.len(), ended.calls().len());
+        assert_eq!(found, (content, calls.len(), calls.len()), "{option} {ended:?}");
+        for (call, (name, arguments)) in ended.message.tool_calls.iter().zip(&calls) {
+            let expected = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+            assert_eq!((&*call.name, &call.arguments), (*name, &expected));
+        }
+        // Its bytes are told, and what is content comes from there.
+        let unfinished = ended.diagnostics().iter().find(|found| found.kind == DiagnosticKind::UnfinishedCall).unwrap();
+        assert!(output[unfinished.span.clone()].contains("read"), "{unfinished:?}");
+        let written = ended.spans(DeltaKind::Content, 0).iter().map(|span| &output[span.clone()]);
+        assert_eq!(written.collect::<String>(), content);
     }
 }

@@ -31,6 +31,8 @@ struct CallState {
     ended: bool,
     flags: CallFlags,
     span: Range<usize>,
+    /// Where the markup begins that opens it, in the output.
+    begin: usize,
 }
 
 /// A delta without its text. The text is a slice of a shared string.
@@ -141,8 +143,10 @@ impl MessageBuilder {
         } else {
             self.save(index);
         }
+        let opens = self.in_output(&(early.begin..early.begin)).start;
         let call = &mut self.calls[index];
         call.state.span.start = begin;
+        call.state.begin = opens;
         call.state.flags = flags;
         let from = self.delta_text.len();
         if first && !self.without_deltas {
@@ -150,7 +154,7 @@ impl MessageBuilder {
         }
         let new = (call.name == name).then_some(first);
         self.report(DeltaKind::ToolName, index, new, from, span);
-        let Early { id, id_span, arguments, arguments_span } = early;
+        let Early { id, id_span, arguments, arguments_span, .. } = early;
         if !id.is_empty() {
             self.id(id, id_span.clone());
         }
@@ -306,6 +310,7 @@ impl MessageBuilder {
             complete: call.state.ended,
             flags: call.state.flags,
             span: call.state.span.clone(),
+            begin: call.state.begin,
         })
     }
 

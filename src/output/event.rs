@@ -37,6 +37,8 @@ pub(crate) enum Event<'a> {
 /// The parts of a call that precede its name. Missing parts are empty texts with empty ranges.
 #[derive(Clone, Debug)]
 pub(crate) struct Early<'a> {
+    /// Where the markup begins that opens the call.
+    pub begin: usize,
     pub id: &'a str,
     pub id_span: Range<usize>,
     /// The arguments as far as they are written.

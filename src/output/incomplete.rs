@@ -21,7 +21,7 @@ pub(crate) fn settle(
         return Vec::new();
     }
     let as_content = choice == IncompleteCalls::Content;
-    // Where the text in front of the next call ends.
+    // The end of the parts so far.
     let mut end = prefill;
     let mut taken = vec![None; records.len()];
     let mut kept = Places::default();
@@ -34,10 +34,11 @@ pub(crate) fn settle(
         }
         let record = &records[call];
         if record.complete {
-            end = end.max(span.end).max(record.span.end + prefill);
+            end = end.max(span.end);
             kept.add(kind, number(call), span);
         } else if taken[call].is_none() {
-            let whole = end..(record.span.end + prefill).max(end);
+            let begin = end.max(record.begin + prefill);
+            let whole = begin..begin.max(record.span.end + prefill);
             end = whole.end;
             if as_content {
                 kept.add(DeltaKind::Content, 0, whole.clone());

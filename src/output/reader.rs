@@ -267,7 +267,7 @@ impl CaptureReader {
                 let arguments = &self.early[self.state.call.early..];
                 let arguments_span = self.state.call.early_span.map_or(span.end..span.end, |(from, to)| from..to);
                 let id = &lossy(&output[id_span.clone()]);
-                let early = Early { id, id_span, arguments, arguments_span };
+                let early = Early { begin: self.state.covered, id, id_span, arguments, arguments_span };
                 sink.event(Event::Call { name: text.trim_ascii_end(), early, flags, span });
             }
             Tag::ToolId if self.state.call.named => {

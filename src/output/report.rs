@@ -23,6 +23,8 @@ pub(crate) struct CallRecord {
     pub flags: CallFlags,
     /// The bytes of the output that it was read from.
     pub span: Range<usize>,
+    /// Where the markup in front of them begins that opens the call.
+    pub begin: usize,
 }
 
 /// The position of the first call that the format does not have.
