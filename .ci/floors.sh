@@ -55,6 +55,12 @@ INSTANCE_FLOORS=(
   told_narrow=100
 )
 
+# conserve.py: of how many mutated outputs, in percent, text is lost.
+LOST=0.1
+
+# canitoolcall.py: how many outputs of real models are read exactly, in percent, without calls that have no end.
+REAL_OUTPUTS=94.3
+
 # peers/run.py: how many cases of other engines' tests may fail.
 PEER_FAILURES=65
 
