@@ -117,6 +117,11 @@ impl FormatBuilder {
         self.tag(Tag::Content, child)
     }
 
+    /// Content that the format marks as the answer: no text in it is a call.
+    pub fn answer(&self, child: ExprId) -> ExprId {
+        self.tag(Tag::Answer, child)
+    }
+
     /// A region whose captures are hidden until it is complete.
     fn whole(&self, tag: Tag, child: ExprId) -> ExprId {
         self.atomic(self.tag(tag, child))
@@ -274,10 +279,11 @@ impl FormatBuilder {
         self.tag(Tag::Array, child)
     }
 
-    /// Text up to a marker, and the marker. The output may also end without it.
-    pub fn closed(&self, tag: Tag, marker: &str) -> ExprId {
-        let text = self.tag(tag, self.until(marker));
-        let close = self.choice([self.literal(marker), self.end()]);
+    /// Text up to a marker, and the marker. The output may also end without it, or go on with what opens the `next` part.
+    pub fn closed(&self, tag: Tag, marker: &str, next: &str) -> ExprId {
+        let text = self.tag(tag, self.until_any([marker, next]));
+        let left_out = self.tolerated(self.and(self.literal(next)));
+        let close = self.choice([self.literal(marker), left_out, self.end()]);
         self.excluding(self.sequence([text, close]), [marker])
     }
 

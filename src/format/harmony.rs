@@ -91,7 +91,7 @@ impl Harmony<'_> {
         let start = p.rule("start", p.sequence([self.token(START), p.literal("assistant")]));
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.literal("commentary"), self.message()]);
-        let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END)]));
+        let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, START)]));
         let any = [preamble, analysis];
 
         let (first, last, must) = if let Some(schema) = spec.response_object() {
@@ -172,11 +172,12 @@ impl Harmony<'_> {
         let p = self.p;
         let header = p.sequence([self.first_header(), self.token(CHANNEL), p.literal("analysis"), self.message()]);
         if self.spec.extract_reasoning() {
-            return p.sequence([header, p.closed(Tag::Reasoning, END)]);
+            return p.sequence([header, p.closed(Tag::Reasoning, END, START)]);
         }
         // The header is captured once it is certain that it is not the header of a call.
-        let text = p.content(p.until(END));
-        let close = p.choice([p.content(p.literal(END)), p.end()]);
+        let text = p.content(p.until_any([END, START]));
+        let left_out = p.tolerated(p.and(p.literal(START)));
+        let close = p.choice([p.content(p.literal(END)), left_out, p.end()]);
         let body = p.excluding(p.sequence([text, close]), [END]);
         p.sequence([p.atomic(p.content(header)), body])
     }
@@ -192,7 +193,7 @@ impl Harmony<'_> {
 
     fn answer(&self) -> ExprId {
         let p = self.p;
-        p.sequence([self.first_header(), self.final_header(), p.content(p.until(END))])
+        p.sequence([self.first_header(), self.final_header(), p.answer(p.until(END))])
     }
 
     /// The turn's last message, with or without its end.

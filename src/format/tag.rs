@@ -47,12 +47,14 @@ pub enum Tag {
     Entities,
     /// What a call that broke goes on with: the rest of its arguments, as it stands.
     Broken,
+    /// Text of `content` that the format marks as the answer.
+    Answer,
     /// Empty: what is in front is markup of the part at hand, even if the output leaves the format here.
     Markup,
 }
 
 impl Tag {
-    const ALL: [Tag; 21] = [
+    const ALL: [Tag; 22] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -73,6 +75,7 @@ impl Tag {
         Tag::Unknown,
         Tag::Entities,
         Tag::Broken,
+        Tag::Answer,
         Tag::Markup,
     ];
 
@@ -114,6 +117,7 @@ impl Tag {
             Tag::Unknown => "unknown",
             Tag::Entities => "entities",
             Tag::Broken => "broken",
+            Tag::Answer => "answer",
             Tag::Markup => "markup",
         }
     }
@@ -135,6 +139,7 @@ impl Tag {
                 | Tag::ArgText
                 | Tag::Key
                 | Tag::Broken
+                | Tag::Answer
         )
     }
 }

@@ -309,7 +309,7 @@ impl CaptureReader {
         }
         match tag {
             Tag::Reasoning => sink.event(Event::Text(Channel::Reasoning, Text::Raw(bytes, from), from..to)),
-            Tag::Content => sink.event(Event::Text(Channel::Content, Text::Raw(bytes, from), from..to)),
+            Tag::Content | Tag::Answer => sink.event(Event::Text(Channel::Content, Text::Raw(bytes, from), from..to)),
             Tag::ToolArgs => {
                 bytes = bytes.trim_ascii_end();
                 to = from + bytes.len();

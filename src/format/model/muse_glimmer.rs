@@ -73,7 +73,7 @@ fn output(spec: &FormatSpec) -> Arena {
         return p.finish(root);
     }
     let thought = if spec.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
-    let analysis = p.sequence([p.literal(" to=self"), p.literal(MESSAGE), p.closed(thought, NEXT)]);
+    let analysis = p.sequence([p.literal(" to=self"), p.literal(MESSAGE), p.closed(thought, NEXT, OPENING)]);
     let analysis = p.rule("analysis", analysis);
     let to_user = p.sequence([p.optional(p.literal(" to=user")), p.literal(MESSAGE)]);
     let text = p.rule("final", p.sequence([to_user, p.content(p.until_any([LAST, NEXT]))]));
