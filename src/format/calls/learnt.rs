@@ -133,30 +133,48 @@ struct Tail<'a> {
     form: &'a CallForm,
 }
 
-impl<'a> Call<'a> {
+impl CallForm {
+    /// The pieces up to the name, and the rest.
+    fn at_name(&self) -> (&[CallPiece], Tail<'_>) {
+        let name = self.pieces.iter().position(|piece| *piece == CallPiece::Name);
+        let (head, rest) = self.pieces.split_at(name.map_or(0, |at| at + 1));
+        let (first, pieces) = match rest.split_first() {
+            Some((CallPiece::Glue(first), rest)) => (first.clone(), rest),
+            Some((CallPiece::Members(members), _)) => (members.in_front(), rest),
+            Some(_) => (Glue::default(), rest),
+            None => (self.close.clone(), rest),
+        };
+        (head, Tail { first, pieces, form: self })
+    }
+
+    /// The form without its id, which a model may leave out with the marker in front of it, if another one follows.
+    fn without_id(&self) -> Option<CallForm> {
+        let at = self.pieces.iter().position(|piece| *piece == CallPiece::Id)?;
+        let is_marked = |piece: &CallPiece| {
+            let CallPiece::Glue(glue) = piece else { return false };
+            glue.marker_spans().first().is_some_and(|span| glue.head()[..span.start].trim().is_empty())
+        };
+        let around = [self.pieces.get(at.checked_sub(1)?)?, self.pieces.get(at + 1)?];
+        let pieces = || self.pieces[..at - 1].iter().chain(&self.pieces[at + 1..]).cloned().collect();
+        around.into_iter().all(is_marked).then(|| CallForm { pieces: pieces(), close: self.close.clone() })
+    }
+}
+
+impl Call<'_> {
     /// Forms with the same beginning up to the name share it.
     fn expr(&self) -> ExprId {
         let p = self.p;
-        let head_of = |form: &'a CallForm| {
-            let name = form.pieces.iter().position(|piece| *piece == CallPiece::Name);
-            form.pieces.split_at(name.map_or(0, |at| at + 1))
-        };
         let mut groups: Vec<(&[CallPiece], Vec<Tail>)> = Vec::new();
-        for form in &self.turn.calls {
-            let (head, rest) = head_of(form);
-            let (first, pieces) = match rest.split_first() {
-                Some((CallPiece::Glue(first), rest)) => (first.clone(), rest),
-                Some((CallPiece::Members(members), _)) => (members.in_front(), rest),
-                Some(_) => (Glue::default(), rest),
-                None => (form.close.clone(), rest),
-            };
-            let tail = Tail { first, pieces, form };
+        for (head, tail) in self.turn.calls.iter().map(CallForm::at_name) {
             match groups.iter_mut().find(|(known, _)| *known == head) {
                 Some((_, tails)) => tails.push(tail),
                 None => groups.push((head, vec![tail])),
             }
         }
-        p.choice(groups.iter().map(|(head, tails)| self.group(head, tails)).collect::<Vec<_>>())
+        let bare: Vec<CallForm> = self.turn.calls.iter().filter_map(CallForm::without_id).collect();
+        let bare = bare.iter().map(CallForm::at_name).map(|(head, tail)| p.tolerated(self.group(head, &[tail])));
+        let all = groups.iter().map(|(head, tails)| self.group(head, tails)).chain(bare);
+        p.choice(all.collect::<Vec<_>>())
     }
 
     /// Nothing of a call is visible before its name is certain: the text up to the name and the glue behind it are one
