@@ -131,7 +131,7 @@ impl Arguments<'_> {
         let names = schema::members(&root).filter(|_| is_marked);
         let names = names.map(|(name, ..)| format!("{space}{}{name}{}", self.members.next.head(), opens.head()));
         let end = self.close.map(|close| close.and(self.wrapper_close));
-        let end = end.filter(|close| close.marker_spans().len() > 1 && close.is_literal());
+        let end = end.filter(|close| !close.marker_spans().is_empty() && close.is_literal());
         let end = end.map(|close| format!("{space}{}", close.head()));
         let left_out: Vec<String> = names.chain(end).collect();
         p.rule(rule, text(&left_out))

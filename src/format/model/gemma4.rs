@@ -133,10 +133,16 @@ fn output(spec: &FormatSpec) -> Arena {
     let p = FormatBuilder::default();
     let turn = p.optional(p.literal("<|turn>model\n"));
     let open = p.sequence([p.literal(THOUGHT), p.space()]);
-    let close = p.literal(CHANNEL[1]);
-    let text = p.until(CHANNEL[1]);
+    // The line break in front of the end is the template's, unless another thought follows.
+    let end = format!("\n{}", CHANNEL[1]);
+    let close = p.sequence([p.optional(p.literal("\n")), p.literal(CHANNEL[1])]);
+    let text = p.until_any([&*end, CHANNEL[1]]);
     let thought = match spec.extract_reasoning() {
-        true => p.sequence([open, p.reasoning(text), close, p.markup_ends()]),
+        true => {
+            let between = [p.reasoning(p.literal("\n")), p.literal(CHANNEL[1]), p.and(p.literal(THOUGHT))];
+            let close = p.choice([p.tolerated(p.atomic(p.sequence(between))), close]);
+            p.sequence([open, p.reasoning(text), close, p.markup_ends()])
+        }
         false => p.sequence([p.and(p.literal(THOUGHT)), p.content(p.sequence([open, text, close]))]),
     };
     let unpaired = CHANNEL.map(|marker| p.literal(marker));

@@ -84,7 +84,8 @@ fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
     let to_end = p.sequence([many, p.optional(p.sequence([end, p.space()]))]);
     let start = p.optional(p.sequence([p.choice([p.literal(SECTION_START), other_start]), p.space()]));
     let calls = p.trigger_rule("tool-call", to_end);
-    p.sequence([start, p.calls(spec, calls)])
+    let empty = p.sequence([p.literal(SECTION_START), p.space(), p.literal(SECTION_END), p.markup_ends(), p.space()]);
+    p.sequence([p.tolerated(p.optional(empty)), start, p.calls(spec, calls)])
 }
 
 /// The id contains the name. A call can end without its marker.
