@@ -342,3 +342,45 @@ fn calls_without_an_end_are_settled_as_the_host_asks() {
         assert_eq!(written.collect::<String>(), content);
     }
 }
+
+/// What models leave out, write twice or only mention, in formats that show it: the message, and whether it counts as the format's.
+#[test]
+fn parts_that_lack_an_end_or_a_marker() {
+    let header = |channel: &str| format!("<|start|>assistant<|channel|>{channel}<|message|>");
+    let open = "<|channel|>analysis<|message|>";
+    let like_a_call = "{\"name\": \"list\", \"arguments\": {}}";
+    let path = || vec![("read", json!({"path": "a"}))];
+    for (template, output, reasoning, content, calls) in [
+        // A part ends where the next one opens; what the format marks as the answer is text.
+        ("gpt-oss", format!("{open}Why{}Answer", header("final")), "Why", "Answer", vec![]),
+        ("gpt-oss", format!("{open}Why<|end|>{}{like_a_call}", header("final")), "Why", like_a_call, vec![]),
+        // An id with its marker, the end of a value, a section without calls.
+        ("tag-json-id", "[TOOL_CALLS]read[ARGS]{\"path\": \"a\"}".to_owned(), "", "", path()),
+        (
+            "tag-arguments",
+            "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a\n</tool_call>".to_owned(),
+            "",
+            "",
+            path(),
+        ),
+        ("kimi-k2", "Text<|tool_calls_section_begin|><|tool_calls_section_end|>".to_owned(), "", "Text", vec![]),
+        // The line break in front of the end of a thought is the template's, but between two thoughts.
+        ("gemma-4", "<|channel>thought\nWhy\n<channel|>Text".to_owned(), "Why", "Text", vec![]),
+        (
+            "gemma-4",
+            "<|channel>thought\nWhy\n<channel|><|channel>thought\nThen\n<channel|>Text".to_owned(),
+            "Why\nThen",
+            "Text",
+            vec![],
+        ),
+    ] {
+        let params = params(template, &json!({}));
+        let (message, status) = parse(&params.parser, output.as_bytes(), false);
+        let calls: Vec<Value> =
+            calls.iter().map(|(name, arguments)| json!({"name": name, "arguments": arguments, "id": ""})).collect();
+        assert_eq!(message, json!({"reasoning": reasoning, "content": content, "calls": calls}), "{template} {output}");
+        assert_eq!(status, Status::Complete, "{template} {output}");
+        let wrong = check_streaming(&params.parser, output.as_bytes(), false);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
