@@ -25,7 +25,13 @@ pub(crate) fn settle(
     let mut end = prefill;
     let mut taken = vec![None; records.len()];
     let mut kept = Places::default();
-    let number = |call: usize| records[..call].iter().filter(|record| record.complete).count();
+    // The number of each call among those that stay.
+    let mut numbers = Vec::with_capacity(records.len());
+    let mut stay = 0;
+    for record in records.iter() {
+        numbers.push(stay);
+        stay += usize::from(record.complete);
+    }
     for Place { kind, call, span } in places.iter() {
         if !kind.is_of_call() {
             end = end.max(span.end);
@@ -35,7 +41,7 @@ pub(crate) fn settle(
         let record = &records[call];
         if record.complete {
             end = end.max(span.end);
-            kept.add(kind, number(call), span);
+            kept.add(kind, numbers[call], span);
         } else if taken[call].is_none() {
             let begin = end.max(record.begin + prefill);
             let whole = begin..begin.max(record.span.end + prefill);

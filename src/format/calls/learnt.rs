@@ -215,10 +215,9 @@ impl Call<'_> {
             false => glue(p, &shared, Some(self.tool), ""),
         });
         let head = p.atomic(p.sequence(parts));
-        let shared_is_blank = shared.is_blank();
+        let markup = if shared.is_blank() { p.empty() } else { p.markup_ends() };
         let taken = if shared.is_blank() { Glue::default() } else { shared };
         let ways = tails.iter().map(|tail| self.tail(tail, &taken));
-        let markup = if shared_is_blank { p.empty() } else { p.markup_ends() };
         let call = p.sequence([head, markup, p.choice(ways.collect::<Vec<_>>())]);
         p.choice([call].into_iter().chain(empty_tag))
     }
