@@ -119,12 +119,7 @@ fn hidden() -> Vec<Hidden> {
             ["Hm.", "Well."],
             json!([]),
         ),
-        row(
-            "minicpm5",
-            "</think>\n\n#include <functional><function name=\"find\">",
-            ["", "#include <functional>"],
-            call(json!({})),
-        ),
+        told("minicpm5", ""),
         row(
             "qwen3-coder",
             "I see.\n<tool_call>\n<function=find>\n</function>\n</tool_call>",

@@ -411,3 +411,14 @@ fn an_unfinished_character_waits_for_its_rest() {
     let _ = stream.feed(b"\xE6\x80");
     assert_eq!(stream.finish(false).message.content, "😀\u{FFFD}", "what never became a character");
 }
+
+/// A backslash shows with the character behind it, and comes from its own byte.
+#[test]
+fn escapes_that_are_cut() {
+    let call = "Why<|close|>think<|sep|><|open|>response<|sep|><|close|>response<|sep|><|open|>tools<|sep|>\
+        <|open|>call tool=\"get\" index=\"1\"<|sep|><|open|>argument key=\"n\" type=\"json\"<|sep|>";
+    for value in ["[\"a\\n\\\"b\\\\\"]", "'it\\'s'", "\"a\\"] {
+        check("kimi-k3", format!("{call}{value}").as_bytes(), &[], true);
+        check("kimi-k3", format!("{call}{value}").as_bytes(), &[], false);
+    }
+}

@@ -33,6 +33,11 @@ impl Literal {
         self.quote.take().is_some()
     }
 
+    /// Whether a backslash waits for the character behind it.
+    pub fn is_escaping(&self) -> bool {
+        self.escaped
+    }
+
     /// Whether a string is open.
     pub fn in_string(&self) -> bool {
         self.quote.is_some()

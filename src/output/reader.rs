@@ -154,7 +154,10 @@ impl CaptureReader {
                 self.begin_value(pos, sink);
                 self.begin_text(pos, sink);
             }
-            Tag::ArgJson => (self.state.call.literal, self.state.call.fresh) = (Literal::default(), true),
+            Tag::ArgJson => {
+                (self.state.call.literal, self.state.call.fresh) = (Literal::default(), true);
+                self.state.call.waiting = 0;
+            }
             Tag::Key => {
                 self.begin_member(pos, sink);
                 self.begin_text(pos, sink);
@@ -335,7 +338,12 @@ impl CaptureReader {
                 self.state.call.literal.feed(&lossy(bytes), &mut json);
                 let as_read = json.as_bytes() == bytes;
                 let text = if as_read { Text::Raw(bytes, from) } else { Text::Owned(&json) };
-                self.arguments(text, from..to, sink);
+                // A backslash shows with the character behind it.
+                let escaping = usize::from(self.state.call.literal.is_escaping());
+                let start = from - std::mem::replace(&mut self.state.call.waiting, escaping);
+                if !json.is_empty() {
+                    self.arguments(text, start..to - escaping, sink);
+                }
                 self.scratch = json;
             }
             Tag::Broken => {

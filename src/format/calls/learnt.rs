@@ -288,6 +288,8 @@ impl Call<'_> {
             pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), Some(tail.form))),
         );
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
+        let last = tail.pieces.last().and_then(CallPiece::members);
+        let members_last = last.is_some_and(|members| is_strong(&members.next));
         let end = |close: &Glue| {
             let close = match is_json {
                 true => text::behind_json(p, close, Some(self.tool)),
@@ -298,7 +300,9 @@ impl Call<'_> {
             let next = next.filter(|_| !is_json).map(|open| open.head().trim().to_owned());
             let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
             let ends = ends.map(|end| p.tolerated(p.sequence([p.and(p.sequence([p.space(), p.literal(end)]))])));
-            p.tool_close(p.choice([close].into_iter().chain(ends)))
+            // A model may leave the end of its last call to the end of its output.
+            let left_out = members_last.then(|| p.tolerated(p.sequence([p.space(), p.end()])));
+            p.tool_close(p.choice([close].into_iter().chain(ends).chain(left_out)))
         };
         parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
             // A last member with the id, which a model may leave out.

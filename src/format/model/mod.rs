@@ -9,7 +9,6 @@ mod kimi_k2;
 mod kimi_k3;
 mod lfm2;
 mod ling3;
-mod minicpm5;
 mod minimax_m3;
 mod muse_glimmer;
 mod rows;
@@ -74,7 +73,7 @@ pub const FAMILIES: &[Family] = &[
     parser!(minimax_m3, "minimax-m3"),
     parser!(deepseek_v3_2, "deepseek-v3.2"),
     parser!(gemma4, "gemma-4"),
-    parser!(minicpm5, "minicpm5"),
+    MINICPM_5,
     QWEN_3_CODER,
     parser!(translate_gemma, "translate-gemma"),
     LAGUNA,

@@ -54,6 +54,20 @@ pub(super) const GIGACHAT_3: Family = row(
     },
 );
 
+pub(super) const MINICPM_5: Family = row(
+    "minicpm5",
+    |source| has_all(source, &["Tool usage guidelines:", "<function name=\"", "<param name=\""]),
+    Row {
+        host: |spec, format| {
+            trigger(spec, format, Trigger::word("<function"));
+            tokens(format, &["<function", "<param", "</function>", "</param>", "<think>", "</think>"]);
+            format.thinking = Some(Thinking::new("<think>", ["</think>"]));
+            delimiters(format, IM_START);
+        },
+        ..LEARNT
+    },
+);
+
 pub(super) const COHERE_2_MOE: Family = row(
     // The template always closes the reasoning in front of calls, and the model does not.
     "cohere2-moe",
@@ -235,7 +249,7 @@ pub(super) const DEEPSEEK_R1_DISTILL: Family = row(
     },
 );
 
-pub(super) const IM_START: &[(&str, &str)] = &[
+const IM_START: &[(&str, &str)] = &[
     ("assistant", "<|im_start|>assistant"),
     ("tool", "<|im_start|>user\n<tool_response>"),
     ("user", "<|im_start|>user"),
