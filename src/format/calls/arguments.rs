@@ -63,7 +63,9 @@ impl Arguments<'_> {
         let known = !FormatBuilder::is_any(member.name);
         let after = (known && self.members.slots.iter().any(quoted)).then(|| self.after());
         let python = self.members.first.head().trim_end().ends_with('(');
-        let values = Values { p, tool: self.tool, nested: &self.members.nested, python, after };
+        let enclosing =
+            self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.head().trim());
+        let values = Values { p, tool: self.tool, nested: &self.members.nested, python, after, enclosing };
         let raw = |slot: &Slot| self.raw(slot, member);
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let ways = befores(self.members).into_iter().filter_map(|before| {

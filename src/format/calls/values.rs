@@ -17,6 +17,8 @@ pub(super) struct Values<'a> {
     pub python: bool,
     /// What may follow an argument whose text is in quotes.
     pub after: Option<ExprId>,
+    /// What ends the call, and a value whose own end is missing.
+    pub enclosing: Option<&'a str>,
 }
 
 /// Levels of arrays and objects that follow their schemas; deeper levels may have any value.
@@ -80,7 +82,11 @@ impl Values<'_> {
         let opens = unquoted.unwrap_or(opens);
         let glue_of = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let rest = |slot: &Slot| glue_of(&slot.open.strip_prefix(&opens).unwrap_or_default());
-        let close = |slot: &Slot| p.arg_close(glue_of(&slot.close));
+        let close = |slot: &Slot| {
+            let enclosing = self.enclosing.filter(|_| depth == 0 && !slot.close.is_blank());
+            let enclosing = enclosing.map(|end| p.tolerated(p.and(p.sequence([p.space(), p.literal(end)]))));
+            p.arg_close(p.choice([glue_of(&slot.close)].into_iter().chain(enclosing)))
+        };
         let mut ways: Vec<ExprId> = Vec::new();
         for (kind, slot) in nested {
             ways.extend(
