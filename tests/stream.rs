@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
-use chatparse::message::DiagnosticKind;
+use chatparse::message::{DiagnosticKind, IncompleteCalls};
 use chatparse::stream::{Budget, Ended};
 use chatparse::{ChatTemplate, DeltaKind, Message, Params, Request, Status, Stream, ToolCall, builtin};
 use proptest::prelude::*;
@@ -42,6 +42,20 @@ fn learn(name: &str) -> (Params, Vec<String>) {
     let outputs: Vec<String> = messages().into_iter().filter_map(render).collect();
     assert!(outputs.len() >= 3, "{name} renders most messages");
     (params, outputs)
+}
+
+/// The same for hosts that take calls without an end out of the message.
+fn settling(name: &str) -> &'static [Params; 2] {
+    static SETTLING: OnceLock<HashMap<&'static str, [Params; 2]>> = OnceLock::new();
+    let learn = |name: &str| {
+        let template = ChatTemplate::builtin(name).unwrap();
+        [IncompleteCalls::Drop, IncompleteCalls::Content].map(|choice| {
+            let mut request = Request::from_text(REQUEST).unwrap();
+            request.leniency.incomplete_calls = choice;
+            template.params(&request).unwrap()
+        })
+    };
+    &SETTLING.get_or_init(|| builtin::names().map(|name| (name, learn(name))).collect())[name]
 }
 
 fn messages() -> Vec<Message> {
@@ -304,6 +318,15 @@ proptest! {
     ) {
         check(name, &output, &cuts, cut_off);
         check_rollback(name, &output, &cuts, cut_off);
+    }
+
+    #[test]
+    fn calls_without_an_end_are_settled((name, output) in nearly_right(), cut_off in any::<bool>()) {
+        for params in settling(name) {
+            let ended = params.parser.read(&output, cut_off, false).unwrap();
+            assert!(ended.calls().iter().all(|call| call.complete), "{name}: {ended:?}");
+            check_sources(&ended, &output);
+        }
     }
 
     #[test]
