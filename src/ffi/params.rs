@@ -89,10 +89,10 @@ impl chat_params {
 ///   are calls if the answer holds nothing else and the request offers their tools. `anywhere`: they are calls in all
 ///   text that `dialects` searches;
 /// - `opening_again`: an opening of the reasoning that the model writes once more inside of it. `marker` (default): it
-///   is left out. `reasoning`: it is text of the reasoning.
+///   is left out. `reasoning`: it is text of the reasoning;
 /// - `incomplete_calls`: a call that has no end when the output has ended. `keep` (default): it is a call that is not
 ///   complete. `drop`: it is not in the final message, and a diagnostic has its bytes. `content`: what the model wrote is
-///   content of the final message. Deltas have shown it all the same;
+///   content of the final message. Deltas have shown it all the same.
 ///
 /// A field that is almost the name of an option is an error.
 ///

@@ -42,9 +42,10 @@ impl Request {
     /// `response_format`, `reasoning_effort`, and these options: `reasoning_format` (default auto), `malformed_arguments`,
     /// `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `opening_again`, `incomplete_calls`,
     /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true),
-    /// `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain` ([`super::PlainConversation`]: the
-    /// template gets `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged, and no other variables). Null
-    /// counts as missing. Unknown fields are ignored, unless the name is nearly that of an option.
+    /// `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
+    /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
+    /// unchanged, and no other variables). Null counts as missing. Unknown fields are ignored, unless the name is nearly
+    /// that of an option.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.

@@ -17,8 +17,6 @@ pub(super) struct CallState {
     pub fresh: bool,
     pub arguments: Arguments,
     pub literal: Literal,
-    /// The bytes in front of the unread text that do not show yet.
-    pub waiting: usize,
     /// The name may contain XML entities.
     pub entities: bool,
     /// Where the arguments that precede the name begin, and the first and the last byte they were read from.

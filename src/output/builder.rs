@@ -88,6 +88,7 @@ impl Sink for MessageBuilder {
             Event::Call { name, early, flags, span } => self.call(name, &early, flags, span),
             Event::Id(id, span) => self.id(id, span),
             Event::Arguments(text, span) => self.arguments(text, span),
+            Event::Broken(bytes, at) => self.broken(bytes, at),
             Event::CallEnd(at) => self.end_call(at),
         }
     }
@@ -187,12 +188,18 @@ impl MessageBuilder {
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>) {
         let Some(index) = self.begun.checked_sub(1) else { return };
         let Some(call) = self.calls.get_mut(index) else { return };
-        // White space in front of arguments is markup.
-        let (text, span) = if call.arguments.position() == 0 { text.trim_start(span) } else { (text, span) };
         let from = self.delta_text.len();
         let new = call.arguments.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         let new = new.filter(|new| !new || !call.state.ended);
         self.report(DeltaKind::ToolArguments, index, new, from, span);
+    }
+
+    /// White space in front of all arguments is markup.
+    fn broken(&mut self, bytes: &[u8], at: usize) {
+        let begins = self.call_at_hand().is_some_and(|(_, call)| call.arguments.position() == 0);
+        let text = if begins { bytes.trim_ascii_start() } else { bytes };
+        let (from, to) = (at + bytes.len() - text.len(), at + bytes.len());
+        self.arguments(Text::Raw(text, from), from..to);
     }
 
     fn end_call(&mut self, at: usize) {

@@ -30,6 +30,8 @@ pub(crate) enum Event<'a> {
     Id(&'a str, Range<usize>),
     /// More of the call's arguments, as JSON.
     Arguments(Text<'a>, Range<usize>),
+    /// More of what a broken call goes on with, and where it is: the rest of its arguments, as it stands.
+    Broken(&'a [u8], usize),
     /// The current call is complete at this position.
     CallEnd(usize),
 }
@@ -85,14 +87,6 @@ impl<'a> Text<'a> {
             Text::Raw(bytes, _) | Text::Escaped(bytes, _) => bytes,
             Text::Owned(text) => text.as_bytes(),
         }
-    }
-
-    /// The text without white space at its start.
-    pub fn trim_start(self, span: Range<usize>) -> (Self, Range<usize>) {
-        let Text::Raw(bytes, at) = self else { return (self, span) };
-        let rest = bytes.trim_ascii_start();
-        let skipped = bytes.len() - rest.len();
-        (Text::Raw(rest, at + skipped), span.start + skipped..span.end)
     }
 
     pub fn is_blank(self) -> bool {

@@ -154,10 +154,7 @@ impl CaptureReader {
                 self.begin_value(pos, sink);
                 self.begin_text(pos, sink);
             }
-            Tag::ArgJson => {
-                (self.state.call.literal, self.state.call.fresh) = (Literal::default(), true);
-                self.state.call.waiting = 0;
-            }
+            Tag::ArgJson => (self.state.call.literal, self.state.call.fresh) = (Literal::default(), true),
             Tag::Key => {
                 self.begin_member(pos, sink);
                 self.begin_text(pos, sink);
@@ -335,21 +332,21 @@ impl CaptureReader {
                 }
                 let mut json = std::mem::take(&mut self.scratch);
                 json.clear();
+                // A backslash shows with the character behind it.
+                let start = from - usize::from(self.state.call.literal.is_escaping());
                 self.state.call.literal.feed(&lossy(bytes), &mut json);
+                let end = to - usize::from(self.state.call.literal.is_escaping());
                 let as_read = json.as_bytes() == bytes;
                 let text = if as_read { Text::Raw(bytes, from) } else { Text::Owned(&json) };
-                // A backslash shows with the character behind it.
-                let escaping = usize::from(self.state.call.literal.is_escaping());
-                let start = from - std::mem::replace(&mut self.state.call.waiting, escaping);
                 if !json.is_empty() {
-                    self.arguments(text, start..to - escaping, sink);
+                    self.arguments(text, start..end, sink);
                 }
                 self.scratch = json;
             }
             Tag::Broken => {
                 bytes = bytes.trim_ascii_end();
                 to = from + bytes.len();
-                sink.event(Event::Arguments(Text::Raw(bytes, from), from..to));
+                sink.event(Event::Broken(bytes, from));
             }
             Tag::ArgText | Tag::Key => self.arguments(Text::Escaped(bytes, from), from..to, sink),
             _ => return,
