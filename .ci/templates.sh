@@ -13,7 +13,7 @@ Each template renders messages of many kinds (calls, parallel calls, nested argu
 its model would write them; the last column says how many of them the parser gives back. A message does not count where the template
 refuses it, leaves parts of it out, or writes it somewhere else than behind the prompt.
 
-*Learnt*: nothing about the model is known; its format comes from the template alone. Otherwise: the family whose format was written by hand,
+*Learnt*: nothing about the model is known; its format comes from the template alone. Otherwise: the family of which something is known besides,
 because renders do not show enough of it.
 
 | template | read by | messages that come back |

@@ -107,13 +107,6 @@ pub const ANY_ORDER_PARTS: usize = 5;
 /// tools with twenty arguments each take 60,000.
 pub const FORMAT_GRAMMAR_PARTS: usize = 1_000_000;
 
-/// Maximum number of nested references of a schema that a format follows where it writes out members; beyond it, any value
-/// is allowed.
-pub const NESTED_REFERENCES: usize = 4;
-
-/// The number of a format's expressions from which on it follows no more such references.
-pub const REFERRING_PARTS: usize = 50_000;
-
 /// Maximum size of the rules of one grammar, in bytes. 50,000 properties with short names need 15 MB.
 pub const GRAMMAR_BYTES: usize = 64 << 20;
 

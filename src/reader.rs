@@ -49,7 +49,7 @@ impl Reader {
                 let mut turn = taught.turn_behind(spec.opening, spec.enable_thinking).clone();
                 (row.patch)(&mut turn);
                 let mut format = learnt::build(&turn, row.tolerances, &taught.analysis().layout, spec);
-                (row.host)(spec, &mut format);
+                row.host.tell(spec, &mut format);
                 format
             }
             Reader::Turn => {

@@ -60,6 +60,7 @@ fn each_family_knows_its_templates() {
         ("lfm2", "List of tools: ["),
         ("gigachat-3", "<|role_sep|><|message_sep|>"),
         ("minimax-m3", "]<]minimax[>[<tool_call><invoke name="),
+        ("deepseek-v3.2", "dsml_token DSML function_calls"),
         ("deepseek-v3.2", "dsml_token DSML tool_calls"),
         ("gemma-4", "'<|tool_call>call:'"),
         ("minicpm5", "Tool usage guidelines: <function name=\"<param name=\""),
@@ -79,7 +80,9 @@ fn each_family_knows_its_templates() {
     }
     let mut names: Vec<&str> = marks.iter().map(|(name, _)| *name).collect();
     names.dedup();
-    assert_eq!(FAMILIES.iter().map(|family| family.name).collect::<Vec<_>>(), names);
+    let mut known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+    known.dedup();
+    assert_eq!(known, names);
     let none = ["", "[SYSTEM_PROMPT][TOOL_CALLS][ARGS][CALL_ID]", "<|role_sep|><|message_sep|><|function_call|>"];
     assert!(none.into_iter().all(|source| family_of(source).is_none()));
 }
@@ -93,8 +96,6 @@ fn continuations_open_as_the_model_would() {
             "<|end|><|start|>assistant<|channel|>final<|message|>",
         ),
         ("List of tools: [", "<|im_start|>assistant\n<think>", "</think>"),
-        ("dsml_token DSML function_calls", "<｜Assistant｜><think>", "</think>"),
-        ("]<]minimax[>[<tool_call><invoke name=", "<go><mm:think>", "</mm:think>"),
         ("'<|tool_call>call:'", "<|channel>thought\n", "<channel|>"),
     ] {
         assert_eq!(continued(marks, "reasoning_content"), format!("{opening}r"), "{marks}");

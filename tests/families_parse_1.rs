@@ -303,7 +303,11 @@ fn reasoning_stays_in_the_content_unless_it_is_asked_for() {
             "<|channel|>analysis<|message|>Why?<|end|><|start|>assistant<|channel|>final<|message|>So.",
             "<|channel|>analysis<|message|>Why?<|end|>So.",
         ),
-        ("muse-glimmer", " to=self<|message|>Why?<|eom|><|start|>assistant to=user<|message|>So.", "Why?So."),
+        (
+            "muse-glimmer",
+            " to=self<|message|>Why?<|eom|><|start|>assistant to=user<|message|>So.",
+            " to=self<|message|>Why?<|eom|><|start|>assistant to=user<|message|>So.",
+        ),
     ];
     let cases = outputs.iter().flat_map(|(family, output, content)| {
         check(family, &more, output, &message("", content, &[]), Status::Complete)
@@ -320,13 +324,15 @@ fn what_does_not_fit_is_content() {
         ("gpt-oss", "plain text", message("", "plain text", &[])),
         ("gpt-oss", " to=functions.get_alles<|message|>{}", message("", " to=functions.get_alles<|message|>{}", &[])),
         ("llm-jp-harmony", "plain text", message("", "plain text", &[])),
-        ("muse-glimmer", " to=other<|message|>text", message("", " to=other<|message|>text", &[])),
-        ("functionary-v3.2", "plain text", message("", "plain text", &[])),
         ("functionary-v3.2", "get_all\n{} and so on", message("", " and so on", &call)),
     ];
-    let cases = cases
-        .iter()
-        .flat_map(|(family, output, expected)| check(family, &json!({}), output, expected, Status::Recovered));
+    // A marker of content may be missing.
+    let bare = [("muse-glimmer", " to=other<|message|>text"), ("functionary-v3.2", "plain text")];
+    let bare = bare.map(|(family, text)| (family, text, message("", text, &[])));
+    let recovered = cases.iter().map(|case| (case, Status::Recovered));
+    let cases = recovered
+        .chain(bare.iter().map(|case| (case, Status::Complete)))
+        .flat_map(|((family, output, expected), status)| check(family, &json!({}), output, expected, status));
     report(&cases.collect::<Vec<_>>());
 }
 

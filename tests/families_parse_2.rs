@@ -206,7 +206,7 @@ fn what_models_write_besides() {
             "a call inside the reasoning, text behind it",
             "Now.<tool_call>get_now</tool_call>\nDone.<|role_end|>".into(),
             "Now.",
-            "Done.",
+            "\nDone.",
             now(""),
         ),
         (

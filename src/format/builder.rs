@@ -1,5 +1,6 @@
 //! A builder for formats: expressions with their tags, and fragments that several formats share.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
 use crate::grammar::schema::{self, Types};
@@ -18,11 +19,13 @@ pub(crate) struct FormatBuilder {
     builder: Builder,
     /// Other spellings of texts in markers: the template's, and the model's.
     spellings: &'static [(&'static str, &'static str)],
+    /// Names are written with XML entities.
+    entities: bool,
 }
 
 impl From<Builder> for FormatBuilder {
     fn from(builder: Builder) -> FormatBuilder {
-        FormatBuilder { builder, spellings: &[] }
+        FormatBuilder { builder, ..FormatBuilder::default() }
     }
 }
 
@@ -46,12 +49,20 @@ impl FormatBuilder {
 
     /// A builder that adds to a format's expressions.
     pub fn extending(arena: Arena) -> Self {
-        FormatBuilder { builder: Builder::extending(arena), spellings: &[] }
+        FormatBuilder { builder: Builder::extending(arena), ..FormatBuilder::default() }
     }
 
-    /// A builder for a model that also writes these texts in markers.
-    pub fn spelling(spellings: &'static [(&'static str, &'static str)]) -> Self {
-        FormatBuilder { spellings, ..FormatBuilder::default() }
+    /// A builder for a model that writes like this.
+    pub fn writing(spellings: &'static [(&'static str, &'static str)], entities: bool) -> Self {
+        FormatBuilder { spellings, entities, ..FormatBuilder::default() }
+    }
+
+    /// A name as the model writes it.
+    pub fn written<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        match self.entities && name.contains(['&', '"']) {
+            true => name.replace('&', "&amp;").replace('"', "&quot;").into(),
+            false => name.into(),
+        }
     }
 
     /// A marker in its other spellings.
@@ -65,13 +76,6 @@ impl FormatBuilder {
         let other: Vec<String> = markers.iter().flat_map(|marker| self.variants(marker)).collect();
         markers.extend(other);
         markers
-    }
-
-    /// Like the child, but a choice does not wait for the child's first byte, so that it can be visible before that. The
-    /// choice still waits if another alternative could match without the byte.
-    pub fn at_once(&self, child: ExprId) -> ExprId {
-        let nothing = self.tolerated(self.choice([self.start(), self.empty()]));
-        self.sequence([nothing, child])
     }
 
     /// A marker: [`crate::peg::Expr::Marker`]. For other text use [`FormatBuilder::exact`].
@@ -132,11 +136,6 @@ impl FormatBuilder {
         self.whole(Tag::ToolOpen, child)
     }
 
-    /// The name in this call is written with XML entities.
-    pub fn entities(&self) -> ExprId {
-        self.tag(Tag::Entities, self.empty())
-    }
-
     /// The end of a call.
     pub fn tool_close(&self, child: ExprId) -> ExprId {
         self.whole(Tag::ToolClose, child)
@@ -150,6 +149,10 @@ impl FormatBuilder {
                 self.sequence([self.tag(Tag::Unknown, self.empty()), name])
             }
             FormatBuilder::ANY => self.any_tool_name(),
+            _ if self.entities => {
+                let name = self.whole(Tag::ToolName, self.exact(self.written(name)));
+                self.sequence([self.tag(Tag::Entities, self.empty()), name])
+            }
             _ => self.whole(Tag::ToolName, self.exact(name)),
         }
     }
@@ -199,7 +202,7 @@ impl FormatBuilder {
     /// An argument's name; any name for [`FormatBuilder::ANY`], or any name except those that a rule excludes.
     pub fn arg_name(&self, name: &str) -> ExprId {
         let name = match name.strip_prefix(FormatBuilder::ANY) {
-            None => self.exact(name),
+            None => self.exact(self.written(name)),
             Some("") => self.any_arg_name(),
             Some(_) => self.sequence([self.not(self.listed_name(name)), self.any_arg_name()]),
         };
@@ -221,7 +224,7 @@ impl FormatBuilder {
         }
         if !self.is_defined(rule) {
             let longer = self.none_of(NOT_IN_ARG_NAMES);
-            let names = names.iter().map(|name| self.exact(*name));
+            let names = names.iter().map(|name| self.exact(self.written(name)));
             self.rule(rule, self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]));
         }
         format!("{}{rule}", FormatBuilder::ANY)
@@ -230,13 +233,6 @@ impl FormatBuilder {
     /// Whether `name` stands for more than one name.
     pub fn is_any(name: &str) -> bool {
         name.starts_with(FormatBuilder::ANY)
-    }
-
-    /// An argument's name and what follows it. The name is visible before that unless it is a prefix of another one of
-    /// `names`.
-    pub fn arg_name_before<'n>(&self, name: &str, names: impl IntoIterator<Item = &'n str>, after: &str) -> ExprId {
-        let both = self.sequence([self.arg_name(name), self.literal(after)]);
-        if is_ambiguous(name, names) { self.atomic(both) } else { both }
     }
 
     /// An argument's value, written as JSON or as a Python literal.
@@ -296,13 +292,15 @@ impl FormatBuilder {
             let close = self.arg_close(self.literal(marker));
             return self.sequence([self.arg_text(self.until(marker)), close]);
         }
-        let next = next.iter().filter(|next| !next.trim().is_empty()).map(|next| self.literal(next.trim()));
+        let next = next.iter().map(|next| next.trim().to_owned()).filter(|next| !next.is_empty());
+        let next = self.spelled(next.collect()).into_iter().map(|next| self.literal(next));
         let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
-        let near = self.sequence([self.literal(core), self.and(next)]);
+        let cores = self.spelled(vec![core.to_owned()]);
+        let near = self.sequence([self.any_of(&cores), self.and(next)]);
         let none = self.and(self.any_of(left_out));
         let close = self.choice([self.exact(marker), self.tolerated(near), self.tolerated(none)]);
         let run =
-            self.builder.until_any([marker.trim_end(), core].into_iter().chain(left_out.iter().map(String::as_str)));
+            self.until_any([marker.trim_end()].into_iter().chain(cores.iter().chain(left_out).map(String::as_str)));
         let more = self.many(self.sequence([self.not(close), self.any(), run]));
         self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
     }
@@ -336,16 +334,16 @@ impl FormatBuilder {
         self.choice([object, self.exact("null")])
     }
 
-    /// A call of one of these tools, with a rule for each.
-    pub fn known_tool(&self, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
-        self.choice(tools.iter().map(|tool| self.rule(format!("tool-{}", tool.name), call(tool))).collect::<Vec<_>>())
+    /// A call of one of these tools, with a rule for each, whose name begins with `rule`.
+    pub fn known_tool(&self, rule: &str, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
+        self.choice(tools.iter().map(|tool| self.rule(format!("{rule}-{}", tool.name), call(tool))).collect::<Vec<_>>())
     }
 
     /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be content. For formats that
     /// mark their calls.
-    pub fn any_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
+    pub fn any_tool(&self, rule: &str, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
         let tools = spec.tools();
-        let known = self.known_tool(tools, call);
+        let known = self.known_tool(rule, tools, call);
         if spec.leniency.unknown_tools == UnknownTools::Content {
             return known;
         }
@@ -372,28 +370,9 @@ impl FormatBuilder {
         self.tag(Tag::Markup, self.empty())
     }
 
-    /// A marker behind calls. It is markup even if the output leaves the format directly behind it.
-    pub fn markup(&self, marker: &str) -> ExprId {
-        if marker.is_empty() { self.empty() } else { self.sequence([self.literal(marker), self.markup_ends()]) }
-    }
-
     /// The characters of a text, each optional.
     pub fn each_optional(&self, text: &str) -> Vec<ExprId> {
         text.chars().map(|c| self.optional(self.literal(c.encode_utf8(&mut [0; 4])))).collect()
-    }
-
-    /// The opening of the assistant's turn, if the prompt ends with it.
-    pub fn turn(&self, prefill: &str, opening: &str) -> ExprId {
-        self.exact(if prefill.starts_with(opening) { opening } else { "" })
-    }
-
-    /// The fixed part of the generation prompt: up to the opening of the reasoning, if there is one.
-    pub fn prefix(&self, generation_prompt: &str, reasoning_start: &str) -> ExprId {
-        let end = match reasoning_start {
-            "" => None,
-            start => generation_prompt.find(start),
-        };
-        self.exact(&generation_prompt[..end.unwrap_or(generation_prompt.len())])
     }
 
     /// A response that is one JSON value, in a code block or bare.
@@ -445,8 +424,3 @@ const NOT_IN_ARG_NAMES: &[(char, char)] = &[
     ('{', '}'),
     ('\u{7f}', '\u{a0}'),
 ];
-
-/// Whether `name` is a proper prefix of another one of `names`.
-pub(super) fn is_ambiguous<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> bool {
-    names.into_iter().any(|other| other.len() > name.len() && other.starts_with(name))
-}

@@ -24,13 +24,38 @@ fn with_texts(
     key: &str,
     text_of: fn(&FormatBuilder, &str) -> ExprId,
 ) -> ExprId {
-    let pieces = glue.pieces().map(|piece| match piece {
+    let expr = |piece: &GluePiece| match piece {
         GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
         GluePiece::Key => again(p, key),
         GluePiece::Counter => p.some(p.one_of(&[('0', '9')])),
-    });
-    p.sequence(pieces.collect::<Vec<_>>())
+        GluePiece::Word => p.some(p.none_of(&[('<', '<'), ('\n', '\n')])),
+    };
+    let pieces: Vec<GluePiece> = glue.pieces().collect();
+    let Some((at, before, behind)) = numbered_attribute(&pieces) else {
+        return p.sequence(pieces.iter().map(expr).collect::<Vec<_>>());
+    };
+    // The number means nothing, so a model may leave it out.
+    let rest = pieces[at + 2..].iter().map(expr).collect::<Vec<_>>();
+    let number = expr(&pieces[at]);
+    let written =
+        p.sequence([text_of(p, before.0), text_of(p, before.1), number, text_of(p, "\""), text_of(p, behind)]);
+    let attribute = p.sequence([p.space(), p.other_name(), p.exact("=\""), p.string_body(b'"'), p.exact("\"")]);
+    let other = p.sequence([text_of(p, before.0), p.many(attribute), text_of(p, behind)]);
+    let first = pieces[..at - 1].iter().map(expr);
+    p.sequence(first.chain([p.choice([p.atomic(written), p.tolerated(other)])]).chain(rest).collect::<Vec<_>>())
+}
+
+/// The number of a call as an attribute of a tag, ` index="1"`: its place, the text in front of the attribute and its name, and
+/// the text behind it.
+fn numbered_attribute<'g>(pieces: &[GluePiece<'g>]) -> Option<(usize, (&'g str, &'g str), &'g str)> {
+    let at = pieces.iter().position(|piece| *piece == GluePiece::Counter)?;
+    let (GluePiece::Text(before), GluePiece::Text(behind)) = (pieces.get(at.checked_sub(1)?)?, pieces.get(at + 1)?)
+    else {
+        return None;
+    };
+    let name = before.strip_suffix("=\"")?.rfind(char::is_whitespace)?;
+    Some((at, before.split_at(name), behind.strip_prefix('"')?))
 }
 
 /// Glue behind JSON, whose white space is free.
@@ -124,7 +149,8 @@ pub(super) fn is_strong(glue: &Glue) -> bool {
     let text = glue.head().trim_start();
     let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|at| *at >= 3);
     let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
-    let name = text.rsplit_once('<').map_or("", |(_, open)| open.trim_start_matches(['|', '/']));
+    let name = text.rsplit_once('<').map_or("", |(_, open)| open.trim_start_matches(['|', '｜', '/']));
     let begins = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len()) >= 2;
-    glue.markers().next().is_some() || begins || runs_on
+    let token = text.split_once("<|").is_some_and(|(_, behind)| behind.contains("|>"));
+    glue.markers().next().is_some() || token || begins || runs_on
 }

@@ -1,14 +1,10 @@
 //! The format of GPT-OSS ("harmony") and its dialects: a turn is a list of messages, each on a channel.
 
-use serde_json::Value;
-
 use super::builder::FormatBuilder;
-use super::prompt::{Prompt, PromptInput, plain, render_changed};
 use super::tag::Tag;
 use super::{Delimiter, Format, FormatSpec, Thinking};
-use crate::error::Result;
 use crate::grammar::Trigger;
-use crate::message::{Message, Tool};
+use crate::message::Tool;
 use crate::peg::{Arena, ExprId};
 
 /// The model family that writes the format.
@@ -27,29 +23,6 @@ const START: &str = "<|start|>";
 const END: &str = "<|end|>";
 /// Ends a call that is the last message of the turn.
 const CALL: &str = "<|call|>";
-
-/// Renders the prompt. The template accepts only one of reasoning and content beside calls. If the prompt ends with a
-/// complete turn, that turn ends as one inside a conversation, not as the last.
-pub(crate) fn prompt(input: &PromptInput) -> Result<Prompt> {
-    let has_both = |message: &Message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty();
-    let mut prompt = match input.request.messages.iter().any(has_both) {
-        false => plain(input)?,
-        true => render_changed(input, |message| {
-            let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
-            if calls && message.get("thinking").is_some() {
-                message.as_object_mut().and_then(|map| map.shift_remove("content"));
-            }
-        })?,
-    };
-    if !input.prepared.conversation.add_generation_prompt {
-        const LAST_WORD: &str = "<|return|>";
-        if let Some(at) = prompt.prompt.rfind(LAST_WORD) {
-            prompt.prompt.replace_range(at..at + LAST_WORD.len(), "<|end|>");
-        }
-    }
-    let opening = "<|start|>assistant<|channel|>analysis<|message|>";
-    Ok(prompt.continued(input, opening, "<|end|><|start|>assistant<|channel|>final<|message|>"))
-}
 
 /// The format of a dialect, for one request.
 pub(crate) fn build(spec: &FormatSpec, dialect: Dialect) -> Format {
@@ -222,7 +195,7 @@ impl Harmony<'_> {
     /// One call, or several in separate messages.
     fn calls(&self, start: ExprId) -> ExprId {
         let p = self.p;
-        let call = p.any_tool(self.spec, &|tool| self.call(tool));
+        let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
         let end = p.choice([p.literal(END), p.literal(CALL)]);
         let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
         let more = match self.dialect {
@@ -237,7 +210,7 @@ impl Harmony<'_> {
         let p = self.p;
         let end = || p.sequence([p.space(), p.choice([p.literal(END), p.literal(CALL)])]);
         let again = self.spec.parallel().then(|| {
-            let call = p.any_tool(self.spec, &|tool| self.call(tool));
+            let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
             p.sequence([self.header_before_another(), call, p.optional(end())])
         });
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));

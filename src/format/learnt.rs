@@ -6,9 +6,9 @@
 
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
-use super::glue::{any_space, behind_json, glue, heads, split_space};
+use super::glue::{any_space, behind_json, glue, is_strong, split_space};
 use super::thought::Thought;
-use super::{Constraint, Delimiter, Format, FormatSpec, Thinking, wrappers};
+use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
 use crate::analysis::turn::{CallPiece, Edge, Glue, Place, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use crate::grammar::Trigger;
@@ -27,16 +27,40 @@ pub struct Tolerances {
     pub calls_from: &'static str,
     /// A call may begin with the marker of its own where the markers around all calls are expected.
     pub bare_calls: bool,
+    /// Names are written with XML entities.
+    pub entities: bool,
+    /// Only calls of offered tools, as many as the request allows, are calls. From the first other one on, all is text, as in
+    /// llama.cpp.
+    pub allowed_calls: bool,
+    /// A grammar allows further calls whatever the request says, as llama.cpp's does.
+    pub further_calls: bool,
+    /// The model writes the end of the turn as plain text, which does not stop the generation.
+    pub spelled_end: bool,
+    /// Reasoning may also stand behind content.
+    pub late_thoughts: bool,
+    /// Reasoning that is not separated is content without its markers, as in llama.cpp.
+    pub bare_thoughts: bool,
 }
 
 impl Tolerances {
     /// The model writes what its template writes.
-    pub const NONE: Self = Tolerances { calls_in_reasoning: false, spellings: &[], calls_from: "", bare_calls: false };
+    pub const NONE: Self = Tolerances {
+        calls_in_reasoning: false,
+        spellings: &[],
+        calls_from: "",
+        bare_calls: false,
+        entities: false,
+        allowed_calls: false,
+        further_calls: false,
+        spelled_end: false,
+        late_thoughts: false,
+        bare_thoughts: false,
+    };
 }
 
 /// The format of a template that writes turns like this, for one request. `layout` is the view of the turn with thinking on.
 pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
-    let p = FormatBuilder::spelling(tolerances.spellings);
+    let p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     // A continued message has reasoning of its own in place of what the opening has.
     let start = turn.reasoning.as_ref().map_or(layout.reasoning.start.trim(), |reasoning| &reasoning.start);
@@ -79,28 +103,28 @@ pub(super) fn calls(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> 
         .calls()
 }
 
-struct Writer<'a> {
-    p: &'a FormatBuilder,
-    turn: &'a TurnFormat,
-    layout: &'a Layout,
-    spec: &'a FormatSpec<'a>,
+pub(super) struct Writer<'a> {
+    pub(super) p: &'a FormatBuilder,
+    pub(super) turn: &'a TurnFormat,
+    pub(super) layout: &'a Layout,
+    pub(super) spec: &'a FormatSpec<'a>,
     /// The part of the prompt's opening in front of what is read.
-    opening: &'a str,
-    callable: bool,
-    thought: Option<&'a Thought>,
-    tolerances: Tolerances,
+    pub(super) opening: &'a str,
+    pub(super) callable: bool,
+    pub(super) thought: Option<&'a Thought>,
+    pub(super) tolerances: Tolerances,
     /// What opens each call, and what closes its wrapper.
-    call_open: Glue,
-    wrapper_close: Glue,
+    pub(super) call_open: Glue,
+    pub(super) wrapper_close: Glue,
 }
 
 impl<'a> Writer<'a> {
-    fn edges(&self, from: &'static [Place], to: Place) -> impl Iterator<Item = &'a Edge> {
+    pub(super) fn edges(&self, from: &'static [Place], to: Place) -> impl Iterator<Item = &'a Edge> {
         self.turn.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
     }
 
     /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
-    fn begin(&self) -> &'static [Place] {
+    pub(super) fn begin(&self) -> &'static [Place] {
         match self.thought.is_some_and(|thought| thought.open.is_empty()) {
             true => &[Place::Reasoning],
             false => &[Place::Prompt, Place::Reasoning],
@@ -116,7 +140,7 @@ impl<'a> Writer<'a> {
 
     fn output(&self) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let before = self.thought.map(|thought| thought.before_message(self.opening, spec.extract_reasoning()));
+        let before = self.thought.map(|thought| thought.before_message(self.opening, self.reads_thoughts()));
         let mut steps = vec![p.exact(before.unwrap_or(self.opening)), self.reasoning()];
         if let Some(schema) = spec.response_schema() {
             let wrapped = self.edges(self.begin(), Place::Content).filter(|edge| !edge.glue.is_blank());
@@ -126,61 +150,41 @@ impl<'a> Writer<'a> {
         } else {
             // The end of the last text of a turn is not repeated behind calls.
             let close = self.close(&[Place::Content]);
-            steps.push(self.content());
-            steps.push(match self.callable {
-                true if spec.call_required() => self.calls(),
-                true => p.choice([self.calls(), close]),
+            let ways = if self.callable { self.ways_of_calls() } else { Vec::new() };
+            let (at_once, marked) = ways.into_iter().partition::<Vec<_>, _>(|(at_once, _)| *at_once);
+            let begins_turn = !at_once.is_empty();
+            let [at_once, marked] =
+                [at_once, marked].map(|ways| p.choice(ways.into_iter().map(|(_, way)| way).collect::<Vec<_>>()));
+            let behind = match self.callable {
+                true if spec.call_required() => marked,
+                true if self.tolerances.allowed_calls => {
+                    p.choice([marked, p.sequence([p.not(self.announced_call()), self.last_text(Vec::new())])])
+                }
+                true => p.choice([marked, close]),
                 false => close,
+            };
+            let all = p.sequence([self.content(), behind]);
+            steps.push(match begins_turn {
+                true => {
+                    let glues = self.before_first_call().into_iter().filter(|glue| self.begins_turn(glue));
+                    let opens = glues.map(|open| glue(p, &open, None, "")).collect::<Vec<_>>();
+                    p.choice([at_once, p.sequence([p.not(p.sequence([p.choice(opens), self.named_call()])), all])])
+                }
+                false => all,
             });
         }
         steps.extend([self.end(), p.end()]);
         p.sequence(steps)
     }
 
-    fn reasoning(&self) -> ExprId {
-        let p = self.p;
-        let Some(thought) = self.thought.filter(|_| self.spec.extract_reasoning()) else {
-            return p.empty();
-        };
-        let ends = p.spelled(heads(&thought.close));
-        let closed = glue(p, &thought.close, None, "");
-        // Where a call must come, reasoning does not end the output.
-        let end = (!self.spec.call_required()).then(|| p.end());
-        let (text, close) = match self.callable && self.tolerances.calls_in_reasoning {
-            false => (p.until_any(ends), p.choice([closed].into_iter().chain(end))),
-            true => {
-                let opens = self.marks_of_calls().into_iter().chain(self.marks_of_bare_calls());
-                let call = p.and(self.announced_call());
-                let stop = p.choice([closed, call]);
-                let run = p.until_any(ends.into_iter().chain(opens));
-                let more = p.many(p.sequence([p.not(stop), p.any(), run]));
-                (p.sequence([run, more]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
-            }
-        };
-        let text = p.reasoning(text);
-        let rest = p.sequence([p.reopened(self.spec, &thought.start), text, close]);
-        match thought.open.is_empty() {
-            // As in llama.cpp, a grammar does not insist on the end of reasoning in front of calls.
-            true if self.spec.call_required() => {
-                let at_once = glue(p, &thought.close.trim_start(), None, "");
-                p.choice([rest, at_once, p.empty()])
-            }
-            true => rest,
-            false => {
-                let space = if self.spec.continuation == Continuation::None { p.empty() } else { p.space() };
-                p.optional(p.sequence([glue(p, &thought.open, None, ""), space, rest]))
-            }
-        }
-    }
-
     /// Nothing, in a grammar. The parser never takes it.
-    fn nothing(&self) -> ExprId {
+    pub(super) fn nothing(&self) -> ExprId {
         self.p.not(self.p.empty())
     }
 
     /// The glue in front of the first call. If reasoning is not separated, its end is content.
-    fn before_first_call(&self) -> Vec<Glue> {
-        let thought = self.thought.filter(|_| !self.spec.extract_reasoning());
+    pub(super) fn before_first_call(&self) -> Vec<Glue> {
+        let thought = self.thought.filter(|_| !self.reads_thoughts());
         let close = thought.map_or("", |thought| thought.close.head().trim());
         let mut all: Vec<Glue> = Vec::new();
         for edge in self.edges(self.before_calls(), Place::Call) {
@@ -188,7 +192,7 @@ impl<'a> Writer<'a> {
             let glue = reasoning.map_or_else(|| edge.glue.clone(), |at| edge.glue.without_start(at + close.len()));
             // What stands in front of the marker of calls may be missing.
             let marker = glue.head().find(self.marker()).filter(|at| *at > 0 && !self.marker().trim().is_empty());
-            let marked = marker.map(|at| glue.without_start(at));
+            let marked = marker.map(|at| glue.without_start(at)).filter(is_strong);
             for glue in [glue].into_iter().chain(marked) {
                 if !all.contains(&glue) {
                     all.push(glue);
@@ -199,115 +203,53 @@ impl<'a> Writer<'a> {
     }
 
     /// The opening of a call up to the name of an offered tool.
-    fn announced_call(&self) -> ExprId {
+    pub(super) fn announced_call(&self) -> ExprId {
         let p = self.p;
         if self.turn.calls.iter().any(|form| form.pieces.first() != Some(&CallPiece::Name)) {
             // The name is not next to its marker.
             return p.sequence([p.space(), p.literal(self.marker())]);
         }
-        let names = self.spec.tools().iter().map(|tool| p.sequence([p.exact(&*tool.name), p.name_ends()]));
-        let names = p.choice(names.collect::<Vec<_>>());
+        let names = self.named_call();
         let glues = self.before_first_call().into_iter().map(|glue| glue.trim_start());
         let opens = glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, ""));
         p.sequence([p.space(), p.choice(opens.collect::<Vec<_>>()), p.space(), names])
     }
 
     /// The opening of each call, if it announces a call without the markers around all calls.
-    fn bare_open(&self) -> Option<&Glue> {
-        let open = Some(&self.call_open).filter(|open| calls::is_strong(open) && open.is_literal());
+    pub(super) fn bare_open(&self) -> Option<&Glue> {
+        let open = Some(&self.call_open).filter(|open| is_strong(open) && open.is_literal());
         let outer = |glue: Glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank());
         open.filter(|_| self.callable && self.before_first_call().into_iter().all(outer))
     }
 
-    /// The markers that end a text in front of calls.
-    fn marks_of_calls(&self) -> Vec<String> {
-        let glues = if self.callable { self.before_first_call() } else { Vec::new() };
+    /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
+    pub(super) fn begins_turn(&self, glue: &Glue) -> bool {
         let named = self.turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
-        let marker = self.marker().trim();
-        let marks = glues.iter().flat_map(|glue| match glue.head().find(marker) {
-            // What stands between the marker and the name may differ.
-            Some(at) if !named && !marker.is_empty() => heads(&glue.up_to(at + marker.len())),
-            _ => calls::heads(self.turn, glue, self.spec),
-        });
-        self.p.spelled(marks.collect())
-    }
-
-    /// The texts that calls without the markers around all calls begin with, and those markers: other white space may stand
-    /// behind them.
-    fn marks_of_bare_calls(&self) -> Vec<String> {
-        let Some(open) = self.bare_open() else { return Vec::new() };
-        let first = |glue: &Glue| glue.marker_spans().first().map(|first| glue.head()[first.clone()].to_owned());
-        let outer = self.before_first_call();
-        let bare = self.spec.tools().iter().map(|tool| format!("{}{}", open.head(), tool.name));
-        self.p.spelled(outer.iter().filter_map(first).chain(bare).collect())
-    }
-
-    /// Text up to calls or one of `ends`.
-    fn text(&self, ends: Vec<String>) -> ExprId {
-        let p = self.p;
-        let stops: Vec<String> = self.marks_of_calls().into_iter().chain(ends.iter().cloned()).collect();
-        let plain = p.content(p.until_any(stops.clone()));
-        if self.bare_open().is_none() {
-            return plain;
-        }
-        let alone = p.tolerated(p.and(self.announced_call()));
-        if !self.tolerances.bare_calls {
-            // Behind other text, what looks like a call is a part of that.
-            return p.choice([alone, plain]);
-        }
-        let bare = self.marks_of_bare_calls().into_iter().flat_map(|mark| [format!("\n{mark}"), mark]);
-        let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
-        let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
-        let run = p.until_any(marks);
-        let more = p.many(p.sequence([p.not(stop), p.any(), run]));
-        p.choice([alone, p.tolerated(p.content(p.sequence([run, more]))), plain])
-    }
-
-    /// The markers that end the last text of a turn.
-    fn marks_of_end(&self) -> Vec<String> {
-        let glues = self.edges(&[Place::Content], Place::End).filter(|edge| !edge.glue.is_blank());
-        glues.flat_map(|edge| heads(&edge.glue)).collect()
-    }
-
-    fn content(&self) -> ExprId {
-        let p = self.p;
-        if self.thought.is_some() && !self.spec.extract_reasoning() {
-            // The marker of content is none of the content's, whatever reasoning is in front.
-            let end = self.thought.map_or("", |thought| thought.close.head().trim());
-            let marked = self.edges(&[Place::Prompt, Place::Reasoning], Place::Content).map(|edge| &edge.glue);
-            let marked: Vec<&Glue> =
-                marked.filter(|glue| calls::is_strong(glue) && !glue.head().contains(end)).collect();
-            if marked.is_empty() {
-                return self.text(Vec::new());
-            }
-            let before =
-                p.content(p.until_any(marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls())));
-            let marker = p.choice(marked.iter().map(|open| glue(p, open, None, "")).collect::<Vec<_>>());
-            return p.sequence([before, p.optional(p.sequence([marker, self.text(self.marks_of_end())]))]);
-        }
-        let (stops, ends) = (self.marks_of_calls(), self.marks_of_end());
-        let marked = self.before_first_call().iter().all(calls::is_strong);
-        let text = match stops.is_empty() || marked {
-            true => self.text(ends),
-            false => wrappers::text_before(p, &stops, &ends),
-        };
-        let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
-            self.edges(self.begin(), Place::Content).partition(|edge| edge.glue.is_blank());
-        let mut ways: Vec<ExprId> =
-            marked.iter().map(|edge| p.sequence([glue(p, &edge.glue, None, ""), text])).collect();
-        let mut spaces: Vec<&str> = blank.iter().map(|edge| edge.glue.head()).collect();
-        spaces.dedup();
-        match spaces.is_empty() {
-            // Without its marker.
-            true => ways.extend([p.tolerated(text), p.empty()]),
-            false => ways.push(p.sequence([any_space(p, &spaces), text])),
-        }
-        ways.push(self.nothing());
-        p.choice(ways)
+        let mut behind_text = self.edges(&[Place::Content], Place::Call).map(|edge| &edge.glue).peekable();
+        let is_more = |other: &Glue| if glue.is_blank() { !other.is_blank() } else { is_strong(other) };
+        let marked = behind_text.peek().is_some() && behind_text.all(is_more);
+        self.callable && named && marked && !is_strong(glue)
     }
 
     /// All calls of a message with the glue around them, and the text behind them if the template has one.
     fn calls(&self) -> ExprId {
+        self.p.choice(self.ways_of_calls().into_iter().map(|(_, way)| way).collect::<Vec<_>>())
+    }
+
+    /// The name of an offered tool where a call may begin with it.
+    fn named_call(&self) -> ExprId {
+        let p = self.p;
+        p.choice(
+            self.spec
+                .tools()
+                .iter()
+                .map(|tool| p.sequence([p.exact(p.written(&tool.name)), p.name_ends()]))
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// The ways to begin calls, and whether each is one only where the turn begins.
+    fn ways_of_calls(&self) -> Vec<(bool, ExprId)> {
         let (p, turn) = (self.p, self.turn);
         let wrapper_close = &self.wrapper_close;
         let outer = |edge: &Edge| edge.glue.strip_suffix(&self.call_open).unwrap_or_default();
@@ -335,17 +277,20 @@ impl<'a> Writer<'a> {
         // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
         // markers of its own only.
         let next = p.many(p.choice(next));
-        match shown && (self.spec.parallel() || apart) {
+        let excluded = self.tolerances.allowed_calls && !self.spec.parallel();
+        match shown && !excluded && (self.spec.parallel() || apart || self.tolerances.further_calls) {
             true => rest.push(next),
+            false if excluded => {}
             false => rest.push(p.tolerated(next)),
         }
         rest.push(self.close(&[Place::Call]));
         if let Some(edge) = self.edges(&[Place::Call], Place::Content).next() {
-            // The end of the turn is excluded from content only where text may follow calls.
-            let marks = self.marks_of_end().into_iter().chain(heads(&turn.end)).chain(self.marks_of_calls());
-            let text = p.content(p.until_any(marks));
-            let close = self.close(&[Place::Content]);
-            rest.push(p.optional(p.sequence([glue(p, &edge.glue, None, ""), text, close])));
+            let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls() };
+            // Once the name of a call was shown, it is no text.
+            let no_call = self.tolerances.allowed_calls && !excluded;
+            let no_call = no_call.then(|| p.not(self.announced_call()));
+            let text = no_call.into_iter().chain([glue(p, &edge.glue, None, ""), self.last_text(marks)]);
+            rest.push(p.optional(p.sequence(text.collect::<Vec<_>>())));
         }
         let rest = p.rule("calls", p.sequence(rest));
         // Where the same opening follows different white space, the part before it decides which.
@@ -382,27 +327,29 @@ impl<'a> Writer<'a> {
         let marker = self.marker();
         let ways = firsts.iter().map(|(core, spaces)| {
             let space = any_space(p, spaces);
+            let at_once = self.begins_turn(&core.and(&self.call_open));
             if marker.starts_with(char::is_whitespace) {
-                return constrained(core.clone(), space);
+                return (at_once, constrained(core.clone(), space));
             }
             let at = core.head().find(marker).filter(|_| !marker.is_empty()).unwrap_or(0);
             let calls = constrained(core.without_start(at), p.empty());
-            p.sequence([space, glue(p, &core.up_to(at), None, ""), calls])
+            (at_once, p.sequence([space, glue(p, &core.up_to(at), None, ""), calls]))
         });
-        let mut ways: Vec<ExprId> = ways.collect();
+        let mut ways: Vec<(bool, ExprId)> = ways.collect();
         // Without the markers around all calls.
         if self.bare_open().is_some() {
             let open = p.and(self.announced_call());
-            ways.push(match self.tolerances.bare_calls {
+            let bare = match self.tolerances.bare_calls {
                 true => p.sequence([p.space(), open, constrained(Glue::default(), p.empty())]),
                 false => p.tolerated(p.sequence([p.space(), open, rest, again])),
-            });
+            };
+            ways.push((false, bare));
         }
-        p.choice(ways)
+        ways
     }
 
     /// The text that shows that a call begins.
-    fn marker(&self) -> &str {
+    pub(super) fn marker(&self) -> &str {
         match self.tolerances.calls_from {
             "" => self.layout.calls_marker(),
             from => from,
@@ -410,7 +357,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The end of the last part, coming from one of these places; a model may leave it out.
-    fn close(&self, from: &'static [Place]) -> ExprId {
+    pub(super) fn close(&self, from: &'static [Place]) -> ExprId {
         let p = self.p;
         let before = if from == [Place::Call] { self.wrapper_close.clone() } else { Glue::default() };
         let glues: Vec<Glue> = self.edges(from, Place::End).map(|edge| before.and(&edge.glue)).collect();
@@ -426,11 +373,22 @@ impl<'a> Writer<'a> {
             false => glue(p, end, None, ""),
         };
         let left_out = if must { p.tolerated(p.empty()) } else { p.empty() };
-        let ends = ends.into_iter().map(|end| p.sequence([close(end), p.markup_ends()]));
+        let ends = ends.into_iter().map(|end| {
+            let end_of_turn = p.sequence([close(end), p.markup_ends()]);
+            // Where no section is open, a token ends the turn. Grammars leave it out.
+            let ends_turn = self.turn.is_stop(end) && !self.has_section();
+            if ends_turn { p.tolerated(end_of_turn) } else { end_of_turn }
+        });
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())
     }
 
-    fn end(&self) -> ExprId {
+    /// Whether something opens in front of all calls.
+    fn has_section(&self) -> bool {
+        let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).is_none_or(|outer| !outer.is_blank());
+        self.before_first_call().iter().any(outer)
+    }
+
+    pub(super) fn end(&self) -> ExprId {
         self.p.sequence([self.spelled_end(), self.p.tolerated(self.p.space())])
     }
 
@@ -452,7 +410,8 @@ impl<'a> Writer<'a> {
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
         let between = self.edges(&[Place::Call], Place::Call).map(|edge| edge.glue.clone());
-        self.before_first_call().into_iter().chain(between).all(|glue| calls::is_strong(&glue))
+        !self.tolerances.allowed_calls
+            && self.before_first_call().into_iter().chain(between).all(|glue| is_strong(&glue))
     }
 
     fn constraint(&self) -> Constraint {

@@ -18,7 +18,9 @@ mod harmony;
 pub mod learnt;
 pub mod model;
 pub mod prompt;
+mod reasoning;
 mod tag;
+mod text;
 pub(crate) mod thought;
 pub(crate) mod wrappers;
 
@@ -187,11 +189,6 @@ pub enum Constraint {
 }
 
 impl Constraint {
-    /// A grammar, lazy or not.
-    fn grammar(lazy: bool, triggers: Vec<Trigger>) -> Self {
-        if lazy { Constraint::Lazy(triggers) } else { Constraint::Strict(triggers) }
-    }
-
     /// Whether the grammar starts at a trigger only.
     pub fn is_lazy(&self) -> bool {
         matches!(self, Constraint::Lazy(_))

@@ -1,12 +1,8 @@
 //! Resolves `$ref`s within a document, and their JSON pointers.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde_json::Value;
-use smol_str::SmolStr;
-
-use crate::peg::SchemaRef;
 
 /// The target of a reference `#` or `#/...`, or the step that cannot be resolved.
 pub(super) fn find<'a, 'r>(root: &'a Value, reference: &'r str) -> Result<&'a Value, &'r str> {
@@ -29,19 +25,6 @@ pub(super) fn find_through<'a, 'r>(
 /// The target of a `$ref`'s value; `None` if there is none, or it is outside of `root`.
 pub(super) fn target<'a>(reference: &Value, root: &'a Value) -> Option<&'a Value> {
     find(root, local(reference)?).ok()
-}
-
-/// The target of the reference that a schema consists of, in the same document.
-pub(crate) fn followed(schema: &SchemaRef) -> Option<SchemaRef> {
-    let mut value = &*schema.document;
-    let mut names = Vec::new();
-    for step in steps(local(schema.get().get("$ref")?)?) {
-        let (name, found) = inside(value, step)?;
-        names.push(name);
-        value = found;
-    }
-    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-    Some(SchemaRef { document: Arc::clone(&schema.document), pointer: SmolStr::default() }.within(&names))
 }
 
 /// A name, escaped as a step of a JSON pointer.
@@ -114,11 +97,6 @@ mod tests {
         ] {
             let found = target(&reference.into(), &root);
             assert_eq!(found, pointer.and_then(|pointer| root.pointer(pointer)), "{reference}");
-            let mut document = root.clone();
-            document["$ref"] = reference.into();
-            let schema = SchemaRef { document: Arc::new(document), pointer: SmolStr::default() };
-            let followed = followed(&schema).map(|schema| schema.pointer);
-            assert_eq!(followed.as_deref(), pointer, "{reference}");
         }
     }
 }

@@ -310,6 +310,8 @@ impl CaptureReader {
         match tag {
             Tag::Reasoning => sink.event(Event::Text(Channel::Reasoning, Text::Raw(bytes, from), from..to)),
             Tag::Content | Tag::Answer => sink.event(Event::Text(Channel::Content, Text::Raw(bytes, from), from..to)),
+            // `null` for no arguments counts when it is whole.
+            Tag::ToolArgs if !whole && !self.state.call.arguments.begun && !bytes.starts_with(b"{") => return,
             Tag::ToolArgs => {
                 bytes = bytes.trim_ascii_end();
                 to = from + bytes.len();

@@ -93,7 +93,10 @@ impl Builder {
             Expr::Sequence(inner) => Some(inner),
             _ => None,
         });
-        self.add(Expr::Sequence(parts))
+        match *parts {
+            [only] => only,
+            _ => self.add(Expr::Sequence(parts)),
+        }
     }
 
     /// The first that matches; an empty list never does. Choices in it are laid out in place.
@@ -102,7 +105,10 @@ impl Builder {
             Expr::Choice(inner) => Some(inner),
             _ => None,
         });
-        self.add(Expr::Choice(branches))
+        match *branches {
+            [only] => only,
+            _ => self.add(Expr::Choice(branches)),
+        }
     }
 
     /// Takes a `dyn` iterator, so that it is compiled once for all callers.

@@ -58,7 +58,7 @@ fn is_word(c: char) -> bool {
 fn end_of_text(marker: &str) -> usize {
     let mut last = ' ';
     let end = marker.char_indices().find(|&(at, c)| {
-        let between = matches!((last, c), ('>', '<' | '{' | '[') | (']', '{' | '[') | ('[', '<'));
+        let between = matches!((last, c), ('>', '<' | '{' | '[' | ']') | (']', '{' | '[') | ('[', '<'));
         let token = at > 0 && (marker[..at].ends_with("|>") || marker[at..].starts_with("<|"));
         last = c;
         between || token || c.is_whitespace()

@@ -264,7 +264,8 @@ impl Stream {
             at.feed_fallback(output.len(), written, output);
             Status::Recovered
         });
-        written.close_fallback(end, output.len(), output);
+        // Half a marker at a cut is not read.
+        written.close_fallback(end, if cut_off { 0 } else { output.len() }, output);
         self.ended(status)
     }
 

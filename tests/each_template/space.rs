@@ -42,6 +42,8 @@ const EXEMPT: &[(&str, &[&str])] = &[
     ("Apertus-8B-Instruct", &["["]),
     ("fireworks-ai-llama-3-firefunction-v2", &["functools", "["]),
     ("huggingface.js-CISCai_Mistral-7B-Instruct-v0.3-SOTA-GGUF", &[",", ":"]),
+    // The recipient is a name next to a sign.
+    ("muse-glimmer", &[" to="]),
     ("ik_llama.cpp-deepseek-ai-DeepSeek-V4.1", &["｜"]),
     ("sglang-chat_template_tool_chat_template_deepseekr1", &["function", "begin｜>"]),
     ("unsloth-Apriel-1.5", &["["]),
@@ -59,6 +61,7 @@ fn places(written: &Written) -> Vec<Range<usize>> {
             let run = text[at..].len() - text[at..].trim_start().len();
             places.push(at..at + run);
             at += run;
+            continue;
         } else if let Some(token) = TOKENS.iter().find(|token| text[at..].starts_with(**token)) {
             places.extend((!before.is_some_and(char::is_whitespace)).then_some(at..at));
             at += token.len();

@@ -33,7 +33,9 @@ fn closes_content(paths: &[Path], end: &Glue) -> Glue {
         return Glue::default();
     }
     let shared = Glue::common_start(between.into_iter().chain([end]));
-    let markers = Glue::from(shared.head().rfind(['>', ']']).map_or("", |at| &shared.head()[..=at]));
+    let shared = shared.head().rfind(['>', ']']).map_or("", |at| &shared.head()[..=at]);
+    let split = end.marker_spans().into_iter().find(|span| span.start < shared.len() && shared.len() < span.end);
+    let markers = Glue::from(&shared[..split.map_or(shared.len(), |span| span.start)]);
     // One token may end both a part and the turn.
     let is_all = end.strip_prefix(&markers).is_none_or(|rest| rest.is_blank());
     if is_all { Glue::default() } else { markers }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::markup::{Markup, Segment};
 
-/// Literal text between two parts. Three characters in it are placeholders for text that differs from call to call.
+/// Literal text between two parts. Four characters in it are placeholders for text that differs from call to call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Glue(String);
 
@@ -19,12 +19,15 @@ pub enum GluePiece<'g> {
     Key,
     /// The number of the call.
     Counter,
+    /// A word that means nothing.
+    Word,
 }
 
 const NAME: char = '\u{e000}';
 const KEY: char = '\u{e001}';
 const COUNTER: char = '\u{e002}';
-const SIGNS: [char; 3] = [NAME, KEY, COUNTER];
+const WORD: char = '\u{e003}';
+const SIGNS: [char; 4] = [NAME, KEY, COUNTER, WORD];
 
 /// The texts of a call that glue may repeat.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +64,8 @@ impl Glue {
             let sign = sign.map(|sign| match sign {
                 NAME => GluePiece::Name,
                 KEY => GluePiece::Key,
-                _ => GluePiece::Counter,
+                COUNTER => GluePiece::Counter,
+                _ => GluePiece::Word,
             });
             Some(GluePiece::Text(text)).filter(|_| !text.is_empty()).into_iter().chain(sign)
         })
@@ -79,7 +83,7 @@ impl Glue {
 
     /// For display: `{name}`, `{key}` and `{number}` stand for text that differs from call to call.
     pub fn shown(&self) -> String {
-        self.0.replace(NAME, "{name}").replace(KEY, "{key}").replace(COUNTER, "{number}")
+        self.0.replace(NAME, "{name}").replace(KEY, "{key}").replace(COUNTER, "{number}").replace(WORD, "{word}")
     }
 
     /// The text up to the first placeholder.
@@ -108,6 +112,12 @@ impl Glue {
             let between = &text[at..start];
             match spans.last_mut() {
                 Some(last) if !between.is_empty() && between.chars().all(char::is_alphanumeric) => last.end = end,
+                // A bracket between two tags belongs to both.
+                Some(last) if between.is_empty() && text[start..].starts_with("[<") => {
+                    last.end = text[start..].find('>').map_or(text.len(), |end| start + end + 1);
+                    at = last.end;
+                    continue;
+                }
                 _ => spans.push(start..end),
             }
             at = end;
@@ -156,6 +166,18 @@ impl Glue {
         Glue(self.0[..bytes].to_owned())
     }
 
+    /// What is in front of the tool's name, behind any word, and what is behind the name, if it is repeated here.
+    pub(crate) fn around_name(&self) -> Option<(Glue, Glue)> {
+        let (before, behind) = self.0.split_once(NAME)?;
+        Some((Glue(format!("{WORD}{before}")), Glue(behind.to_owned())))
+    }
+
+    /// The parts in front of this text and from it on.
+    pub(crate) fn split_before(&self, text: &str) -> Option<(Glue, Glue)> {
+        let (before, behind) = self.0.split_at(self.0.find(text)?);
+        Some((Glue(before.to_owned()), Glue(behind.to_owned())))
+    }
+
     /// Whether it has no placeholders.
     pub(crate) fn is_literal(&self) -> bool {
         !self.0.contains(SIGNS)
@@ -194,16 +216,28 @@ impl Glue {
 
     /// The common end, from the border of a marker or a line on.
     pub(super) fn common_end<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
-        let mut glues = glues.into_iter();
-        let Some(first) = glues.next() else { return Glue::default() };
-        let mut same = first.0.as_str();
-        for glue in glues {
-            let pairs = same.chars().rev().zip(glue.chars().rev());
-            let length: usize = pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
-            same = &same[same.len() - length..];
-        }
-        let border = same.char_indices().find(|(_, c)| matches!(c, '<' | '[' | '\n'));
+        let mut glues = glues.into_iter().peekable();
+        let Some(first) = glues.peek().copied() else { return Glue::default() };
+        let same = Glue::same_end(glues);
+        // Markers are not split.
+        let (spans, before) = (first.marker_spans(), first.0.len() - same.len());
+        let splits = |at: usize| spans.iter().any(|span| span.start < before + at && before + at < span.end);
+        let border = same.char_indices().find(|&(at, c)| matches!(c, '<' | '[' | '\n') && !splits(at));
         Glue(border.map_or("", |(at, _)| &same[at..]).to_owned())
+    }
+
+    /// The text that all of them end with.
+    pub(super) fn shared_text<'g>(glues: impl Iterator<Item = &'g Glue>) -> Glue {
+        Glue(Glue::same_end(glues).to_owned())
+    }
+
+    fn same_end<'g>(mut glues: impl Iterator<Item = &'g Glue>) -> &'g str {
+        let mut same = glues.next().map_or("", |first| &first.0);
+        for glue in glues {
+            let pairs = same.chars().rev().zip(glue.chars().rev()).take_while(|(a, b)| a == b);
+            same = &same[same.len() - pairs.map(|(c, _)| c.len_utf8()).sum::<usize>()..];
+        }
+        same
     }
 
     /// The rest behind the call's number, if it begins with that.

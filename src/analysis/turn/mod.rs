@@ -28,6 +28,7 @@ mod glue;
 mod literal;
 mod nested;
 mod parts;
+mod prefix;
 pub(super) mod sample;
 mod shown;
 
@@ -357,7 +358,9 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     if let Some(behind) = behind {
         calls.add_nested(|| nested::learn(sampler, &behind));
     }
-    Some(TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() })
+    let mut turn = TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() };
+    prefix::join(&mut turn);
+    Some(turn)
 }
 
 /// The arguments of a call in a shape.

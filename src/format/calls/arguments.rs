@@ -73,7 +73,12 @@ impl Arguments<'_> {
             // The name is certain behind the marker that closes it.
             let close = opens.up_to_first_marker();
             let rest = opens.strip_prefix(&close).unwrap_or_default();
-            let name = p.sequence([between(before), p.tolerated(p.space()), p.arg_name(member.name), between(&close)]);
+            let named = p.arg_name(member.name);
+            let named = match close.head().starts_with([':', '=']) {
+                true => p.choice([named, p.tolerated(p.sequence([p.exact("\""), named, p.exact("\"")]))]),
+                false => named,
+            };
+            let name = p.sequence([between(before), p.tolerated(p.space()), named, between(&close)]);
             let all = FormatBuilder::is_any(member.name);
             let opens = self.opens.iter().take(if all { 1 } else { self.opens.len() });
             let mut named = opens.map(|open| p.sequence([*open, name]));
@@ -93,7 +98,9 @@ impl Arguments<'_> {
         let spelled = if known { slot.close.with_names(&self.tool.name, member.name) } else { slot.close.clone() };
         let mut ends = text::heads(&spelled);
         if is_strong(&spelled) && spelled.is_literal() {
-            return self.marked_text(&spelled, spelled == slot.close && known);
+            // A text between two quotes may hold anything else.
+            let quoted = slot.open.head().ends_with(spelled.head());
+            return self.marked_text(&spelled, spelled == slot.close && known && !quoted);
         }
         if is_strong(&spelled) {
             return p.sequence([p.arg_text(p.until_any(ends)), p.arg_close(close)]);

@@ -2,8 +2,7 @@
 
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
-pub(in crate::format) use super::super::glue::is_strong;
-use super::super::glue::{self as text, glue};
+use super::super::glue::{self as text, glue, is_strong};
 use super::arguments::{Arguments, befores};
 use super::members::unlisted_name;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Place, TurnFormat};
@@ -19,7 +18,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
         let (marker, rest) = (first.end, glue.head().get(first.end..).unwrap_or_default());
         // No text has a special token, and models vary the white space behind it.
         let special = glue.head()[first].starts_with("<|");
-        if special && rest.starts_with(char::is_whitespace) && !rest.trim().is_empty() {
+        if special && !rest.trim().is_empty() {
             return text::heads(&glue.up_to(marker));
         }
         // In front of JSON the marker is enough: what models write behind it differs.
@@ -57,8 +56,14 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
 pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
     let behind = p.rule("behind-call", behind_call(p, turn, spec));
     let (open, wrapper_close) = turn.call_frame();
-    let call = |tool: &Tool| Call { p, turn, tool, behind, open: &open, wrapper_close: &wrapper_close }.expr();
-    let calls = if marked { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) };
+    let of = |rule: &str, turn: &TurnFormat| {
+        let call = |tool: &Tool| Call { p, turn, tool, behind, open: &open, wrapper_close: &wrapper_close }.expr();
+        if marked { p.any_tool(rule, spec, &call) } else { p.known_tool(rule, spec.tools(), &call) }
+    };
+    // Where a call has the name twice, the second one counts.
+    let renamed =
+        renamed(turn).map(|(first, turn)| p.tolerated(p.sequence([glue(p, &first, None, ""), of("renamed", &turn)])));
+    let calls = p.choice([of("tool", turn)].into_iter().chain(renamed));
     match generated_id(&open) {
         // The id is in the opening.
         Some(id) => p.sequence([p.tool_open(p.empty()), opening(p, id), calls]),
@@ -69,6 +74,29 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
             p.sequence([if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) }, calls])
         }
     }
+}
+
+/// The same calls from the second name on, and what is in front of that in all of them.
+fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
+    let mut first: Option<Glue> = None;
+    let mut calls = Vec::new();
+    for form in &turn.calls {
+        let mut form = form.clone();
+        let (CallPiece::Name, rest) = form.pieces.split_first_mut()? else { return None };
+        let behind = match rest.first_mut() {
+            Some(CallPiece::Glue(glue)) => glue,
+            Some(CallPiece::Members(members)) => &mut members.first,
+            Some(_) => return None,
+            None => &mut form.close,
+        };
+        let (before, after) = behind.around_name()?;
+        *behind = after;
+        if first.get_or_insert_with(|| before.clone()) != &before {
+            return None;
+        }
+        calls.push(form);
+    }
+    Some((first?, TurnFormat { calls, ..turn.clone() }))
 }
 
 /// The opening of calls without its last quote, where that opens an id.
@@ -291,18 +319,37 @@ impl Call<'_> {
         let last = tail.pieces.last().and_then(CallPiece::members);
         let members_last = last.is_some_and(|members| is_strong(&members.next));
         let end = |close: &Glue| {
+            // The call is complete behind the first mark of its end.
+            let mark = close.marker_spans().first().map_or(close.head().len(), |first| {
+                let ends_arguments = close.head()[..first.start].trim_end().ends_with(['}', ')']);
+                if ends_arguments { first.start } else { first.end }
+            });
+            let (close, rest) = if is_json || !close.is_literal() {
+                (close.clone(), Glue::default())
+            } else {
+                (close.up_to(mark), close.without_start(mark))
+            };
+            let rest = match rest.is_blank() {
+                true => glue(p, &rest, Some(self.tool), ""),
+                false => {
+                    let written = p.sequence([glue(p, &rest, Some(self.tool), ""), p.markup_ends()]);
+                    p.choice([written, p.tolerated(p.sequence([p.space(), p.end()]))])
+                }
+            };
             let close = match is_json {
-                true => text::behind_json(p, close, Some(self.tool)),
-                false => glue(p, close, Some(self.tool), ""),
+                true => text::behind_json(p, &close, Some(self.tool)),
+                false => glue(p, &close, Some(self.tool), ""),
             };
             // What closes the wrapper closes the call as well, and so does the next call's opening.
             let next = Some(self.open).filter(|open| is_strong(open) && open.is_literal());
             let next = next.filter(|_| !is_json).map(|open| open.head().trim().to_owned());
             let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
-            let ends = ends.map(|end| p.tolerated(p.sequence([p.and(p.sequence([p.space(), p.literal(end)]))])));
+            let ends = ends.map(|end| p.and(p.sequence([p.space(), p.literal(end)])));
             // A model may leave the end of its last call to the end of its output.
-            let left_out = members_last.then(|| p.tolerated(p.sequence([p.space(), p.end()])));
-            p.tool_close(p.choice([close].into_iter().chain(ends).chain(left_out)))
+            let left_out = members_last.then(|| p.sequence([p.space(), p.end()]));
+            let whole = p.sequence([p.tool_close(close), rest]);
+            let others = ends.chain(left_out).map(|end| p.tolerated(p.tool_close(end)));
+            p.choice([whole].into_iter().chain(others.collect::<Vec<_>>()))
         };
         parts.push(match id.zip(close.strip_prefix(&Glue::from("\""))) {
             // A last member with the id, which a model may leave out.
@@ -320,7 +367,12 @@ impl Call<'_> {
         let p = self.p;
         match piece {
             CallPiece::Glue(between) => glue(p, between, Some(self.tool), ""),
-            CallPiece::Name => p.tool_name(&self.tool.name),
+            CallPiece::Name if self.tool.name == FormatBuilder::ANY => p.tool_name(FormatBuilder::ANY),
+            CallPiece::Name => {
+                // Models write it twice.
+                let again = p.sequence([p.exact(":"), p.exact(&*self.tool.name)]);
+                p.sequence([p.tool_name(&self.tool.name), p.tolerated(p.optional(again))])
+            }
             CallPiece::Id => {
                 let close = form.map(|form| &form.close);
                 let ends = match next {

@@ -43,6 +43,13 @@ pub(super) fn unquoted(opens: &Glue) -> Option<Glue> {
     opens.strip_suffix(&Glue::from(QUOTE)).filter(|opens| opens.head().ends_with('='))
 }
 
+/// What is behind an attribute that a value's opening begins with, as in ` type="number">`.
+fn behind_attribute(open: &Glue) -> Option<Glue> {
+    let (name, rest) = open.head().strip_prefix(' ')?.split_once("=\"")?;
+    let behind = rest.find('"').filter(|_| name.chars().all(char::is_alphanumeric))?;
+    Some(open.without_start(open.head().len() - rest.len() + behind + 1))
+}
+
 impl Values<'_> {
     /// The glue in front of a value and the value, in all forms that its types allow; only forms with `before` in front of
     /// the name, if that is set. `raw`: a raw text and its end.
@@ -73,28 +80,59 @@ impl Values<'_> {
         }
         // A value that does not match the schema is text, if raw text is allowed here.
         let spare = of(ValueKind::Text).find(|slot| slot.before == *before && slot.encoding == Encoding::Raw);
-        let spare = spare.filter(|_| texts.is_empty());
-        let all = others.iter().chain(&texts).chain(&spare).copied().chain(nested.iter().map(|(_, slot)| *slot));
-        let opens = Glue::common_start(all.clone().map(|slot| &slot.open));
+        let spare = spare.filter(|_| texts.is_empty() && nested.is_empty());
+        let used = others.iter().chain(&texts).chain(&spare).copied().chain(nested.iter().map(|(_, slot)| *slot));
+        let used: Vec<&Slot> = used.collect();
+        // What is announced as another type is text as well.
+        let mut foreign: Vec<&Slot> = Vec::new();
+        if texts.iter().chain(&spare).any(|slot| slot.encoding == Encoding::Raw) {
+            let slots = slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
+            for slot in slots.filter(|slot| slot.encoding != Encoding::Nested) {
+                if used.iter().chain(&foreign).all(|other| other.open != slot.open) {
+                    foreign.push(slot);
+                }
+            }
+        }
+        let all = || used.iter().chain(&foreign);
+        let opens = Glue::common_start(all().map(|slot| &slot.open));
+        // What a text begins and ends with is part of the value.
+        let marked = texts.iter().filter(|slot| text::is_strong(&slot.close));
+        let mut quotes = marked.filter_map(|slot| opens.strip_suffix(&slot.close)).filter(|opens| !opens.is_blank());
+        let opens = quotes.next().unwrap_or(opens);
+        // An attribute that tells the type is part of the value as well.
+        let attribute = opens.head().strip_suffix("=\"").and_then(|before| before.rfind(' ')).filter(|at| *at > 0);
+        let opens = attribute.map_or_else(|| opens.clone(), |at| opens.up_to(at));
         let unquoted = unquoted(&opens);
-        let close = all.clone().next().and_then(|slot| slot.close.strip_prefix(&Glue::from(QUOTE)));
+        let close = all().next().and_then(|slot| slot.close.strip_prefix(&Glue::from(QUOTE)));
         let bare_close = close.filter(|_| unquoted.is_some());
         let opens = unquoted.unwrap_or(opens);
         let glue_of = |text: &Glue| glue(p, text, Some(self.tool), member.name);
-        let rest = |slot: &Slot| glue_of(&slot.open.strip_prefix(&opens).unwrap_or_default());
+        let rest_of = |slot: &Slot| slot.open.strip_prefix(&opens).unwrap_or_default();
+        let rest = |slot: &Slot| glue_of(&rest_of(slot));
         let close = |slot: &Slot| {
             let enclosing = self.enclosing.filter(|_| depth == 0 && !slot.close.is_blank());
             let enclosing = enclosing.map(|end| p.tolerated(p.and(p.sequence([p.space(), p.literal(end)]))));
             p.arg_close(p.choice([glue_of(&slot.close)].into_iter().chain(enclosing)))
         };
         let mut ways: Vec<ExprId> = Vec::new();
+        // Where text is allowed as well, what looks like elements is text, unless the schema allows everything.
+        if types != Types::ALL && !texts.is_empty() {
+            nested.clear();
+        }
+        let both = nested.len() > 1;
         for (kind, slot) in nested {
-            ways.extend(
-                self.container(kind, slot, member, depth).map(|all| p.sequence([rest(slot), all, close(slot)])),
-            );
+            let Some((begin, all)) = self.container(kind, slot, member, depth) else { continue };
+            // Of two notations that begin alike, that of arrays has more in front of its items.
+            let is_array = if both && kind == ValueKind::Array { p.and(glue_of(&begin)) } else { p.empty() };
+            ways.push(p.sequence([rest(slot), is_array, all, close(slot)]));
+            let json = if kind == ValueKind::Array { "[" } else { "{" };
+            if !begin.head().starts_with(json) {
+                let json = [rest(slot), p.and(p.exact(json)), member.python(p), p.space(), close(slot)];
+                ways.push(p.tolerated(p.sequence(json)));
+            }
         }
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
-            ways.push(p.sequence([rest(slot), p.null(types, close(slot))]));
+            ways.push(p.tolerated(p.sequence([rest(slot), p.null(types, close(slot))])));
         }
         let mut spares: Vec<&Slot> = spare.into_iter().collect();
         for slot in others {
@@ -111,7 +149,7 @@ impl Values<'_> {
             // A word that may still be text is not shown before it ends.
             let alone = !raw && spares.is_empty() && bare_close.is_none();
             ways.push(p.sequence([begins, if alone { p.sequence(spaced) } else { shown(p, p.sequence(spaced)) }]));
-            if raw {
+            if raw || spare.is_some() {
                 spares.push(slot);
             }
         }
@@ -120,6 +158,22 @@ impl Values<'_> {
             _ => p.sequence([rest(slot), raw(slot)]),
         }));
         ways.extend(spares.into_iter().map(|slot| p.tolerated(p.sequence([rest(slot), no_json(p, raw(slot))]))));
+        let foreign = foreign.iter().filter(|slot| !rest_of(slot).is_blank());
+        ways.extend(foreign.map(|slot| p.tolerated(p.sequence([rest(slot), raw(slot)]))));
+        // Without the attribute that tells the type.
+        let mut attributes = used.iter().map(|slot| behind_attribute(&rest_of(slot)));
+        if let Some(Some(behind)) = attributes.next().filter(|first| attributes.all(|other| other == *first)) {
+            let slot = used[0];
+            let text = raw(&Slot { encoding: Encoding::Raw, ..slot.clone() });
+            let json = p.sequence([sign(p, types), member.python(p), p.space(), close(slot)]);
+            ways.push(p.tolerated(p.sequence([glue_of(&behind), p.choice([p.atomic(json), text])])));
+        }
+        // A text between quotes of JSON in place of the template's.
+        let quoted = |slot: &&&Slot| text::is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some();
+        if texts.iter().chain(&spare).any(|slot| quoted(&slot)) {
+            let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
+            ways.push(p.tolerated(p.sequence([p.space(), quote, p.arg_json(p.python_string())])));
+        }
         ways.extend(bare_close.map(|close| {
             let python = [p.not(p.exact(QUOTE)), p.arg_json(p.python()), p.arg_close(glue_of(&close))];
             p.tolerated(p.sequence(python))
@@ -146,8 +200,8 @@ impl Values<'_> {
         p.choice([p.sequence([double, p.arg_close(end)]), single])
     }
 
-    /// An array or object in the template's notation.
-    fn container(&self, kind: ValueKind, slot: &Slot, member: &Member, depth: usize) -> Option<ExprId> {
+    /// An array or object in the template's notation, and what its first item has in front of it.
+    fn container(&self, kind: ValueKind, slot: &Slot, member: &Member, depth: usize) -> Option<(Glue, ExprId)> {
         let (container, name) = match kind {
             ValueKind::Array => (self.nested.array.as_ref()?, ANY[0]),
             _ => (self.nested.object.as_ref()?, ANY[1]),
@@ -155,19 +209,25 @@ impl Values<'_> {
         let schema = member.schema.get();
         let described = schema.get("items").is_some() || schema.get("properties").is_some();
         if described && depth < SCHEMA_LEVELS {
-            return Some(self.expr(kind, container, slot, member, depth + 1));
+            return Some((container.open.and(&container.each), self.expr(kind, container, slot, member, depth + 1)));
         }
         if !self.p.is_defined(name) {
             // Defined first, so that the expressions inside can refer to it.
             self.p.rule(name, self.p.empty());
             self.p.rule(name, self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS));
         }
-        Some(self.p.reference(name))
+        Some((container.open.and(&container.each), self.p.reference(name)))
     }
 
     fn expr(&self, kind: ValueKind, container: &Container, slot: &Slot, member: &Member, depth: usize) -> ExprId {
         let p = self.p;
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
+        // Containers with any content are the same wherever they are.
+        let inner = [&self.nested.array, &self.nested.object].into_iter().flatten().flat_map(|all| &all.slots);
+        let inner = inner.filter(|(of, _)| *of == kind && depth == SCHEMA_LEVELS).map(|(_, slot)| slot);
+        let ends = inner.chain([slot]).map(|slot| container.close.and(&slot.close)).filter(|end| !end.is_blank());
+        let name = if depth == SCHEMA_LEVELS { FormatBuilder::ANY } else { member.name };
+        let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)).collect::<Vec<_>>());
         let item = match kind {
             ValueKind::Array => {
                 let schema = member.schema.within(&["items"]);
@@ -190,19 +250,31 @@ impl Values<'_> {
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
                 let (opens, value) = self.value(container, &any, depth);
                 let ends = text::heads(&opens);
-                let name = if ends.is_empty() { p.other_name() } else { p.until_any(ends) };
-                // The end of the object may look like a name.
-                let end = container.close.and(&slot.close);
-                let closes = match end.is_blank() {
-                    true => p.empty(),
-                    false => p.not(glue(p, &end, Some(self.tool), FormatBuilder::ANY)),
+                let ends = p.spelled(ends);
+                let signs = p.spelled(text::heads(&container.close)).into_iter().chain(ends.iter().cloned());
+                let signs: Option<Vec<char>> = signs.map(|sign| sign.parse().ok()).collect();
+                let name = match signs {
+                    _ if ends.is_empty() => p.other_name(),
+                    None => p.until_any(ends),
+                    // In a grammar, too, no name begins like the end of the object.
+                    Some(signs) => {
+                        let signs: Vec<(char, char)> = signs.iter().map(|&sign| (sign, sign)).collect();
+                        p.optional(p.sequence([p.none_of(&signs), p.until_any(ends)]))
+                    }
                 };
+                // The end of the object may look like a name.
+                let closes = p.not(end);
                 let opens = glue(p, &opens, Some(self.tool), FormatBuilder::ANY);
                 ways.push(p.sequence([closes, between(&container.each), p.key(name), opens, value]));
                 p.choice(ways)
             }
         };
         let separated = !container.next.is_blank();
+        if !separated && container.close.is_blank() && !container.each.is_blank() {
+            let items = p.many(p.sequence([p.space(), item]));
+            let all = p.sequence([between(&container.open), items, p.space(), p.and(end)]);
+            return if kind == ValueKind::Array { p.array(all) } else { p.object(all) };
+        }
         let next = between(&container.next);
         let next = if separated { p.separator(next) } else { next };
         let more = p.many(p.sequence([p.space(), next, p.space(), item]));

@@ -16,19 +16,12 @@
 //! Not learnt, because the recipient of a call may also be behind the channel, a header may occur twice, and models call
 //! tools that they were not given. The templates render one of these ways only.
 
-use crate::error::Result;
 use crate::format::harmony::{self, Dialect};
-use crate::format::prompt::{Prompt, PromptInput};
 use crate::format::{Format, FormatSpec};
 
 /// Checks for the channels.
 pub fn detect(source: &str) -> bool {
     source.contains("<|channel|>")
-}
-
-/// See `harmony::prompt`.
-pub fn prompt(input: &PromptInput) -> Result<Prompt> {
-    harmony::prompt(input)
 }
 
 /// See `harmony::build`. LLM-jp's template is recognised by its name.

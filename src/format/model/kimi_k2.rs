@@ -76,7 +76,7 @@ fn output(spec: &FormatSpec) -> Arena {
 
 /// The section of the calls. The model may leave out its markers.
 fn calls(p: &FormatBuilder, spec: &FormatSpec) -> ExprId {
-    let each = p.choice([p.tolerated(near(p, spec)), p.any_tool(spec, &|tool| call(p, tool))]);
+    let each = p.choice([p.tolerated(near(p, spec)), p.any_tool("tool", spec, &|tool| call(p, tool))]);
     let one = p.sequence([p.literal(CALL_START), each, p.space()]);
     let many = p.repeat(one, 1, (!spec.parallel()).then_some(1));
     let [other_start, other_end] = OTHER_SECTION.map(|marker| p.tolerated(p.literal(marker)));

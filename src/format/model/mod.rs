@@ -1,23 +1,19 @@
 //! The families of templates of whose models renders do not show enough, and their table. Most are rows, which add to the
 //! learnt turn; what is no row yet has a parser.
 
-mod deepseek_v3_2;
-mod functionary_v3_2;
-mod gemma4;
 mod gpt_oss;
+mod hosts;
 mod kimi_k2;
-mod kimi_k3;
 mod lfm2;
-mod ling3;
-mod minimax_m3;
-mod muse_glimmer;
+mod prompts;
+mod row;
 mod rows;
-mod translate_gemma;
 
 use super::prompt::{Prompt, PromptInput};
 use super::{Format, FormatSpec};
 use crate::error::Result;
-pub(crate) use rows::Row;
+use hosts::*;
+pub(crate) use row::Row;
 use rows::*;
 
 /// A family of templates.
@@ -46,11 +42,11 @@ pub(crate) enum Way {
 }
 
 macro_rules! parser {
-    ($module:ident, $name:literal) => {
+    ($module:ident, $name:literal, $prompt:expr) => {
         Family {
             name: $name,
             detect: $module::detect,
-            prompt: Some($module::prompt),
+            prompt: Some($prompt),
             way: Way::Parser($module::build),
             history_misleads: false,
         }
@@ -61,21 +57,23 @@ macro_rules! parser {
 /// writes.
 pub const FAMILIES: &[Family] = &[
     MINISTRAL_3,
-    parser!(gpt_oss, "gpt-oss"),
-    parser!(muse_glimmer, "muse-glimmer"),
-    parser!(functionary_v3_2, "functionary-v3.2"),
-    parser!(kimi_k2, "kimi-k2"),
-    parser!(kimi_k3, "kimi-k3"),
-    parser!(ling3, "ling-3"),
+    parser!(gpt_oss, "gpt-oss", prompts::harmony),
+    MUSE_GLIMMER,
+    FUNCTIONARY_3_2,
+    parser!(kimi_k2, "kimi-k2", kimi_k2::prompt),
+    KIMI_K3,
+    LING_3,
     COHERE_2_MOE,
-    Family { history_misleads: true, ..parser!(lfm2, "lfm2") },
+    Family { history_misleads: true, ..parser!(lfm2, "lfm2", lfm2::prompt) },
     GIGACHAT_3,
-    parser!(minimax_m3, "minimax-m3"),
-    parser!(deepseek_v3_2, "deepseek-v3.2"),
-    parser!(gemma4, "gemma-4"),
+    MINIMAX_M3,
+    DEEPSEEK_V3_2,
+    DEEPSEEK_V4,
+    GEMMA_4,
     MINICPM_5,
+    QWEN_3_5,
     QWEN_3_CODER,
-    parser!(translate_gemma, "translate-gemma"),
+    TRANSLATE_GEMMA,
     LAGUNA,
     NEMOTRON_NANO_2,
     SOLAR_OPEN,

@@ -1,30 +1,15 @@
-//! The families of templates of whose models renders do not show enough: a row each, which adds to the learnt turn.
+//! Families of whose output renders do not show enough: a row each, with what the model writes besides.
 
-use super::{Family, Way, has_all};
-use crate::analysis::turn::{Edge, Glue, Place, Reasoning, TurnFormat};
+use super::row::{Host, LEARNT, Row, row};
+use super::{Family, has_all, prompts};
+use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, Place, Reasoning, TurnFormat};
+use crate::format::FormatSpec;
 use crate::format::learnt::Tolerances;
-use crate::format::{Delimiter, Format, FormatSpec, Thinking};
 use crate::grammar::Trigger;
+use crate::message::ToolChoice;
 
-/// What a family's row adds to the learnt turn.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    /// How the model deviates from what the template writes.
-    pub tolerances: Tolerances,
-    /// What the turn has that no render shows.
-    pub patch: fn(&mut TurnFormat),
-    /// What hosts are told otherwise than learnt.
-    pub host: fn(&FormatSpec, &mut Format),
-}
-
-const LEARNT: Row = Row { tolerances: Tolerances::NONE, patch: |_| {}, host: |_, _| {} };
 const CALLS_IN_REASONING: Tolerances = Tolerances { calls_in_reasoning: true, ..Tolerances::NONE };
 
-const fn row(name: &'static str, detect: fn(&str) -> bool, row: Row) -> Family {
-    Family { name, detect, prompt: None, way: Way::Row(row), history_misleads: false }
-}
-
-/// The rows, in the order in which they are tried.
 pub(super) const MINISTRAL_3: Family = row(
     // Some of the templates do not render reasoning. Mistral Small 3.2 is similar, but its calls have ids.
     "ministral-3",
@@ -32,39 +17,127 @@ pub(super) const MINISTRAL_3: Family = row(
     Row {
         tolerances: Tolerances { calls_from: "[TOOL_CALLS]", ..Tolerances::NONE },
         patch: |turn| reasoning(turn, "[THINK]", "[/THINK]"),
-        host: |spec, format| {
-            trigger(spec, format, Trigger::word("[TOOL_CALLS]"));
-            tokens(format, &["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[ARGS]"]);
-            format.thinking = Some(Thinking::new("[THINK]", ["[/THINK]"]));
-            format.delimiters.clear();
+        host: Host {
+            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("[TOOL_CALLS]")])),
+            tokens: Some("[THINK] [/THINK] [TOOL_CALLS] [ARGS]"),
+            thinking: Some(Some(("[THINK]", &["[/THINK]"]))),
+            delimiters: Some(&[]),
+            ..Host::LEARNT
         },
     },
 );
 
-pub(super) const GIGACHAT_3: Family = row(
-    "gigachat-3",
-    |source| has_all(source, &["<|role_sep|>", "<|message_sep|>"]) && !source.contains("<|function_call|>"),
-    Row {
-        host: |spec, format| {
-            trigger_of(spec, format, false, vec![Trigger::word("<|message_sep|>\n\nfunction call<|role_sep|>\n")]);
-            tokens(format, &["<|message_sep|>\n\n", "<|role_sep|>\n"]);
-            format.delimiters.clear();
+pub(super) const MUSE_GLIMMER: Family = Family {
+    // The prompt ends with the opening, without a recipient.
+    prompt: Some(prompts::muse),
+    ..row(
+        "muse-glimmer",
+        |source| has_all(source, &["<atem:function_calls>", "<|eom|>"]),
+        Row {
+            // Models leave out the recipient of the answer, which the template always writes.
+            tolerances: Tolerances {
+                calls_from: " to=",
+                spellings: &[("to=user<|message|>", "<|message|>")],
+                ..Tolerances::NONE
+            },
+            // No turn of a history has text in front of calls, and the end of the turn ends text.
+            patch: |turn| {
+                turn.edges.push(Edge {
+                    from: Place::Content,
+                    glue: "<|eom|><|start|>assistant to=".into(),
+                    to: Place::Call,
+                });
+                turn.edges.push(Edge { from: Place::Content, glue: "<|eot|>".into(), to: Place::End });
+            },
+            host: Host {
+                // A recipient that is neither the model itself nor the user.
+                constraint: Some(|spec| {
+                    spec.constraint(spec.response_object().is_some(), [Trigger::pattern(
+                            r"(?:^|<\|start\|>assistant)( to=(?!self<\|message\|>)(?!user<\|message\|>)[^<]*?<\|message\|>)",
+                        )])
+                }),
+                tokens: Some(
+                    "<|start|> <|message|> <|eom|> <|eot|> <atem:function_calls> <atem:invoke <atem:parameter \
+                </atem:parameter> </atem:invoke> </atem:function_calls>",
+                ),
+                thinking: Some(Some(("", &[]))),
+                delimiters: Some(&[
+                    ("assistant", "<|start|>assistant"),
+                    ("user", "<|start|>user"),
+                    ("system", "<|start|>system"),
+                    ("tool", "<|start|>tool"),
+                ]),
+                ..Host::LEARNT
+            },
         },
-        ..LEARNT
+    )
+};
+
+pub(super) const KIMI_K3: Family = row(
+    "kimi-k3",
+    |source| has_all(source, &["<|open|>", "<|close|>", "<|end_of_msg|>"]),
+    Row {
+        tolerances: Tolerances {
+            calls_from: "<|open|>tools<|sep|>",
+            entities: true,
+            further_calls: true,
+            bare_thoughts: true,
+            ..CALLS_IN_REASONING
+        },
+        // All arguments may stand in one tag.
+        patch: |turn| {
+            let none = turn.calls.iter().find(|form| form.pieces == [CallPiece::Name]);
+            let Some((open, close)) = none.and_then(|form| form.close.split_before("<|close|>call")) else { return };
+            let close = Glue::from("<|close|>json<|sep|>").and(&close);
+            for json in ["<|open|>json type=\"object\"<|sep|>", "<|open|>json<|sep|>"] {
+                let pieces = vec![
+                    CallPiece::Name,
+                    CallPiece::Glue(open.and(&json.into())),
+                    CallPiece::Arguments { quoted: false },
+                ];
+                turn.calls.push(CallForm { pieces, close: close.clone() });
+            }
+        },
+        host: Host {
+            constraint: Some(|spec| spec.constraint(false, [Trigger::word("<|open|>tools<|sep|>")])),
+            // Names of tags are not preserved as tokens, because that would split them in prose.
+            tokens: Some("<|open|> <|close|> <|sep|> <|end_of_msg|>"),
+            thinking: Some(Some(("<|open|>think<|sep|>", &["<|close|>think<|sep|>"]))),
+            delimiters: Some(&[
+                ("assistant", "<|open|>message role=\"assistant\"<|sep|>"),
+                ("user", "<|open|>message role=\"user\"<|sep|>"),
+                // The tags of these two have more attributes.
+                ("tool", "<|open|>message role=\"tool\""),
+                ("system", "<|open|>message role=\"system\""),
+            ]),
+            ..Host::LEARNT
+        },
     },
 );
 
-pub(super) const MINICPM_5: Family = row(
-    "minicpm5",
-    |source| has_all(source, &["Tool usage guidelines:", "<function name=\"", "<param name=\""]),
+pub(super) const LING_3: Family = row(
+    "ling-3",
+    |source| has_all(source, &["<role>ASSISTANT</role>", "<arg_key>"]),
     Row {
-        host: |spec, format| {
-            trigger(spec, format, Trigger::word("<function"));
-            tokens(format, &["<function", "<param", "</function>", "</param>", "<think>", "</think>"]);
-            format.thinking = Some(Thinking::new("<think>", ["</think>"]));
-            delimiters(format, IM_START);
+        tolerances: Tolerances { allowed_calls: true, bare_thoughts: true, spelled_end: true, ..CALLS_IN_REASONING },
+        // No turn of a history has text behind calls.
+        patch: |turn| turn.edges.push(Edge { from: Place::Call, glue: Glue::default(), to: Place::Content }),
+        host: Host {
+            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), [Trigger::word("<tool_call>")])),
+            tokens: Some(
+                "<think> </think> <tool_call> </tool_call> <arg_key> </arg_key> <arg_value> </arg_value> \
+                <|role_end|>",
+            ),
+            thinking: Some(Some(("<think>", &["</think>", "<tool_call>"]))),
+            delimiters: Some(&[
+                ("assistant", "<role>ASSISTANT</role>"),
+                ("user", "<role>HUMAN</role>"),
+                ("tool", "<role>OBSERVATION</role>"),
+                ("system", "<role>SYSTEM</role>"),
+            ]),
+            stops: &["<|role_end|>"],
+            name: None,
         },
-        ..LEARNT
     },
 );
 
@@ -74,36 +147,112 @@ pub(super) const COHERE_2_MOE: Family = row(
     |source| has_all(source, &["<|START_TEXT|>", "<|START_ACTION|>"]),
     Row {
         tolerances: Tolerances { calls_from: "<|START_ACTION|>", ..CALLS_IN_REASONING },
-        host: |spec, format| {
-            trigger(spec, format, Trigger::word("<|START_ACTION|>"));
-            tokens(format, &["<|START_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>", "<|USER_TOKEN|>", "<|SYSTEM_TOKEN|>"]);
-            add_tokens(format, &["<|END_OF_TURN_TOKEN|>", "<|START_THINKING|>", "<|END_THINKING|>", "<|START_TEXT|>"]);
-            add_tokens(format, &["<|END_TEXT|>", "<|START_ACTION|>", "<|END_ACTION|>", "<|START_TOOL_RESULT|>"]);
-            add_tokens(format, &["<|END_TOOL_RESULT|>"]);
-            format.thinking = Some(Thinking::new("<|START_THINKING|>", ["<|END_THINKING|>"]));
-            delimiters(
-                format,
-                &[
-                    ("assistant", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
-                    ("user", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
-                    // Before the entry for `system`, which is a prefix of this text.
-                    ("tool", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|><|START_TOOL_RESULT|>"),
-                    ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
-                ],
-            );
+        host: Host {
+            constraint: Some(|spec| {
+                spec.constraint(spec.response_schema().is_some(), [Trigger::word("<|START_ACTION|>")])
+            }),
+            tokens: Some(
+                "<|START_OF_TURN_TOKEN|> <|CHATBOT_TOKEN|> <|USER_TOKEN|> <|SYSTEM_TOKEN|> <|END_OF_TURN_TOKEN|> \
+                <|START_THINKING|> <|END_THINKING|> <|START_TEXT|> <|END_TEXT|> <|START_ACTION|> <|END_ACTION|> \
+                <|START_TOOL_RESULT|> <|END_TOOL_RESULT|>",
+            ),
+            thinking: Some(Some(("<|START_THINKING|>", &["<|END_THINKING|>"]))),
+            delimiters: Some(&[
+                ("assistant", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
+                ("user", "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
+                // Before the entry for `system`, which is a prefix of this text.
+                ("tool", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|><|START_TOOL_RESULT|>"),
+                ("system", "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
+            ]),
+            ..Host::LEARNT
         },
         ..LEARNT
     },
 );
 
-pub(super) const QWEN_3_CODER: Family = row(
-    "qwen3-coder",
-    |source| {
-        has_all(source, &["<tool_call>", "<function=", "<parameter="])
-            && !source.contains("'<tool_call><function=' ~ tool_call.name ~ '>'")
-    },
+const DSML: Tolerances = Tolerances {
+    bare_calls: true,
+    // Models mix up the names of the block of calls, and the bars of the token.
+    spellings: &[
+        ("｜DSML｜function_calls", "｜DSML｜tool_calls"),
+        ("｜DSML｜tool_calls", "｜DSML｜function_calls"),
+        ("｜DSML｜", "|DSML|"),
+        ("｜DSML｜", "｜｜DSML｜｜"),
+    ],
+    ..CALLS_IN_REASONING
+};
+
+pub(super) const DEEPSEEK_V3_2: Family = row(
+    "deepseek-v3.2",
+    |source| has_all(source, &["dsml_token", "DSML", "function_calls"]),
     Row {
-        tolerances: Tolerances { calls_from: "<tool_call>", bare_calls: true, ..CALLS_IN_REASONING },
+        tolerances: Tolerances { calls_from: "<｜DSML｜function_calls>", ..DSML },
+        host: Host {
+            constraint: Some(|spec| {
+                spec.constraint(spec.response_object().is_some(), [Trigger::word("<｜DSML｜function_calls>")])
+            }),
+            thinking: Some(Some(("<think>", &["</think>", "<｜DSML｜function_calls>"]))),
+            ..DEEPSEEK
+        },
+        ..LEARNT
+    },
+);
+
+pub(super) const DEEPSEEK_V4: Family = Family {
+    prompt: Some(prompts::deepseek_v4),
+    ..row(
+        "deepseek-v3.2",
+        |source| has_all(source, &["dsml_token", "DSML", "tool_calls"]),
+        Row {
+            tolerances: Tolerances { calls_from: "<｜DSML｜tool_calls>", ..DSML },
+            host: Host {
+                constraint: Some(|spec| {
+                    spec.constraint(spec.response_object().is_some(), [Trigger::word("<｜DSML｜tool_calls>")])
+                }),
+                thinking: Some(Some(("<think>", &["</think>", "<｜DSML｜tool_calls>"]))),
+                ..DEEPSEEK
+            },
+            ..LEARNT
+        },
+    )
+};
+
+const DEEPSEEK: Host = Host {
+    tokens: Some("｜DSML｜ <think> </think>"),
+    delimiters: Some(&[("assistant", "<｜Assistant｜>"), ("user", "<｜User｜>")]),
+    ..Host::LEARNT
+};
+
+pub(super) const GEMMA_4: Family = Family {
+    prompt: Some(prompts::gemma_4),
+    ..row(
+        "gemma-4",
+        |source| source.contains("'<|tool_call>call:'"),
+        Row {
+            // Models also write calls as in Python.
+            tolerances: Tolerances {
+                late_thoughts: true,
+                spellings: &[("{", "("), ("}", ")"), (":", "=")],
+                ..Tolerances::NONE
+            },
+            host: Host {
+                name: Some("peg-gemma4"),
+                constraint: Some(|spec| {
+                    spec.constraint(spec.response_object().is_some(), [Trigger::word("<|tool_call>")])
+                }),
+                tokens: Some("<|channel> <channel|> <|tool_call> <tool_call|> <|turn>"),
+                thinking: Some(Some(("<|channel>thought", &["<channel|>"]))),
+                delimiters: Some(&[("user", "<|turn>user"), ("assistant", "<|turn>model")]),
+                ..Host::LEARNT
+            },
+            ..LEARNT
+        },
+    )
+};
+
+const fn qwen(tolerances: Tolerances, host: Host) -> Row {
+    Row {
+        tolerances: Tolerances { calls_from: "<tool_call>", bare_calls: true, ..tolerances },
         // Content that is continued stands behind an empty line, whatever the history has.
         patch: |turn| {
             let Some(Reasoning { close, .. }) = &turn.reasoning else { return };
@@ -114,26 +263,61 @@ pub(super) const QWEN_3_CODER: Family = row(
                 }
             }
         },
-        host: |spec, format| {
-            let reasons = spec.source.contains("<think>");
-            // A model that does not reason sometimes leaves out the first tag.
-            let bare = spec.offered.iter().filter(|_| !reasons).map(|tool| format!("<function={}>", tool.name));
-            let starts = ["<tool_call>".to_owned()].into_iter().chain(bare).map(Trigger::word);
-            let lazy = spec.tool_choice == crate::message::ToolChoice::Auto;
-            let triggers = if lazy && !spec.tools().is_empty() { starts.collect() } else { Vec::new() };
-            trigger_of(spec, format, spec.response_schema().is_some(), triggers);
-            tokens(format, &["<tool_call>", "</tool_call>"]);
-            format.thinking = None;
-            if reasons {
-                add_tokens(format, &["<think>", "</think>"]);
-                // A host that ends the reasoning writes the first of these ends.
-                format.thinking = Some(Thinking::new("<think>", ["\n</think>", "</think>", "<tool_call>"]));
-            }
-            delimiters(format, IM_START);
-            format.delimiters.insert(2, Delimiter { role: "tool", delimiter: "<|im_start|>tool_response".to_owned() });
+        host: Host {
+            delimiters: Some(&[
+                ("assistant", "<|im_start|>assistant"),
+                ("tool", "<|im_start|>user\n<tool_response>"),
+                ("tool", "<|im_start|>tool_response"),
+                ("user", "<|im_start|>user"),
+                ("system", "<|im_start|>system"),
+            ]),
+            ..host
         },
-    },
+    }
+}
+
+fn is_qwen_3_coder(source: &str) -> bool {
+    has_all(source, &["<tool_call>", "<function=", "<parameter="])
+        && !source.contains("'<tool_call><function=' ~ tool_call.name ~ '>'")
+}
+
+pub(super) const QWEN_3_5: Family = row(
+    "qwen3-coder",
+    |source| is_qwen_3_coder(source) && source.contains("<think>"),
+    qwen(
+        CALLS_IN_REASONING,
+        Host {
+            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), from_bare_calls(spec, false))),
+            tokens: Some("<tool_call> </tool_call> <think> </think>"),
+            // A host that ends the reasoning writes the first of these ends.
+            thinking: Some(Some(("<think>", &["\n</think>", "</think>", "<tool_call>"]))),
+            ..Host::LEARNT
+        },
+    ),
 );
+
+pub(super) const QWEN_3_CODER: Family = row(
+    "qwen3-coder",
+    is_qwen_3_coder,
+    qwen(
+        CALLS_IN_REASONING,
+        Host {
+            // A model that does not reason sometimes leaves out the first tag.
+            constraint: Some(|spec| spec.constraint(spec.response_schema().is_some(), from_bare_calls(spec, true))),
+            tokens: Some("<tool_call> </tool_call>"),
+            thinking: Some(None),
+            ..Host::LEARNT
+        },
+    ),
+);
+
+fn from_bare_calls(spec: &FormatSpec, bare: bool) -> Vec<Trigger> {
+    if spec.tool_choice != ToolChoice::Auto || spec.tools().is_empty() {
+        return Vec::new();
+    }
+    let bare = spec.offered.iter().filter(|_| bare).map(|tool| format!("<function={}>", tool.name));
+    ["<tool_call>".to_owned()].into_iter().chain(bare).map(Trigger::word).collect()
+}
 
 pub(super) const LAGUNA: Family = row(
     // Tags are rendered on lines of their own, but the model writes them without line breaks.
@@ -150,8 +334,7 @@ pub(super) const LAGUNA: Family = row(
                 .filter(|edge| edge.from == Place::Reasoning)
                 .for_each(|edge| edge.glue = edge.glue.trim_start());
         },
-        // The end-of-turn token may come spelled out after calls.
-        host: |_, format| format.additional_stops = vec!["</assistant>".to_owned()],
+        host: Host { stops: &["</assistant>"], ..Host::LEARNT },
         ..LEARNT
     },
 );
@@ -173,88 +356,16 @@ pub(super) const NEMOTRON_NANO_2: Family = Family {
                 }
                 turn.end = "<SPECIAL_12>\n".into();
             },
-            host: |_, format| {
-                tokens(format, &["<SPECIAL_11>", "</think>", "<TOOLCALL>", "</TOOLCALL>"]);
-                format.thinking = Some(Thinking::new("<think>", ["</think>"]));
-                delimiters(format, &[("assistant", "<SPECIAL_11>Assistant"), ("user", "<SPECIAL_11>User")]);
+            host: Host {
+                tokens: Some("<SPECIAL_11> </think> <TOOLCALL> </TOOLCALL>"),
+                thinking: Some(Some(("<think>", &["</think>"]))),
+                delimiters: Some(&[("assistant", "<SPECIAL_11>Assistant"), ("user", "<SPECIAL_11>User")]),
+                ..Host::LEARNT
             },
             ..LEARNT
         },
     )
 };
-
-pub(super) const SOLAR_OPEN: Family = row(
-    // llama.cpp knows no reasoning of this template, whose assistant's messages begin with it.
-    "solar-open",
-    |source| has_all(source, &["<|begin|>assistant", "<|think|>", "<|tool_call:begin|>"]),
-    Row {
-        host: |_, format| {
-            format.thinking = None;
-            tokens(format, &["<|calls|>", "<|content|>", "<|end|>", "<|tool_calls|>", "<|tool_call:begin|>"]);
-            add_tokens(format, &["call00001<|tool_call:name|>", "<|tool_call:args|>", "<|tool_call:end|>"]);
-            delimiters(format, &[("assistant", "<|begin|>assistant"), ("user", "<|begin|>user<|content|>")]);
-        },
-        ..LEARNT
-    },
-);
-
-pub(super) const K2_HORIZON: Family = row(
-    "k2-horizon",
-    |source| has_all(source, &["<ifm|tool_calls>", "<|ifm|im_start|>"]),
-    Row {
-        tolerances: Tolerances { calls_from: "<ifm|tool_calls>", ..Tolerances::NONE },
-        host: |_, format| {
-            tokens(
-                format,
-                &["<ifm|think>", "</ifm|think>", "<ifm|tool_calls>", "</ifm|tool_calls>", "<ifm|tool_call>"],
-            );
-            add_tokens(format, &["</ifm|tool_call>", "<ifm|arg_key>", "</ifm|arg_key>", "<ifm|arg_value>"]);
-            add_tokens(format, &["</ifm|arg_value>", "<ifm|arg_type>", "</ifm|arg_type>"]);
-            delimiters(
-                format,
-                &[
-                    ("assistant", "<|ifm|im_start|>assistant"),
-                    ("user", "<|ifm|im_start|>user"),
-                    ("tool", "<|ifm|im_start|>tool"),
-                    ("system", "<|ifm|im_start|>system"),
-                ],
-            );
-        },
-        ..LEARNT
-    },
-);
-
-pub(super) const DEEPSEEK_R1_DISTILL: Family = row(
-    "deepseek-r1-distill",
-    // llama.cpp takes what an empty content behind calls renders for the end of a call.
-    |source| {
-        has_all(
-            source,
-            &[
-                "'<｜tool▁calls▁end｜><｜end▁of▁sentence｜>'",
-                "['arguments'] | tojson",
-                "tool['type'] + '<｜tool▁sep｜>'",
-            ],
-        )
-    },
-    Row {
-        host: |_, format| {
-            tokens(
-                format,
-                &["<think>", "</think>", "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "function<｜tool▁sep｜>"],
-            );
-            add_tokens(format, &["```json", "```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "<｜end▁of▁sentence｜>"]);
-        },
-        ..LEARNT
-    },
-);
-
-const IM_START: &[(&str, &str)] = &[
-    ("assistant", "<|im_start|>assistant"),
-    ("tool", "<|im_start|>user\n<tool_response>"),
-    ("user", "<|im_start|>user"),
-    ("system", "<|im_start|>system"),
-];
 
 /// Reasoning that the history does not show.
 fn reasoning(turn: &mut TurnFormat, start: &str, close: &str) {
@@ -262,26 +373,4 @@ fn reasoning(turn: &mut TurnFormat, start: &str, close: &str) {
         turn.reasoning = Some(Reasoning { shown: true, ..Reasoning::behind(&turn.opening, start, close) });
         turn.reason_like_prompt(close);
     }
-}
-
-/// The grammar begins with a call at this trigger, or is strict where a call or a structured response is required.
-fn trigger(spec: &FormatSpec, format: &mut Format, trigger: Trigger) {
-    trigger_of(spec, format, spec.response_schema().is_some(), vec![trigger]);
-}
-
-fn trigger_of(spec: &FormatSpec, format: &mut Format, structured: bool, triggers: Vec<Trigger>) {
-    format.constraint = spec.constraint(structured, triggers);
-}
-
-fn tokens(format: &mut Format, tokens: &[&str]) {
-    format.preserved_tokens.clear();
-    add_tokens(format, tokens);
-}
-
-fn add_tokens(format: &mut Format, tokens: &[&str]) {
-    format.preserved_tokens.extend(tokens.iter().map(|token| (*token).to_owned()));
-}
-
-fn delimiters(format: &mut Format, rows: &[(&'static str, &str)]) {
-    format.delimiters = Delimiter::list(rows.iter().copied());
 }
