@@ -118,6 +118,16 @@ fn again(p: &FormatBuilder, name: &str) -> ExprId {
     if FormatBuilder::is_any(name) { p.other_name() } else { p.literal(name) }
 }
 
+/// Looks ahead: what follows is no end like `</f>` of another part, where `<` opens a member. No name begins with such a sign.
+pub(super) fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId {
+    let open = opens.head().trim();
+    let sign = close.head().trim_start().strip_prefix(open).and_then(|rest| rest.chars().next());
+    match sign.filter(|sign| !open.is_empty() && sign.is_ascii_punctuation()) {
+        Some(sign) => p.not(p.sequence([p.space(), p.literal(open), p.exact(&*sign.to_string())])),
+        None => p.empty(),
+    }
+}
+
 /// White space that a template writes in several ways: the longest that matches.
 pub(super) fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
     let longest = ways.first().copied().unwrap_or_default();

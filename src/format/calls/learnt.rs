@@ -416,7 +416,13 @@ impl Call<'_> {
         // much.
         let no = close.filter(|close| !close.is_blank());
         let any = (no.is_some() || self.tool.name == FormatBuilder::ANY).then(|| writer.any());
-        let no = no.map_or_else(|| p.empty(), |close| p.not(glue(p, close, Some(self.tool), "")));
+        let no = no.map_or_else(
+            || p.empty(),
+            |close| {
+                let closes = p.not(glue(p, close, Some(self.tool), ""));
+                p.sequence([closes, text::no_closer(p, &members.next, close)])
+            },
+        );
         if each {
             let marked = |argument| p.sequence([p.space(), argument]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);

@@ -127,8 +127,9 @@ impl Values<'_> {
             ways.push(p.sequence([rest(slot), is_array, all, close(slot)]));
             let json = if kind == ValueKind::Array { "[" } else { "{" };
             if !begin.head().starts_with(json) {
-                let json = [rest(slot), p.and(p.exact(json)), member.python(p), p.space(), close(slot)];
-                ways.push(p.tolerated(p.sequence(json)));
+                let json = p.sequence([rest(slot), p.and(p.exact(json)), member.python(p), p.space(), close(slot)]);
+                // What may still be text is not shown before it ends.
+                ways.push(p.tolerated(if texts.is_empty() { json } else { p.atomic(json) }));
             }
         }
         if let Some(slot) = of(ValueKind::Null).next().or(others.first().copied()).filter(|_| types.has(Types::NULL)) {
@@ -263,9 +264,10 @@ impl Values<'_> {
                     }
                 };
                 // The end of the object may look like a name.
-                let closes = p.not(end);
+                let closes = [p.not(end), text::no_closer(p, &container.each, &container.close.and(&slot.close))];
                 let opens = glue(p, &opens, Some(self.tool), FormatBuilder::ANY);
-                ways.push(p.sequence([closes, between(&container.each), p.key(name), opens, value]));
+                let member = [between(&container.each), p.key(name), opens, value];
+                ways.push(p.sequence(closes.into_iter().chain(member).collect::<Vec<_>>()));
                 p.choice(ways)
             }
         };
