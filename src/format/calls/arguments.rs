@@ -61,8 +61,8 @@ impl Arguments<'_> {
         let p = self.p;
         let quoted = |(kind, slot): &(ValueKind, Slot)| *kind == ValueKind::Text && slot.encoding == Encoding::Quoted;
         let known = !FormatBuilder::is_any(member.name);
-        let after = (known && self.members.slots.iter().any(quoted)).then(|| self.after());
         let python = self.members.first.head().trim_end().ends_with('(');
+        let after = (known && (python || self.members.slots.iter().any(quoted))).then(|| self.after());
         let enclosing =
             self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.head().trim());
         let values = Values { p, tool: self.tool, nested: &self.members.nested, python, after, enclosing };

@@ -154,6 +154,15 @@ impl Values<'_> {
                 spares.push(slot);
             }
         }
+        // What a template prints bare is a literal where calls are Python.
+        if let Some(after) = self.after.filter(|_| self.python && opens.head() == "=" && bare_close.is_none()) {
+            let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
+            let text = p.sequence([quote, self.quoted(p.empty())]);
+            let followed = [p.arg_close(p.empty()), p.and(p.sequence([p.space(), after]))];
+            let other = p.atomic(p.sequence([p.arg_json(p.python())].into_iter().chain(followed)));
+            let raw = texts.iter().chain(&spares).any(|slot| slot.encoding == Encoding::Raw);
+            ways.splice(0..0, [text, other].into_iter().filter(|_| raw).map(|way| p.tolerated(way)));
+        }
         ways.extend(texts.iter().map(|slot| match slot.encoding {
             Encoding::Quoted => p.sequence([rest(slot), self.quoted(glue_of(&slot.close))]),
             _ => p.sequence([rest(slot), raw(slot)]),
@@ -182,23 +191,33 @@ impl Values<'_> {
         (!ways.is_empty()).then(|| (opens, p.choice(ways)))
     }
 
-    /// A text in quotes, and its end. Templates print texts between single quotes unescaped, whatever they contain, but a quoted
-    /// string has no line breaks. So behind a line break it is read unescaped: a backslash is a backslash, and a quote closes
-    /// the text only in front of what may follow an argument.
+    /// A text in quotes, and its end. Templates and models print texts between quotes unescaped, whatever they contain, but a
+    /// quoted string has no line breaks. So behind a line break, or a quote that ends no Python literal, it is read unescaped: a
+    /// backslash is a backslash, and a quote closes the text only in front of what may follow an argument.
     fn quoted(&self, end: ExprId) -> ExprId {
         let p = self.p;
         let Some(after) = self.after else {
             return p.sequence([p.arg_json(p.python_string()), p.arg_close(end)]);
         };
-        const SINGLE: &str = "'";
-        let quote = p.exact(SINGLE);
-        let close = p.arg_close(p.sequence([quote, end]));
-        let inner = p.sequence([p.not(p.sequence([quote, p.space(), after])), quote]);
-        let printed = p.arg_text(p.many(p.choice([inner, p.until(SINGLE)])));
-        let line = p.arg_json(p.sequence([quote, p.string_line(b'\'')]));
-        let single = p.sequence([line, p.choice([close, p.tolerated(p.sequence([printed, close]))])]);
-        let double = p.arg_json(p.sequence([p.exact(QUOTE), p.string_body(b'"'), p.exact(QUOTE)]));
-        p.choice([p.sequence([double, p.arg_close(end)]), single])
+        let printed = |quote: char| {
+            let sign = p.exact(&*quote.to_string());
+            let close = p.arg_close(p.sequence([sign, end]));
+            let inner = p.sequence([p.not(p.sequence([sign, p.space(), after])), sign]);
+            let printed = p.arg_text(p.many(p.choice([inner, p.until(&*quote.to_string())])));
+            let line = p.arg_json(p.sequence([sign, p.string_line(quote as u8)]));
+            let ends = p.choice([p.one_of(&[(',', ','), (')', ')')]), p.end()]);
+            let closes = if self.python { p.and(p.sequence([sign, p.space(), ends])) } else { p.empty() };
+            let usual = p.sequence([closes, close]);
+            p.sequence([line, p.choice([usual, p.tolerated(p.sequence([printed, close]))])])
+        };
+        let double = match self.python {
+            true => printed('"'),
+            false => {
+                let double = p.arg_json(p.sequence([p.exact(QUOTE), p.string_body(b'"'), p.exact(QUOTE)]));
+                p.sequence([double, p.arg_close(end)])
+            }
+        };
+        p.choice([double, printed('\'')])
     }
 
     /// An array or object in the template's notation, and what its first item has in front of it.
