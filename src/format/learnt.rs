@@ -62,10 +62,16 @@ impl Tolerances {
 pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &FormatSpec) -> Format {
     let p = FormatBuilder::writing(tolerances.spellings, tolerances.entities);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
-    // A continued message has reasoning of its own in place of what the opening has.
+    // A continued message is behind the turn's opening, and has reasoning of its own in place of what the opening has.
     let start = turn.reasoning.as_ref().map_or(layout.reasoning.start.trim(), |reasoning| &reasoning.start);
-    let reasoning = spec.opening.rfind(start).filter(|_| !start.is_empty() && spec.continuation != Continuation::None);
-    let opening = reasoning.map_or(spec.opening, |at| &spec.opening[..at]);
+    let own = || spec.opening.starts_with(&turn.opening).then_some(turn.opening.len()).filter(|length| *length > 0);
+    let opening = match spec.continuation {
+        Continuation::None => spec.opening,
+        _ => {
+            let reasoning = spec.opening.rfind(start).filter(|_| !start.is_empty());
+            &spec.opening[..reasoning.or_else(own).unwrap_or(spec.opening.len())]
+        }
+    };
     let thought = Thought::of(turn, layout, opening);
     let (call_open, wrapper_close) = turn.call_frame();
     let writer = Writer {

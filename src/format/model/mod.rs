@@ -4,7 +4,6 @@
 mod gpt_oss;
 mod hosts;
 mod kimi_k2;
-mod lfm2;
 mod prompts;
 mod row;
 mod rows;
@@ -64,7 +63,8 @@ pub const FAMILIES: &[Family] = &[
     KIMI_K3,
     LING_3,
     COHERE_2_MOE,
-    Family { history_misleads: true, ..parser!(lfm2, "lfm2", lfm2::prompt) },
+    LFM2,
+    LFM2_5,
     GIGACHAT_3,
     MINIMAX_M3,
     DEEPSEEK_V3_2,

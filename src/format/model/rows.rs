@@ -4,6 +4,7 @@ use super::row::{Host, LEARNT, Row, row};
 use super::{Family, has_all, prompts};
 use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, Place, Reasoning, TurnFormat};
 use crate::format::FormatSpec;
+use crate::format::calls::described::pythonic;
 use crate::format::learnt::Tolerances;
 use crate::grammar::Trigger;
 use crate::message::ToolChoice;
@@ -363,6 +364,53 @@ pub(super) const NEMOTRON_NANO_2: Family = Family {
                 ..Host::LEARNT
             },
             ..LEARNT
+        },
+    )
+};
+
+/// LFM2's template does not render calls, and LFM2.5's renders texts without escapes.
+const LFM_2_5: Row = Row {
+    patch: |turn| {
+        let list = pythonic("<|tool_call_start|>[", "]<|tool_call_end|>");
+        turn.edges.retain(|edge| edge.from != Place::Call && edge.to != Place::Call);
+        turn.edges.extend(list.edges);
+        turn.edges.extend([Place::Reasoning, Place::Content].map(|from| Edge {
+            from,
+            glue: "<|tool_call_start|>[".into(),
+            to: Place::Call,
+        }));
+        turn.calls = list.calls;
+    },
+    host: Host {
+        constraint: Some(|spec| {
+            spec.constraint(spec.response_object().is_some(), [Trigger::word("<|tool_call_start|>")])
+        }),
+        tokens: Some("<|tool_call_start|> <|tool_call_end|> <think> </think>"),
+        thinking: Some(Some(("<think>", &["</think>"]))),
+        delimiters: Some(&[]),
+        ..Host::LEARNT
+    },
+    ..LEARNT
+};
+
+pub(super) const LFM2_5: Family = Family {
+    prompt: Some(prompts::lfm2),
+    ..row("lfm2", |source| source.contains("List of tools: [") && !source.contains("<|tool_list_start|>"), LFM_2_5)
+};
+
+pub(super) const LFM2: Family = Family {
+    prompt: Some(prompts::lfm2),
+    ..row(
+        "lfm2",
+        |source| has_all(source, &["<|tool_list_start|>", "<|tool_list_end|>"]),
+        Row {
+            host: Host {
+                tokens: Some(
+                    "<|tool_call_start|> <|tool_call_end|> <think> </think> <|tool_list_start|> <|tool_list_end|>",
+                ),
+                ..LFM_2_5.host
+            },
+            ..LFM_2_5
         },
     )
 };
