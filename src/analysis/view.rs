@@ -225,6 +225,7 @@ impl<'t> View<'t> {
                     gap.push_str(glue.head());
                     continue;
                 }
+                CallPiece::NamedId { .. } => named = true,
                 CallPiece::Name => {
                     named = true;
                     if identified {
@@ -336,6 +337,7 @@ fn written(form: &CallForm) -> String {
         CallPiece::Glue(glue) => filled(glue),
         CallPiece::Name => NAME.to_owned(),
         CallPiece::Id => ID.to_owned(),
+        CallPiece::NamedId { before, behind } => format!("{}{NAME}{}", filled(before), filled(behind)),
         CallPiece::Arguments { quoted: false } => arguments.clone(),
         CallPiece::Arguments { quoted: true } => Value::from(&*arguments).to_string(),
         CallPiece::Members(members) => {

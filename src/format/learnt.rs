@@ -211,14 +211,19 @@ impl<'a> Writer<'a> {
     /// The opening of a call up to the name of an offered tool.
     pub(super) fn announced_call(&self) -> ExprId {
         let p = self.p;
-        if self.turn.calls.iter().any(|form| form.pieces.first() != Some(&CallPiece::Name)) {
-            // The name is not next to its marker.
-            return p.sequence([p.space(), p.literal(self.marker())]);
+        if !self.calls_begin_with_names() {
+            let marks = self.marks_of_calls().into_iter().chain([self.marker().to_owned()]);
+            return p.sequence([p.space(), p.any_of(marks)]);
         }
         let names = self.named_call();
         let glues = self.before_first_call().into_iter().map(|glue| glue.trim_start());
         let opens = glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, ""));
         p.sequence([p.space(), p.choice(opens.collect::<Vec<_>>()), p.space(), names])
+    }
+
+    /// Whether the name is the first part of a call, next to its marker.
+    pub(super) fn calls_begin_with_names(&self) -> bool {
+        self.turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name))
     }
 
     /// The opening of each call, if it announces a call without the markers around all calls.
@@ -230,7 +235,7 @@ impl<'a> Writer<'a> {
 
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
     pub(super) fn begins_turn(&self, glue: &Glue) -> bool {
-        let named = self.turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
+        let named = self.calls_begin_with_names();
         let mut behind_text = self.edges(&[Place::Content], Place::Call).map(|edge| &edge.glue).peekable();
         let is_more = |other: &Glue| if glue.is_blank() { !other.is_blank() } else { is_strong(other) };
         let marked = behind_text.peek().is_some() && behind_text.all(is_more);

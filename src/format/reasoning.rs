@@ -56,9 +56,15 @@ impl Writer<'_> {
         let closed = p.choice(joined.into_iter().chain([closed]).chain(opened));
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
-        let (text, close) = match self.callable && self.tolerances.calls_in_reasoning {
-            false => (p.until_any(ends), p.choice([closed].into_iter().chain(end))),
-            true => {
+        let (text, close) = match (self.tolerances.calls_in_reasoning, self.callable) {
+            // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
+            (true, false) if !self.calls_begin_with_names() => {
+                let first = |glue: Glue| glue.marker_spans().first().map(|first| glue.head()[first.clone()].to_owned());
+                let opens = p.spelled(self.before_first_call().into_iter().filter_map(first).collect());
+                let open = p.tolerated(p.and(p.any_of(&opens)));
+                (p.until_any(ends.into_iter().chain(opens)), p.choice([closed, open].into_iter().chain(end)))
+            }
+            (true, true) => {
                 let opens = self.marks_of_calls().into_iter().chain(self.marks_of_bare_calls());
                 let call = p.and(self.announced_call());
                 let stop = p.choice([closed, call]);
@@ -66,6 +72,7 @@ impl Writer<'_> {
                 let more = p.many(p.sequence([p.not(stop), p.any(), run]));
                 (p.sequence([run, more]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
             }
+            _ => (p.until_any(ends), p.choice([closed].into_iter().chain(end))),
         };
         let text = if self.spec.extract_reasoning() { p.reasoning(text) } else { p.content(text) };
         p.sequence([text, close])

@@ -4,7 +4,7 @@ use super::calls::learnt as calls;
 use super::glue::{any_space, glue, heads, is_strong};
 use super::learnt::Writer;
 use super::wrappers;
-use crate::analysis::turn::{CallPiece, Edge, Glue, Place};
+use crate::analysis::turn::{Edge, Glue, Place};
 use crate::peg::ExprId;
 
 impl Writer<'_> {
@@ -17,7 +17,7 @@ impl Writer<'_> {
     fn marks_of(&self, such: impl Fn(&Glue) -> bool) -> Vec<String> {
         let mut glues = if self.callable { self.before_first_call() } else { Vec::new() };
         glues.retain(such);
-        let named = self.turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
+        let named = self.calls_begin_with_names();
         let marker = self.marker().trim();
         let marks = glues.iter().flat_map(|glue| match glue.head().find(marker) {
             // What stands between the marker and the name may differ.

@@ -127,6 +127,13 @@ pub enum CallPiece {
     Name,
     /// The call's id.
     Id,
+    /// An id with the tool's name in it: `functions.f:0`.
+    NamedId {
+        /// The glue in front of the name.
+        before: Glue,
+        /// The glue behind it.
+        behind: Glue,
+    },
     /// All arguments as one object, JSON or Python.
     Arguments {
         /// Whether the object is JSON text in a string.
@@ -137,6 +144,11 @@ pub enum CallPiece {
 }
 
 impl CallPiece {
+    /// Whether it has the tool's name.
+    pub(crate) fn is_name(&self) -> bool {
+        matches!(self, CallPiece::Name | CallPiece::NamedId { .. })
+    }
+
     pub(crate) fn members(&self) -> Option<&Members> {
         if let CallPiece::Members(members) = self { Some(members) } else { None }
     }

@@ -67,6 +67,7 @@ fn call(form: &CallForm) -> String {
         CallPiece::Glue(glue) => glue.shown(),
         CallPiece::Name => "{name}".to_owned(),
         CallPiece::Id => "{id}".to_owned(),
+        CallPiece::NamedId { before, behind } => format!("{}{{name}}{}", before.shown(), behind.shown()),
         CallPiece::Arguments { quoted: false } => "{arguments}".to_owned(),
         CallPiece::Arguments { quoted: true } => "{\"arguments\"}".to_owned(),
         CallPiece::Members(members) => {

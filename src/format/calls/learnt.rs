@@ -164,7 +164,7 @@ struct Tail<'a> {
 impl CallForm {
     /// The pieces up to the name, and the rest.
     fn at_name(&self) -> (&[CallPiece], Tail<'_>) {
-        let name = self.pieces.iter().position(|piece| *piece == CallPiece::Name);
+        let name = self.pieces.iter().position(CallPiece::is_name);
         let (head, rest) = self.pieces.split_at(name.map_or(0, |at| at + 1));
         let (first, pieces) = match rest.split_first() {
             Some((CallPiece::Glue(first), rest)) => (first.clone(), rest),
@@ -385,6 +385,15 @@ impl Call<'_> {
                     Some(end) if end.starts_with('"') => p.string_body(b'"'),
                     Some(_) => p.until_any(ends),
                 })
+            }
+            CallPiece::NamedId { before, behind } => {
+                let written = [glue(p, before, None, ""), p.tool_name(&self.tool.name), glue(p, behind, None, "")];
+                // Models vary the signs, and leave out the number.
+                let word = before.head().trim_end_matches(|c: char| !c.is_alphanumeric());
+                let sign = || p.optional(p.one_of(&[('_', '_'), (':', ':'), ('.', '.')]));
+                let number = p.many(p.one_of(&[('0', '9')]));
+                let near = [p.exact(word), sign(), p.tool_name(&self.tool.name), sign(), number];
+                p.choice([p.tool_id(p.sequence(written)), p.tolerated(p.tool_id(p.sequence(near)))])
             }
             CallPiece::Arguments { quoted: true } => p.quoted_args(),
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),

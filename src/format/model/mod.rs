@@ -3,7 +3,6 @@
 
 mod gpt_oss;
 mod hosts;
-mod kimi_k2;
 mod prompts;
 mod row;
 mod rows;
@@ -59,7 +58,7 @@ pub const FAMILIES: &[Family] = &[
     parser!(gpt_oss, "gpt-oss", prompts::harmony),
     MUSE_GLIMMER,
     FUNCTIONARY_3_2,
-    parser!(kimi_k2, "kimi-k2", kimi_k2::prompt),
+    KIMI_K2,
     KIMI_K3,
     LING_3,
     COHERE_2_MOE,

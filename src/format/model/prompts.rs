@@ -22,6 +22,11 @@ pub fn lfm2(input: &PromptInput) -> Result<Prompt> {
     Ok(plain(input)?.continued(input, "<|im_start|>assistant\n<think>", "</think>"))
 }
 
+/// A continued message of Kimi K2 begins with its reasoning, which may be empty.
+pub fn kimi_k2(input: &PromptInput) -> Result<Prompt> {
+    Ok(plain(input)?.continued(input, "<|im_assistant|>assistant<|im_middle|><think>", "</think>"))
+}
+
 /// DeepSeek V4 renders tool results in the order of the calls and the schema of the response, and closes empty reasoning
 /// without opening it.
 pub fn deepseek_v4(input: &PromptInput) -> Result<Prompt> {

@@ -74,6 +74,48 @@ pub(super) const MUSE_GLIMMER: Family = Family {
     )
 };
 
+pub(super) const KIMI_K2: Family = Family {
+    prompt: Some(prompts::kimi_k2),
+    ..row(
+        "kimi-k2",
+        |source| has_all(source, &["<|tool_calls_section_begin|>", "<|tool_call_begin|>"]),
+        Row {
+            tolerances: Tolerances {
+                calls_from: "<|tool_call_begin|>",
+                bare_calls: true,
+                spellings: &[("tool_calls_section", "tool_call_section")],
+                ..CALLS_IN_REASONING
+            },
+            // Renders do not show that the text around a name is the call's id.
+            patch: |turn| {
+                reasoning(turn, "<think>", "</think>");
+                let before = Glue::from("functions.");
+                for edge in turn.edges.iter_mut().filter(|edge| edge.to == Place::Call) {
+                    edge.glue = edge.glue.strip_suffix(&before).unwrap_or_default();
+                }
+                for form in &mut turn.calls {
+                    if let [CallPiece::Name, CallPiece::Glue(glue), ..] = &form.pieces[..]
+                        && let Some((behind, rest)) = glue.split_before("<|tool_call_argument_begin|>")
+                    {
+                        let id = CallPiece::NamedId { before: before.clone(), behind };
+                        form.pieces.splice(..2, [id, CallPiece::Glue(rest)]);
+                    }
+                }
+            },
+            host: Host {
+                constraint: Some(|spec| spec.constraint(false, [Trigger::word("<|tool_call_begin|>")])),
+                tokens: Some(
+                    "<|tool_calls_section_begin|> <|tool_calls_section_end|> <|tool_call_begin|> \
+                    <|tool_call_argument_begin|> <|tool_call_end|> <think> </think>",
+                ),
+                thinking: Some(Some(("<think>", &["</think>"]))),
+                delimiters: Some(&[]),
+                ..Host::LEARNT
+            },
+        },
+    )
+};
+
 pub(super) const KIMI_K3: Family = row(
     "kimi-k3",
     |source| has_all(source, &["<|open|>", "<|close|>", "<|end_of_msg|>"]),
