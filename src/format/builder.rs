@@ -293,12 +293,18 @@ impl FormatBuilder {
             return self.sequence([self.arg_text(self.until(marker)), close]);
         }
         let next = next.iter().map(|next| next.trim().to_owned()).filter(|next| !next.is_empty());
-        let next = self.spelled(next.collect()).into_iter().map(|next| self.literal(next));
+        let next = self.spelled(next.collect());
+        let signs: Vec<_> = next.iter().chain(left_out).filter_map(|text| text.trim_start().chars().next()).collect();
+        let signs: Vec<_> = signs.into_iter().chain(('\t'..='\r').chain([' '])).map(|sign| (sign, sign)).collect();
+        let more = self.sequence([self.space(), self.none_of(&signs)]);
+        let next = next.into_iter().map(|next| self.literal(next));
         let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
         let cores = self.spelled(vec![core.to_owned()]);
         let near = self.sequence([self.any_of(&cores), self.and(next)]);
         let none = self.and(self.any_of(left_out));
-        let close = self.choice([self.exact(marker), self.tolerated(near), self.tolerated(none)]);
+        // In front of more text a marker is text itself.
+        let closed = self.sequence([self.exact(marker), self.tolerated(self.not(more))]);
+        let close = self.choice([closed, self.tolerated(near), self.tolerated(none)]);
         let run =
             self.until_any([marker.trim_end()].into_iter().chain(cores.iter().chain(left_out).map(String::as_str)));
         let more = self.many(self.sequence([self.not(close), self.any(), run]));

@@ -169,7 +169,8 @@ impl<'a> Writer<'a> {
                 true => p.choice([marked, close]),
                 false => close,
             };
-            let all = p.sequence([self.content(), behind]);
+            let empty = self.empty_section().map(|section| p.tolerated(p.optional(p.literal(section))));
+            let all = p.sequence([self.content()].into_iter().chain(empty).chain([behind]).collect::<Vec<_>>());
             steps.push(match begins_turn {
                 true => {
                     let glues = self.before_first_call().into_iter().filter(|glue| self.begins_turn(glue));
@@ -391,6 +392,15 @@ impl<'a> Writer<'a> {
             if ends_turn { p.tolerated(end_of_turn) } else { end_of_turn }
         });
         p.choice(ends.chain([left_out]).collect::<Vec<_>>())
+    }
+
+    /// The markers around all calls, without any between them.
+    pub(super) fn empty_section(&self) -> Option<String> {
+        let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
+        let calls = if self.callable { self.before_first_call() } else { Vec::new() };
+        let mut opens = calls.iter().filter_map(|glue| glue.strip_suffix(&self.call_open)).filter(is_section);
+        let close = self.edges(&[Place::Call], Place::End).map(|edge| &edge.glue).find(|glue| is_section(glue))?;
+        Some(format!("{}{}", opens.next()?.head().trim(), close.head().trim()))
     }
 
     /// Whether something opens in front of all calls.

@@ -101,6 +101,7 @@ impl Writer<'_> {
             return p.sequence([before, p.optional(p.sequence([marker, self.text(self.marks_of_end())]))]);
         }
         let (stops, mut ends) = (self.marks_of_calls(), self.marks_of_end());
+        ends.extend(self.empty_section());
         let late = self.thought.filter(|_| self.tolerances.late_thoughts && self.spec.extract_reasoning());
         ends.extend(
             late.into_iter().flat_map(|thought| [&thought.start, thought.close.head().trim()].map(str::to_owned)),

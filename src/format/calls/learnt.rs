@@ -4,6 +4,7 @@ use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
 use super::arguments::{Arguments, befores};
+use super::ids::{generated_id, named_id, opening, quoted_id};
 use super::members::unlisted_name;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Place, TurnFormat};
 use crate::format::wrappers::is_marker;
@@ -97,31 +98,6 @@ fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
         calls.push(form);
     }
     Some((first?, TurnFormat { calls, ..turn.clone() }))
-}
-
-/// The opening of calls without its last quote, where that opens an id.
-fn quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
-    let is_quoted = |form: &CallForm| matches!(&*form.pieces, [CallPiece::Id, CallPiece::Glue(behind), ..] if behind.head().starts_with('"'));
-    open.strip_suffix(&"\"".into()).filter(|_| !turn.calls.is_empty() && turn.calls.iter().all(is_quoted))
-}
-
-/// The opening of a call with the member that is the call's id, which a model may leave out.
-fn opening(p: &FormatBuilder, (before, key, after): (&str, &str, Glue)) -> ExprId {
-    let id = [p.literal(key), p.tool_id(p.until("\"")), p.literal("\""), p.space(), p.literal(","), p.space()];
-    let after = glue(p, &after, None, "");
-    let id = p.sequence(id);
-    p.sequence([p.literal(before), p.choice([p.sequence([id, after]), p.tolerated(after)])])
-}
-
-/// The member of a JSON object whose value is the call's number, in the text that opens a call: what is in front of it, its
-/// key with the quote that opens the value, and what is behind its comma.
-fn generated_id(open: &Glue) -> Option<(&str, &str, Glue)> {
-    let before = open.head();
-    let after = open.strip_prefix(&Glue::from(before))?.behind_counter()?;
-    let key = before.strip_suffix("\"")?.trim_end().strip_suffix(':')?.trim_end().strip_suffix('"')?.rfind('"')?;
-    let rest = after.head().strip_prefix('"')?.trim_start().strip_prefix(',')?.trim_start();
-    let after = after.without_start(after.head().len() - rest.len());
-    Some((&before[..key], &before[key..], after))
 }
 
 /// What may follow a call: another call, the end of all calls, or the end of the output.
@@ -342,11 +318,11 @@ impl Call<'_> {
             };
             // What closes the wrapper closes the call as well, and so does the next call's opening.
             let next = Some(self.open).filter(|open| is_strong(open) && open.is_literal());
-            let next = next.filter(|_| !is_json).map(|open| open.head().trim().to_owned());
+            let next = next.map(|open| open.head().trim().to_owned());
             let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
             let ends = ends.map(|end| p.and(p.sequence([p.space(), p.literal(end)])));
             // A model may leave the end of its last call to the end of its output.
-            let left_out = members_last.then(|| p.sequence([p.space(), p.end()]));
+            let left_out = (members_last || is_json).then(|| p.sequence([p.space(), p.end()]));
             let whole = p.sequence([p.tool_close(close), rest]);
             let others = ends.chain(left_out).map(|end| p.tolerated(p.tool_close(end)));
             p.choice([whole].into_iter().chain(others.collect::<Vec<_>>()))
@@ -386,15 +362,7 @@ impl Call<'_> {
                     Some(_) => p.until_any(ends),
                 })
             }
-            CallPiece::NamedId { before, behind } => {
-                let written = [glue(p, before, None, ""), p.tool_name(&self.tool.name), glue(p, behind, None, "")];
-                // Models vary the signs, and leave out the number.
-                let word = before.head().trim_end_matches(|c: char| !c.is_alphanumeric());
-                let sign = || p.optional(p.one_of(&[('_', '_'), (':', ':'), ('.', '.')]));
-                let number = p.many(p.one_of(&[('0', '9')]));
-                let near = [p.exact(word), sign(), p.tool_name(&self.tool.name), sign(), number];
-                p.choice([p.tool_id(p.sequence(written)), p.tolerated(p.tool_id(p.sequence(near)))])
-            }
+            CallPiece::NamedId { before, behind } => named_id(p, before, &self.tool.name, behind),
             CallPiece::Arguments { quoted: true } => p.quoted_args(),
             CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
             CallPiece::Arguments { .. } => p.json_args(self.tool),

@@ -2,6 +2,7 @@
 
 mod arguments;
 pub(super) mod described;
+mod ids;
 pub(super) mod learnt;
 pub(crate) mod members;
 mod values;
