@@ -23,6 +23,8 @@ const START: &str = "<|start|>";
 const END: &str = "<|end|>";
 /// Ends a call that is the last message of the turn.
 const CALL: &str = "<|call|>";
+/// Ends an answer that is the last message of the turn.
+const RETURN: &str = "<|return|>";
 
 /// The format of a dialect, for one request.
 pub(crate) fn build(spec: &FormatSpec, dialect: Dialect) -> Format {
@@ -61,11 +63,15 @@ struct Harmony<'a> {
 impl Harmony<'_> {
     fn output(&self) -> Arena {
         let (p, spec) = (self.p, self.spec);
-        let start = p.rule("start", p.sequence([self.token(START), p.literal("assistant")]));
+        let role = p.sequence([self.token(START), p.literal("assistant")]);
+        let start = p.rule("start", p.choice([role, p.tolerated(p.and(p.literal(CHANNEL)))]));
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.literal("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, START)]));
-        let any = [preamble, analysis];
+        // Text in front of the first channel.
+        let text = p.content(p.sequence([p.not(p.literal(" to=")), p.until_any([CHANNEL, START, END])]));
+        let headless = p.tolerated(p.sequence([p.not(p.literal(CHANNEL)), text, p.and(p.any_of([CHANNEL, START]))]));
+        let any = [preamble, analysis, headless];
 
         let (first, last, must) = if let Some(schema) = spec.response_object() {
             let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
@@ -161,12 +167,12 @@ impl Harmony<'_> {
     }
 
     fn final_message(&self) -> ExprId {
-        self.ended(self.p.rule("final", self.answer()), &[END])
+        self.ended(self.p.rule("final", self.answer()), &[END, RETURN])
     }
 
     fn answer(&self) -> ExprId {
         let p = self.p;
-        p.sequence([self.first_header(), self.final_header(), p.answer(p.until(END))])
+        p.sequence([self.first_header(), self.final_header(), p.answer(self.p.until_any([END, RETURN]))])
     }
 
     /// The turn's last message, with or without its end.
@@ -206,7 +212,7 @@ impl Harmony<'_> {
     }
 
     /// If the host does not stop the model behind its calls, it goes on to think, call and answer in the same output.
-    fn behind_calls(&self, start: ExprId, any: [ExprId; 2]) -> ExprId {
+    fn behind_calls(&self, start: ExprId, any: [ExprId; 3]) -> ExprId {
         let p = self.p;
         let end = || p.sequence([p.space(), p.choice([p.literal(END), p.literal(CALL)])]);
         let again = self.spec.parallel().then(|| {
