@@ -5,6 +5,7 @@ use super::super::glue::{self as text, glue, is_strong};
 use super::members::{Member, members, unlisted_name};
 use super::values::{Values, unquoted};
 use crate::analysis::turn::{Encoding, Glue, Members, Slot, ValueKind};
+use crate::format::wrappers::is_marker;
 use crate::grammar::{schema, spelled};
 use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
@@ -85,7 +86,10 @@ impl Arguments<'_> {
             // The others are deviations.
             let usual = named.next();
             let name = p.choice(usual.into_iter().chain(named.map(|other| p.tolerated(other))).collect::<Vec<_>>());
-            Some(p.sequence([p.atomic(name), between(&rest), p.markup_ends(), value]))
+            // A marker between name and value may be missing.
+            let left_out = is_marker(rest.head().trim()).then(|| p.tolerated(p.space()));
+            let rest = p.choice([between(&rest)].into_iter().chain(left_out).collect::<Vec<_>>());
+            Some(p.sequence([p.atomic(name), rest, p.markup_ends(), value]))
         });
         p.choice(ways.collect::<Vec<_>>())
     }

@@ -237,9 +237,10 @@ impl Call<'_> {
         if firsts.iter().any(Glue::is_blank) {
             return p.name_ends();
         }
-        let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
-        let firsts = p.choice(firsts.collect::<Vec<_>>());
         let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
+        let object = members.map(|_| p.tolerated(p.exact("{")));
+        let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
+        let firsts = p.choice(firsts.chain(object).collect::<Vec<_>>());
         let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
         p.and(p.sequence([p.space(), extra, p.space(), firsts]))
     }

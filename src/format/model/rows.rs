@@ -189,7 +189,7 @@ pub(super) const COHERE_2_MOE: Family = row(
     "cohere2-moe",
     |source| has_all(source, &["<|START_TEXT|>", "<|START_ACTION|>"]),
     Row {
-        tolerances: Tolerances { calls_from: "<|START_ACTION|>", ..CALLS_IN_REASONING },
+        tolerances: Tolerances { calls_from: "<|START_ACTION|>", spelled_end: true, ..CALLS_IN_REASONING },
         host: Host {
             constraint: Some(|spec| {
                 spec.constraint(spec.response_schema().is_some(), [Trigger::word("<|START_ACTION|>")])
