@@ -146,7 +146,9 @@ impl FormatBuilder {
         match name {
             FormatBuilder::ANY if self.is_defined(UNKNOWN_NAME) => {
                 let name = self.whole(Tag::ToolName, self.reference(UNKNOWN_NAME));
-                self.sequence([self.tag(Tag::Unknown, self.empty()), name])
+                let entities = self.entities.then(|| self.tag(Tag::Entities, self.empty()));
+                let unknown = self.tag(Tag::Unknown, self.empty());
+                self.sequence([unknown].into_iter().chain(entities).chain([name]).collect::<Vec<_>>())
             }
             FormatBuilder::ANY => self.any_tool_name(),
             _ if self.entities => {
@@ -171,12 +173,17 @@ impl FormatBuilder {
 
     /// Characters of a tool's name. Another one must follow, or the name may continue.
     fn any_name(&self) -> ExprId {
-        self.sequence([self.other_name(), self.name_ends()])
+        match self.entities {
+            // It ends with its attribute.
+            true => self.sequence([self.some(self.none_of(QUOTE)), self.and(self.one_of(QUOTE))]),
+            false => self.sequence([self.other_name(), self.name_ends()]),
+        }
     }
 
     /// The same for an argument's name.
     fn any_arg_name(&self) -> ExprId {
-        self.sequence([self.some(self.none_of(NOT_IN_ARG_NAMES)), self.and(self.one_of(NOT_IN_ARG_NAMES))])
+        let not_in = if self.entities { QUOTE } else { NOT_IN_ARG_NAMES };
+        self.sequence([self.some(self.none_of(not_in)), self.and(self.one_of(not_in))])
     }
 
     /// A name of any tool that is not in the request.
@@ -413,6 +420,9 @@ pub(super) fn other_key(key: &str) -> Option<&'static str> {
 
 /// The rule for a name that no known tool has.
 const UNKNOWN_NAME: &str = "unknown-tool-name";
+
+/// What ends an attribute.
+const QUOTE: &[(char, char)] = &[('"', '"')];
 
 /// Characters that end a tool's name: white space, and those of ASCII that the APIs allow in no name.
 const NOT_IN_NAMES: &[(char, char)] = &[('\0', ','), ('/', '/'), (':', '@'), ('[', '^'), ('`', '`'), ('{', '\u{a0}')];

@@ -137,6 +137,15 @@ struct Tail<'a> {
     form: &'a CallForm,
 }
 
+impl Tail<'_> {
+    /// The end of a JSON object whose only member besides the name is the arguments, which a model may leave out.
+    fn without_arguments(&self, close: &Glue) -> Option<Glue> {
+        let last = matches!(self.pieces, [CallPiece::Arguments { .. }]) && close.head().trim_start().starts_with('}');
+        let first = self.first.head().trim_start_matches(['"', ' ']);
+        (last && first.starts_with(',') && first.trim_end().ends_with(':')).then(|| close.clone())
+    }
+}
+
 impl CallForm {
     /// The pieces up to the name, and the rest.
     fn at_name(&self) -> (&[CallPiece], Tail<'_>) {
@@ -218,6 +227,14 @@ impl Call<'_> {
             true => p.choice([self.behind_name(tails)].into_iter().chain(self.unopened_argument(tails))),
             false => glue(p, &shared, Some(self.tool), ""),
         });
+        // A marker may only be mentioned: the arguments of a tool that is not offered must begin.
+        let is_object = |tail: &Tail| {
+            let bare = tail.first.strip_prefix(&shared).is_some_and(|rest| rest.is_blank());
+            bare && matches!(tail.pieces.first(), Some(CallPiece::Arguments { quoted: false }))
+        };
+        if self.tool.name == FormatBuilder::ANY && tails.iter().all(is_object) {
+            parts.push(p.and(p.sequence([p.space(), p.choice([p.exact("{"), p.exact("\"")])])));
+        }
         let head = p.atomic(p.sequence(parts));
         let markup = if shared.is_blank() { p.empty() } else { p.markup_ends() };
         let taken = if shared.is_blank() { Glue::default() } else { shared };
@@ -271,18 +288,27 @@ impl Call<'_> {
         let first =
             if tail.pieces.is_empty() && tail.first == tail.form.close { close.clone() } else { tail.first.clone() };
         let first = first.strip_prefix(taken).unwrap_or_default();
+        if let Some(close) = tail.without_arguments(&close) {
+            let end = p.sequence([p.space(), p.tool_close(text::behind_json(p, &close, Some(self.tool)))]);
+            return p.choice([p.tolerated(p.atomic(end)), self.arguments_and_end(tail, &first, close)]);
+        }
+        self.arguments_and_end(tail, &first, close)
+    }
+
+    fn arguments_and_end(&self, tail: &Tail, first: &Glue, close: Glue) -> ExprId {
+        let p = self.p;
         let mut parts = Vec::new();
         let mut pieces = tail.pieces;
         match pieces.split_first() {
             Some((CallPiece::Members(members), rest)) => {
-                parts.push(self.members(members, &first, tail.form));
+                parts.push(self.members(members, first, tail.form));
                 pieces = rest;
             }
-            Some(_) => parts.push(glue(p, &first, Some(self.tool), "")),
+            Some(_) => parts.push(glue(p, first, Some(self.tool), "")),
             None => {
                 let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
                 let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
-                return p.sequence([extra, p.tool_close(glue(p, &first, Some(self.tool), ""))]);
+                return p.sequence([extra, p.tool_close(glue(p, first, Some(self.tool), ""))]);
             }
         }
         let (id, pieces) = match pieces.split_last_chunk() {
