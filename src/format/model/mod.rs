@@ -1,5 +1,5 @@
-//! The families of templates of whose models renders do not show enough, and their table. Most are rows, which add to the
-//! learnt turn; what is no row yet has a parser.
+//! The families of templates of whose models renders do not show enough, and their table. All but one are rows, which
+//! add to the learnt turn.
 
 mod gpt_oss;
 mod hosts;
@@ -39,23 +39,19 @@ pub(crate) enum Way {
     Parser(fn(&FormatSpec) -> Format),
 }
 
-macro_rules! parser {
-    ($module:ident, $name:literal, $prompt:expr) => {
-        Family {
-            name: $name,
-            detect: $module::detect,
-            prompt: Some($prompt),
-            way: Way::Parser($module::build),
-            history_misleads: false,
-        }
-    };
-}
+const GPT_OSS: Family = Family {
+    name: "gpt-oss",
+    detect: gpt_oss::detect,
+    prompt: Some(prompts::harmony),
+    way: Way::Parser(gpt_oss::build),
+    history_misleads: false,
+};
 
 /// Every family, in the order in which they are tried: the first that detects a template gets it, if it reads what the template
 /// writes.
 pub const FAMILIES: &[Family] = &[
     MINISTRAL_3,
-    parser!(gpt_oss, "gpt-oss", prompts::harmony),
+    GPT_OSS,
     MUSE_GLIMMER,
     FUNCTIONARY_3_2,
     KIMI_K2,
