@@ -68,10 +68,7 @@ impl Harmony<'_> {
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.literal("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, START)]));
-        // Text in front of the first channel.
-        let text = p.content(p.sequence([p.not(p.literal(" to=")), p.until_any([CHANNEL, START, END])]));
-        let headless = p.tolerated(p.sequence([p.not(p.literal(CHANNEL)), text, p.and(p.any_of([CHANNEL, START]))]));
-        let any = [preamble, analysis, headless];
+        let any = [preamble, analysis];
 
         let (first, last, must) = if let Some(schema) = spec.response_object() {
             let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), false));
@@ -212,7 +209,7 @@ impl Harmony<'_> {
     }
 
     /// If the host does not stop the model behind its calls, it goes on to think, call and answer in the same output.
-    fn behind_calls(&self, start: ExprId, any: [ExprId; 3]) -> ExprId {
+    fn behind_calls(&self, start: ExprId, any: [ExprId; 2]) -> ExprId {
         let p = self.p;
         let end = || p.sequence([p.space(), p.choice([p.literal(END), p.literal(CALL)])]);
         let again = self.spec.parallel().then(|| {
