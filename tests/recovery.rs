@@ -354,6 +354,31 @@ fn parts_that_lack_an_end_or_a_marker() {
         // A part ends where the next one opens; what the format marks as the answer is text.
         ("gpt-oss", format!("{open}Why{}Answer", header("final")), "Why", "Answer", vec![]),
         ("gpt-oss", format!("{open}Why<|end|>{}{like_a_call}", header("final")), "Why", like_a_call, vec![]),
+        (
+            "gpt-oss",
+            "<|channel|>analysis<|message|>Why<|end|><|channel|>final<|message|>Answer<|return|>".to_owned(),
+            "Why",
+            "Answer",
+            vec![],
+        ),
+        // Arguments, a marker in front of a value, all markers of arguments.
+        ("json-call", "<tool_call>\n{\"name\": \"list\"}\n</tool_call>".to_owned(), "", "", vec![("list", json!({}))]),
+        (
+            "tag-arguments",
+            "<tool_call>read\n<arg_key>path</arg_key>\na</arg_value>\n</tool_call>".to_owned(),
+            "",
+            "",
+            path(),
+        ),
+        ("tag-arguments", "<tool_call>read\n{\"path\": \"a\"}\n</tool_call>".to_owned(), "", "", path()),
+        // A quote inside a text of Python, which ends in front of what may follow.
+        (
+            "lfm2",
+            "<|tool_call_start|>[read(path=\"a \"b\" c\", line=1)]<|tool_call_end|>".to_owned(),
+            "",
+            "",
+            vec![("read", json!({"path": "a \"b\" c", "line": 1}))],
+        ),
         // An id with its marker, the end of a value, a section without calls.
         ("tag-json-id", "[TOOL_CALLS]read[ARGS]{\"path\": \"a\"}".to_owned(), "", "", path()),
         (
@@ -388,4 +413,13 @@ fn parts_that_lack_an_end_or_a_marker() {
         let wrong = check_streaming(&params.parser, output.as_bytes(), false);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
+}
+
+/// The arguments of a tool that nobody offers must begin, or its marker is text.
+#[test]
+fn a_marker_that_is_only_mentioned_is_text() {
+    let params = params("tag-json", &json!({}));
+    let output = "Why.<|content|>Docs mention <function=name> together.";
+    let message = read(&params, output).message;
+    assert_eq!((message.tool_calls.len(), message.content + &message.reasoning_content), (0, output.to_owned()));
 }

@@ -124,12 +124,7 @@ fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>) 
     }
     let closes = p.any_of(&closing);
     let ends = closing.iter().chain(starts.iter().filter(|start| is_marker(start)));
-    // Where an object is due, another value of JSON is the arguments, without the brace of the call around it.
-    let object = p.some(p.sequence([p.space(), p.exact("}")]));
-    let value = [p.space(), p.not(p.exact("{")), p.tag(Tag::Broken, p.json()), object, p.space()];
-    let value = p.atomic(p.sequence([p.sequence(value), p.choice([p.some(closes), p.end()])]));
-    let rest = p.sequence([p.tag(Tag::Broken, p.until_any(ends.map(String::as_str))), p.many(closes)]);
-    p.choice([value, rest])
+    p.sequence([p.tag(Tag::Broken, p.until_any(ends.map(String::as_str))), p.many(closes)])
 }
 
 /// The markers that close calls and their sections in all formats of an arena.

@@ -139,10 +139,10 @@ struct Tail<'a> {
 
 impl Tail<'_> {
     /// The end of a JSON object whose only member besides the name is the arguments, which a model may leave out.
-    fn without_arguments(&self, close: &Glue) -> Option<Glue> {
-        let last = matches!(self.pieces, [CallPiece::Arguments { .. }]) && close.head().trim_start().starts_with('}');
+    fn may_lack_arguments(&self) -> bool {
+        let last = matches!(self.pieces, [CallPiece::Arguments { .. }]) && self.form.close.head().starts_with('}');
         let first = self.first.head().trim_start_matches(['"', ' ']);
-        (last && first.starts_with(',') && first.trim_end().ends_with(':')).then(|| close.clone())
+        last && first.starts_with(',') && first.trim_end().ends_with(':')
     }
 }
 
@@ -288,11 +288,9 @@ impl Call<'_> {
         let first =
             if tail.pieces.is_empty() && tail.first == tail.form.close { close.clone() } else { tail.first.clone() };
         let first = first.strip_prefix(taken).unwrap_or_default();
-        if let Some(close) = tail.without_arguments(&close) {
-            let end = p.sequence([p.space(), p.tool_close(text::behind_json(p, &close, Some(self.tool)))]);
-            return p.choice([p.tolerated(p.atomic(end)), self.arguments_and_end(tail, &first, close)]);
-        }
-        self.arguments_and_end(tail, &first, close)
+        let end = tail.may_lack_arguments().then(|| p.tool_close(text::behind_json(p, &close, Some(self.tool))));
+        let without = end.map(|end| p.tolerated(p.atomic(p.sequence([p.space(), end]))));
+        p.choice(without.into_iter().chain([self.arguments_and_end(tail, &first, close)]))
     }
 
     fn arguments_and_end(&self, tail: &Tail, first: &Glue, close: Glue) -> ExprId {
