@@ -161,7 +161,9 @@ impl Values<'_> {
             let followed = [p.arg_close(p.empty()), p.and(p.sequence([p.space(), after]))];
             let other = p.atomic(p.sequence([p.arg_json(p.python())].into_iter().chain(followed)));
             let raw = texts.iter().chain(&spares).any(|slot| slot.encoding == Encoding::Raw);
-            ways.splice(0..0, [text, other].into_iter().filter(|_| raw).map(|way| p.tolerated(way)));
+            // What else stands for a text is one.
+            let all = [Some(text), Some(other).filter(|_| !types.has(Types::STRING))];
+            ways.splice(0..0, all.into_iter().flatten().filter(|_| raw).map(|way| p.tolerated(way)));
         }
         ways.extend(texts.iter().map(|slot| match slot.encoding {
             Encoding::Quoted => p.sequence([rest(slot), self.quoted(glue_of(&slot.close))]),
