@@ -120,18 +120,18 @@ impl Offer<'_> {
     /// last brace is optional in front of `after`.
     fn object(&self, before: ExprId, name: ExprId, after: &str) -> ExprId {
         let p = self.p;
-        let comma = || p.sequence([p.space(), p.literal(","), p.space()]);
-        let kind = p.optional(p.sequence([p.json_member("type", p.literal("\"function\"")), comma()]));
-        let open = p.sequence([before, p.space(), p.tool_open(p.literal("{")), p.space(), kind]);
-        let name = p.json_member("name", p.sequence([p.literal("\""), name, p.literal("\"")]));
-        let key = p.choice([p.literal("\"arguments\""), p.literal("\"parameters\"")]);
-        let arguments = p.sequence([key, p.space(), p.literal(":"), p.space(), p.any_json_args(), p.space()]);
-        let brace = p.literal("}");
-        let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.literal(after))]) });
+        let comma = || p.sequence([p.space(), p.marker(","), p.space()]);
+        let kind = p.optional(p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]));
+        let open = p.sequence([before, p.space(), p.tool_open(p.marker("{")), p.space(), kind]);
+        let name = p.json_member("name", p.sequence([p.marker("\""), name, p.marker("\"")]));
+        let key = p.choice([p.marker("\"arguments\""), p.marker("\"parameters\"")]);
+        let arguments = p.sequence([key, p.space(), p.marker(":"), p.space(), p.any_json_args(), p.space()]);
+        let brace = p.marker("}");
+        let close = p.tool_close(if after.is_empty() { brace } else { p.choice([brace, p.and(p.marker(after))]) });
         let name_first = p.sequence([p.atomic(p.sequence([open, name, comma()])), arguments, close]);
         let shallow =
-            p.sequence([key, p.space(), p.literal(":"), p.space(), p.tool_args(self.shallow_object()), p.space()]);
-        let name_last = p.atomic(p.sequence([open, shallow, p.literal(","), p.space(), name, p.space(), close]));
+            p.sequence([key, p.space(), p.marker(":"), p.space(), p.tool_args(self.shallow_object()), p.space()]);
+        let name_last = p.atomic(p.sequence([open, shallow, p.marker(","), p.space(), name, p.space(), close]));
         p.choice([name_first, name_last])
     }
 
@@ -140,13 +140,13 @@ impl Offer<'_> {
     fn shallow_object(&self) -> ExprId {
         let p = self.p;
         let container = |open: &str, close: &str, item: ExprId| {
-            let next = p.sequence([p.space(), p.literal(","), p.space(), item]);
+            let next = p.sequence([p.space(), p.marker(","), p.space(), item]);
             let items = p.sequence([item, p.many(next), p.space()]);
-            p.sequence([p.literal(open), p.space(), p.optional(items), p.literal(close)])
+            p.sequence([p.marker(open), p.space(), p.optional(items), p.marker(close)])
         };
-        let words = ["true", "false", "null"].map(|word| p.literal(word));
+        let words = ["true", "false", "null"].map(|word| p.marker(word));
         let plain = p.choice([p.json_string(), p.json_number()].into_iter().chain(words));
-        let member = |value| p.sequence([p.json_string(), p.space(), p.literal(":"), p.space(), value]);
+        let member = |value| p.sequence([p.json_string(), p.space(), p.marker(":"), p.space(), value]);
         let value = (1..SHALLOW).fold(plain, |inner, depth| {
             let containers = [container("{", "}", member(inner)), container("[", "]", inner), plain];
             p.rule(format!("shallow-{depth}"), p.choice(containers))
@@ -160,18 +160,17 @@ impl Offer<'_> {
         let any = Tool { name: FormatBuilder::ANY.to_owned(), ..Tool::default() };
         let unknown = self.unknown.then_some(&any);
         p.choice(self.tools.iter().chain(unknown).map(|tool| {
-            let open = p.tool_open(p.optional(p.sequence([p.literal(tags.wrapper[0]), p.space()])));
-            let name =
-                p.sequence([p.literal(tags.call), self.noted(p.tool_name(&tool.name)), p.literal(tags.name_end)]);
+            let open = p.tool_open(p.optional(p.sequence([p.marker(tags.wrapper[0]), p.space()])));
+            let name = p.sequence([p.marker(tags.call), self.noted(p.tool_name(&tool.name)), p.marker(tags.name_end)]);
             let head = p.atomic(p.sequence([open, name]));
-            let extra_ends = p.many(p.sequence([p.space(), p.literal(PARAMETER_END)]));
+            let extra_ends = p.many(p.sequence([p.space(), p.marker(PARAMETER_END)]));
             let one = |member: &Member| {
-                let name = p.sequence([p.literal(tags.argument), p.arg_name(member.name), p.literal(tags.name_end)]);
-                let end = p.sequence([p.arg_close(p.literal(PARAMETER_END)), extra_ends]);
+                let name = p.sequence([p.marker(tags.argument), p.arg_name(member.name), p.marker(tags.name_end)]);
+                let end = p.sequence([p.arg_close(p.marker(PARAMETER_END)), extra_ends]);
                 let json = p.sequence([p.space(), member.python(p), p.space(), end]);
                 let close = p.sequence([p.space(), end]);
                 let value = members::value(p, member.types(), close, json, self.text());
-                p.sequence([p.atomic(p.sequence([name, p.optional(p.literal("\n"))])), value, extra_ends])
+                p.sequence([p.atomic(p.sequence([name, p.optional(p.marker("\n"))])), value, extra_ends])
             };
             let arguments = if tool.name == FormatBuilder::ANY {
                 members::arguments(p, tool, &one)
@@ -183,8 +182,8 @@ impl Offer<'_> {
                 let any = one(&Member { name: &unlisted, ..Member::any() });
                 members::in_any_order(p, &mut members::members(&parameters, &prefix), &one, any)
             };
-            let close = p.tool_close(p.literal(tags.end));
-            let rest = p.optional(p.sequence([p.space(), p.literal(tags.wrapper[1])]));
+            let close = p.tool_close(p.marker(tags.end));
+            let rest = p.optional(p.sequence([p.space(), p.marker(tags.wrapper[1])]));
             p.sequence([head, arguments, p.space(), close, rest])
         }))
     }
@@ -193,18 +192,18 @@ impl Offer<'_> {
     fn text(&self) -> ExprId {
         let p = self.p;
         let on_its_own_line = format!("\n{PARAMETER_END}");
-        let text = p.arg_text(p.until_any([&*on_its_own_line, PARAMETER_END]));
-        p.sequence([text, p.arg_close(p.choice([p.literal(on_its_own_line), p.literal(PARAMETER_END)]))])
+        let text = p.arg_text(p.until_marker([&*on_its_own_line, PARAMETER_END]));
+        p.sequence([text, p.arg_close(p.choice([p.marker(on_its_own_line), p.marker(PARAMETER_END)]))])
     }
 
     /// The opening of a JSON code block.
     fn block_start(&self) -> ExprId {
-        self.p.sequence([self.p.space(), self.p.literal("```json"), self.p.space()])
+        self.p.sequence([self.p.space(), self.p.marker("```json"), self.p.space()])
     }
 
     /// An optional marker, with white space in front of it.
     fn maybe(&self, marker: &str) -> ExprId {
-        self.p.optional(self.p.sequence([self.p.space(), self.p.literal(marker)]))
+        self.p.optional(self.p.sequence([self.p.space(), self.p.marker(marker)]))
     }
 }
 
@@ -223,7 +222,7 @@ struct ArgumentTags {
 /// `<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>`, the dialect of Hermes and Qwen.
 fn json_in_tags(offer: &Offer) -> ExprId {
     let p = offer.p;
-    p.sequence([offer.object(p.literal(TOOL_CALL[0]), offer.name(), TOOL_CALL[1]), offer.maybe(TOOL_CALL[1])])
+    p.sequence([offer.object(p.marker(TOOL_CALL[0]), offer.name(), TOOL_CALL[1]), offer.maybe(TOOL_CALL[1])])
 }
 
 /// `<tool_call><function=f><parameter=x>1</parameter></function></tool_call>`, the dialect of Qwen3-Coder.
@@ -255,12 +254,12 @@ fn invoke_tags(offer: &Offer) -> ExprId {
 /// `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"x": 1}<|tool_call_end|>`, with or without a section.
 fn kimi_k2(offer: &Offer) -> ExprId {
     let p = offer.p;
-    let number = p.optional(p.sequence([p.literal(":"), p.some(p.one_of(&[('0', '9')]))]));
-    let section = p.optional(p.sequence([p.literal("<|tool_calls_section_begin|>"), p.space()]));
-    let start = p.sequence([section, p.literal("<|tool_call_begin|>"), p.space()]);
-    let id = p.tool_id(p.sequence([p.optional(p.literal("functions.")), offer.name(), number]));
-    let head = [p.tool_open(start), id, p.space(), p.literal("<|tool_call_argument_begin|>"), p.space()];
-    let close = p.tool_close(p.literal("<|tool_call_end|>"));
+    let number = p.optional(p.sequence([p.marker(":"), p.some(p.one_of(&[('0', '9')]))]));
+    let section = p.optional(p.sequence([p.marker("<|tool_calls_section_begin|>"), p.space()]));
+    let start = p.sequence([section, p.marker("<|tool_call_begin|>"), p.space()]);
+    let id = p.tool_id(p.sequence([p.optional(p.marker("functions.")), offer.name(), number]));
+    let head = [p.tool_open(start), id, p.space(), p.marker("<|tool_call_argument_begin|>"), p.space()];
+    let close = p.tool_close(p.marker("<|tool_call_end|>"));
     let end = offer.maybe("<|tool_calls_section_end|>");
     p.sequence([p.atomic(p.sequence(head)), p.any_json_args(), p.space(), close, end])
 }
@@ -270,10 +269,10 @@ fn deepseek_r1(offer: &Offer) -> ExprId {
     let p = offer.p;
     p.choice([["<｜", "｜>"], ["<", ">"]].map(|[left, right]| {
         let marker = |words: &str| format!("{left}{words}{right}");
-        let section = p.optional(p.sequence([p.literal(marker("tool▁calls▁begin")), p.space()]));
-        let begin = [section, p.literal(marker("tool▁call▁begin")), p.space(), p.literal("function")];
-        let begin = p.sequence([p.sequence(begin), p.literal(marker("tool▁sep"))]);
-        let end = p.sequence([p.literal("```"), p.space(), p.literal(marker("tool▁call▁end"))]);
+        let section = p.optional(p.sequence([p.marker(marker("tool▁calls▁begin")), p.space()]));
+        let begin = [section, p.marker(marker("tool▁call▁begin")), p.space(), p.marker("function")];
+        let begin = p.sequence([p.sequence(begin), p.marker(marker("tool▁sep"))]);
+        let end = p.sequence([p.marker("```"), p.space(), p.marker(marker("tool▁call▁end"))]);
         let call = offer.json_call(begin, offer.block_start(), end);
         p.sequence([call, offer.maybe(&marker("tool▁calls▁end"))])
     }))
@@ -282,25 +281,25 @@ fn deepseek_r1(offer: &Offer) -> ExprId {
 /// `function<f>` and a JSON code block.
 fn deepseek_r1_function(offer: &Offer) -> ExprId {
     let p = offer.p;
-    let after = p.sequence([p.literal(">"), offer.block_start()]);
-    offer.json_call(p.literal("function<"), after, p.literal("```"))
+    let after = p.sequence([p.marker(">"), offer.block_start()]);
+    offer.json_call(p.marker("function<"), after, p.marker("```"))
 }
 
 /// `function` and a JSON code block: `{"tools": [{"name": "f", "arguments": {"x": 1}}]}`.
 fn deepseek_r1_list(offer: &Offer) -> ExprId {
     let p = offer.p;
-    let list = p.json_member("tools", p.literal("["));
-    let start = [p.literal("function"), offer.block_start(), p.literal("{"), p.space(), list];
-    let more = p.sequence([p.space(), offer.object(p.literal(","), offer.name(), "")]);
-    let end = [p.space(), p.literal("]"), p.space(), p.literal("}"), offer.maybe("```")];
+    let list = p.json_member("tools", p.marker("["));
+    let start = [p.marker("function"), offer.block_start(), p.marker("{"), p.space(), list];
+    let more = p.sequence([p.space(), offer.object(p.marker(","), offer.name(), "")]);
+    let end = [p.space(), p.marker("]"), p.space(), p.marker("}"), offer.maybe("```")];
     p.sequence([offer.object(p.sequence(start), offer.name(), ""), p.many(more), p.sequence(end)])
 }
 
 /// `<tool_call>function</think>f`, a JSON code block and `</tool_call>`.
 fn deepseek_r1_tags(offer: &Offer) -> ExprId {
     let p = offer.p;
-    let start = p.sequence([p.literal(TOOL_CALL[0]), p.space(), p.literal("function</think>")]);
-    let call = offer.json_call(start, offer.block_start(), p.literal("```"));
+    let start = p.sequence([p.marker(TOOL_CALL[0]), p.space(), p.marker("function</think>")]);
+    let call = offer.json_call(start, offer.block_start(), p.marker("```"));
     p.sequence([call, offer.maybe(TOOL_CALL[1])])
 }
 
@@ -309,12 +308,12 @@ fn deepseek_r1_tags(offer: &Offer) -> ExprId {
 fn harmony(offer: &Offer) -> ExprId {
     let p = offer.p;
     let one_of = |words: &[&'static str]| p.any_of(words.iter().copied());
-    let word = p.sequence([one_of(&["analysis", "commentary", "final"]), p.many(p.literal("?"))]);
-    let channel = p.optional(p.sequence([p.literal("<|channel|>"), word]));
-    let kind = p.optional(p.sequence([p.optional(p.literal("<|constrain|>")), one_of(&["json", "code"])]));
-    let to = [p.optional(p.literal("<|start|>assistant")), channel, p.literal(" to=functions.")];
-    let after = [channel, p.space(), kind, p.literal("<|message|>")];
-    let close = p.choice([p.literal("<|call|>"), p.literal("<|end|>"), p.and(p.literal("<|start|>")), p.end()]);
+    let word = p.sequence([one_of(&["analysis", "commentary", "final"]), p.many(p.marker("?"))]);
+    let channel = p.optional(p.sequence([p.marker("<|channel|>"), word]));
+    let kind = p.optional(p.sequence([p.optional(p.marker("<|constrain|>")), one_of(&["json", "code"])]));
+    let to = [p.optional(p.marker("<|start|>assistant")), channel, p.marker(" to=functions.")];
+    let after = [channel, p.space(), kind, p.marker("<|message|>")];
+    let close = p.choice([p.marker("<|call|>"), p.marker("<|end|>"), p.and(p.marker("<|start|>")), p.end()]);
     offer.json_call(p.sequence(to), p.sequence(after), close)
 }
 

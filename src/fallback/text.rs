@@ -111,7 +111,7 @@ pub(super) fn text_with_calls(
         _ => call,
     };
     // The text may begin like a call; `any` does not match invalid bytes.
-    let text = p.content(p.sequence([p.optional(p.any()), p.until_any(starts)]));
+    let text = p.content(p.sequence([p.optional(p.any()), p.until_marker(starts)]));
     p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))
 }
 
@@ -120,11 +120,11 @@ pub(super) fn text_with_calls(
 fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>) -> ExprId {
     closing.retain(|marker| !starts.contains(marker));
     if closing.is_empty() && !starts.iter().any(|start| is_marker(start)) {
-        return p.tag(Tag::Broken, p.until_any(["\n"]));
+        return p.tag(Tag::Broken, p.until_marker(["\n"]));
     }
     let closes = p.any_of(&closing);
     let ends = closing.iter().chain(starts.iter().filter(|start| is_marker(start)));
-    p.sequence([p.tag(Tag::Broken, p.until_any(ends.map(String::as_str))), p.many(closes)])
+    p.sequence([p.tag(Tag::Broken, p.until_marker(ends.map(String::as_str))), p.many(closes)])
 }
 
 /// The markers that close calls and their sections in all formats of an arena.

@@ -78,29 +78,9 @@ impl FormatBuilder {
         markers
     }
 
-    /// A marker: [`crate::peg::Expr::Marker`]. For other text use [`FormatBuilder::exact`].
-    pub fn literal(&self, text: impl Into<SmolStr>) -> ExprId {
-        self.marker(text)
-    }
-
-    /// This text exactly.
-    pub fn exact(&self, text: impl Into<SmolStr>) -> ExprId {
-        self.builder.literal(text)
-    }
-
     /// One of these markers.
     pub fn any_of<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
-        self.choice(markers.into_iter().map(|marker| self.literal(marker)))
-    }
-
-    /// Text up to a marker.
-    pub fn until(&self, marker: impl Into<SmolStr>) -> ExprId {
-        self.until_marker([marker])
-    }
-
-    /// Text up to the first of several markers.
-    pub fn until_any<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
-        self.until_marker(markers)
+        self.choice(markers.into_iter().map(|marker| self.marker(marker)))
     }
 
     /// Text of the reasoning.
@@ -111,7 +91,7 @@ impl FormatBuilder {
     /// The opening of the reasoning again: some models repeat it although the prompt has it.
     pub fn reopened(&self, spec: &FormatSpec, start: &str) -> ExprId {
         match spec.leniency.opening_again {
-            OpeningAgain::Marker => self.tolerated(self.optional(self.literal(start.trim_ascii()))),
+            OpeningAgain::Marker => self.tolerated(self.optional(self.marker(start.trim_ascii()))),
             OpeningAgain::Reasoning => self.empty(),
         }
     }
@@ -152,10 +132,10 @@ impl FormatBuilder {
             }
             FormatBuilder::ANY => self.any_tool_name(),
             _ if self.entities => {
-                let name = self.whole(Tag::ToolName, self.exact(self.written(name)));
+                let name = self.whole(Tag::ToolName, self.literal(self.written(name)));
                 self.sequence([self.tag(Tag::Entities, self.empty()), name])
             }
-            _ => self.whole(Tag::ToolName, self.exact(name)),
+            _ => self.whole(Tag::ToolName, self.literal(name)),
         }
     }
 
@@ -209,7 +189,7 @@ impl FormatBuilder {
     /// An argument's name; any name for [`FormatBuilder::ANY`], or any name except those that a rule excludes.
     pub fn arg_name(&self, name: &str) -> ExprId {
         let name = match name.strip_prefix(FormatBuilder::ANY) {
-            None => self.exact(self.written(name)),
+            None => self.literal(self.written(name)),
             Some("") => self.any_arg_name(),
             Some(_) => self.sequence([self.not(self.listed_name(name)), self.any_arg_name()]),
         };
@@ -231,7 +211,7 @@ impl FormatBuilder {
         }
         if !self.is_defined(rule) {
             let longer = self.none_of(NOT_IN_ARG_NAMES);
-            let names = names.iter().map(|name| self.exact(self.written(name)));
+            let names = names.iter().map(|name| self.literal(self.written(name)));
             self.rule(rule, self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]));
         }
         format!("{}{rule}", FormatBuilder::ANY)
@@ -254,7 +234,7 @@ impl FormatBuilder {
 
     /// Null in front of what closes the value: the word `null` or `None`, or an empty value if the types allow no text.
     pub fn null(&self, types: Types, close: ExprId) -> ExprId {
-        let mut words = vec![self.exact("null"), self.exact("None")];
+        let mut words = vec![self.literal("null"), self.literal("None")];
         if !types.has(Types::STRING) {
             words.push(self.empty());
         }
@@ -284,9 +264,9 @@ impl FormatBuilder {
 
     /// Text up to a marker, and the marker. The output may also end without it, or go on with what opens the `next` part.
     pub fn closed(&self, tag: Tag, marker: &str, next: &str) -> ExprId {
-        let text = self.tag(tag, self.until_any([marker, next]));
-        let left_out = self.tolerated(self.and(self.literal(next)));
-        let close = self.choice([self.literal(marker), left_out, self.end()]);
+        let text = self.tag(tag, self.until_marker([marker, next]));
+        let left_out = self.tolerated(self.and(self.marker(next)));
+        let close = self.choice([self.marker(marker), left_out, self.end()]);
         self.excluding(self.sequence([text, close]), [marker])
     }
 
@@ -296,24 +276,24 @@ impl FormatBuilder {
     pub fn arg_text_up_to(&self, marker: &str, next: &[&str], left_out: &[String]) -> ExprId {
         let core = marker.trim();
         if core.is_empty() || core.len() == marker.len() && left_out.is_empty() {
-            let close = self.arg_close(self.literal(marker));
-            return self.sequence([self.arg_text(self.until(marker)), close]);
+            let close = self.arg_close(self.marker(marker));
+            return self.sequence([self.arg_text(self.until_marker([marker])), close]);
         }
         let next = next.iter().map(|next| next.trim().to_owned()).filter(|next| !next.is_empty());
         let next = self.spelled(next.collect());
         let signs: Vec<_> = next.iter().chain(left_out).filter_map(|text| text.trim_start().chars().next()).collect();
         let signs: Vec<_> = signs.into_iter().chain(('\t'..='\r').chain([' '])).map(|sign| (sign, sign)).collect();
         let more = self.sequence([self.space(), self.none_of(&signs)]);
-        let next = next.into_iter().map(|next| self.literal(next));
+        let next = next.into_iter().map(|next| self.marker(next));
         let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
         let cores = self.spelled(vec![core.to_owned()]);
         let near = self.sequence([self.any_of(&cores), self.and(next)]);
         let none = self.and(self.any_of(left_out));
         // In front of more text a marker is text itself.
-        let closed = self.sequence([self.exact(marker), self.tolerated(self.not(more))]);
+        let closed = self.sequence([self.literal(marker), self.tolerated(self.not(more))]);
         let close = self.choice([closed, self.tolerated(near), self.tolerated(none)]);
         let run =
-            self.until_any([marker.trim_end()].into_iter().chain(cores.iter().chain(left_out).map(String::as_str)));
+            self.until_marker([marker.trim_end()].into_iter().chain(cores.iter().chain(left_out).map(String::as_str)));
         let more = self.many(self.sequence([self.not(close), self.any(), run]));
         self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
     }
@@ -327,8 +307,8 @@ impl FormatBuilder {
 
     /// A call's arguments as the text of a JSON object in a JSON string.
     pub fn quoted_args(&self) -> ExprId {
-        let text = self.sequence([self.and(self.exact("{")), self.string_body(b'"')]);
-        self.sequence([self.literal("\""), self.tag(Tag::QuotedToolArgs, text), self.literal("\"")])
+        let text = self.sequence([self.and(self.literal("{")), self.string_body(b'"')]);
+        self.sequence([self.marker("\""), self.tag(Tag::QuotedToolArgs, text), self.marker("\"")])
     }
 
     /// A call's arguments as any JSON object.
@@ -343,8 +323,8 @@ impl FormatBuilder {
 
     /// An object, or `null` for an empty one. Other values do not match, because they would be lost.
     fn json_object(&self) -> ExprId {
-        let object = self.sequence([self.and(self.exact("{")), self.json()]);
-        self.choice([object, self.exact("null")])
+        let object = self.sequence([self.and(self.literal("{")), self.json()]);
+        self.choice([object, self.literal("null")])
     }
 
     /// A call of one of these tools, with a rule for each, whose name begins with `rule`.
@@ -361,7 +341,7 @@ impl FormatBuilder {
             return known;
         }
         let longer = self.none_of(NOT_IN_NAMES);
-        let names = tools.iter().map(|tool| self.exact(&*tool.name));
+        let names = tools.iter().map(|tool| self.literal(&*tool.name));
         let known_name = self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_name()]));
         let any = Tool { name: FormatBuilder::ANY.to_owned(), ..Tool::default() };
@@ -385,14 +365,14 @@ impl FormatBuilder {
 
     /// The characters of a text, each optional.
     pub fn each_optional(&self, text: &str) -> Vec<ExprId> {
-        text.chars().map(|c| self.optional(self.literal(c.encode_utf8(&mut [0; 4])))).collect()
+        text.chars().map(|c| self.optional(self.marker(c.encode_utf8(&mut [0; 4])))).collect()
     }
 
     /// A response that is one JSON value, in a code block or bare.
     pub fn response(&self, schema: &Value) -> ExprId {
         let value = self.content(self.schema(self.json(), "response-format-schema", schema.clone(), false));
         let value = self.rule("response-format", value);
-        let block = self.spaced([self.literal("```json"), value, self.literal("```")]);
+        let block = self.spaced([self.marker("```json"), value, self.marker("```")]);
         self.sequence([self.space(), self.choice([block, value]), self.space()])
     }
 

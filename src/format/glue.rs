@@ -40,7 +40,7 @@ fn with_texts(
     let number = expr(&pieces[at]);
     let written =
         p.sequence([text_of(p, before.0), text_of(p, before.1), number, text_of(p, "\""), text_of(p, behind)]);
-    let attribute = p.sequence([p.space(), p.other_name(), p.exact("=\""), p.string_body(b'"'), p.exact("\"")]);
+    let attribute = p.sequence([p.space(), p.other_name(), p.literal("=\""), p.string_body(b'"'), p.literal("\"")]);
     let other = p.sequence([text_of(p, before.0), p.many(attribute), text_of(p, behind)]);
     let first = pieces[..at - 1].iter().map(expr);
     p.sequence(first.chain([p.choice([p.atomic(written), p.tolerated(other)])]).chain(rest).collect::<Vec<_>>())
@@ -89,7 +89,7 @@ fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
             _ => continue,
         };
         if free_before {
-            parts.extend([spelled_text(p, &text[from..before.len().max(from)]), p.space(), p.exact(sign)]);
+            parts.extend([spelled_text(p, &text[from..before.len().max(from)]), p.space(), p.literal(sign)]);
         } else {
             parts.push(spelled_text(p, &text[from..=at]));
         }
@@ -108,14 +108,14 @@ fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
 fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
     let key = ["arguments", "parameters"].into_iter().find(|key| text.contains(&format!("\"{key}\"")));
     let other = key.and_then(|key| Some(text.replace(&format!("\"{key}\""), &format!("\"{}\"", other_key(key)?))));
-    let other = other.map(|other| p.tolerated(p.literal(other)));
-    let variants = p.variants(text).map(|variant| p.tolerated(p.literal(variant)));
-    p.choice([p.literal(text)].into_iter().chain(other).chain(variants).collect::<Vec<_>>())
+    let other = other.map(|other| p.tolerated(p.marker(other)));
+    let variants = p.variants(text).map(|variant| p.tolerated(p.marker(variant)));
+    p.choice([p.marker(text)].into_iter().chain(other).chain(variants).collect::<Vec<_>>())
 }
 
 /// A name, repeated.
 fn again(p: &FormatBuilder, name: &str) -> ExprId {
-    if FormatBuilder::is_any(name) { p.other_name() } else { p.literal(name) }
+    if FormatBuilder::is_any(name) { p.other_name() } else { p.marker(name) }
 }
 
 /// Looks ahead: what follows is no end like `</f>` of another part, where `<` opens a member. No name begins with such a sign.
@@ -123,7 +123,7 @@ pub(super) fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId
     let open = opens.head().trim();
     let sign = close.head().trim_start().strip_prefix(open).and_then(|rest| rest.chars().next());
     match sign.filter(|sign| !open.is_empty() && sign.is_ascii_punctuation()) {
-        Some(sign) => p.not(p.sequence([p.space(), p.literal(open), p.exact(&*sign.to_string())])),
+        Some(sign) => p.not(p.sequence([p.space(), p.marker(open), p.literal(&*sign.to_string())])),
         None => p.empty(),
     }
 }

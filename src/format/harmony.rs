@@ -63,10 +63,10 @@ struct Harmony<'a> {
 impl Harmony<'_> {
     fn output(&self) -> Arena {
         let (p, spec) = (self.p, self.spec);
-        let role = p.sequence([self.token(START), p.literal("assistant")]);
-        let start = p.rule("start", p.choice([role, p.tolerated(p.and(p.literal(CHANNEL)))]));
+        let role = p.sequence([self.token(START), p.marker("assistant")]);
+        let start = p.rule("start", p.choice([role, p.tolerated(p.and(p.marker(CHANNEL)))]));
         let analysis = p.rule("analysis", self.analysis());
-        let commentary = p.sequence([self.token(CHANNEL), p.literal("commentary"), self.message()]);
+        let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
         let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, START)]));
         let any = [preamble, analysis];
 
@@ -95,14 +95,14 @@ impl Harmony<'_> {
     fn token(&self, token: &str) -> ExprId {
         let p = self.p;
         match self.dialect {
-            Dialect::GptOss => p.literal(token),
-            Dialect::LlmJp => p.sequence([p.literal(token), p.many(p.one_of(&[(' ', ' ')]))]),
+            Dialect::GptOss => p.marker(token),
+            Dialect::LlmJp => p.sequence([p.marker(token), p.many(p.one_of(&[(' ', ' ')]))]),
         }
     }
 
     /// The end of a header.
     fn message(&self) -> ExprId {
-        self.p.sequence([self.p.literal(MESSAGE), self.gap()])
+        self.p.sequence([self.p.marker(MESSAGE), self.gap()])
     }
 
     /// The space between header and text. A second one is part of the text.
@@ -110,7 +110,7 @@ impl Harmony<'_> {
         let p = self.p;
         match self.dialect {
             Dialect::GptOss => p.empty(),
-            Dialect::LlmJp => p.optional(p.literal(" ")),
+            Dialect::LlmJp => p.optional(p.marker(" ")),
         }
     }
 
@@ -119,7 +119,7 @@ impl Harmony<'_> {
         let p = self.p;
         match self.dialect {
             Dialect::GptOss => {
-                let header = p.sequence([p.literal("<|channel|>commentary"), p.optional(p.literal(" to=assistant"))]);
+                let header = p.sequence([p.marker("<|channel|>commentary"), p.optional(p.marker(" to=assistant"))]);
                 p.optional(header)
             }
             Dialect::LlmJp => p.empty(),
@@ -129,7 +129,7 @@ impl Harmony<'_> {
     /// Like `first_header`, in front of a call whose own header may be on that channel as well.
     fn header_before_another(&self) -> ExprId {
         let p = self.p;
-        p.tolerated(p.optional(p.sequence([self.first_header(), p.and(p.literal(CHANNEL))])))
+        p.tolerated(p.optional(p.sequence([self.first_header(), p.and(p.marker(CHANNEL))])))
     }
 
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
@@ -146,21 +146,21 @@ impl Harmony<'_> {
     /// Reasoning; together with its markers if it is not extracted from the content.
     fn analysis(&self) -> ExprId {
         let p = self.p;
-        let header = p.sequence([self.first_header(), self.token(CHANNEL), p.literal("analysis"), self.message()]);
+        let header = p.sequence([self.first_header(), self.token(CHANNEL), p.marker("analysis"), self.message()]);
         if self.spec.extract_reasoning() {
             return p.sequence([header, p.closed(Tag::Reasoning, END, START)]);
         }
         // The header is captured once it is certain that it is not the header of a call.
-        let text = p.content(p.until_any([END, START]));
-        let left_out = p.tolerated(p.and(p.literal(START)));
-        let close = p.choice([p.content(p.literal(END)), left_out, p.end()]);
+        let text = p.content(p.until_marker([END, START]));
+        let left_out = p.tolerated(p.and(p.marker(START)));
+        let close = p.choice([p.content(p.marker(END)), left_out, p.end()]);
         let body = p.excluding(p.sequence([text, close]), [END]);
         p.sequence([p.atomic(p.content(header)), body])
     }
 
     fn final_header(&self) -> ExprId {
         let p = self.p;
-        p.sequence([self.token(CHANNEL), p.literal("final"), self.content_type(), self.message()])
+        p.sequence([self.token(CHANNEL), p.marker("final"), self.content_type(), self.message()])
     }
 
     fn final_message(&self) -> ExprId {
@@ -169,7 +169,7 @@ impl Harmony<'_> {
 
     fn answer(&self) -> ExprId {
         let p = self.p;
-        p.sequence([self.first_header(), self.final_header(), p.answer(self.p.until_any([END, RETURN]))])
+        p.sequence([self.first_header(), self.final_header(), p.answer(self.p.until_marker([END, RETURN]))])
     }
 
     /// The turn's last message, with or without its end.
@@ -182,24 +182,24 @@ impl Harmony<'_> {
     /// A call of a tool that is not in the request, e.g. one from the model's training. It is not shown to the user.
     fn unsolicited(&self) -> ExprId {
         let p = self.p;
-        let close = p.choice([p.literal(END), p.end()]);
+        let close = p.choice([p.marker(END), p.end()]);
         // The recipient `assistant` is the first of two headers.
-        let recipient = p.sequence([p.literal(" to="), p.not(p.literal("assistant<|channel|>"))]);
-        let message = p.sequence([p.optional(self.work_channel()), recipient, p.until(END), close]);
+        let recipient = p.sequence([p.marker(" to="), p.not(p.marker("assistant<|channel|>"))]);
+        let message = p.sequence([p.optional(self.work_channel()), recipient, p.until_marker([END]), close]);
         p.rule("unsolicited", message)
     }
 
     /// A channel that has calls.
     fn work_channel(&self) -> ExprId {
         let p = self.p;
-        p.sequence([self.token(CHANNEL), p.choice([p.literal("commentary"), p.literal("analysis")])])
+        p.sequence([self.token(CHANNEL), p.choice([p.marker("commentary"), p.marker("analysis")])])
     }
 
     /// One call, or several in separate messages.
     fn calls(&self, start: ExprId) -> ExprId {
         let p = self.p;
         let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
-        let end = p.choice([p.literal(END), p.literal(CALL)]);
+        let end = p.choice([p.marker(END), p.marker(CALL)]);
         let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
         let more = match self.dialect {
             Dialect::LlmJp => p.many(next),
@@ -211,7 +211,7 @@ impl Harmony<'_> {
     /// If the host does not stop the model behind its calls, it goes on to think, call and answer in the same output.
     fn behind_calls(&self, start: ExprId, any: [ExprId; 2]) -> ExprId {
         let p = self.p;
-        let end = || p.sequence([p.space(), p.choice([p.literal(END), p.literal(CALL)])]);
+        let end = || p.sequence([p.space(), p.choice([p.marker(END), p.marker(CALL)])]);
         let again = self.spec.parallel().then(|| {
             let call = p.any_tool("tool", self.spec, &|tool| self.call(tool));
             p.sequence([self.header_before_another(), call, p.optional(end())])
@@ -225,10 +225,10 @@ impl Harmony<'_> {
     fn call(&self, tool: &Tool) -> ExprId {
         let p = self.p;
         let more = p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
-        let to = p.sequence([p.literal(" to=functions."), p.tool_name(&tool.name), p.not(more)]);
+        let to = p.sequence([p.marker(" to=functions."), p.tool_name(&tool.name), p.not(more)]);
         let channel = self.work_channel();
         let recipient = p.choice([p.sequence([to, channel]), p.sequence([channel, to])]);
-        let header = p.tool_open(p.sequence([recipient, self.content_type(), p.literal(MESSAGE)]));
+        let header = p.tool_open(p.sequence([recipient, self.content_type(), p.marker(MESSAGE)]));
         p.sequence([header, self.gap(), p.tolerated(p.space()), p.json_args(tool), p.tool_close(p.empty())])
     }
 }

@@ -147,7 +147,7 @@ impl<'a> Writer<'a> {
     fn output(&self) -> ExprId {
         let (p, spec) = (self.p, self.spec);
         let before = self.thought.map(|thought| thought.before_message(self.opening, self.reads_thoughts()));
-        let mut steps = vec![p.exact(before.unwrap_or(self.opening)), self.reasoning()];
+        let mut steps = vec![p.literal(before.unwrap_or(self.opening)), self.reasoning()];
         if let Some(schema) = spec.response_schema() {
             let wrapped = self.edges(self.begin(), Place::Content).filter(|edge| !edge.glue.is_blank());
             let open =
@@ -169,7 +169,7 @@ impl<'a> Writer<'a> {
                 true => p.choice([marked, close]),
                 false => close,
             };
-            let empty = self.empty_section().map(|section| p.tolerated(p.optional(p.literal(section))));
+            let empty = self.empty_section().map(|section| p.tolerated(p.optional(p.marker(section))));
             let all = p.sequence([self.content()].into_iter().chain(empty).chain([behind]).collect::<Vec<_>>());
             steps.push(match begins_turn {
                 true => {
@@ -255,7 +255,7 @@ impl<'a> Writer<'a> {
             self.spec
                 .tools()
                 .iter()
-                .map(|tool| p.sequence([p.exact(p.written(&tool.name)), p.name_ends()]))
+                .map(|tool| p.sequence([p.literal(p.written(&tool.name)), p.name_ends()]))
                 .collect::<Vec<_>>(),
         )
     }
@@ -283,7 +283,7 @@ impl<'a> Writer<'a> {
             .collect();
         let shown = !next.is_empty();
         if !wrapper_close.is_blank() {
-            let comma = p.optional(p.literal(","));
+            let comma = p.optional(p.marker(","));
             next.push(p.tolerated(p.sequence([p.space(), comma, p.space(), p.reference("call")])));
         }
         // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has

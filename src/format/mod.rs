@@ -157,7 +157,7 @@ impl Format {
     /// A format in which all output behind the prompt's opening is content.
     pub fn content_only(opening: &str) -> Format {
         let p = FormatBuilder::default();
-        let root = p.spaced([p.exact(opening), p.content(p.rest())]);
+        let root = p.spaced([p.literal(opening), p.content(p.rest())]);
         Format { output: p.finish(root), ..Format::default() }
     }
 }

@@ -18,7 +18,7 @@ impl Writer<'_> {
         let more = again.map_or_else(|| p.empty(), |again| p.tolerated(p.many(p.sequence([p.space(), again, block]))));
         // Its end once more, or without its beginning.
         let closer = Some(thought.close.head().trim()).filter(|_| is_strong(&thought.close));
-        let closers = closer.map_or_else(|| p.empty(), |closer| p.tolerated(p.many(p.literal(closer))));
+        let closers = closer.map_or_else(|| p.empty(), |closer| p.tolerated(p.many(p.marker(closer))));
         let rest = p.sequence([p.reopened(self.spec, &thought.start), block, more, closers]);
         match thought.open.is_empty() {
             // As in llama.cpp, a grammar does not insist on the end of reasoning in front of calls.
@@ -31,7 +31,7 @@ impl Writer<'_> {
                 let space = if self.spec.continuation == Continuation::None { p.empty() } else { p.space() };
                 let opened = p.sequence([glue(p, &thought.open, None, ""), space, rest]);
                 let closed =
-                    closer.filter(|closer| !self.begins_with(closer)).map(|closer| p.tolerated(p.literal(closer)));
+                    closer.filter(|closer| !self.begins_with(closer)).map(|closer| p.tolerated(p.marker(closer)));
                 p.optional(p.choice([opened].into_iter().chain(closed)))
             }
         }
@@ -50,8 +50,8 @@ impl Writer<'_> {
         // The white space in front of the end is the template's, unless more reasoning follows.
         let (space, core) = split_space(&thought.close);
         let joined = again.filter(|_| !space.is_empty() && core.is_literal()).map(|again| {
-            let space = p.reasoning(p.exact(space));
-            p.tolerated(p.atomic(p.sequence([space, p.literal(core.head()), p.and(again)])))
+            let space = p.reasoning(p.literal(space));
+            p.tolerated(p.atomic(p.sequence([space, p.marker(core.head()), p.and(again)])))
         });
         let closed = p.choice(joined.into_iter().chain([closed]).chain(opened));
         // Where a call must come, reasoning does not end the output.
@@ -62,17 +62,17 @@ impl Writer<'_> {
                 let first = |glue: Glue| glue.marker_spans().first().map(|first| glue.head()[first.clone()].to_owned());
                 let opens = p.spelled(self.before_first_call().into_iter().filter_map(first).collect());
                 let open = p.tolerated(p.and(p.any_of(&opens)));
-                (p.until_any(ends.into_iter().chain(opens)), p.choice([closed, open].into_iter().chain(end)))
+                (p.until_marker(ends.into_iter().chain(opens)), p.choice([closed, open].into_iter().chain(end)))
             }
             (true, true) => {
                 let opens = self.marks_of_calls().into_iter().chain(self.marks_of_bare_calls());
                 let call = p.and(self.announced_call());
                 let stop = p.choice([closed, call]);
-                let run = p.until_any(ends.into_iter().chain(opens));
+                let run = p.until_marker(ends.into_iter().chain(opens));
                 let more = p.many(p.sequence([p.not(stop), p.any(), run]));
                 (p.sequence([run, more]), p.choice([closed, p.tolerated(call)].into_iter().chain(end)))
             }
-            _ => (p.until_any(ends), p.choice([closed].into_iter().chain(end))),
+            _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),
         };
         let text = if self.spec.extract_reasoning() { p.reasoning(text) } else { p.content(text) };
         p.sequence([text, close])

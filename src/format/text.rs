@@ -58,7 +58,7 @@ impl Writer<'_> {
         let p = self.p;
         let at_once = self.marks_of(|glue| self.has_thought(glue));
         let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
-        let plain = p.choice(at_once.into_iter().chain([p.content(p.until_any(stops.clone()))]));
+        let plain = p.choice(at_once.into_iter().chain([p.content(p.until_marker(stops.clone()))]));
         if self.bare_open().is_none() {
             return plain;
         }
@@ -70,7 +70,7 @@ impl Writer<'_> {
         let bare = self.marks_of_bare_calls().into_iter().flat_map(|mark| [format!("\n{mark}"), mark]);
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
         let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
-        let run = p.until_any(marks);
+        let run = p.until_marker(marks);
         let more = p.many(p.sequence([p.not(stop), p.any(), run]));
         p.choice([alone, p.tolerated(p.content(p.sequence([run, more]))), plain])
     }
@@ -96,7 +96,7 @@ impl Writer<'_> {
                 return self.text(Vec::new());
             }
             let before =
-                p.content(p.until_any(marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls())));
+                p.content(p.until_marker(marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls())));
             let marker = p.choice(marked.iter().map(|open| glue(p, open, None, "")).collect::<Vec<_>>());
             return p.sequence([before, p.optional(p.sequence([marker, self.text(self.marks_of_end())]))]);
         }
@@ -114,7 +114,7 @@ impl Writer<'_> {
         let text = late.map_or(text, |thought| {
             let again = self.reasoning_again(thought);
             let block = again.map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
-            let mark = p.choice(block.into_iter().chain([p.literal(thought.close.head().trim())]).collect::<Vec<_>>());
+            let mark = p.choice(block.into_iter().chain([p.marker(thought.close.head().trim())]).collect::<Vec<_>>());
             p.sequence([text, p.tolerated(p.many(p.sequence([mark, text])))])
         });
         // Text behind a marker of its own ends at another one.
@@ -141,7 +141,7 @@ impl Writer<'_> {
     /// Text up to the end of the turn or one of `marks`.
     pub(super) fn last_text(&self, marks: Vec<String>) -> ExprId {
         let p = self.p;
-        let text = p.until_any(self.marks_of_end().into_iter().chain(heads(&self.turn.end)).chain(marks));
+        let text = p.until_marker(self.marks_of_end().into_iter().chain(heads(&self.turn.end)).chain(marks));
         p.sequence([p.content(text), self.close(&[Place::Content])])
     }
 }

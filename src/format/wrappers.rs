@@ -21,7 +21,7 @@ pub(crate) fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId) -> ExprId {
     };
     let calls = p.rule("calls-in-a-row", row(call));
     let held = p.rule("held-calls-in-a-row", row(held));
-    let list = p.sequence([p.exact("["), p.space(), held, p.optional(p.sequence([p.space(), p.exact("]")]))]);
+    let list = p.sequence([p.literal("["), p.space(), held, p.optional(p.sequence([p.space(), p.literal("]")]))]);
     let marked = p.rule("marked-calls", p.choice([held, list]));
     let once = p.rule("wrapped-once", around(p, calls, marked));
     p.choice([calls, around(p, once, p.choice([marked, once]))])
@@ -45,10 +45,10 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId) -> ExprId {
     let within = |open, close| holding(inner, open, close);
     p.choice([
         inner,
-        within(fence(p), p.exact("```")),
+        within(fence(p), p.literal("```")),
         holding(marked, special(p), special(p)),
         holding(marked, tag(p, "<"), tag(p, "</")),
-        within(p.exact("["), p.exact("]")),
+        within(p.literal("["), p.literal("]")),
     ])
 }
 
@@ -61,9 +61,9 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String]) 
     let held = p.sequence([wrappers, p.and(p.any_of(calls))]);
     let starts = || stops().chain(STARTS.map(str::to_owned));
     let stop = p.choice([held, p.any_of(calls), p.any_of(ends)]);
-    let more = p.many(p.sequence([p.not(stop), p.any(), p.until_any(starts())]));
-    let text = p.content(p.sequence([p.until_any(starts()), more]));
-    p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_any(stops()))])
+    let more = p.many(p.sequence([p.not(stop), p.any(), p.until_marker(starts())]));
+    let text = p.content(p.sequence([p.until_marker(starts()), more]));
+    p.choice([p.tolerated(p.sequence([text, p.optional(held)])), p.content(p.until_marker(stops()))])
 }
 
 /// Closers behind calls that nothing has opened, and ends of the turn. `ends`: the texts that end calls and turns;
@@ -73,28 +73,29 @@ pub(crate) fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str]) -> Exp
     // A bracket only together with the marker behind it.
     let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
     let next = p.any_of(openings.iter().map(|opening| opening.trim()));
-    let line = p.choice([p.end(), p.and(p.exact("\n"))]);
-    let fence = p.sequence([p.exact("```"), line]);
+    let line = p.choice([p.end(), p.and(p.literal("\n"))]);
+    let fence = p.sequence([p.literal("```"), line]);
     p.many(p.sequence([p.space(), bracket, p.not(next), p.choice([fence, any])]))
 }
 
 /// The opening of a code fence.
 fn fence(p: &FormatBuilder) -> ExprId {
     let language = p.repeat(p.one_of(&[('a', 'z'), ('_', '_')]), 0, Some(NAME));
-    p.sequence([p.exact("```"), language])
+    p.sequence([p.literal("```"), language])
 }
 
 /// `<|name|>` or `[NAME]`.
 fn special(p: &FormatBuilder) -> ExprId {
     let name = |ranges| p.repeat(p.one_of(ranges), 2, Some(NAME));
     let any = name(&[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
-    let upper = p.choice(NAMES.map(|name| p.exact(name.to_uppercase())));
-    let upper = p.sequence([p.exact("["), p.optional(p.exact("/")), upper, p.exact("]")]);
-    let between = |left: &str, right: &str| p.sequence([p.exact(left), p.optional(p.exact("/")), any, p.exact(right)]);
+    let upper = p.choice(NAMES.map(|name| p.literal(name.to_uppercase())));
+    let upper = p.sequence([p.literal("["), p.optional(p.literal("/")), upper, p.literal("]")]);
+    let between =
+        |left: &str, right: &str| p.sequence([p.literal(left), p.optional(p.literal("/")), any, p.literal(right)]);
     p.choice([between("<|", "|>"), between("<｜", "｜>"), upper])
 }
 
 /// A tag.
 fn tag(p: &FormatBuilder, open: &str) -> ExprId {
-    p.sequence([p.exact(open), p.choice(NAMES.map(|name| p.exact(name))), p.exact(">")])
+    p.sequence([p.literal(open), p.choice(NAMES.map(|name| p.literal(name))), p.literal(">")])
 }

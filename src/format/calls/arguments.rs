@@ -76,7 +76,7 @@ impl Arguments<'_> {
             let rest = opens.strip_prefix(&close).unwrap_or_default();
             let named = p.arg_name(member.name);
             let named = match close.head().starts_with([':', '=']) {
-                true => p.choice([named, p.tolerated(p.sequence([p.exact("\""), named, p.exact("\"")]))]),
+                true => p.choice([named, p.tolerated(p.sequence([p.literal("\""), named, p.literal("\"")]))]),
                 false => named,
             };
             let name = p.sequence([between(before), p.tolerated(p.space()), named, between(&close)]);
@@ -107,7 +107,7 @@ impl Arguments<'_> {
             return self.marked_text(&spelled, spelled == slot.close && known && !quoted);
         }
         if is_strong(&spelled) {
-            return p.sequence([p.arg_text(p.until_any(ends)), p.arg_close(close)]);
+            return p.sequence([p.arg_text(p.until_marker(ends)), p.arg_close(close)]);
         }
         if ends.is_empty() {
             let behind = [Some(&self.members.next), self.close].into_iter().flatten();
@@ -115,8 +115,8 @@ impl Arguments<'_> {
         }
         let end = p.and(p.any_of(&ends));
         let inner = p.sequence([end, p.not(p.sequence([close, self.after()])), p.any()]);
-        let more = p.tolerated(p.many(p.sequence([inner, p.until_any(ends.clone())])));
-        p.sequence([p.arg_text(p.sequence([p.until_any(ends), more])), p.arg_close(close)])
+        let more = p.tolerated(p.many(p.sequence([inner, p.until_marker(ends.clone())])));
+        p.sequence([p.arg_text(p.sequence([p.until_marker(ends), more])), p.arg_close(close)])
     }
 
     /// Raw text and the marker that closes it. If a model leaves that out, the next argument or the end of the call closes it.
@@ -164,7 +164,7 @@ impl Arguments<'_> {
             let opens = Glue::common_start(slots.map(|slot| &slot.open));
             let opens = unquoted(&opens).unwrap_or(opens);
             let names = schema::members(&root)
-                .map(|(name, ..)| p.sequence([p.literal(name), glue(p, &opens, Some(self.tool), name)]));
+                .map(|(name, ..)| p.sequence([p.marker(name), glue(p, &opens, Some(self.tool), name)]));
             p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names.collect::<Vec<_>>())])
         });
         let another = p.sequence([next, p.choice(ways.collect::<Vec<_>>())]);

@@ -13,10 +13,10 @@ pub(super) fn quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
 
 /// The opening of a call with the member that is the call's id, which a model may leave out.
 pub(super) fn opening(p: &FormatBuilder, (before, key, after): (&str, &str, Glue)) -> ExprId {
-    let id = [p.literal(key), p.tool_id(p.until("\"")), p.literal("\""), p.space(), p.literal(","), p.space()];
+    let id = [p.marker(key), p.tool_id(p.until_marker(["\""])), p.marker("\""), p.space(), p.marker(","), p.space()];
     let after = glue(p, &after, None, "");
     let id = p.sequence(id);
-    p.sequence([p.literal(before), p.choice([p.sequence([id, after]), p.tolerated(after)])])
+    p.sequence([p.marker(before), p.choice([p.sequence([id, after]), p.tolerated(after)])])
 }
 
 /// The member of a JSON object whose value is the call's number, in the text that opens a call: what is in front of it, its
@@ -37,6 +37,6 @@ pub(super) fn named_id(p: &FormatBuilder, before: &Glue, name: &str, behind: &Gl
     let word = before.head().trim_end_matches(|c: char| !c.is_alphanumeric());
     let sign = || p.optional(p.one_of(&[('_', '_'), (':', ':'), ('.', '.')]));
     let number = p.many(p.one_of(&[('0', '9')]));
-    let near = [p.exact(word), sign(), p.tool_name(name), sign(), number];
+    let near = [p.literal(word), sign(), p.tool_name(name), sign(), number];
     p.choice([p.tool_id(p.sequence(written)), p.tolerated(p.tool_id(p.sequence(near)))])
 }

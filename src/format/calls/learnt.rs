@@ -107,7 +107,7 @@ fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprI
         let between = glue(p, &edge.glue, None, "");
         match edge.to {
             Place::Call if turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name)) => {
-                let names = spec.tools().iter().map(|tool| p.literal(&*tool.name));
+                let names = spec.tools().iter().map(|tool| p.marker(&*tool.name));
                 p.sequence([between, p.choice(names.collect::<Vec<_>>())])
             }
             _ if edge.glue.is_blank() => p.sequence([p.space(), p.choice([glue(p, &turn.end, None, ""), p.end()])]),
@@ -210,7 +210,7 @@ impl Call<'_> {
         match head {
             // An id between quotes may be a number.
             [CallPiece::Id, CallPiece::Glue(behind), ..] if quoted_id(self.turn, self.open).is_some() => {
-                let text = p.sequence([p.literal("\"")].into_iter().chain(pieces().take(2)));
+                let text = p.sequence([p.marker("\"")].into_iter().chain(pieces().take(2)));
                 let behind = glue(p, &behind.without_start(1), Some(self.tool), "");
                 let number = p.tolerated(p.sequence([p.tool_id(p.json_number()), behind]));
                 parts.push(p.choice([text, number]));
@@ -220,7 +220,7 @@ impl Call<'_> {
         }
         let empty_tag = whole.head().trim_end().strip_suffix('>').filter(|tag| !tag.ends_with('/'));
         let empty_tag = empty_tag.map(|tag| {
-            let end = p.tool_close(p.literal(format!("{tag}/>")));
+            let end = p.tool_close(p.marker(format!("{tag}/>")));
             p.tolerated(p.atomic(p.sequence(parts.iter().copied().chain([end]))))
         });
         parts.push(match shared.is_blank() {
@@ -233,7 +233,7 @@ impl Call<'_> {
             bare && matches!(tail.pieces.first(), Some(CallPiece::Arguments { quoted: false }))
         };
         if self.tool.name == FormatBuilder::ANY && tails.iter().all(is_object) {
-            parts.push(p.and(p.sequence([p.space(), p.choice([p.exact("{"), p.exact("\"")])])));
+            parts.push(p.and(p.sequence([p.space(), p.choice([p.literal("{"), p.literal("\"")])])));
         }
         let head = p.atomic(p.sequence(parts));
         let markup = if shared.is_blank() { p.empty() } else { p.markup_ends() };
@@ -255,7 +255,7 @@ impl Call<'_> {
             return p.name_ends();
         }
         let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
-        let object = members.map(|_| p.tolerated(p.exact("{")));
+        let object = members.map(|_| p.tolerated(p.literal("{")));
         let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
         let firsts = p.choice(firsts.chain(object).collect::<Vec<_>>());
         let extra = members.map_or_else(|| p.empty(), |members| self.extra_ends(members));
@@ -269,7 +269,7 @@ impl Call<'_> {
         let close = members.name_close()?;
         let listed = unlisted_name(p, &self.tool.name, &SchemaRef::from(schema::parameters(&self.tool.parameters)));
         let known = self.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
-        let name = [p.space(), self.opening_again(), p.listed_name(&listed), p.literal(close)];
+        let name = [p.space(), self.opening_again(), p.listed_name(&listed), p.marker(close)];
         known.then(|| p.tolerated(p.and(p.sequence(name))))
     }
 
@@ -345,7 +345,7 @@ impl Call<'_> {
             let next = Some(self.open).filter(|open| is_strong(open) && open.is_literal());
             let next = next.map(|open| open.head().trim().to_owned());
             let ends = text::heads(self.wrapper_close).pop().into_iter().chain(next);
-            let ends = ends.map(|end| p.and(p.sequence([p.space(), p.literal(end)])));
+            let ends = ends.map(|end| p.and(p.sequence([p.space(), p.marker(end)])));
             // A model may leave the end of its last call to the end of its output.
             let left_out = (members_last || is_json).then(|| p.sequence([p.space(), p.end()]));
             let whole = p.sequence([p.tool_close(close), rest]);
@@ -371,7 +371,7 @@ impl Call<'_> {
             CallPiece::Name if self.tool.name == FormatBuilder::ANY => p.tool_name(FormatBuilder::ANY),
             CallPiece::Name => {
                 // Models write it twice.
-                let again = p.sequence([p.exact(":"), p.exact(&*self.tool.name)]);
+                let again = p.sequence([p.literal(":"), p.literal(&*self.tool.name)]);
                 p.sequence([p.tool_name(&self.tool.name), p.tolerated(p.optional(again))])
             }
             CallPiece::Id => {
@@ -384,7 +384,7 @@ impl Call<'_> {
                 p.tool_id(match ends.first() {
                     None => p.other_name(),
                     Some(end) if end.starts_with('"') => p.string_body(b'"'),
-                    Some(_) => p.until_any(ends),
+                    Some(_) => p.until_marker(ends),
                 })
             }
             CallPiece::NamedId { before, behind } => named_id(p, before, &self.tool.name, behind),
@@ -452,7 +452,7 @@ impl Call<'_> {
             return one_by_one;
         }
         let object = if self.tool.name == FormatBuilder::ANY { p.any_json_args() } else { p.json_args(self.tool) };
-        let whole = p.sequence([p.space(), p.and(p.exact("{")), object, p.space()]);
+        let whole = p.sequence([p.space(), p.and(p.literal("{")), object, p.space()]);
         p.choice([p.tolerated(whole), one_by_one])
     }
 }
@@ -465,7 +465,7 @@ impl Call<'_> {
         let end = end.head().trim();
         let closes =
             [&self.turn.calls[0].close, self.wrapper_close].iter().any(|other| other.head().trim().starts_with(end));
-        if !is_marker(end) || closes { p.empty() } else { p.tolerated(p.many(p.literal(end))) }
+        if !is_marker(end) || closes { p.empty() } else { p.tolerated(p.many(p.marker(end))) }
     }
 }
 

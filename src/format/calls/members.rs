@@ -116,7 +116,7 @@ pub(crate) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
 /// The first character of a list or an object.
 fn bracket(p: &FormatBuilder) -> ExprId {
     let key = p.one_of(&[('"', '"'), ('\'', '\''), ('}', '}')]);
-    p.choice([p.exact("["), p.sequence([p.exact("{"), p.space(), key])])
+    p.choice([p.literal("["), p.sequence([p.literal("{"), p.space(), key])])
 }
 
 /// Looks ahead to the first characters of a value of these types, as JSON or Python. Strings are left out.

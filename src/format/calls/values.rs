@@ -111,7 +111,7 @@ impl Values<'_> {
         let rest = |slot: &Slot| glue_of(&rest_of(slot));
         let close = |slot: &Slot| {
             let enclosing = self.enclosing.filter(|_| depth == 0 && !slot.close.is_blank());
-            let enclosing = enclosing.map(|end| p.tolerated(p.and(p.sequence([p.space(), p.literal(end)]))));
+            let enclosing = enclosing.map(|end| p.tolerated(p.and(p.sequence([p.space(), p.marker(end)]))));
             p.arg_close(p.choice([glue_of(&slot.close)].into_iter().chain(enclosing)))
         };
         let mut ways: Vec<ExprId> = Vec::new();
@@ -127,7 +127,7 @@ impl Values<'_> {
             ways.push(p.sequence([rest(slot), is_array, all, close(slot)]));
             let json = if kind == ValueKind::Array { "[" } else { "{" };
             if !begin.head().starts_with(json) {
-                let json = p.sequence([rest(slot), p.and(p.exact(json)), member.python(p), p.space(), close(slot)]);
+                let json = p.sequence([rest(slot), p.and(p.literal(json)), member.python(p), p.space(), close(slot)]);
                 // What may still be text is not shown before it ends.
                 ways.push(p.tolerated(if texts.is_empty() { json } else { p.atomic(json) }));
             }
@@ -187,7 +187,7 @@ impl Values<'_> {
             ways.push(p.tolerated(p.sequence([p.space(), quote, p.arg_json(p.python_string())])));
         }
         ways.extend(bare_close.map(|close| {
-            let python = [p.not(p.exact(QUOTE)), p.arg_json(p.python()), p.arg_close(glue_of(&close))];
+            let python = [p.not(p.literal(QUOTE)), p.arg_json(p.python()), p.arg_close(glue_of(&close))];
             p.tolerated(p.sequence(python))
         }));
         (!ways.is_empty()).then(|| (opens, p.choice(ways)))
@@ -202,10 +202,10 @@ impl Values<'_> {
             return p.sequence([p.arg_json(p.python_string()), p.arg_close(end)]);
         };
         let printed = |quote: char| {
-            let sign = p.exact(&*quote.to_string());
+            let sign = p.literal(&*quote.to_string());
             let close = p.arg_close(p.sequence([sign, end]));
             let inner = p.sequence([p.not(p.sequence([sign, p.space(), after])), sign]);
-            let printed = p.arg_text(p.many(p.choice([inner, p.until(&*quote.to_string())])));
+            let printed = p.arg_text(p.many(p.choice([inner, p.until_marker([&*quote.to_string()])])));
             let line = p.arg_json(p.sequence([sign, p.string_line(quote as u8)]));
             let ends = p.choice([p.one_of(&[(',', ','), (')', ')')]), p.end()]);
             let closes = if self.python { p.and(p.sequence([sign, p.space(), ends])) } else { p.empty() };
@@ -215,7 +215,7 @@ impl Values<'_> {
         let double = match self.python {
             true => printed('"'),
             false => {
-                let double = p.arg_json(p.sequence([p.exact(QUOTE), p.string_body(b'"'), p.exact(QUOTE)]));
+                let double = p.arg_json(p.sequence([p.literal(QUOTE), p.string_body(b'"'), p.literal(QUOTE)]));
                 p.sequence([double, p.arg_close(end)])
             }
         };
@@ -277,11 +277,11 @@ impl Values<'_> {
                 let signs: Option<Vec<char>> = signs.map(|sign| sign.parse().ok()).collect();
                 let name = match signs {
                     _ if ends.is_empty() => p.other_name(),
-                    None => p.until_any(ends),
+                    None => p.until_marker(ends),
                     // In a grammar, too, no name begins like the end of the object.
                     Some(signs) => {
                         let signs: Vec<(char, char)> = signs.iter().map(|&sign| (sign, sign)).collect();
-                        p.optional(p.sequence([p.none_of(&signs), p.until_any(ends)]))
+                        p.optional(p.sequence([p.none_of(&signs), p.until_marker(ends)]))
                     }
                 };
                 // The end of the object may look like a name.
@@ -318,7 +318,7 @@ impl Values<'_> {
                 ends = behind.flat_map(|behind| text::heads(&slot.close.and(behind))).collect();
             }
             let close = p.arg_close(glue(p, &slot.close, Some(self.tool), member.name));
-            p.sequence([p.arg_text(p.until_any(ends)), close])
+            p.sequence([p.arg_text(p.until_marker(ends)), close])
         };
         let none = || (Glue::default(), p.choice([]));
         self.of(&container.slots, &Glue::default(), member, depth, &raw).unwrap_or_else(none)
