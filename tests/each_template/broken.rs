@@ -34,7 +34,7 @@ pub fn check(written: &Written, seeds: impl Iterator<Item = u64>) -> (Vec<String
 }
 
 /// Bytes to choose by.
-fn bytes(seed: u64) -> Vec<u8> {
+pub fn bytes(seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let next = std::iter::from_fn(|| {
         state ^= state << 13;
@@ -46,7 +46,7 @@ fn bytes(seed: u64) -> Vec<u8> {
 }
 
 /// The markup, in runs.
-fn runs(written: &Written) -> Vec<std::ops::Range<usize>> {
+pub fn runs(written: &Written) -> Vec<std::ops::Range<usize>> {
     let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
     for at in written.spans[0].start..written.end() {
         if !written.is_markup(at) {

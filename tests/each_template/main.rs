@@ -7,6 +7,7 @@ mod broken;
 #[allow(dead_code, reason = "the properties of random input use the rest")]
 mod choices;
 mod marked;
+mod mutated;
 mod quoted;
 #[path = "../support/shown.rs"]
 mod shown;
@@ -54,6 +55,12 @@ fn white_space_at_markers_is_free_or_named() {
 fn nothing_of_a_broken_call_is_text() {
     let first = number("CHATPARSE_SEED", 1);
     run(|_, written, cases| broken::check(written, first..first + cases as u64));
+}
+
+#[test]
+fn damaged_outputs_do_not_depend_on_their_pieces() {
+    let first = number("CHATPARSE_SEED", 1);
+    run(|_, written, cases| mutated::check(written, first..first + 2 * cases as u64 + 2));
 }
 
 #[test]

@@ -1,0 +1,100 @@
+//! However an output is damaged, the message does not depend on the pieces, and a call that is said to be whole is.
+
+use chatparse::Stream;
+use serde_json::Value;
+
+use super::broken::{bytes, runs};
+use super::choices::Choices;
+use super::shown::feed;
+use super::written::Written;
+
+/// Values where an object or another value is due.
+const OTHERS: [&str; 7] = ["[1, 2]", "\"text\"", "12", "null", "true", "{}", "{\"x\": [\"y\"]}"];
+
+/// Markers of many ways to write calls, reasoning and turns.
+const FOREIGN: [&str; 10] = [
+    "[TOOL_CALLS][{\"name\": \"w1\", \"arguments\": {}}]",
+    "<tool_call>\n{\"name\": \"w1\", \"arguments\": {\"w2\": 1}}\n</tool_call>",
+    "<|tool_call_begin|>functions.w1:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    "<function=w1><parameter=w2>1</parameter></function>",
+    "<|channel|>commentary to=functions.w1<|message|>{}<|call|>",
+    "<think>hm</think>",
+    "</think>",
+    "<|im_end|>",
+    "</tool_call>",
+    "```json\n{\"name\": \"w1\"}\n```",
+];
+
+/// What is wrong, and how many outputs were looked at.
+pub fn check(written: &Written, seeds: impl Iterator<Item = u64>) -> (Vec<String>, usize) {
+    let mut looked = 0;
+    let wrong = seeds.filter_map(|seed| {
+        looked += 1;
+        let output = mutated(written, &mut Choices::new(&bytes(seed)));
+        let wrong = look(written, &output).err()?;
+        Some(format!("seed {seed}: {output:?}\n  {wrong}"))
+    });
+    let wrong = wrong.collect();
+    (wrong, looked)
+}
+
+/// One or two changes.
+fn mutated(written: &Written, choices: &mut Choices) -> String {
+    let mut output = written.output.clone();
+    for _ in 0..1 + choices.below(2) {
+        let mut any = || {
+            let mut at = choices.below(output.len() + 1);
+            while !output.is_char_boundary(at) {
+                at -= 1;
+            }
+            at
+        };
+        let (a, b) = (any(), any());
+        let span = a.min(b)..a.max(b);
+        match choices.below(7) {
+            0 => output.truncate(a),
+            1 => output.replace_range(span, ""),
+            2 => output.insert_str(span.start, &output[span].to_owned()),
+            3 => swap_markers(written, choices, &mut output),
+            4 => {
+                // From a bracket to the next one of its kind.
+                let open = output[a..].find(['{', '[', '"', '>']).map_or(a, |at| a + at + 1);
+                let end = output[open..].find(['}', ']', '"', '<']).map_or(open, |at| open + at);
+                output.replace_range(open..end, choices.pick::<&str>(&OTHERS));
+            }
+            5 => output.insert_str(a, choices.pick::<&str>(&FOREIGN)),
+            _ => output.push_str(choices.pick::<&str>(&FOREIGN)),
+        }
+    }
+    output
+}
+
+/// Puts one run of markup in the place of another.
+fn swap_markers(written: &Written, choices: &mut Choices, output: &mut String) {
+    let runs = runs(written);
+    let [from, to] = [0; 2].map(|_| runs[choices.below(runs.len())].clone());
+    if output.is_char_boundary(from.start)
+        && output.is_char_boundary(from.end.min(output.len()))
+        && from.end <= output.len()
+    {
+        output.replace_range(from, &written.output[to]);
+    }
+}
+
+fn look(written: &Written, output: &str) -> Result<(), String> {
+    let parser = &written.params.parser;
+    for cut_off in [false, true] {
+        let read = |size: usize| feed(Stream::new(parser), output.as_bytes().chunks(size), cut_off);
+        let ((_, ended), (_, whole)) = (read(1)?, read(output.len().max(1))?);
+        if ended != whole {
+            return Err(format!("cut off: {cut_off}; byte by byte {ended:?}\n  in one piece {whole:?}"));
+        }
+        for (at, (call, report)) in ended.message.tool_calls.iter().zip(ended.calls()).enumerate() {
+            let parses = serde_json::from_str::<Value>(&call.arguments).is_ok_and(|value| value.is_object());
+            if report.complete && report.valid && !parses {
+                return Err(format!("call {at} is not whole: {ended:?}"));
+            }
+        }
+    }
+    Ok(())
+}
