@@ -195,8 +195,16 @@ impl FormatParser {
         self.run.machine.cut(output)
     }
 
-    /// Whether a text of the message with at least one byte has begun and is not visible. `length`: the output's.
-    pub fn hides_text(&self, length: usize) -> bool {
+    /// Whether a text of the message with at least one byte has begun and is not visible, or half of a call's name is at the end,
+    /// behind the markup in front of names.
+    pub fn hides_text(&self, output: Parsed<'_>) -> bool {
+        let length = output.len();
+        let rest = &output.raw[self.covered().min(length)..];
+        let word = rest.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count();
+        let before = rest.len().checked_sub(word + 1).map(|at| rest[at]);
+        if !self.in_call() && word > 0 && before.is_some_and(|byte| b"\"'=>:".contains(&byte)) {
+            return true;
+        }
         let begins = |capture: &Capture| capture.opens && capture.pos < length;
         let mut hidden = self.run.machine.visible().hidden().iter().filter(|capture| begins(capture));
         hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::is_text))

@@ -431,8 +431,7 @@ impl Progress {
         self.limit = self.format.is_over_budget();
         // The model may end inside text that is not visible yet. That is accepted for half a marker, but not if text would
         // be lost.
-        if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output.len()))
-        {
+        if matches && self.format.read(written, output) && (complete || !whole || !self.format.hides_text(output)) {
             self.format.read_held_value(written, output);
             return Some(if complete { Status::Complete } else { Status::Partial });
         }
