@@ -54,7 +54,10 @@ fn mutated(written: &Written, choices: &mut Choices) -> String {
         match choices.below(7) {
             0 => output.truncate(a),
             1 => output.replace_range(span, ""),
-            2 => output.insert_str(span.start, &output[span].to_owned()),
+            2 => {
+                let again = output[span.clone()].to_owned();
+                output.insert_str(span.start, &again);
+            }
             3 => swap_markers(written, choices, &mut output),
             4 => {
                 // From a bracket to the next one of its kind.
