@@ -1,9 +1,10 @@
 """chatparse in the conformance suite canitoolcall (a package of that name): its outputs of real models, read by this library.
 
-    CHATPARSE_TEMPLATES=FOLDER canitoolcall run --engine canitoolcall_adapter:ChatparseAdapter
+    canitoolcall run --engine canitoolcall_adapter:ChatparseAdapter --python PYTHON --env CHATPARSE_TEMPLATES=FOLDER
 
-FOLDER has chat templates named `org-model.jinja` or `model.jinja`; without one, a model's tokenizer has it. Outputs are cut where
-tokens end if transformers has the model's tokenizer at hand, and between characters otherwise.
+PYTHON is an interpreter that has chatparse and this file among its packages. FOLDER has chat templates named `org-model.jinja` or
+`model.jinja`; without one, a model's tokenizer has it. Outputs are cut where tokens end if transformers has the model's tokenizer at
+hand, and between characters otherwise.
 """
 
 from __future__ import annotations
