@@ -9,7 +9,7 @@ use super::calls::learnt as calls;
 use super::glue::{any_space, behind_json, glue, is_strong, split_space};
 use super::thought::Thought;
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
-use crate::analysis::turn::{CallPiece, Edge, Glue, Place, TurnFormat};
+use crate::analysis::turn::{Edge, Glue, Place, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use crate::grammar::Trigger;
 use crate::message::Continuation;
@@ -212,7 +212,7 @@ impl<'a> Writer<'a> {
     /// The opening of a call up to the name of an offered tool.
     pub(super) fn announced_call(&self) -> ExprId {
         let p = self.p;
-        if !self.calls_begin_with_names() {
+        if !self.turn.calls_begin_with_names() {
             let marks = self.marks_of_calls().into_iter().chain([self.marker().to_owned()]);
             return p.sequence([p.space(), p.any_of(marks)]);
         }
@@ -220,11 +220,6 @@ impl<'a> Writer<'a> {
         let glues = self.before_first_call().into_iter().map(|glue| glue.trim_start());
         let opens = glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, ""));
         p.sequence([p.space(), p.choice(opens.collect::<Vec<_>>()), p.space(), names])
-    }
-
-    /// Whether the name is the first part of a call, next to its marker.
-    pub(super) fn calls_begin_with_names(&self) -> bool {
-        self.turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name))
     }
 
     /// The opening of each call, if it announces a call without the markers around all calls.
@@ -236,7 +231,7 @@ impl<'a> Writer<'a> {
 
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
     pub(super) fn begins_turn(&self, glue: &Glue) -> bool {
-        let named = self.calls_begin_with_names();
+        let named = self.turn.calls_begin_with_names();
         let mut behind_text = self.edges(&[Place::Content], Place::Call).map(|edge| &edge.glue).peekable();
         let is_more = |other: &Glue| if glue.is_blank() { !other.is_blank() } else { is_strong(other) };
         let marked = behind_text.peek().is_some() && behind_text.all(is_more);

@@ -58,8 +58,8 @@ impl Writer<'_> {
         let end = (!self.spec.call_required()).then(|| p.end());
         let (text, close) = match (self.tolerances.calls_in_reasoning, self.callable) {
             // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
-            (true, false) if !self.calls_begin_with_names() => {
-                let first = |glue: Glue| glue.marker_spans().first().map(|first| glue.head()[first.clone()].to_owned());
+            (true, false) if !self.turn.calls_begin_with_names() => {
+                let first = |glue: Glue| glue.first_marker().map(str::to_owned);
                 let opens = p.spelled(self.before_first_call().into_iter().filter_map(first).collect());
                 let open = p.tolerated(p.and(p.any_of(&opens)));
                 (p.until_marker(ends.into_iter().chain(opens)), p.choice([closed, open].into_iter().chain(end)))

@@ -17,7 +17,7 @@ impl Writer<'_> {
     fn marks_of(&self, such: impl Fn(&Glue) -> bool) -> Vec<String> {
         let mut glues = if self.callable { self.before_first_call() } else { Vec::new() };
         glues.retain(such);
-        let named = self.calls_begin_with_names();
+        let named = self.turn.calls_begin_with_names();
         let marker = self.marker().trim();
         let marks = glues.iter().flat_map(|glue| match glue.head().find(marker) {
             // What stands between the marker and the name may differ.
@@ -43,7 +43,7 @@ impl Writer<'_> {
     /// behind them.
     pub(super) fn marks_of_bare_calls(&self) -> Vec<String> {
         let Some(open) = self.bare_open() else { return Vec::new() };
-        let first = |glue: &Glue| glue.marker_spans().first().map(|first| glue.head()[first.clone()].to_owned());
+        let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
         let outer = self.before_first_call();
         let bare = self.spec.tools().iter().map(|tool| format!("{}{}", open.head(), tool.name));
         self.p.spelled(outer.iter().filter_map(first).chain(bare).collect())

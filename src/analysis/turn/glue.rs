@@ -130,6 +130,11 @@ impl Glue {
         Glue::from(text).marker_spans().pop().map_or("", |last| &text[last])
     }
 
+    /// The text of the first of its [`Glue::marker_spans`].
+    pub(crate) fn first_marker(&self) -> Option<&str> {
+        Some(&self.head()[self.marker_spans().first()?.clone()])
+    }
+
     /// The text up to the end of the first marker, or all of it if there is only one.
     pub(crate) fn up_to_first_marker(&self) -> Glue {
         match &*self.marker_spans() {

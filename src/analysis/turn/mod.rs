@@ -288,6 +288,11 @@ impl TurnFormat {
         (open.trim_start(), Glue::default())
     }
 
+    /// Whether the name is the first part of each call, next to its marker.
+    pub(crate) fn calls_begin_with_names(&self) -> bool {
+        self.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name))
+    }
+
     /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.
     pub(crate) fn is_stop(&self, glue: &Glue) -> bool {
         let token = |glue: &Glue| {

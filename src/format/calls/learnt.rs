@@ -106,7 +106,7 @@ fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprI
     let ways = edges.map(|edge| {
         let between = glue(p, &edge.glue, None, "");
         match edge.to {
-            Place::Call if turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name)) => {
+            Place::Call if turn.calls_begin_with_names() => {
                 let names = spec.tools().iter().map(|tool| p.marker(&*tool.name));
                 p.sequence([between, p.choice(names.collect::<Vec<_>>())])
             }
