@@ -119,12 +119,17 @@ impl Values<'_> {
         if types != Types::ALL && !texts.is_empty() {
             nested.clear();
         }
-        let both = nested.len() > 1;
+        let (both, alone) = (nested.len() > 1, others.is_empty());
         for (kind, slot) in nested {
             let Some((begin, all)) = self.container(kind, slot, member, depth) else { continue };
-            // Of two notations that begin alike, that of arrays has more in front of its items.
-            let is_array = if both && kind == ValueKind::Array { p.and(glue_of(&begin)) } else { p.empty() };
-            ways.push(p.sequence([rest(slot), is_array, all, close(slot)]));
+            // Of two notations that begin alike, that of arrays has more in front of its items. An object is not shown before
+            // it begins where something else may stand.
+            let begins = match kind {
+                ValueKind::Array if both => p.and(glue_of(&begin)),
+                ValueKind::Object if !alone => p.and(p.choice([glue_of(&begin), close(slot)])),
+                _ => p.empty(),
+            };
+            ways.push(p.sequence([rest(slot), begins, all, close(slot)]));
             let json = if kind == ValueKind::Array { "[" } else { "{" };
             if !begin.head().starts_with(json) {
                 let json = p.sequence([rest(slot), p.and(p.literal(json)), member.python(p), p.space(), close(slot)]);
