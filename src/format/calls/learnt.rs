@@ -426,13 +426,14 @@ impl Call<'_> {
             },
         );
         if each {
-            let marked = |argument| p.sequence([p.space(), argument]);
+            let extra = self.extra_ends(members);
+            let marked = |argument| p.sequence([p.space(), argument, extra]);
             let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
-            let any = any.map(|any| p.tolerated(p.sequence([no, p.space(), any])));
+            let any = any.map(|any| p.tolerated(p.sequence([no, marked(any)])));
             let [required, optional] = [required, optional]
                 .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
             let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
-            let one_by_one = p.sequence([p.unordered(required, optional), self.extra_ends(members)]);
+            let one_by_one = p.sequence([extra, p.unordered(required, optional)]);
             return p.sequence([glue(p, first, Some(self.tool), ""), self.whole_or(one_by_one, first)]);
         }
         let any = any.map(|any| p.tolerated(p.sequence([no, any])));
