@@ -21,7 +21,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("format", &["error", "limits", "json_string", "message", "template", "analysis", "peg", "grammar"]),
     ("expr", &["peg", "format"]),
     ("output", &["limits", "json_string", "message", "peg", "grammar", "format"]),
-    ("fallback", &["message", "peg", "grammar", "format", "output"]),
+    ("fallback", &["message", "analysis", "peg", "format", "output"]),
     ("parser", &["error", "message", "peg", "grammar", "fallback"]),
     ("stream", &["error", "limits", "message", "peg", "format", "output", "fallback", "parser"]),
     ("format_cache", &["error", "limits", "message", "grammar", "format", "parser"]),

@@ -50,7 +50,7 @@ pub(super) fn text_with_calls(
     ends: &[String],
     place: Place,
 ) -> Arena {
-    let p = FormatBuilder::extending(format.clone());
+    let mut p = FormatBuilder::extending(format.clone());
     let whole = matches!(place, Place::Whole | Place::Only);
     let (mut calls, mut starts) = (Vec::new(), Vec::new());
     for rule in format.trigger_rules() {
@@ -61,17 +61,17 @@ pub(super) fn text_with_calls(
     }
     if leniency.dialects != Dialects::Off {
         let unknown = leniency.unknown_tools == UnknownTools::Call && !whole;
-        let (other, other_starts) = dialects::calls(&p, tools, unknown, Rows::Marked);
+        let (other, other_starts) = dialects::calls(&mut p, tools, unknown, Rows::Marked);
         calls.extend(other);
         starts.extend(other_starts);
     }
     let mut held = calls.clone();
     let mut bare = Vec::new();
     if leniency.dialects != Dialects::Off {
-        bare = dialects::calls(&p, tools, false, Rows::Held).0;
+        bare = dialects::calls(&mut p, tools, false, Rows::Held).0;
         held.extend(&bare);
         if whole || leniency.bare_calls == BareCalls::Anywhere {
-            let (own, own_starts) = dialects::calls(&p, tools, false, Rows::Bare);
+            let (own, own_starts) = dialects::calls(&mut p, tools, false, Rows::Bare);
             calls.extend(own);
             starts.extend(own_starts);
         }

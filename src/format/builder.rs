@@ -21,6 +21,8 @@ pub(crate) struct FormatBuilder {
     spellings: &'static [(&'static str, &'static str)],
     /// Names are written with XML entities.
     entities: bool,
+    /// The row of the table of dialects that calls belong to: it marks their names, and keeps their rules apart.
+    pub dialect: Option<usize>,
 }
 
 impl From<Builder> for FormatBuilder {
@@ -55,6 +57,26 @@ impl FormatBuilder {
     /// A builder for a model that writes like this.
     pub fn writing(spellings: &'static [(&'static str, &'static str)], entities: bool) -> Self {
         FormatBuilder { spellings, entities, ..FormatBuilder::default() }
+    }
+
+    /// A name of a rule, apart from those of the format and of other dialects.
+    fn rule_name(&self, name: SmolStr) -> SmolStr {
+        self.dialect.map_or(name.clone(), |row| format!("dialect-{row}-{name}").into())
+    }
+
+    /// [`Builder::rule`], with the row's name for it.
+    pub fn rule(&self, name: impl Into<SmolStr>, child: ExprId) -> ExprId {
+        self.builder.rule(self.rule_name(name.into()), child)
+    }
+
+    /// [`Builder::reference`], with the row's name for it.
+    pub fn reference(&self, name: impl Into<SmolStr>) -> ExprId {
+        self.builder.reference(self.rule_name(name.into()))
+    }
+
+    /// [`Builder::is_defined`], with the row's name for it.
+    pub fn is_defined(&self, name: &str) -> bool {
+        self.builder.is_defined(&self.rule_name(name.into()))
     }
 
     /// A name as the model writes it.
@@ -113,7 +135,9 @@ impl FormatBuilder {
 
     /// The beginning of a call.
     pub fn tool_open(&self, child: ExprId) -> ExprId {
-        self.whole(Tag::ToolOpen, child)
+        let open = self.whole(Tag::ToolOpen, child);
+        let row = self.dialect.map(|row| self.tag(Tag::dialect(row), self.empty()));
+        self.sequence([open].into_iter().chain(row).collect::<Vec<_>>())
     }
 
     /// The end of a call.

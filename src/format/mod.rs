@@ -12,7 +12,7 @@
 //! so that equal ones are built once. `output` defines the effect of each tag on the message.
 
 mod builder;
-mod calls;
+pub(crate) mod calls;
 mod glue;
 mod harmony;
 pub mod learnt;
@@ -28,7 +28,6 @@ use serde_json::Value;
 
 pub(crate) use builder::FormatBuilder;
 pub use calls::described as described_calls;
-pub(crate) use calls::members;
 pub(crate) use model::Way;
 pub use model::{Family, family_of};
 pub use prompt::{Prompt, PromptInput};

@@ -84,7 +84,7 @@ fn fence(p: &FormatBuilder) -> ExprId {
     p.sequence([p.literal("```"), language])
 }
 
-/// `<|name|>` or `[NAME]`.
+/// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars.
 fn special(p: &FormatBuilder) -> ExprId {
     let name = |ranges| p.repeat(p.one_of(ranges), 2, Some(NAME));
     let any = name(&[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
@@ -92,7 +92,7 @@ fn special(p: &FormatBuilder) -> ExprId {
     let upper = p.sequence([p.literal("["), p.optional(p.literal("/")), upper, p.literal("]")]);
     let between =
         |left: &str, right: &str| p.sequence([p.literal(left), p.optional(p.literal("/")), any, p.literal(right)]);
-    p.choice([between("<|", "|>"), between("<｜", "｜>"), upper])
+    p.choice([between("<|", "|>"), between("<｜", "｜>"), between("<tool▁", ">"), upper])
 }
 
 /// A tag.

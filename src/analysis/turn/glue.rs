@@ -25,7 +25,8 @@ pub enum GluePiece<'g> {
 
 const NAME: char = '\u{e000}';
 const KEY: char = '\u{e001}';
-const COUNTER: char = '\u{e002}';
+/// Stands for the number of the call in glue made from a text.
+pub(crate) const COUNTER: char = '\u{e002}';
 const WORD: char = '\u{e003}';
 const SIGNS: [char; 4] = [NAME, KEY, COUNTER, WORD];
 

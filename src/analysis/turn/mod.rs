@@ -37,6 +37,7 @@ use serde_json::Value;
 use super::markup::trim;
 use crate::template::Template;
 use calls::{Calls, Path};
+pub(crate) use glue::COUNTER;
 pub use glue::{Glue, GluePiece};
 use parts::{Texts, walk};
 use sample::{SPECIAL, Sample, SampleCall, Sampler, Words};

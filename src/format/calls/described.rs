@@ -9,7 +9,7 @@ use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Members, Nested
 use crate::analysis::{ArgumentsLayout, CallIdLayout, CallIdPosition, FunctionLayout, ToolFormat, ToolsLayout};
 use crate::error::{Error, Result};
 use crate::json_string::quoted;
-use crate::message::Request;
+use crate::message::{Request, Tool};
 use crate::peg::{Builder, ExprId};
 
 /// The groups of [`crate::analysis::Layout::to_json`] that are about calls.
@@ -23,8 +23,8 @@ pub(in crate::format) struct Described {
 }
 
 /// Stand for parts of a call in its text.
-const NAME: char = '\u{1}';
-const ARGUMENTS: char = '\u{2}';
+pub(crate) const NAME: char = '\u{1}';
+pub(crate) const ARGUMENTS: char = '\u{2}';
 const ID: char = '\u{3}';
 
 /// All calls of a message, with the markers around them, in a layout as [`Analysis::to_json`](crate::learnt::Analysis::to_json)
@@ -62,7 +62,15 @@ pub(in crate::format) fn pythonic(open: &str, close: &str) -> TurnFormat {
     TurnFormat { calls, edges: edges([open, ", ", close]), ..TurnFormat::default() }
 }
 
-fn one_by_one(first: &str, next: &str, slot: Slot) -> CallPiece {
+/// A call in one of these forms, of one of these tools; `unknown`: also of tools that are not offered.
+pub(crate) fn call(p: &FormatBuilder, calls: Vec<CallForm>, tools: &[Tool], unknown: bool) -> ExprId {
+    let request = Request::new(Vec::new());
+    let spec = FormatSpec { offered: tools, ..FormatSpec::of(&request) };
+    super::learnt::any(p, &TurnFormat { calls, ..TurnFormat::default() }, &spec, unknown)
+}
+
+/// Arguments one by one, in values of this form.
+pub(crate) fn one_by_one(first: &str, next: &str, slot: Slot) -> CallPiece {
     let slots = ValueKind::ALL.map(|kind| (kind, slot.clone())).to_vec();
     CallPiece::Members(Box::new(Members { first: first.into(), next: next.into(), slots, nested: Nested::default() }))
 }
@@ -75,7 +83,7 @@ fn edges([first, between, last]: [&str; 3]) -> Vec<Edge> {
 }
 
 /// The form of a call that is written like this.
-fn form(text: &str) -> CallForm {
+pub(crate) fn form(text: &str) -> CallForm {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find([NAME, ARGUMENTS, ID]) {

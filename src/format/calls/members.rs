@@ -4,11 +4,10 @@ use super::super::builder::FormatBuilder;
 use serde_json::Value;
 
 use crate::grammar::schema::{self, Types};
-use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
 /// One property of an object schema.
-pub(crate) struct Member<'a> {
+pub(super) struct Member<'a> {
     pub name: &'a str,
     pub schema: SchemaRef,
     pub required: bool,
@@ -39,7 +38,7 @@ impl Member<'_> {
 }
 
 /// The properties of an object schema, in order. The names of their rules begin with `prefix`.
-pub(crate) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<Item = Member<'a>> {
+pub(super) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<Item = Member<'a>> {
     schema::members(object.get()).map(move |(name, _, required)| Member {
         name,
         schema: object.within(&["properties", name]),
@@ -48,68 +47,20 @@ pub(crate) fn members<'a>(object: &'a SchemaRef, prefix: &str) -> impl Iterator<
     })
 }
 
-/// All arguments of a call in any order, with white space before each. Includes arguments that the schema does not list,
-/// because models write some; for a tool that is not offered, any argument.
-pub(crate) fn arguments(p: &FormatBuilder, tool: &Tool, one: &dyn Fn(&Member) -> ExprId) -> ExprId {
-    if tool.name == FormatBuilder::ANY {
-        return p.many(p.sequence([p.space(), one(&Member::any())]));
-    }
-    let parameters = SchemaRef::from(schema::parameters(&tool.parameters));
-    let unlisted = unlisted_name(p, &tool.name, &parameters);
-    let any = one(&Member { name: &unlisted, ..Member::any() });
-    in_any_order(p, &mut members(&parameters, &format!("tool-{}-arg-", tool.name)), one, any)
-}
-
 /// Stands for any name that an object schema does not list. `prefix` makes the name of its rule unique.
-pub(crate) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
+pub(super) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
     let names: Vec<&str> = schema::members(object.get()).map(|(name, ..)| name).collect();
     p.any_name_but(&format!("listed-{prefix}"), &names)
 }
 
-/// Members in any order, with white space before each. `any`: a member that the schema does not list.
-pub(crate) fn in_any_order<'a>(
-    p: &FormatBuilder,
-    members: &mut dyn Iterator<Item = Member<'a>>,
-    one: &dyn Fn(&Member) -> ExprId,
-    any: ExprId,
-) -> ExprId {
-    let (mut required, mut optional) = (Vec::new(), Vec::new());
-    for member in members {
-        let member_list = if member.required { &mut required } else { &mut optional };
-        member_list.push(p.sequence([p.space(), p.rule(member.rule.clone(), one(&member))]));
-    }
-    optional.push(p.tolerated(p.sequence([p.space(), any])));
-    p.unordered(required, optional)
-}
-
-/// A value of these types and its end: `json` for all types but strings, `text` for strings. If both are allowed, it is text
-/// only if it is not JSON. `close` ends either.
-pub(crate) fn value(p: &FormatBuilder, types: Types, close: ExprId, json: ExprId, text: ExprId) -> ExprId {
-    let value = if !types.has(Types::STRING) {
-        json_or_text(p, json, text)
-    } else if types == Types::STRING {
-        text
-    } else {
-        p.choice([p.atomic(p.sequence([sign(p, types), json])), text])
-    };
-    if types.has(Types::NULL) { p.choice([p.null(types, close), value]) } else { value }
-}
-
-/// JSON if it parses as JSON, otherwise text.
-pub(crate) fn json_or_text(p: &FormatBuilder, json: ExprId, text: ExprId) -> ExprId {
-    let space = p.tolerated(p.optional(p.sequence([p.space(), p.and(bracket(p))])));
-    let spaced = p.tolerated(p.atomic(p.sequence([p.space(), json])));
-    p.choice([p.sequence([space, shown(p, json)]), spaced, no_json(p, text)])
-}
-
 /// Text, unless [`shown`] matches here: a list or an object that was visible cannot be read again as text.
-pub(crate) fn no_json(p: &FormatBuilder, text: ExprId) -> ExprId {
+pub(super) fn no_json(p: &FormatBuilder, text: ExprId) -> ExprId {
     p.tolerated(p.sequence([p.not(p.sequence([p.space(), bracket(p)])), text]))
 }
 
 /// JSON where text is allowed as well. A list or an object is visible while it is read; a word or a number only once it is
 /// complete, because a text may begin with it.
-pub(crate) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
+pub(super) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
     p.choice([p.sequence([p.and(bracket(p)), json]), p.atomic(json)])
 }
 
@@ -120,7 +71,7 @@ fn bracket(p: &FormatBuilder) -> ExprId {
 }
 
 /// Looks ahead to the first characters of a value of these types, as JSON or Python. Strings are left out.
-pub(crate) fn sign(p: &FormatBuilder, types: Types) -> ExprId {
+pub(super) fn sign(p: &FormatBuilder, types: Types) -> ExprId {
     let kinds: [(Types, &[char]); 5] = [
         (Types::OBJECT, &['{']),
         (Types::ARRAY, &['[']),

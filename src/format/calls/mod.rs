@@ -1,10 +1,10 @@
 //! The ways to write calls that several formats share.
 
 mod arguments;
-pub(super) mod described;
+pub(crate) mod described;
 mod ids;
 pub(super) mod learnt;
-pub(crate) mod members;
+mod members;
 mod values;
 
 pub use described::described;
