@@ -56,7 +56,7 @@ INSTANCE_FLOORS=(
 )
 
 # conserve.py: of how many mutated outputs, in percent, text is lost.
-LOST=0.05
+LOST=0.03
 
 # canitoolcall.py: how many outputs of real models are read exactly, in percent, without calls that have no end.
 REAL_OUTPUTS=97.4

@@ -19,7 +19,7 @@ SECTIONS = [
     ("Templates", "compiled once for each model", ["chat_template"]),
     ("Params", "one request: its prompt, and what parses and constrains the output", ["chat_params", "chat_media", "chat_trigger"]),
     ("Messages", "what a model wrote: content, reasoning, tool calls, diagnostics",
-     ["CHAT_PARSE", "chat_parse_partial", "chat_message", "chat_outcome", "chat_origin", "chat_diagnostic", "chat_part"]),
+     ["CHAT_PARSE", "chat_parse_partial", "chat_message", "chat_outcome", "chat_origin", "chat_diagnostic", "chat_part", "CHAT_SPANS"]),
     ("Streaming", "a message while the model writes it", ["chat_stream", "chat_delta"]),
     ("The next turn", "the prompt of the next request, with the model's cache kept",
      ["CHAT_CONTINUE", "chat_params_continue", "chat_params_kept", "chat_params_append", "chat_params_short",

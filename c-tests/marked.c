@@ -86,6 +86,14 @@ static void check(const chat_message *message, const output *output) {
   check_span(message, output, CHAT_DELTA_KIND_TOOL_NAME, 0, "f");
   check_span(message, output, CHAT_DELTA_KIND_TOOL_ARGUMENTS, 0, "{\"a\": \"</tool_call>\"}");
   check_span(message, output, CHAT_DELTA_KIND_TOOL_ARGUMENTS, 1, "{\"a\": 22}");
+  size_t structure = 0;
+  for (size_t i = 0; i < chat_message_span_count(message, CHAT_SPANS_STRUCTURE, 0); i++) {
+    chat_span span;
+    OK(chat_message_span(message, CHAT_SPANS_STRUCTURE, 0, i, &span, &error));
+    structure += span.end - span.begin;
+  }
+  const size_t calls = 2 * strlen("f") + strlen("{\"a\": \"</tool_call>\"}") + strlen("{\"a\": 22}");
+  CHECK(structure + strlen(thought) + strlen(said) + calls == output->len);
   CHECK(chat_message_span_count(message, CHAT_DELTA_KIND_TOOL_ID, 0) == 0);
   CHECK(chat_message_span_count(message, CHAT_DELTA_KIND_TOOL_NAME, 2) == 0);
   CHECK(chat_message_span_count(message, CHAT_DELTA_KIND_TOOL_END, 0) == 0 && chat_message_span_count(message, 99, 0) == 0);

@@ -611,6 +611,13 @@ void chat_params_free(chat_params *params);
  */
 #define CHAT_PARSE_STRICT 2
 
+/**
+ * In place of a field: what no field has of the output. Markers, white space and the other texts with which the format
+ * surrounds its parts, the end of the turn, and, of an output that was cut off, what waited at its end. With the ranges of
+ * all fields this is the whole output, without calls that `incomplete_calls` of the request takes out.
+ */
+#define CHAT_SPANS_STRUCTURE 255
+
 /** The kinds of diagnostic. Later versions may add some: treat unknown ones as remarks. */
 CHAT_ENUM(chat_diagnostic_kind) {
   CHAT_DIAGNOSTIC_KIND_LEFT_FORMAT = 1,        /**< From this byte on, the output does not match the format. */
@@ -754,8 +761,8 @@ CHAT_MUST_USE chat_status chat_message_part(const chat_message *message, size_t 
 /**
  * Returns how many ranges of the output a field of the message comes from. `field` is `CHAT_DELTA_KIND_REASONING` or
  * `CHAT_DELTA_KIND_CONTENT` (with `call` 0), or `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` or
- * `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call; 0 for others. The first call on a message computes the ranges of all
- * fields.
+ * `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call, or `CHAT_SPANS_STRUCTURE`; 0 for others. The first call on a message
+ * computes the ranges of all fields.
  */
 size_t chat_message_span_count(const chat_message *message, uint32_t field, size_t call);
 

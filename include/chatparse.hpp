@@ -79,8 +79,8 @@ class Message : public detail::Handle<chat_message, chat_message_free> {
     return detail::text<std::string_view>(chat_message_report_json, get());
   }
   Result<std::string> report_json() const && { return detail::text<std::string>(chat_message_report_json, get()); }
-  // Where a field was read: its kind as that of a delta, and the call.
-  Result<std::vector<Span>> spans(chat_delta_kind field, std::size_t call = 0) const {
+  // Where a field was read: its kind as that of a delta, and the call. Or CHAT_SPANS_STRUCTURE.
+  Result<std::vector<Span>> spans(std::uint32_t field, std::size_t call = 0) const {
     std::vector<Span> spans(chat_message_span_count(get(), field, call));
     for (std::size_t i = 0; i < spans.size(); i++) {
       chat_error *why = nullptr;

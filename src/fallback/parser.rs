@@ -43,6 +43,8 @@ pub(crate) struct FallbackParser {
     /// From here on all text is plain.
     gave_up: bool,
     limit: Option<usize>,
+    /// What its earlier readers have not booked.
+    unbooked: usize,
 }
 
 /// Text outside of calls.
@@ -144,6 +146,7 @@ impl FallbackParser {
             candidates: None,
             gave_up: false,
             limit: None,
+            unbooked: 0,
         })
     }
 
@@ -171,6 +174,11 @@ impl FallbackParser {
     /// The position where the budget ended the search for calls.
     pub fn limit(&self) -> Option<usize> {
         self.limit
+    }
+
+    /// How many bytes of texts are in no field of the message.
+    pub fn unbooked(&self) -> usize {
+        self.unbooked + self.reader.unbooked()
     }
 
     /// The work so far.
@@ -273,6 +281,7 @@ impl FallbackParser {
         }
         let (budget, spent) = (self.run.machine.budget(), self.run.machine.overdraft());
         self.run.replace(Machine::committed(Arc::clone(&self.program), covered).with_budget(budget, spent));
+        self.unbooked += self.reader.unbooked();
         (self.start, self.reader) = (covered, CaptureReader::new(covered));
         self.run.machine.feed(output.seen);
     }
@@ -303,6 +312,7 @@ impl FallbackParser {
             parser.feed(output.len(), output, builder);
             parser.close(End::Output, output, builder);
             self.run.add_work(parser.work());
+            self.unbooked += parser.unbooked();
         }
     }
 }

@@ -93,10 +93,15 @@ pub extern "C" fn chat_message_part(
     })
 }
 
+/// In place of a field: what no field has of the output. Markers, white space and the other texts with which the format
+/// surrounds its parts, the end of the turn, and, of an output that was cut off, what waited at its end. With the ranges of
+/// all fields this is the whole output, without calls that `incomplete_calls` of the request takes out.
+pub const CHAT_SPANS_STRUCTURE: u32 = 255;
+
 /// Returns how many ranges of the output a field of the message comes from. `field` is `CHAT_DELTA_KIND_REASONING` or
 /// `CHAT_DELTA_KIND_CONTENT` (with `call` 0), or `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` or
-/// `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call; 0 for others. The first call on a message computes the ranges of all
-/// fields.
+/// `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call, or `CHAT_SPANS_STRUCTURE`; 0 for others. The first call on a message
+/// computes the ranges of all fields.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_span_count(message: Option<&chat_message>, field: u32, call: usize) -> usize {
     answer(|| message.map_or(0, |message| spans(message, field, call).len()))
@@ -123,6 +128,9 @@ pub extern "C" fn chat_message_span(
 }
 
 fn spans(message: &chat_message, field: u32, call: usize) -> &[Range<usize>] {
+    if field == CHAT_SPANS_STRUCTURE {
+        return message.ended().structure();
+    }
     let fields =
         [DeltaKind::Reasoning, DeltaKind::Content, DeltaKind::ToolName, DeltaKind::ToolId, DeltaKind::ToolArguments];
     let field = fields.into_iter().find(|kind| chat_delta_kind::from(*kind) as u32 == field);

@@ -11,6 +11,7 @@ use smol_str::SmolStr;
 use crate::peg::{Arena, Builder, ExprId};
 
 use super::FormatSpec;
+use super::accounts;
 use super::tag::Tag;
 
 /// A [`Builder`] with functions for the parts of a message.
@@ -77,6 +78,13 @@ impl FormatBuilder {
     /// [`Builder::is_defined`], with the row's name for it.
     pub fn is_defined(&self, name: &str) -> bool {
         self.builder.is_defined(&self.rule_name(name.into()))
+    }
+
+    /// Returns the arena with this root, and leaves the builder empty.
+    pub fn finish(&self, root: ExprId) -> Arena {
+        let arena = self.builder.finish(root);
+        debug_assert_eq!(accounts::unbooked(&arena), None, "text that is in no field of the message");
+        arena
     }
 
     /// A name as the model writes it.

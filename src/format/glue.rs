@@ -5,6 +5,7 @@ use crate::grammar::spelled;
 use crate::message::Tool;
 use crate::peg::ExprId;
 
+use super::accounts;
 use super::builder::{FormatBuilder, other_key};
 
 /// All pieces. `tool` and `key`: the names that the glue may repeat.
@@ -28,8 +29,8 @@ fn with_texts(
         GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
         GluePiece::Key => again(p, key),
-        GluePiece::Counter => p.some(p.one_of(&[('0', '9')])),
-        GluePiece::Word => p.some(p.none_of(&[('<', '<'), ('\n', '\n')])),
+        GluePiece::Counter => accounts::word(p, 1, &[('0', '9')]),
+        GluePiece::Word => accounts::word(p, 1, WORD),
     };
     let pieces: Vec<GluePiece> = glue.pieces().collect();
     let Some((at, before, behind)) = numbered_attribute(&pieces) else {
@@ -40,11 +41,15 @@ fn with_texts(
     let number = expr(&pieces[at]);
     let written =
         p.sequence([text_of(p, before.0), text_of(p, before.1), number, text_of(p, "\""), text_of(p, behind)]);
-    let attribute = p.sequence([p.space(), p.other_name(), p.literal("=\""), p.string_body(b'"'), p.literal("\"")]);
+    let value = accounts::word(p, 0, WORD);
+    let attribute = p.sequence([p.space(), accounts::word(p, 1, WORD), p.literal("=\""), value, p.literal("\"")]);
     let other = p.sequence([text_of(p, before.0), p.many(attribute), text_of(p, behind)]);
     let first = pieces[..at - 1].iter().map(expr);
     p.sequence(first.chain([p.choice([p.atomic(written), p.tolerated(other)])]).chain(rest).collect::<Vec<_>>())
 }
+
+/// The characters of words in markers.
+const WORD: &[(char, char)] = &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];
 
 /// The number of a call as an attribute of a tag, ` index="1"`: its place, the text in front of the attribute and its name, and
 /// the text behind it.
@@ -115,7 +120,7 @@ fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
 
 /// A name, repeated.
 fn again(p: &FormatBuilder, name: &str) -> ExprId {
-    if FormatBuilder::is_any(name) { p.other_name() } else { p.marker(name) }
+    if FormatBuilder::is_any(name) { accounts::word(p, 1, WORD) } else { p.marker(name) }
 }
 
 /// Looks ahead: what follows is no end like `</f>` of another part, where `<` opens a member. No name begins with such a sign.

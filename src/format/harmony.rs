@@ -1,5 +1,6 @@
 //! The format of GPT-OSS ("harmony") and its dialects: a turn is a list of messages, each on a channel.
 
+use super::accounts;
 use super::builder::FormatBuilder;
 use super::tag::Tag;
 use super::{Delimiter, Format, FormatSpec, Thinking};
@@ -135,7 +136,7 @@ impl Harmony<'_> {
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
     fn content_type(&self) -> ExprId {
         let p = self.p;
-        let word = p.some(p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]));
+        let word = accounts::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
         let blank = p.one_of(&[(' ', ' '), ('\t', '\r')]);
         let sign = self.token(CONSTRAIN);
         // A separator is required, because the name before it could continue.
@@ -185,8 +186,8 @@ impl Harmony<'_> {
         let close = p.choice([p.marker(END), p.end()]);
         // The recipient `assistant` is the first of two headers.
         let recipient = p.sequence([p.marker(" to="), p.not(p.marker("assistant<|channel|>"))]);
-        let message = p.sequence([p.optional(self.work_channel()), recipient, p.until_marker([END]), close]);
-        p.rule("unsolicited", message)
+        let message = p.sequence([p.optional(self.work_channel()), recipient, p.until_marker([END])]);
+        p.rule("unsolicited", p.sequence([p.content(message), close]))
     }
 
     /// A channel that has calls.

@@ -1,13 +1,12 @@
 //! What models put around calls: fences, brackets, tags, special tokens. A wrapper belongs to its calls and is not content.
 
 use super::FormatBuilder;
+use super::accounts;
 use crate::peg::ExprId;
 
 /// The texts that wrappers begin with.
 pub(crate) const STARTS: [&str; 3] = ["```", "<", "["];
 
-/// The maximum length of the name in a special token.
-const NAME: u32 = 40;
 /// Names of tags around calls; also between brackets, in capitals.
 const NAMES: [&str; 9] =
     ["tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action"];
@@ -80,14 +79,13 @@ pub(crate) fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str]) -> Exp
 
 /// The opening of a code fence.
 fn fence(p: &FormatBuilder) -> ExprId {
-    let language = p.repeat(p.one_of(&[('a', 'z'), ('_', '_')]), 0, Some(NAME));
+    let language = accounts::word(p, 0, &[('a', 'z'), ('_', '_')]);
     p.sequence([p.literal("```"), language])
 }
 
 /// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars.
 fn special(p: &FormatBuilder) -> ExprId {
-    let name = |ranges| p.repeat(p.one_of(ranges), 2, Some(NAME));
-    let any = name(&[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
+    let any = accounts::word(p, 2, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
     let upper = p.choice(NAMES.map(|name| p.literal(name.to_uppercase())));
     let upper = p.sequence([p.literal("["), p.optional(p.literal("/")), upper, p.literal("]")]);
     let between =

@@ -46,6 +46,8 @@ struct State {
     flags: CallFlags,
     /// Where the id is, if it preceded the name of its call.
     id: Range<usize>,
+    /// Bytes of texts that no field of the message has.
+    unbooked: usize,
 }
 
 /// A state to which the reader can be reset.
@@ -104,6 +106,11 @@ impl CaptureReader {
     /// Everything before this position is in the message or is its markup.
     pub fn covered(&self) -> usize {
         self.state.covered
+    }
+
+    /// How many bytes of texts are in no field of the message: none, unless a format has a defect.
+    pub fn unbooked(&self) -> usize {
+        self.state.unbooked
     }
 
     /// The number of captures read.
@@ -253,6 +260,7 @@ impl CaptureReader {
     /// Reads a region that is passed on as a whole.
     fn word(&mut self, tag: Tag, span: Range<usize>, output: &[u8], sink: &mut impl Sink) {
         if !self.state.call.open {
+            self.state.unbooked += if tag.is_text() { span.len() } else { 0 };
             return;
         }
         let mut text = lossy(&output[span.clone()]);
@@ -291,6 +299,7 @@ impl CaptureReader {
                 self.arguments(Text::Owned(","), span, sink);
                 self.state.call.separated = true;
             }
+            _ if tag.is_text() => self.state.unbooked += span.len(),
             _ => {}
         }
     }
@@ -361,14 +370,16 @@ impl CaptureReader {
 
     /// Reads a piece of arguments that are one JSON object.
     fn object(&mut self, piece: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
-        if piece.bytes().is_empty() || !self.state.call.open || self.state.call.arguments.ignored {
+        if piece.bytes().is_empty() {
             return;
         }
-        if !self.state.call.arguments.begun && !piece.bytes().starts_with(b"{") {
-            self.state.call.arguments.ignored = true;
-            return;
+        let arguments = &mut self.state.call.arguments;
+        arguments.ignored |= !arguments.begun && !piece.bytes().starts_with(b"{");
+        if arguments.ignored {
+            self.state.unbooked += if piece.bytes() == b"null" { 0 } else { span.len() };
+        } else {
+            self.arguments(piece, span, sink);
         }
-        self.arguments(piece, span, sink);
     }
 
     /// Adds markup of the arguments that is not in the output.
@@ -378,6 +389,7 @@ impl CaptureReader {
 
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
         if !self.state.call.open {
+            self.state.unbooked += span.len();
             return;
         }
         self.state.call.arguments.follow(text);
@@ -406,6 +418,9 @@ impl CaptureReader {
             let end = if begun { "}".repeat(depth) } else { "{}".to_owned() };
             self.markup(&end, pos, sink);
             sink.event(Event::CallEnd(pos));
+        } else if self.state.call.open {
+            let early = self.state.call.early_span.map_or(0, |(from, to)| to - from);
+            self.state.unbooked += early + self.state.id.len();
         }
         self.state.call.open = false;
     }

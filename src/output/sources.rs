@@ -80,9 +80,28 @@ impl Sources {
             }
             fields
         });
-        // Reasoning of white space only is not shown.
-        let shows = kind != DeltaKind::Reasoning || self.parts.iter().any(|part| part.kind == PartKind::Reasoning);
-        fields.get(&(kind, call)).filter(|_| shows).map_or(&[], Vec::as_slice)
+        fields.get(&(kind, call)).filter(|_| self.shows(kind)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What no field has of an output of this length, in order. `gone`: what is no part of the message.
+    pub fn structure(&self, length: usize, gone: &[Range<usize>]) -> Vec<Range<usize>> {
+        let fields = self.places.iter().filter(|place| self.shows(place.kind));
+        let fields = fields.map(|place| self.in_output(&place.span)).chain(gone.iter().cloned());
+        let mut fields: Vec<Range<usize>> = fields.collect();
+        fields.sort_unstable_by_key(|span| span.start);
+        let (mut structure, mut from) = (Vec::new(), 0);
+        for field in fields.into_iter().chain(std::iter::once(length..length)) {
+            if from < field.start {
+                structure.push(from..field.start);
+            }
+            from = from.max(field.end);
+        }
+        structure
+    }
+
+    /// Reasoning of white space only is not shown.
+    fn shows(&self, kind: DeltaKind) -> bool {
+        kind != DeltaKind::Reasoning || self.parts.iter().any(|part| part.kind == PartKind::Reasoning)
     }
 
     fn shown(&self, message: &Message) -> impl Iterator<Item = Place> {

@@ -25,6 +25,8 @@ pub struct Ended {
     pub left_at: Option<usize>,
     records: Vec<CallRecord>,
     sources: Sources,
+    accounts: Accounts,
+    structure: OnceLock<Vec<Range<usize>>>,
     /// The output behind the format; the range's end is where the parser's budget was used up.
     left: Option<Range<usize>>,
     limit: Option<Range<usize>>,
@@ -32,6 +34,13 @@ pub struct Ended {
     settled: Vec<Range<usize>>,
     config: Arc<FallbackConfig>,
     report: OnceLock<Report>,
+}
+
+/// How many bytes the output has, and how many of its texts no field of the message has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Accounts {
+    pub length: usize,
+    pub unbooked: usize,
 }
 
 /// The position at which the format's parser stopped.
@@ -49,6 +58,7 @@ impl Ended {
         status: Status,
         incomplete: IncompleteCalls,
         left: Left,
+        unbooked: usize,
     ) -> Self {
         let mut records: Vec<CallRecord> = builder.calls().collect();
         let Left { format: left, limit } = left;
@@ -63,6 +73,8 @@ impl Ended {
             status,
             left_at,
             records,
+            accounts: Accounts { length: output.len().saturating_sub(prefill), unbooked },
+            structure: OnceLock::new(),
             left,
             limit,
             settled,
@@ -82,6 +94,20 @@ impl Ended {
     /// has no range. Empty for other kinds and for a missing call. The name may be a part of the id.
     pub fn spans(&self, kind: DeltaKind, call: usize) -> &[Range<usize>] {
         self.sources.spans(kind, call)
+    }
+
+    /// The bytes of the output that no field has, in order: markers, white space and the other texts with which the format
+    /// surrounds its parts, the end of the turn, and, of an output that was cut off, what waited at its end. Together with the
+    /// [`Ended::spans`] of all fields this is the whole output, without the calls that [`IncompleteCalls`] takes out. The first
+    /// call computes it.
+    pub fn structure(&self) -> &[Range<usize>] {
+        self.structure.get_or_init(|| self.sources.structure(self.accounts.length, &self.settled))
+    }
+
+    /// How many bytes of texts got lost: 0. Anything else is a defect of a format, and tests assert that there is none.
+    #[doc(hidden)]
+    pub fn unbooked(&self) -> usize {
+        self.accounts.unbooked
     }
 
     /// A report on each call of the message. The first access to a report checks the arguments against the schema.

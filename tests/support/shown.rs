@@ -84,6 +84,24 @@ impl Shown {
     }
 }
 
+/// Each byte is booked once: as text of one field, or as structure.
+fn account(ended: &Ended) -> Result<(), String> {
+    if ended.unbooked() > 0 {
+        return Err(format!("{} bytes of texts are in no field: {:?}", ended.unbooked(), ended.message));
+    }
+    // An id may have the name in it.
+    let of_calls = [DeltaKind::ToolName, DeltaKind::ToolArguments];
+    let calls = (0..ended.message.tool_calls.len()).flat_map(|call| of_calls.map(|kind| (kind, call)));
+    let fields = [(DeltaKind::Reasoning, 0), (DeltaKind::Content, 0)].into_iter().chain(calls);
+    let spans = fields.flat_map(|(kind, call)| ended.spans(kind, call)).chain(ended.structure());
+    let mut spans: Vec<_> = spans.cloned().collect();
+    spans.sort_unstable_by_key(|span| (span.start, span.end));
+    match spans.windows(2).find(|pair| pair[0].end > pair[1].start) {
+        Some(pair) => Err(format!("{pair:?} are booked twice: {:?}", ended.message)),
+        None => Ok(()),
+    }
+}
+
 /// Feeds the pieces to a new stream; what was shown after each, and the end.
 pub fn feed<'a>(
     mut stream: Stream,
@@ -98,6 +116,7 @@ pub fn feed<'a>(
     }
     let ended = stream.finish(cut_off);
     shown.add(stream.deltas())?;
+    account(&ended)?;
     if ended.status == Status::Complete && shown.ended.len() < shown.calls.len() {
         return Err(format!("complete, but a call has no end: {shown:?}"));
     }
