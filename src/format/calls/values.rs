@@ -170,6 +170,14 @@ impl Values<'_> {
             let all = [Some(text), Some(other).filter(|_| !types.has(Types::STRING))];
             ways.splice(0..0, all.into_iter().flatten().filter(|_| raw).map(|way| p.tolerated(way)));
         }
+        // A text printed between quotes is a literal of Python if its first backslash is in front of a quote.
+        if let (true, Some(after), Some(close), Some(slot)) = (self.python, self.after, &bare_close, texts.first()) {
+            let start = p.arg_json(p.sequence([p.literal(QUOTE), p.until_marker([QUOTE, "\\"])]));
+            let rest = p.arg_json(p.sequence([p.string_body(b'"'), p.literal(QUOTE)]));
+            let followed = p.and(p.sequence([p.space(), after]));
+            let escaped = p.sequence([p.and(p.literal("\\\"")), rest, p.arg_close(glue_of(close)), followed]);
+            ways.push(p.tolerated(p.sequence([start, p.choice([p.atomic(escaped), raw(slot)])])));
+        }
         ways.extend(texts.iter().map(|slot| match slot.encoding {
             Encoding::Quoted => p.sequence([rest(slot), self.quoted(glue_of(&slot.close))]),
             _ => p.sequence([rest(slot), raw(slot)]),
