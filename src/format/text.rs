@@ -1,7 +1,7 @@
 //! The content of a turn: text up to what ends it, and what that is.
 
 use super::calls::learnt as calls;
-use super::glue::{any_space, glue, heads, is_strong};
+use super::glue::{any_space, glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::wrappers;
 use crate::analysis::turn::{Edge, Glue, Place};
@@ -67,7 +67,11 @@ impl Writer<'_> {
             // Behind other text, what looks like a call is a part of that.
             return p.choice([alone, plain]);
         }
-        let bare = self.marks_of_bare_calls().into_iter().flat_map(|mark| [format!("\n{mark}"), mark]);
+        // The white space in front is the template's.
+        let glues = self.before_first_call();
+        let spaces = || glues.iter().map(|glue| split_space(glue).0).chain(["", "\n"]);
+        let bare = self.marks_of_bare_calls();
+        let bare = bare.iter().flat_map(|mark| spaces().map(move |space| format!("{space}{mark}")));
         let marks: Vec<String> = stops.iter().cloned().chain(bare).collect();
         let stop = p.choice([self.announced_call(), p.any_of(&stops)]);
         let run = p.until_marker(marks);
