@@ -191,6 +191,14 @@ fn what_models_write_besides() {
         ),
         (
             "kimi-k3",
+            "a name that begins like another",
+            format!("<|close|>think<|sep|>{k3}{}{k3_end}", argument("\"path<b\"", "5")),
+            "",
+            "",
+            call("write", json!({"path<b": 5}), ""),
+        ),
+        (
+            "kimi-k3",
             "arguments in one",
             format!(
                 "Hm.<|close|>think<|sep|><|open|>response<|sep|>{k3}<|open|>json type=\"object\"<|sep|>{{\"path\": \"a\"}}\

@@ -242,7 +242,7 @@ impl FormatBuilder {
             return FormatBuilder::ANY.to_owned();
         }
         if !self.is_defined(rule) {
-            let longer = self.none_of(NOT_IN_ARG_NAMES);
+            let longer = self.none_of(if self.entities { QUOTE } else { NOT_IN_ARG_NAMES });
             let names = names.iter().map(|name| self.literal(self.written(name)));
             self.rule(rule, self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]));
         }
@@ -372,7 +372,7 @@ impl FormatBuilder {
         if spec.leniency.unknown_tools == UnknownTools::Content {
             return known;
         }
-        let longer = self.none_of(NOT_IN_NAMES);
+        let longer = self.none_of(if self.entities { QUOTE } else { NOT_IN_NAMES });
         let names = tools.iter().map(|tool| self.literal(&*tool.name));
         let known_name = self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_name()]));
