@@ -352,6 +352,7 @@ fn parts_that_lack_an_end_or_a_marker() {
     let open = "<|channel|>analysis<|message|>";
     let like_a_call = "{\"name\": \"list\", \"arguments\": {}}";
     let path = || vec![("read", json!({"path": "a"}))];
+    let invoke = "<atem:invoke name=\"read\">\n<atem:parameter name=\"path\">a</atem:parameter>\n</atem:invoke>\n";
     for (template, output, reasoning, content, calls) in [
         // A part ends where the next one opens; what the format marks as the answer is text.
         ("gpt-oss", format!("{open}Why{}Answer", header("final")), "Why", "Answer", vec![]),
@@ -397,6 +398,15 @@ fn parts_that_lack_an_end_or_a_marker() {
             "",
             vec![("read", json!({"line": 12}))],
         ),
+        // The end of a call in front of more text is text.
+        (
+            "tag-arguments",
+            "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a</tool_call>; b</arg_value>\n</tool_call>"
+                .to_owned(),
+            "",
+            "",
+            vec![("read", json!({"path": "a</tool_call>; b"}))],
+        ),
         ("kimi-k2", "Text<|tool_calls_section_begin|><|tool_calls_section_end|>".to_owned(), "", "Text", vec![]),
         (
             "gemma-4",
@@ -404,6 +414,24 @@ fn parts_that_lack_an_end_or_a_marker() {
             "Why\nThen\n",
             "Text",
             vec![],
+        ),
+        // Markers between calls, an end that comes twice, and the end of a message in front of another one.
+        (
+            "gemma-4",
+            "<|tool_call>call:read{path:<|\"|>a<|\"|>}call:read{path:<|\"|>a<|\"|>}<tool_call|><tool_call|>".to_owned(),
+            "",
+            "",
+            [path(), path()].concat(),
+        ),
+        (
+            "muse-glimmer",
+            format!(
+                " to=read<|message|><atem:function_calls>\n{invoke}{invoke}</atem:function_calls><|start|>assistant to=user\
+                 <|message|>Text<|eot|>"
+            ),
+            "",
+            "Text",
+            [path(), path()].concat(),
         ),
     ] {
         let params = params(template, &json!({}));

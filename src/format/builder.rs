@@ -304,28 +304,32 @@ impl FormatBuilder {
 
     /// The text of an argument up to a marker, and the marker. If white space is part of the marker, the marker with other
     /// white space ends the text only in front of one of `next` or of the end, because a text may contain it. If the model
-    /// leaves the marker out, one of `left_out` ends the text.
-    pub fn arg_text_up_to(&self, marker: &str, next: &[&str], left_out: &[String]) -> ExprId {
+    /// leaves the marker out, one of `names` ends the text, or `end`, which in front of more text is text itself.
+    pub fn arg_text_up_to(&self, marker: &str, next: &[&str], names: &[String], end: Option<&str>) -> ExprId {
         let core = marker.trim();
-        if core.is_empty() || core.len() == marker.len() && left_out.is_empty() {
+        let left_out = || names.iter().map(String::as_str).chain(end);
+        if core.is_empty() || core.len() == marker.len() && left_out().next().is_none() {
             let close = self.arg_close(self.marker(marker));
             return self.sequence([self.arg_text(self.until_marker([marker])), close]);
         }
         let next = next.iter().map(|next| next.trim().to_owned()).filter(|next| !next.is_empty());
         let next = self.spelled(next.collect());
-        let signs: Vec<_> = next.iter().chain(left_out).filter_map(|text| text.trim_start().chars().next()).collect();
+        let texts = next.iter().map(String::as_str).chain(left_out());
+        let signs: Vec<_> = texts.filter_map(|text| text.trim_start().chars().next()).collect();
         let signs: Vec<_> = signs.into_iter().chain(('\t'..='\r').chain([' '])).map(|sign| (sign, sign)).collect();
         let more = self.sequence([self.space(), self.none_of(&signs)]);
         let next = next.into_iter().map(|next| self.marker(next));
         let next = self.choice(next.chain([self.sequence([self.space(), self.end()])]).collect::<Vec<_>>());
         let cores = self.spelled(vec![core.to_owned()]);
         let near = self.sequence([self.any_of(&cores), self.and(next)]);
-        let none = self.and(self.any_of(left_out));
+        let end = end.map(|end| self.sequence([self.marker(end), self.not(more)]));
+        let names = names.iter().map(|name| self.literal(&**name));
+        let none = self.and(self.choice(names.chain(end).collect::<Vec<_>>()));
         // In front of more text a marker is text itself.
         let closed = self.sequence([self.literal(marker), self.tolerated(self.not(more))]);
         let close = self.choice([closed, self.tolerated(near), self.tolerated(none)]);
-        let run =
-            self.until_marker([marker.trim_end()].into_iter().chain(cores.iter().chain(left_out).map(String::as_str)));
+        let run = self
+            .until_marker([marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str)).chain(left_out()));
         let more = self.many(self.sequence([self.not(close), self.any(), run]));
         self.sequence([self.arg_text(self.sequence([run, more])), self.arg_close(close)])
     }

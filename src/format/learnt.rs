@@ -281,6 +281,9 @@ impl<'a> Writer<'a> {
             let comma = p.optional(p.marker(","));
             next.push(p.tolerated(p.sequence([p.space(), comma, p.space(), p.reference("call")])));
         }
+        if p.is_defined(calls::INNER) {
+            next.push(p.tolerated(p.sequence([p.space(), p.reference(calls::INNER)])));
+        }
         // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
         // markers of its own only.
         let next = p.many(p.choice(next));

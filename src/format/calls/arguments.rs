@@ -11,7 +11,7 @@ use crate::message::Tool;
 use crate::peg::{ExprId, SchemaRef};
 
 /// All glue that the kind of a value may put in front of its name.
-pub(super) fn befores(members: &Members) -> Vec<&Glue> {
+fn befores(members: &Members) -> Vec<&Glue> {
     let mut befores: Vec<&Glue> = Vec::new();
     for (_, slot) in &members.slots {
         if !befores.contains(&&slot.before) {
@@ -19,6 +19,29 @@ pub(super) fn befores(members: &Members) -> Vec<&Glue> {
         }
     }
     befores
+}
+
+impl Members {
+    /// Whether the same glue is in front of each argument, the first one too.
+    pub(super) fn in_front_of_each(&self) -> bool {
+        // Without any there are separators only if each kind of value has an opening.
+        let is_marked = !self.next.is_blank() || befores(self).iter().all(|before| !before.is_blank());
+        is_marked && self.first.strip_suffix(&self.next).is_some()
+    }
+
+    /// What is in front of all arguments, without what is in front of each.
+    pub(super) fn in_front(&self) -> Glue {
+        let all = self.first.strip_suffix(&self.next).filter(|_| self.in_front_of_each());
+        all.unwrap_or_else(|| self.first.clone())
+    }
+
+    /// The marker behind the names of arguments, if there is one, and another in front: a name between them is certain without
+    /// the first.
+    pub(super) fn name_close(&self) -> Option<&str> {
+        let open = &self.slots.first()?.1.open;
+        let close = &open.head()[..open.marker_spans().first()?.end];
+        (is_marker(close.trim()) && is_marker(self.next.head().trim())).then_some(close)
+    }
 }
 
 /// The arguments of one tool, written one by one.
@@ -123,15 +146,15 @@ impl Arguments<'_> {
     /// `shared`: all arguments of the tool have this marker.
     fn marked_text(&self, marker: &Glue, shared: bool) -> ExprId {
         let p = self.p;
-        let text = |left_out: &[String]| {
+        let text = |names: &[String], end: Option<&str>| {
             // The marker itself may come twice.
             let next =
                 [Some(&self.members.next), self.close, Some(self.wrapper_close), Some(marker)].into_iter().flatten();
             let next: Vec<&str> = next.map(Glue::head).collect();
-            p.excluding(p.arg_text_up_to(marker.head(), &next, left_out), [marker.head()])
+            p.excluding(p.arg_text_up_to(marker.head(), &next, names, end), [marker.head()])
         };
         if !shared {
-            return text(&[]);
+            return text(&[], None);
         }
         let rule = format!("tool-{}-text{}", self.tool.name, spelled(marker.head()));
         if p.is_defined(&rule) {
@@ -146,8 +169,7 @@ impl Arguments<'_> {
         let end = self.close.map(|close| close.and(self.wrapper_close));
         let end = end.filter(|close| !close.marker_spans().is_empty() && close.is_literal());
         let end = end.map(|close| format!("{space}{}", close.head()));
-        let left_out: Vec<String> = names.chain(end).collect();
-        p.rule(rule, text(&left_out))
+        p.rule(rule, text(&names.collect::<Vec<_>>(), end.as_deref()))
     }
 
     /// What may follow an argument: the name of another, or the end of the call.

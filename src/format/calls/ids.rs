@@ -40,3 +40,9 @@ pub(super) fn named_id(p: &FormatBuilder, before: &Glue, name: &str, behind: &Gl
     let near = [p.literal(word), sign(), p.tool_name(name), sign(), number];
     p.choice([p.tool_id(p.sequence(written)), p.tolerated(p.tool_id(p.sequence(near)))])
 }
+
+/// Whether glue is the key of a further member of a JSON object, up to the quote that opens its value.
+pub(super) fn is_member(glue: &Glue) -> bool {
+    let key = glue.head().strip_suffix('"').and_then(|text| text.trim_end().strip_suffix(':'));
+    key.is_some_and(|text| text.trim_end().ends_with('"')) && glue.head().trim_start().starts_with(',')
+}

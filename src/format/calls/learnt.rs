@@ -3,8 +3,8 @@
 use super::super::FormatSpec;
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue, is_strong};
-use super::arguments::{Arguments, befores};
-use super::ids::{generated_id, named_id, opening, quoted_id};
+use super::arguments::Arguments;
+use super::ids::{generated_id, is_member, named_id, opening, quoted_id};
 use super::members::unlisted_name;
 use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Place, TurnFormat};
 use crate::format::wrappers::is_marker;
@@ -57,14 +57,21 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
 pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
     let behind = p.rule("behind-call", behind_call(p, turn, spec));
     let (open, wrapper_close) = turn.call_frame();
+    let renamed = renamed(turn);
+    let inner = inner_opening(renamed.as_ref().map_or(&open, |(first, _)| first));
+    let inner = inner.as_ref();
     let of = |rule: &str, turn: &TurnFormat| {
-        let call = |tool: &Tool| Call { p, turn, tool, behind, open: &open, wrapper_close: &wrapper_close }.expr();
+        let call =
+            |tool: &Tool| Call { p, turn, tool, behind, open: &open, wrapper_close: &wrapper_close, inner }.expr();
         if marked { p.any_tool(rule, spec, &call) } else { p.known_tool(rule, spec.tools(), &call) }
     };
+    let (tool, renamed) = (of("tool", turn), renamed.map(|(first, turn)| (first, of("renamed", &turn))));
+    if let Some(inner) = inner {
+        p.rule(INNER, p.sequence([glue(p, inner, None, ""), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
+    }
     // Where a call has the name twice, the second one counts.
-    let renamed =
-        renamed(turn).map(|(first, turn)| p.tolerated(p.sequence([glue(p, &first, None, ""), of("renamed", &turn)])));
-    let calls = p.choice([of("tool", turn)].into_iter().chain(renamed));
+    let renamed = renamed.map(|(first, call)| p.tolerated(p.sequence([glue(p, &first, None, ""), call])));
+    let calls = p.choice([tool].into_iter().chain(renamed));
     match generated_id(&open) {
         // The id is in the opening.
         Some(id) => p.sequence([p.tool_open(p.empty()), opening(p, id), calls]),
@@ -75,6 +82,18 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
             p.sequence([if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) }, calls])
         }
     }
+}
+
+/// The rule for a further call in the wrapper of the one before.
+pub(in crate::format) const INNER: &str = "inner-call";
+
+/// What opens such a call: what this opening has behind its last marker.
+fn inner_opening(opening: &Glue) -> Option<Glue> {
+    let Some(GluePiece::Text(text)) = opening.pieces().last() else { return None };
+    let opening = Glue::from(text);
+    let whole = |span: &std::ops::Range<usize>| text[span.clone()].ends_with(['>', ']']);
+    let wrapper = opening.marker_spans().into_iter().rfind(whole)?.end;
+    Some(opening.without_start(wrapper).trim_start()).filter(is_strong)
 }
 
 /// The same calls from the second name on, and what is in front of that in all of them.
@@ -127,6 +146,8 @@ struct Call<'a> {
     open: &'a Glue,
     /// What closes the wrapper of a call, which is not part of the call.
     wrapper_close: &'a Glue,
+    /// What opens a further call in the same wrapper.
+    inner: Option<&'a Glue>,
 }
 
 /// The rest of a form, behind the name.
@@ -319,6 +340,11 @@ impl Call<'_> {
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
         let last = tail.pieces.last().and_then(CallPiece::members);
         let members_last = last.is_some_and(|members| is_strong(&members.next));
+        // The marker that closes the wrapper, once more.
+        let twice = |close: &Glue| match is_marker(close.head().trim()) {
+            true => p.tolerated(p.many(p.marker(close.head().trim()))),
+            false => p.empty(),
+        };
         let end = |close: &Glue| {
             // The call is complete behind the first mark of its end.
             let mark = close.marker_spans().first().map_or(close.head().len(), |first| {
@@ -333,8 +359,11 @@ impl Call<'_> {
             let rest = match rest.is_blank() {
                 true => glue(p, &rest, Some(self.tool), ""),
                 false => {
-                    let written = p.sequence([glue(p, &rest, Some(self.tool), ""), p.markup_ends()]);
-                    p.choice([written, p.tolerated(p.sequence([p.space(), p.end()]))])
+                    let written = p.sequence([glue(p, &rest, Some(self.tool), ""), p.markup_ends(), twice(&rest)]);
+                    let inner = self.inner.map(|inner| p.and(glue(p, inner, None, "")));
+                    let others =
+                        [p.end()].into_iter().chain(inner).map(|end| p.tolerated(p.sequence([p.space(), end])));
+                    p.choice([written].into_iter().chain(others.collect::<Vec<_>>()))
                 }
             };
             let close = match is_json {
@@ -468,33 +497,4 @@ impl Call<'_> {
             [&self.turn.calls[0].close, self.wrapper_close].iter().any(|other| other.head().trim().starts_with(end));
         if !is_marker(end) || closes { p.empty() } else { p.tolerated(p.many(p.marker(end))) }
     }
-}
-
-impl Members {
-    /// Whether the same glue is in front of each argument, the first one too.
-    fn in_front_of_each(&self) -> bool {
-        // Without any there are separators only if each kind of value has an opening.
-        let is_marked = !self.next.is_blank() || befores(self).iter().all(|before| !before.is_blank());
-        is_marked && self.first.strip_suffix(&self.next).is_some()
-    }
-
-    /// What is in front of all arguments, without what is in front of each.
-    fn in_front(&self) -> Glue {
-        let all = self.first.strip_suffix(&self.next).filter(|_| self.in_front_of_each());
-        all.unwrap_or_else(|| self.first.clone())
-    }
-
-    /// The marker behind the names of arguments, if there is one, and another in front: a name between them is certain without
-    /// the first.
-    fn name_close(&self) -> Option<&str> {
-        let open = &self.slots.first()?.1.open;
-        let close = &open.head()[..open.marker_spans().first()?.end];
-        (is_marker(close.trim()) && is_marker(self.next.head().trim())).then_some(close)
-    }
-}
-
-/// Whether glue is the key of a further member of a JSON object, up to the quote that opens its value.
-fn is_member(glue: &Glue) -> bool {
-    let key = glue.head().strip_suffix('"').and_then(|text| text.trim_end().strip_suffix(':'));
-    key.is_some_and(|text| text.trim_end().ends_with('"')) && glue.head().trim_start().starts_with(',')
 }

@@ -35,10 +35,11 @@ pub(super) const MUSE_GLIMMER: Family = Family {
         "muse-glimmer",
         |source| has_all(source, &["<atem:function_calls>", "<|eom|>"]),
         Row {
-            // Models leave out the recipient of the answer, which the template always writes.
+            // Models leave out the recipient of the answer, which the template always writes, and the end of a message in front
+            // of another.
             tolerances: Tolerances {
                 calls_from: " to=",
-                spellings: &[("to=user<|message|>", "<|message|>")],
+                spellings: &[("to=user<|message|>", "<|message|>"), ("<|eom|><|start|>", "<|start|>")],
                 ..Tolerances::NONE
             },
             // No turn of a history has text in front of calls, and the end of the turn ends text.
@@ -49,6 +50,11 @@ pub(super) const MUSE_GLIMMER: Family = Family {
                     to: Place::Call,
                 });
                 turn.edges.push(Edge { from: Place::Content, glue: "<|eot|>".into(), to: Place::End });
+                turn.edges.push(Edge {
+                    from: Place::Call,
+                    glue: "<|eom|><|start|>assistant to=user<|message|>".into(),
+                    to: Place::Content,
+                });
             },
             host: Host {
                 // A recipient that is neither the model itself nor the user.
