@@ -62,7 +62,6 @@ const DIALECTS: &[(&str, &str)] = &[
         "<function=read><parameter=path>a</parameter></parameter><parameter=line>\n2\n</parameter></function>",
     ),
     ("function-tags", "<function=read>{\"path\": \"a\", \"line\": 2}</function>"),
-    ("function-tags", "<function=read><parameter=line>2</parameter><parameter=path>a</function>"),
     (
         "invoke-tags",
         "<tool_call>\n<invoke name=\"read\">\n<parameter name=\"path\">a</parameter>\n<parameter name=\"line\">2</parameter>\n</invoke></tool_call>",

@@ -135,6 +135,10 @@ fn errors_name_the_field() {
         (json!({"messages": [], "tools": {}}), "tools: must be an array"),
         (json!({"messages": [], "tools": [{"type": "function"}]}), "tools[0].function: missing"),
         (json!({"messages": [], "tools": [{"type": "function", "function": {}}]}), "tools[0].function.name: missing"),
+        (
+            json!({"messages": [], "tools": [{"type": "function", "function": {"name": " "}}]}),
+            "tools[0].function.name: must not be empty",
+        ),
         (json!({"messages": [], "tool_choice": "any"}), "tool_choice: must be one of auto, required, none"),
         (json!({"messages": [], "tool_choice": {}}), "tool_choice.type: missing"),
         (json!({"messages": [], "reasoning_format": "x"}), "reasoning_format: must be one of"),

@@ -163,6 +163,8 @@ impl FormatBuilder {
                 self.sequence([unknown].into_iter().chain(entities).chain([name]).collect::<Vec<_>>())
             }
             FormatBuilder::ANY => self.any_tool_name(),
+            // Nothing would show of its call.
+            _ if name.trim().is_empty() => self.choice([]),
             _ if self.entities => {
                 let name = self.whole(Tag::ToolName, self.literal(self.written(name)));
                 self.sequence([self.tag(Tag::Entities, self.empty()), name])

@@ -117,11 +117,18 @@ pub(super) fn tool(fields: &Fields) -> Result<Tool> {
     }
     let function = fields.function()?;
     Ok(Tool {
-        name: function.required_text("name")?.to_owned(),
+        name: name_of_tool(&function)?,
         description: function.text_or_empty("description")?,
         parameters: Arc::new(function.map.get("parameters").cloned().unwrap_or_else(|| json!({}))),
         more: more(function.map),
     })
+}
+
+fn name_of_tool(fields: &Fields) -> Result<String> {
+    match fields.required_text("name")? {
+        name if name.trim().is_empty() => Err(Error::invalid(format!("{}: must not be empty", fields.path("name")))),
+        name => Ok(name.to_owned()),
+    }
 }
 
 fn more(function: &Map<String, Value>) -> Map<String, Value> {
@@ -148,7 +155,7 @@ fn custom_tool(custom: &Fields) -> Result<Tool> {
     }
     let parameters = json!({"type": "object", "properties": {CUSTOM_INPUT: input}, "required": [CUSTOM_INPUT]});
     Ok(Tool {
-        name: custom.required_text("name")?.to_owned(),
+        name: name_of_tool(custom)?,
         description: custom.text_or_empty("description")?,
         parameters: Arc::new(parameters),
         more: Map::new(),
