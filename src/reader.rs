@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use crate::analysis::Analysis;
-use crate::analysis::turn::{self, Place, TurnFormat};
+use crate::analysis::turn::{self, Spot, TurnFormat};
 use crate::error::Result;
 use crate::format::{Family, Format, FormatSpec, Prompt, PromptInput, Way, family_of, learnt, prompt, thought};
 use crate::message::{Continuation, Media, Request};
@@ -157,7 +157,7 @@ impl Taught {
         let family = if self.learn_only { None } else { family_of(self.template.source()) };
         // A source may name what its template does not write.
         let writes = |marker: &str| {
-            let mut calls = self.turn(true).edges.iter().filter(|edge| edge.to == Place::Call).peekable();
+            let mut calls = self.turn(true).edges.iter().filter(|edge| edge.to == Spot::Call).peekable();
             calls.peek().is_none() || calls.any(|edge| edge.glue.head().contains(marker))
         };
         let family = family.filter(|family| match family.way {

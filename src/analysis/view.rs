@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::markup::{Marker, Markup, is_space, trim, trim_start};
-use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Place, TurnFormat, ValueKind};
+use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, Spot, TurnFormat, ValueKind};
 use super::{
     ArgumentsLayout, CallIdLayout, CallIdPosition, ContentLayout, ContentMode, FunctionLayout, Layout, ReasoningLayout,
     ReasoningMode, ToolFormat, ToolsLayout,
@@ -93,19 +93,19 @@ struct View<'t> {
 
 impl<'t> View<'t> {
     /// The first edge between two places.
-    fn edge(&self, from: Place, to: Place) -> Option<&'t Edge> {
+    fn edge(&self, from: Spot, to: Spot) -> Option<&'t Edge> {
         self.turn.edges.iter().find(|edge| edge.from == from && edge.to == to)
     }
 
     /// The glue of that edge as text; empty if there is none.
-    fn glue(&self, from: Place, to: Place) -> &'t str {
+    fn glue(&self, from: Spot, to: Spot) -> &'t str {
         self.edge(from, to).map_or("", |edge| edge.glue.head())
     }
 
     fn reasoning(&self) -> ReasoningLayout {
         let Some(reasoning) = &self.turn.reasoning else { return ReasoningLayout::default() };
-        let with_content = self.edge(Place::Reasoning, Place::Content).is_some();
-        let calls_only = !with_content && self.edge(Place::Reasoning, Place::Call).is_some();
+        let with_content = self.edge(Spot::Reasoning, Spot::Content).is_some();
+        let calls_only = !with_content && self.edge(Spot::Reasoning, Spot::Call).is_some();
         ReasoningLayout {
             mode: if calls_only { ReasoningMode::ToolsOnly } else { ReasoningMode::TagBased },
             start: if reasoning.open.is_blank() { &*reasoning.start } else { trim_start(reasoning.open.head()) }.into(),
@@ -114,8 +114,8 @@ impl<'t> View<'t> {
     }
 
     /// What opens a part behind the prompt, without a closed or an empty reasoning.
-    fn opening(&self, to: Place) -> String {
-        let froms = [Place::Prompt, Place::Reasoning, Place::Content].into_iter();
+    fn opening(&self, to: Spot) -> String {
+        let froms = [Spot::Prompt, Spot::Reasoning, Spot::Content].into_iter();
         let edge = froms.filter_map(|from| self.edge(from, to)).next();
         let text = edge.map_or_else(String::new, |edge| filled(&edge.glue));
         let close = self.turn.reasoning.as_ref().map_or("", |reasoning| trim(reasoning.close.head()));
@@ -124,22 +124,21 @@ impl<'t> View<'t> {
     }
 
     fn content(&self) -> ContentLayout {
-        let mut edges =
-            self.turn.edges.iter().filter(|edge| edge.to == Place::Content && edge.from == Place::Reasoning);
+        let mut edges = self.turn.edges.iter().filter(|edge| edge.to == Spot::Content && edge.from == Spot::Reasoning);
         let behind_reasoning = edges.find(|edge| !edge.glue.is_blank()).map_or("", |edge| trim(edge.glue.head()));
-        let (mode, start) = match (&*self.opening(Place::Content), behind_reasoning) {
+        let (mode, start) = match (&*self.opening(Spot::Content), behind_reasoning) {
             ("", "") => (ContentMode::Plain, String::new()),
             ("", start) => (ContentMode::WrappedWithReasoning, start.to_owned()),
             (start, _) => (ContentMode::AlwaysWrapped, start.to_owned()),
         };
-        let mut edges = self.turn.edges.iter().filter(|edge| edge.from == Place::Content && edge.to == Place::End);
+        let mut edges = self.turn.edges.iter().filter(|edge| edge.from == Spot::Content && edge.to == Spot::End);
         let end = edges.find(|edge| !edge.glue.is_blank()).map_or("", |edge| trim_start(edge.glue.head()));
         ContentLayout { mode, start, end: end.into() }
     }
 
     fn calls(&self, form: &CallForm, layout: &mut Layout) {
-        let first = self.opening(Place::Call);
-        let (call, end) = (written(form), self.glue(Place::Call, Place::End));
+        let first = self.opening(Spot::Call);
+        let (call, end) = (written(form), self.glue(Spot::Call, Spot::End));
         let text = [&*first, &call, end].concat();
         let json = text.find('{').zip(text.rfind('}')).and_then(|(open, close)| text.get(open..=close));
         if stands_in_json(&text, NAME) {
@@ -167,7 +166,7 @@ impl<'t> View<'t> {
         let array = before.trim_end_matches(is_space).strip_suffix('[').zip(trim_start(after).strip_prefix(']'));
         tools.array_wrapped = array.is_some();
         let (start, end) = array.unwrap_or((before, after));
-        let next = self.glue(Place::Call, Place::Call);
+        let next = self.glue(Spot::Call, Spot::Call);
         let repeated = !start.is_empty() && next.contains(trim(start));
         let end = trim(through_first_marker(end)).to_owned();
         match repeated {
@@ -183,7 +182,7 @@ impl<'t> View<'t> {
     /// The markers around tagged calls: those of the section, of each call, and of the name.
     fn frame(&self, form: &CallForm, first: &str, layout: &mut Layout) {
         let (tools, function) = (&mut layout.tools, &mut layout.function);
-        let next = self.edge(Place::Call, Place::Call).map(|edge| &edge.glue);
+        let next = self.edge(Spot::Call, Spot::Call).map(|edge| &edge.glue);
         let own = match next {
             Some(next) => trim_start(common_end(first, next.head())),
             None => {
@@ -207,7 +206,7 @@ impl<'t> View<'t> {
             _ => (close, ""),
         };
         (function.close, tools.per_call_end) = (trim_start(inner).into(), trim(outer).into());
-        tools.section_end = trim(through_first_marker(self.glue(Place::Call, Place::End))).into();
+        tools.section_end = trim(through_first_marker(self.glue(Spot::Call, Spot::End))).into();
         let closes = if tools.per_call_end.is_empty() { &function.close } else { &tools.per_call_end };
         let between = next.map_or("", |next| next.head());
         tools.side_by_side =
@@ -259,7 +258,7 @@ impl<'t> View<'t> {
 
     /// The pieces that end a turn behind calls.
     fn turn_end(&self) -> Vec<String> {
-        let last = self.glue(Place::Call, Place::End);
+        let last = self.glue(Spot::Call, Spot::End);
         let end = [&last[through_first_marker(last).len()..], self.turn.end.head()].concat();
         let pieces = Markup::new(&end).segments().into_iter().map(|piece| trim(piece.as_str()).to_owned());
         // Words belong to an instruction for the next turn, not to the end of this one.

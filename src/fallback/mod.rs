@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use crate::message::{BareCalls, CallOrigin, CallsInReasoning, Dialects, Leniency, Tool};
 use crate::output::Channel;
 use crate::peg::{self, Arena, Program};
-use text::Place;
+use text::Scope;
 
 pub(crate) use dialects::name as dialect_name;
 pub(crate) use parser::{End, FallbackParser};
@@ -28,7 +28,7 @@ pub struct FallbackConfig {
     pub leniency: Leniency,
     /// Texts that end the model's turn.
     pub ends: Vec<String>,
-    programs: [OnceLock<Option<Arc<Program>>>; Place::COUNT],
+    programs: [OnceLock<Option<Arc<Program>>>; Scope::COUNT],
     /// Whether calls of the format have a marker.
     marked: OnceLock<bool>,
 }
@@ -52,7 +52,7 @@ impl FallbackConfig {
     }
 
     /// The program for calls in `place`; `None` if there are no calls to search for, or too many tools.
-    fn program(&self, place: Place) -> Option<Arc<Program>> {
+    fn program(&self, place: Scope) -> Option<Arc<Program>> {
         let text = || text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, place);
         let make = || peg::compile(&text()).ok();
         self.programs[place as usize]
@@ -70,12 +70,12 @@ impl FallbackConfig {
     /// `begins`: only reasoning precedes the region.
     pub(crate) fn in_region(self: &Arc<Self>, channel: Channel, begins: bool, at: usize) -> Option<FallbackParser> {
         let place = match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
-            (Channel::Content, Dialects::Always, _) => Place::Anywhere,
+            (Channel::Content, Dialects::Always, _) => Scope::Anywhere,
             (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => {
-                Place::Whole
+                Scope::Whole
             }
-            (Channel::Reasoning, _, CallsInReasoning::Always) => Place::Anywhere,
-            (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Place::AtEnd,
+            (Channel::Reasoning, _, CallsInReasoning::Always) => Scope::Anywhere,
+            (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Scope::AtEnd,
             _ => return None,
         };
         FallbackParser::new(Arc::clone(self), channel, place, at)
@@ -85,9 +85,9 @@ impl FallbackConfig {
     /// call was interrupted there. `called`: a call precedes.
     pub(crate) fn behind_format(self: &Arc<Self>, at: usize, in_call: bool, called: bool) -> Option<FallbackParser> {
         let place = match (in_call, called) {
-            (true, _) => Place::InCall,
-            (false, true) => Place::BehindCall,
-            _ => Place::Anywhere,
+            (true, _) => Scope::InCall,
+            (false, true) => Scope::BehindCall,
+            _ => Scope::Anywhere,
         };
         let enabled = in_call || self.leniency.dialects != Dialects::Off;
         enabled.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, place, at)).flatten()

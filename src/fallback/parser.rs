@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::FallbackConfig;
-use super::text::{CANDIDATE, Place};
+use super::text::{CANDIDATE, Scope};
 use crate::output::{CallFlags, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
 use crate::peg::{Budget, Machine, Program, Rewindable, State, incomplete_tail};
 
@@ -32,7 +32,7 @@ const PIECE: usize = 16 << 10;
 pub(crate) struct FallbackParser {
     config: Arc<FallbackConfig>,
     program: Arc<Program>,
-    place: Place,
+    place: Scope,
     /// The position where its machine began.
     start: usize,
     run: Rewindable,
@@ -132,7 +132,7 @@ impl Sink for Noted<'_> {
 
 impl FallbackParser {
     /// Returns `None` if there are no calls to search for.
-    pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, place: Place, at: usize) -> Option<Self> {
+    pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, place: Scope, at: usize) -> Option<Self> {
         let program = config.program(place)?;
         let run = Rewindable::new(Machine::committed(Arc::clone(&program), at));
         Some(FallbackParser {
@@ -261,7 +261,7 @@ impl FallbackParser {
         let fits = self.run.rewind(output.seen);
         self.read(&output.raw[..fits], builder);
         let covered = self.reader.covered();
-        if limit || covered <= self.start || self.place == Place::Whole {
+        if limit || covered <= self.start || self.place == Scope::Whole {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
             // What seemed to be calls at the end is text.
@@ -272,7 +272,7 @@ impl FallbackParser {
             return;
         }
         // The rest of an interrupted call belongs to it.
-        let place = if self.reader.in_call() { Place::InCall } else { Place::Anywhere };
+        let place = if self.reader.in_call() { Scope::InCall } else { Scope::Anywhere };
         // Checked first, because the first program for a place is compiled here.
         if !self.place.waits_for_end()
             && let Some(program) = self.config.program(place)
@@ -288,7 +288,7 @@ impl FallbackParser {
 
     /// Records where the calls begin that no text follows.
     fn note_candidates(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        let at_once = self.place == Place::Whole;
+        let at_once = self.place == Scope::Whole;
         self.run.machine.take_kept();
         let visible = self.run.machine.visible();
         for capture in visible.from(self.reader.captures_read()) {
@@ -305,7 +305,7 @@ impl FallbackParser {
     }
 
     fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        let place = if self.place == Place::Whole { Place::Only } else { Place::Anywhere };
+        let place = if self.place == Scope::Whole { Scope::Only } else { Scope::Anywhere };
         let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, place, from);
         if let Some(parser) = parser {
             let mut parser = parser.with_budget(self.run.machine.budget());

@@ -17,7 +17,7 @@ pub(super) const CANDIDATE: TagId = TagId(0x7FF);
 
 /// Where calls may be in a text, and what precedes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Scope {
     /// Anywhere: text, call, text.
     Anywhere,
     /// Like `Anywhere`, behind a call whose wrapper may still be open.
@@ -32,13 +32,13 @@ pub(crate) enum Place {
     Only,
 }
 
-impl Place {
+impl Scope {
     /// The number of places.
-    pub const COUNT: usize = Place::Only as usize + 1;
+    pub const COUNT: usize = Scope::Only as usize + 1;
 
     /// Whether calls are read at the end of the text only.
     pub fn waits_for_end(self) -> bool {
-        matches!(self, Place::AtEnd | Place::Whole)
+        matches!(self, Scope::AtEnd | Scope::Whole)
     }
 }
 
@@ -48,10 +48,10 @@ pub(super) fn text_with_calls(
     tools: &[Tool],
     leniency: Leniency,
     ends: &[String],
-    place: Place,
+    place: Scope,
 ) -> Arena {
     let mut p = FormatBuilder::extending(format.clone());
-    let whole = matches!(place, Place::Whole | Place::Only);
+    let whole = matches!(place, Scope::Whole | Scope::Only);
     let (mut calls, mut starts) = (Vec::new(), Vec::new());
     for rule in format.trigger_rules() {
         if let Some(own) = format.first_texts(rule) {
@@ -89,7 +89,7 @@ pub(super) fn text_with_calls(
     }
     let before = match place {
         // A call that continues the row of the previous one.
-        Place::BehindCall => {
+        Scope::BehindCall => {
             let separator = wrappers::separator(&p);
             let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held), behind]);
             // Bare calls in the same wrapper count only if something closes it.
@@ -98,7 +98,7 @@ pub(super) fn text_with_calls(
             let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
             p.sequence([p.optional(bare), behind, p.optional(next)])
         }
-        Place::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
+        Scope::InCall => p.sequence([rest_of_call(&p, &starts, closing), behind]),
         _ => p.empty(),
     };
     starts.extend(wrappers::STARTS.map(str::to_owned));
@@ -107,7 +107,7 @@ pub(super) fn text_with_calls(
     starts.dedup();
     let call = p.sequence([wrapped(&p, call, held), behind]);
     let call = match place {
-        Place::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
+        Scope::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
         _ => call,
     };
     // The text may begin like a call; `any` does not match invalid bytes.

@@ -71,9 +71,9 @@ pub(super) fn api(number: u32) -> Result<Api> {
 /// Calls that are cut off stay as far as they came, and the finish reason reports it. The body of Messages, which
 /// cannot hold half an object, has their complete members; arguments that are not a JSON object are `{}` there. Calls
 /// of OpenAI's custom tools have their text, which is streamed in one piece once it is complete.
-pub struct chat_answer(Guarded<State>);
+pub struct chat_answer(Guarded<AnswerState>);
 
-struct State {
+struct AnswerState {
     answer: Answer,
     /// The chat-completions body.
     request: String,
@@ -90,7 +90,7 @@ impl chat_answer {
         let chat = api.request(&body)?.to_string();
         let options = AnswerOptions { request: body, ..AnswerOptions::from_json(&object(options, "options")?)? };
         let answer = Answer::new(api, options);
-        Ok(chat_answer(Guarded::new(State {
+        Ok(chat_answer(Guarded::new(AnswerState {
             answer,
             request: chat,
             events: Vec::new(),

@@ -9,7 +9,7 @@ use super::calls::learnt as calls;
 use super::glue::{any_space, behind_json, glue, is_strong, split_space};
 use super::thought::Thought;
 use super::{Constraint, Delimiter, Format, FormatSpec, Thinking};
-use crate::analysis::turn::{Edge, Glue, Place, TurnFormat};
+use crate::analysis::turn::{Edge, Glue, Spot, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use crate::grammar::Trigger;
 use crate::message::Continuation;
@@ -125,22 +125,22 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn edges(&self, from: &'static [Place], to: Place) -> impl Iterator<Item = &'a Edge> {
+    pub(super) fn edges(&self, from: &'static [Spot], to: Spot) -> impl Iterator<Item = &'a Edge> {
         self.turn.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
     }
 
     /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
-    pub(super) fn begin(&self) -> &'static [Place] {
+    pub(super) fn begin(&self) -> &'static [Spot] {
         match self.thought.is_some_and(|thought| thought.open.is_empty()) {
-            true => &[Place::Reasoning],
-            false => &[Place::Prompt, Place::Reasoning],
+            true => &[Spot::Reasoning],
+            false => &[Spot::Prompt, Spot::Reasoning],
         }
     }
 
-    fn before_calls(&self) -> &'static [Place] {
+    fn before_calls(&self) -> &'static [Spot] {
         match self.begin() {
-            [Place::Reasoning] => &[Place::Reasoning, Place::Content],
-            _ => &[Place::Prompt, Place::Reasoning, Place::Content],
+            [Spot::Reasoning] => &[Spot::Reasoning, Spot::Content],
+            _ => &[Spot::Prompt, Spot::Reasoning, Spot::Content],
         }
     }
 
@@ -149,13 +149,13 @@ impl<'a> Writer<'a> {
         let before = self.thought.map(|thought| thought.before_message(self.opening, self.reads_thoughts()));
         let mut steps = vec![p.literal(before.unwrap_or(self.opening)), self.reasoning()];
         if let Some(schema) = spec.response_schema() {
-            let wrapped = self.edges(self.begin(), Place::Content).filter(|edge| !edge.glue.is_blank());
+            let wrapped = self.edges(self.begin(), Spot::Content).filter(|edge| !edge.glue.is_blank());
             let open =
                 p.choice(wrapped.map(|edge| glue(p, &edge.glue, None, "")).chain([p.empty()]).collect::<Vec<_>>());
-            steps.extend([open, p.response(schema), self.close(&[Place::Content])]);
+            steps.extend([open, p.response(schema), self.close(&[Spot::Content])]);
         } else {
             // The end of the last text of a turn is not repeated behind calls.
-            let close = self.close(&[Place::Content]);
+            let close = self.close(&[Spot::Content]);
             let ways = if self.callable { self.ways_of_calls() } else { Vec::new() };
             let (at_once, marked) = ways.into_iter().partition::<Vec<_>, _>(|(at_once, _)| *at_once);
             let begins_turn = !at_once.is_empty();
@@ -194,7 +194,7 @@ impl<'a> Writer<'a> {
         let thought = self.thought.filter(|_| !self.reads_thoughts());
         let close = thought.map_or("", |thought| thought.close.head().trim());
         let mut all: Vec<Glue> = Vec::new();
-        for edge in self.edges(self.before_calls(), Place::Call) {
+        for edge in self.edges(self.before_calls(), Spot::Call) {
             let reasoning = edge.glue.head().rfind(close).filter(|_| !close.is_empty());
             let glue = reasoning.map_or_else(|| edge.glue.clone(), |at| edge.glue.without_start(at + close.len()));
             // What stands in front of the marker of calls may be missing.
@@ -232,7 +232,7 @@ impl<'a> Writer<'a> {
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
     pub(super) fn begins_turn(&self, glue: &Glue) -> bool {
         let named = self.turn.calls_begin_with_names();
-        let mut behind_text = self.edges(&[Place::Content], Place::Call).map(|edge| &edge.glue).peekable();
+        let mut behind_text = self.edges(&[Spot::Content], Spot::Call).map(|edge| &edge.glue).peekable();
         let is_more = |other: &Glue| if glue.is_blank() { !other.is_blank() } else { is_strong(other) };
         let marked = behind_text.peek().is_some() && behind_text.all(is_more);
         self.callable && named && marked && !is_strong(glue)
@@ -264,7 +264,7 @@ impl<'a> Writer<'a> {
         let apart =
             tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
         let mut rest = vec![p.rule("call", calls::any(p, turn, self.spec, self.is_marked()))];
-        let between = self.edges(&[Place::Call], Place::Call);
+        let between = self.edges(&[Spot::Call], Spot::Call);
         let mut next: Vec<ExprId> = between
             .map(|edge| match apart {
                 true => p.sequence([
@@ -293,8 +293,8 @@ impl<'a> Writer<'a> {
             false if excluded => {}
             false => rest.push(p.tolerated(next)),
         }
-        rest.push(self.close(&[Place::Call]));
-        if let Some(edge) = self.edges(&[Place::Call], Place::Content).next() {
+        rest.push(self.close(&[Spot::Call]));
+        if let Some(edge) = self.edges(&[Spot::Call], Spot::Content).next() {
             let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls() };
             // Once the name of a call was shown, it is no text.
             let no_call = self.tolerances.allowed_calls && !excluded;
@@ -367,16 +367,16 @@ impl<'a> Writer<'a> {
     }
 
     /// The end of the last part, coming from one of these places; a model may leave it out.
-    pub(super) fn close(&self, from: &'static [Place]) -> ExprId {
+    pub(super) fn close(&self, from: &'static [Spot]) -> ExprId {
         let p = self.p;
-        let before = if from == [Place::Call] { self.wrapper_close.clone() } else { Glue::default() };
-        let glues: Vec<Glue> = self.edges(from, Place::End).map(|edge| before.and(&edge.glue)).collect();
+        let before = if from == [Spot::Call] { self.wrapper_close.clone() } else { Glue::default() };
+        let glues: Vec<Glue> = self.edges(from, Spot::End).map(|edge| before.and(&edge.glue)).collect();
         let must = glues.iter().all(|glue| !glue.is_blank() && !self.turn.is_stop(glue));
         let ends: Vec<&Glue> = glues.iter().filter(|glue| !glue.is_blank()).collect();
         if ends.is_empty() {
             return p.empty();
         }
-        let is_json = from == [Place::Call] && self.layout.tools.format == ToolFormat::JsonNative;
+        let is_json = from == [Spot::Call] && self.layout.tools.format == ToolFormat::JsonNative;
         let close = |end: &Glue| match is_json {
             true if end.trim_end() == *end => behind_json(p, end, None),
             true => p.sequence([behind_json(p, &end.trim_end(), None), p.space()]),
@@ -397,7 +397,7 @@ impl<'a> Writer<'a> {
         let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
         let calls = if self.callable { self.before_first_call() } else { Vec::new() };
         let mut opens = calls.iter().filter_map(|glue| glue.strip_suffix(&self.call_open)).filter(is_section);
-        let close = self.edges(&[Place::Call], Place::End).map(|edge| &edge.glue).find(|glue| is_section(glue))?;
+        let close = self.edges(&[Spot::Call], Spot::End).map(|edge| &edge.glue).find(|glue| is_section(glue))?;
         Some(format!("{}{}", opens.next()?.head().trim(), close.head().trim()))
     }
 
@@ -428,7 +428,7 @@ impl<'a> Writer<'a> {
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
-        let between = self.edges(&[Place::Call], Place::Call).map(|edge| edge.glue.clone());
+        let between = self.edges(&[Spot::Call], Spot::Call).map(|edge| edge.glue.clone());
         !self.tolerances.allowed_calls
             && self.before_first_call().into_iter().chain(between).all(|glue| is_strong(&glue))
     }
@@ -443,7 +443,7 @@ impl<'a> Writer<'a> {
         }
         // The marker may depend on what is called.
         let mut words = vec![marker.to_owned()];
-        for edge in self.edges(self.before_calls(), Place::Call) {
+        for edge in self.edges(self.before_calls(), Spot::Call) {
             if !words.iter().any(|word| edge.glue.head().contains(word)) {
                 words.push(split_space(&edge.glue).1.head().trim_end().to_owned());
             }

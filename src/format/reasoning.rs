@@ -3,7 +3,7 @@
 use super::glue::{glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::thought::Thought;
-use crate::analysis::turn::{Glue, Place};
+use crate::analysis::turn::{Glue, Spot};
 use crate::message::Continuation;
 use crate::peg::ExprId;
 
@@ -41,7 +41,7 @@ impl Writer<'_> {
     pub(super) fn thought_and_close(&self, thought: &Thought, again: Option<ExprId>) -> ExprId {
         let p = self.p;
         // The opening of content ends it as well.
-        let opens = self.edges(&[Place::Reasoning], Place::Content).map(|edge| &edge.glue);
+        let opens = self.edges(&[Spot::Reasoning], Spot::Content).map(|edge| &edge.glue);
         let opens = opens.filter(|glue| is_strong(glue)).flat_map(|glue| heads(&glue.up_to_first_marker()));
         let opens = p.spelled(opens.collect());
         let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
@@ -85,7 +85,7 @@ impl Writer<'_> {
 
     /// Whether a part may begin with this text where the turn begins.
     fn begins_with(&self, text: &str) -> bool {
-        self.turn.edges.iter().any(|edge| edge.from == Place::Prompt && edge.glue.head().trim_start().starts_with(text))
+        self.turn.edges.iter().any(|edge| edge.from == Spot::Prompt && edge.glue.head().trim_start().starts_with(text))
     }
 
     /// What opens more reasoning directly behind the end of reasoning.

@@ -4,7 +4,7 @@ use super::calls::learnt as calls;
 use super::glue::{any_space, glue, heads, is_strong, split_space};
 use super::learnt::Writer;
 use super::wrappers;
-use crate::analysis::turn::{Edge, Glue, Place};
+use crate::analysis::turn::{Edge, Glue, Spot};
 use crate::peg::ExprId;
 
 impl Writer<'_> {
@@ -34,7 +34,7 @@ impl Writer<'_> {
 
     /// Whether what is in front of content begins with this glue.
     fn begins_content(&self, glue: &Glue) -> bool {
-        let before = self.edges(&[Place::Prompt, Place::Reasoning], Place::Content);
+        let before = self.edges(&[Spot::Prompt, Spot::Reasoning], Spot::Content);
         let start = glue.head().trim_start();
         !start.is_empty() && before.map(|edge| edge.glue.head().trim_start()).any(|text| text.starts_with(start))
     }
@@ -81,7 +81,7 @@ impl Writer<'_> {
 
     /// The markers that end the last text of a turn.
     fn marks_of_end(&self) -> Vec<String> {
-        let glues = self.edges(&[Place::Content], Place::End).filter(|edge| !edge.glue.is_blank());
+        let glues = self.edges(&[Spot::Content], Spot::End).filter(|edge| !edge.glue.is_blank());
         let end = self.tolerances.spelled_end.then(|| heads(&self.turn.end));
         glues.flat_map(|edge| heads(&edge.glue)).chain(end.into_iter().flatten()).collect()
     }
@@ -91,7 +91,7 @@ impl Writer<'_> {
         if self.thought.is_some() && !self.reads_thoughts() {
             // The marker of content is none of the content's, whatever reasoning is in front.
             let end = self.thought.map_or("", |thought| thought.close.head().trim());
-            let marked = self.edges(&[Place::Prompt, Place::Reasoning], Place::Content).map(|edge| &edge.glue);
+            let marked = self.edges(&[Spot::Prompt, Spot::Reasoning], Spot::Content).map(|edge| &edge.glue);
             let marked: Vec<&Glue> = marked.filter(|glue| is_strong(glue) && !glue.head().contains(end)).collect();
             // As in llama.cpp, one that begins a message of its own is.
             let opening = self.turn.opening.trim();
@@ -128,7 +128,7 @@ impl Writer<'_> {
             false => self.text_up_to(strong.into_iter().chain(ends).collect()),
         };
         let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
-            self.edges(self.begin(), Place::Content).partition(|edge| edge.glue.is_blank());
+            self.edges(self.begin(), Spot::Content).partition(|edge| edge.glue.is_blank());
         let mut ways: Vec<ExprId> =
             marked.iter().map(|edge| p.sequence([glue(p, &edge.glue, None, ""), marked_text])).collect();
         let mut spaces: Vec<&str> = blank.iter().map(|edge| edge.glue.head()).collect();
@@ -146,6 +146,6 @@ impl Writer<'_> {
     pub(super) fn last_text(&self, marks: Vec<String>) -> ExprId {
         let p = self.p;
         let text = p.until_marker(self.marks_of_end().into_iter().chain(heads(&self.turn.end)).chain(marks));
-        p.sequence([p.content(text), self.close(&[Place::Content])])
+        p.sequence([p.content(text), self.close(&[Spot::Content])])
     }
 }

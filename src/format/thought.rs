@@ -1,6 +1,6 @@
 //! Reasoning in a request: where it opens and closes, with the prompt's opening, and in a message that is continued.
 
-use crate::analysis::turn::{Glue, Place, Reasoning, TurnFormat};
+use crate::analysis::turn::{Glue, Reasoning, Spot, TurnFormat};
 use crate::analysis::{Layout, ReasoningMode};
 
 /// Reasoning with one of its openings.
@@ -60,10 +60,10 @@ pub fn continued_prompt(
     content: Option<&str>,
 ) -> String {
     let mut prompt = opening.to_owned();
-    let mut from = Place::Prompt;
+    let mut from = Spot::Prompt;
     let thought = Thought::of(turn, layout, opening);
     if let Some(thought) = thought.filter(|t| !reasoning.is_empty() || content.is_none() || t.open.is_empty()) {
-        from = Place::Reasoning;
+        from = Spot::Reasoning;
         // The prompt may close the reasoning at once, or put words into it.
         if let Some(at) = opening.rfind(&*thought.start).filter(|_| !thought.start.is_empty()) {
             let behind = &opening[at + thought.start.len()..];
@@ -84,7 +84,7 @@ pub fn continued_prompt(
         }
     }
     if let Some(content) = content {
-        let edge = turn.edges.iter().find(|edge| edge.from == from && edge.to == Place::Content);
+        let edge = turn.edges.iter().find(|edge| edge.from == from && edge.to == Spot::Content);
         prompt.push_str(edge.map_or("", |edge| edge.glue.head()));
         prompt.push_str(content);
     }

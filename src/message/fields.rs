@@ -9,11 +9,11 @@ pub(crate) struct Fields<'a> {
     pub map: &'a Map<String, Value>,
     /// Fields that replace those of `map`.
     over: Option<&'a Map<String, Value>>,
-    place: Place<'a>,
+    place: FieldPath<'a>,
 }
 
 /// The place of an object. Formatted only when an error needs it.
-enum Place<'a> {
+enum FieldPath<'a> {
     /// The whole input, which errors call this; the name of the request is empty.
     Whole(&'static str),
     /// At a key of another object.
@@ -35,7 +35,7 @@ fn field<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
 impl<'a> Fields<'a> {
     /// The fields of an object that errors call `name`.
     pub fn new(value: &'a Value, name: &'static str) -> Result<Fields<'a>> {
-        Fields::at(value, Place::Whole(name))
+        Fields::at(value, FieldPath::Whole(name))
     }
 
     /// The same with the fields of `over` in front.
@@ -43,7 +43,7 @@ impl<'a> Fields<'a> {
         Fields { over: Some(over), ..self }
     }
 
-    fn at(value: &'a Value, place: Place<'a>) -> Result<Fields<'a>> {
+    fn at(value: &'a Value, place: FieldPath<'a>) -> Result<Fields<'a>> {
         match value {
             Value::Object(map) => Ok(Fields { map, over: None, place }),
             other => Err(wrong(&place.path(), "an object", other)),
@@ -67,12 +67,12 @@ impl<'a> Fields<'a> {
 
     /// The object at a key, if there is one.
     pub fn object<'s>(&'s self, name: &'s str) -> Result<Option<Fields<'s>>> {
-        self.get(name).map(|value| Fields::at(value, Place::Key(self, name))).transpose()
+        self.get(name).map(|value| Fields::at(value, FieldPath::Key(self, name))).transpose()
     }
 
     /// The object at a key, which must exist.
     pub fn required_object<'s>(&'s self, name: &'s str) -> Result<Fields<'s>> {
-        Fields::at(self.required(name)?, Place::Key(self, name))
+        Fields::at(self.required(name)?, FieldPath::Key(self, name))
     }
 
     pub fn required(&self, name: &str) -> Result<&'a Value> {
@@ -118,7 +118,7 @@ impl<'a> Fields<'a> {
 
     /// An object in an array at a key.
     pub fn item<'s>(&'s self, name: &'s str, index: usize, item: &'s Value) -> Result<Fields<'s>> {
-        Fields::at(item, Place::Item(self, name, index))
+        Fields::at(item, FieldPath::Item(self, name, index))
     }
 
     /// A text, or the objects of an array.
@@ -151,12 +151,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl Place<'_> {
+impl FieldPath<'_> {
     fn path(&self) -> String {
         match self {
-            Place::Whole(name) => (*name).to_owned(),
-            Place::Key(inside, name) => inside.path(name),
-            Place::Item(inside, name, index) => format!("{}[{index}]", inside.path(name)),
+            FieldPath::Whole(name) => (*name).to_owned(),
+            FieldPath::Key(inside, name) => inside.path(name),
+            FieldPath::Item(inside, name, index) => format!("{}[{index}]", inside.path(name)),
         }
     }
 }

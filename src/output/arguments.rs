@@ -6,7 +6,7 @@ use crate::peg::find;
 
 /// The state of the current call, without its texts and stacks.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CallState {
+pub(super) struct OpenCall {
     pub open: bool,
     pub named: bool,
     /// The comma before the next member or item is already written.

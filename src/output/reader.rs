@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::arguments::{Arguments, CallState, Container};
+use super::arguments::{Arguments, Container, OpenCall};
 use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
 use super::literal::Literal;
 use super::persistent_stack::{PersistentStack, StackMark};
@@ -21,7 +21,7 @@ use crate::peg::{Capture, Machine, incomplete_tail, lossy};
 /// Reads a machine's captures.
 #[derive(Clone, Default)]
 pub(crate) struct CaptureReader {
-    state: State,
+    state: ReaderState,
     /// The regions around the current one, outermost first.
     regions: PersistentStack<(Tag, usize)>,
     /// The open objects and arrays of the arguments, outermost first, and whether each has a member; the first is the object
@@ -35,14 +35,14 @@ pub(crate) struct CaptureReader {
 }
 
 #[derive(Clone, Debug, Default)]
-struct State {
+struct ReaderState {
     /// The number of captures read.
     read: usize,
     /// Everything before this position is in the message, or is its markup.
     covered: usize,
     /// The current region, and the position from which on it is not read yet.
     region: Option<(Tag, usize)>,
-    call: CallState,
+    call: OpenCall,
     flags: CallFlags,
     /// Where the id is, if it preceded the name of its call.
     id: Range<usize>,
@@ -53,7 +53,7 @@ struct State {
 /// A state to which the reader can be reset.
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderMark {
-    state: State,
+    state: ReaderState,
     regions: StackMark,
     containers: StackMark,
     early: usize,
@@ -69,7 +69,7 @@ impl ReaderMark {
 impl CaptureReader {
     /// A reader of text that begins at this position.
     pub fn new(start: usize) -> Self {
-        CaptureReader { state: State { covered: start, ..State::default() }, ..CaptureReader::default() }
+        CaptureReader { state: ReaderState { covered: start, ..ReaderState::default() }, ..CaptureReader::default() }
     }
 
     /// Reads the next capture of the parsed text.
@@ -148,7 +148,7 @@ impl CaptureReader {
         match tag {
             Tag::ToolOpen => {
                 self.early.truncate(self.early_kept);
-                self.state.call = CallState { open: true, early: self.early.len(), ..CallState::default() };
+                self.state.call = OpenCall { open: true, early: self.early.len(), ..OpenCall::default() };
                 self.state.id = pos..pos;
                 self.containers.clear();
                 self.containers.push((Container::Object, false));

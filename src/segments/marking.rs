@@ -82,7 +82,7 @@ enum Form {
 
 /// The place of a value.
 #[derive(Clone, Copy)]
-struct Place<'p> {
+struct ValuePlace<'p> {
     owner: Owner<'p>,
     /// A JSON pointer to the value from its owner.
     path: &'p str,
@@ -100,9 +100,9 @@ enum Owner<'p> {
     Kwarg(&'p str),
 }
 
-impl<'p> Place<'p> {
+impl<'p> ValuePlace<'p> {
     fn field(owner: Owner<'p>, path: &'p str, group: &'p str) -> Self {
-        Place { owner, path, group, form: Form::Fields, key: "" }
+        ValuePlace { owner, path, group, form: Form::Fields, key: "" }
     }
 
     fn origin(self) -> Origin {
@@ -138,21 +138,23 @@ impl<'m> Marking<'m> {
             request.messages.iter().enumerate().map(|(index, message)| self.message(index, message)).collect();
         let tools = request.tools.iter().enumerate().map(|(index, tool)| self.tool(index, tool)).collect();
         let plain = request.plain.as_ref().map(|given| PlainConversation {
-            messages: self.each(&given.messages, |index| Place::field(Owner::Message(index), "", "message")),
-            tools: self.each(&given.tools, |index| Place {
+            messages: self.each(&given.messages, |index| ValuePlace::field(Owner::Message(index), "", "message")),
+            tools: self.each(&given.tools, |index| ValuePlace {
                 form: Form::Schema,
-                ..Place::field(Owner::Tool(index), "", "tool")
+                ..ValuePlace::field(Owner::Tool(index), "", "tool")
             }),
-            documents: Arc::new(self.json(&given.documents, Place::field(Owner::Kwarg("documents"), "", "documents"))),
+            documents: Arc::new(
+                self.json(&given.documents, ValuePlace::field(Owner::Kwarg("documents"), "", "documents")),
+            ),
         });
         let kwargs = request.template_kwargs.iter();
         let template_kwargs = kwargs
-            .map(|(name, value)| (name.clone(), self.json(value, Place::field(Owner::Kwarg(name), "", name))))
+            .map(|(name, value)| (name.clone(), self.json(value, ValuePlace::field(Owner::Kwarg(name), "", name))))
             .collect();
         Request { messages, tools, plain, template_kwargs, ..request.clone() }
     }
 
-    fn each<'p>(&mut self, list: &Value, place: impl Fn(usize) -> Place<'p>) -> Arc<Value> {
+    fn each<'p>(&mut self, list: &Value, place: impl Fn(usize) -> ValuePlace<'p>) -> Arc<Value> {
         match list {
             Value::Array(items) => {
                 Arc::new(items.iter().enumerate().map(|(index, item)| self.json(item, place(index))).collect())
@@ -164,8 +166,11 @@ impl<'m> Marking<'m> {
     fn message(&mut self, index: usize, message: &Message) -> Message {
         let mut marked = message.clone();
         let mut field = |text: &mut String, path: &str, group: &str, kind: Kind| {
-            *text =
-                self.text(text, Place::field(Owner::Message(index), path, &format!("{}{group}", message.role)), kind);
+            *text = self.text(
+                text,
+                ValuePlace::field(Owner::Message(index), path, &format!("{}{group}", message.role)),
+                kind,
+            );
         };
         if !is_word(&message.role) {
             field(&mut marked.role, "/role", "/role", Kind::Text);
@@ -186,19 +191,21 @@ impl<'m> Marking<'m> {
         for (at, part) in marked.parts.iter_mut().enumerate() {
             if let Some(source) = &part.source {
                 let path = format!("/content/{at}");
-                part.source = Some(Arc::new(self.json(source, Place::field(Owner::Message(index), &path, "media"))));
+                part.source =
+                    Some(Arc::new(self.json(source, ValuePlace::field(Owner::Message(index), &path, "media"))));
             }
         }
         for (at, call) in marked.tool_calls.iter_mut().enumerate() {
             let path = format!("/tool_calls/{at}/function/arguments");
-            let place = Place { form: Form::Arguments, ..Place::field(Owner::Message(index), &path, "arguments") };
+            let place =
+                ValuePlace { form: Form::Arguments, ..ValuePlace::field(Owner::Message(index), &path, "arguments") };
             call.arguments = self.json_text(&call.arguments, place);
         }
         marked
     }
 
     fn tool(&mut self, index: usize, tool: &Tool) -> Tool {
-        let place = Place { form: Form::Schema, ..Place::field(Owner::Tool(index), "", "tool") };
+        let place = ValuePlace { form: Form::Schema, ..ValuePlace::field(Owner::Tool(index), "", "tool") };
         Tool {
             name: self.text(&tool.name, place, Kind::Word),
             description: self.text(&tool.description, place, Kind::Text),
@@ -209,7 +216,7 @@ impl<'m> Marking<'m> {
 
     /// The number of a value, and how it is changed. Values that a template may compare share a number: those of a tool,
     /// equal ids, and equal texts if requested.
-    fn number(&mut self, text: &str, place: Place, kind: Kind) -> (usize, Way) {
+    fn number(&mut self, text: &str, place: ValuePlace, kind: Kind) -> (usize, Way) {
         let shared = match place.owner {
             Owner::Tool(index) => Some((format!("{index} {kind:?}"), String::new())),
             Owner::Message(_) if place.group.ends_with("/id") || self.with.share && kind == Kind::Text => {
@@ -237,7 +244,7 @@ impl<'m> Marking<'m> {
         (number, way)
     }
 
-    fn text(&mut self, text: &str, place: Place, kind: Kind) -> String {
+    fn text(&mut self, text: &str, place: ValuePlace, kind: Kind) -> String {
         let inner = text.trim();
         if inner.is_empty() {
             return text.to_owned();
@@ -278,13 +285,13 @@ impl<'m> Marking<'m> {
     }
 
     /// Arguments as JSON text: each key, text and scalar has a label.
-    fn json_text(&mut self, text: &str, place: Place) -> String {
+    fn json_text(&mut self, text: &str, place: ValuePlace) -> String {
         if !is_container(text) {
             return self.text(text, place, Kind::Text);
         }
         json_texts(text, &mut |token, pointer| {
             let path = format!("{}{pointer}", place.path);
-            let place = Place { path: &path, ..place };
+            let place = ValuePlace { path: &path, ..place };
             let (shown, kind) = match token {
                 Token::Text(text) => (text, Kind::Text),
                 Token::Scalar(json) => (json, Kind::Scalar),
@@ -299,10 +306,10 @@ impl<'m> Marking<'m> {
         })
     }
 
-    fn json(&mut self, json: &Value, place: Place) -> Value {
+    fn json(&mut self, json: &Value, place: ValuePlace) -> Value {
         match json {
             Value::String(text) if place.key == "arguments" => {
-                let place = Place { form: Form::Arguments, group: "arguments", ..place };
+                let place = ValuePlace { form: Form::Arguments, group: "arguments", ..place };
                 self.json_text(text, place).into()
             }
             Value::String(text) => {
@@ -315,12 +322,12 @@ impl<'m> Marking<'m> {
                 let is_kwarg = matches!(place.owner, Owner::Kwarg(_)) && is_word(text);
                 let kind = if is_name && place.form != Form::Arguments || is_kwarg { Kind::Word } else { Kind::Text };
                 let group = if matches!(place.key, "id" | "tool_call_id") { "/id" } else { place.group };
-                self.text(text, Place { group, ..place }, kind).into()
+                self.text(text, ValuePlace { group, ..place }, kind).into()
             }
             Value::Array(items) => {
                 let item = |(index, item): (usize, &Value)| {
                     let path = format!("{}/{index}", place.path);
-                    self.json(item, Place { path: &path, ..place })
+                    self.json(item, ValuePlace { path: &path, ..place })
                 };
                 items.iter().enumerate().map(item).collect()
             }
@@ -336,7 +343,7 @@ impl<'m> Marking<'m> {
         }
     }
 
-    fn members(&mut self, members: &Map<String, Value>, place: Place) -> Map<String, Value> {
+    fn members(&mut self, members: &Map<String, Value>, place: ValuePlace) -> Map<String, Value> {
         let mut marked = Map::new();
         for (key, value) in members {
             let is_known = match place.form {
@@ -348,7 +355,7 @@ impl<'m> Marking<'m> {
             let group = if is_known { format!("{}/{key}", place.group) } else { place.group.to_owned() };
             let form = if key == "arguments" && place.form == Form::Fields { Form::Arguments } else { place.form };
             let key_at = if names_members(place.key) { "" } else { key.as_str() };
-            let place = Place { path: &path, group: &group, key: key_at, form, ..place };
+            let place = ValuePlace { path: &path, group: &group, key: key_at, form, ..place };
             let name = if is_known { key.clone() } else { self.text(key, place, Kind::Word) };
             marked.insert(name, self.json(value, place));
         }

@@ -6,17 +6,17 @@ use crate::limits::JSON_DEPTH;
 
 /// The value at the start of `text`, and its length in bytes.
 pub(super) fn read(text: &str) -> Option<(Value, usize)> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = LiteralReader { text, at: 0 };
     let value = reader.value(0)?;
     Some((value, reader.at))
 }
 
-struct Reader<'t> {
+struct LiteralReader<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl LiteralReader<'_> {
     fn rest(&self) -> &str {
         &self.text[self.at..]
     }

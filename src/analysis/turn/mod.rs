@@ -88,16 +88,16 @@ pub struct Reasoning {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// The part before.
-    pub from: Place,
+    pub from: Spot,
     /// The glue.
     pub glue: Glue,
     /// The part behind.
-    pub to: Place,
+    pub to: Spot,
 }
 
 /// A part of a turn, its beginning or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum Spot {
     /// The end of the prompt, where the model begins.
     Prompt,
     /// Text of the reasoning.
@@ -266,7 +266,7 @@ impl TurnFormat {
     /// closes its wrapper. A call that is a JSON object begins and ends with its braces, and the markers around it are its
     /// wrapper's.
     pub(crate) fn call_frame(&self) -> (Glue, Glue) {
-        let mut all = self.edges.iter().filter(|edge| edge.to == Place::Call).map(|edge| edge.glue.clone());
+        let mut all = self.edges.iter().filter(|edge| edge.to == Spot::Call).map(|edge| edge.glue.clone());
         let first = all.next().unwrap_or_default();
         let open = all.fold(first, |open, glue| Glue::shared_end(&open, &glue));
         let wrapper = open.head().rfind(['>', ']', '[']).map_or(0, |at| at + 1);
@@ -300,7 +300,7 @@ impl TurnFormat {
             let text = glue.head().trim();
             glue.markers().next() == Some(text) && text[1..text.len() - 1].starts_with(['|', '｜'])
         };
-        let content = || self.edges.iter().filter(|edge| edge.from == Place::Content && edge.to == Place::End);
+        let content = || self.edges.iter().filter(|edge| edge.from == Spot::Content && edge.to == Spot::End);
         token(glue) && (token(&self.end) || content().any(|edge| token(&edge.glue)))
     }
 }

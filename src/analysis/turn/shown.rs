@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallForm, CallPiece, Container, Delimiters, Encoding, Place, Slot, TurnFormat, ValueKind};
+use super::{CallForm, CallPiece, Container, Delimiters, Encoding, Slot, Spot, TurnFormat, ValueKind};
 
 impl TurnFormat {
     /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two. `{name}`, `{key}` and
@@ -52,13 +52,13 @@ impl TurnFormat {
     }
 }
 
-fn name(place: Place) -> &'static str {
+fn name(place: Spot) -> &'static str {
     match place {
-        Place::Prompt => "prompt",
-        Place::Reasoning => "reasoning",
-        Place::Content => "content",
-        Place::Call => "call",
-        Place::End => "end",
+        Spot::Prompt => "prompt",
+        Spot::Reasoning => "reasoning",
+        Spot::Content => "content",
+        Spot::Call => "call",
+        Spot::End => "end",
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::builder::FormatBuilder;
 use super::super::{FormatSpec, learnt};
-use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Members, Nested, Place, Slot, TurnFormat, ValueKind};
+use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Members, Nested, Slot, Spot, TurnFormat, ValueKind};
 use crate::analysis::{ArgumentsLayout, CallIdLayout, CallIdPosition, FunctionLayout, ToolFormat, ToolsLayout};
 use crate::error::{Error, Result};
 use crate::json_string::quoted;
@@ -77,8 +77,7 @@ pub(crate) fn one_by_one(first: &str, next: &str, slot: Slot) -> CallPiece {
 
 /// The glue in front of the first call, between two, and behind the last.
 fn edges([first, between, last]: [&str; 3]) -> Vec<Edge> {
-    let all =
-        [(Place::Prompt, first, Place::Call), (Place::Call, between, Place::Call), (Place::Call, last, Place::End)];
+    let all = [(Spot::Prompt, first, Spot::Call), (Spot::Call, between, Spot::Call), (Spot::Call, last, Spot::End)];
     all.map(|(from, glue, to)| Edge { from, glue: glue.into(), to }).into()
 }
 

@@ -6,7 +6,7 @@ use super::super::glue::{self as text, glue, is_strong};
 use super::arguments::Arguments;
 use super::ids::{generated_id, is_member, named_id, opening, quoted_id};
 use super::members::unlisted_name;
-use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Place, TurnFormat};
+use crate::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, Spot, TurnFormat};
 use crate::format::wrappers::is_marker;
 use crate::grammar::schema;
 use crate::message::Tool;
@@ -77,7 +77,7 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
         Some(id) => p.sequence([p.tool_open(p.empty()), opening(p, id), calls]),
         None => {
             let open = quoted_id(turn, &open).unwrap_or(open.clone());
-            let mut firsts = turn.edges.iter().filter(|edge| edge.to == Place::Call && edge.from != Place::Call);
+            let mut firsts = turn.edges.iter().filter(|edge| edge.to == Spot::Call && edge.from != Spot::Call);
             let ends_text = firsts.all(|edge| is_strong(&edge.glue));
             p.sequence([if ends_text { glue(p, &open, None, "") } else { text::as_written(p, &open) }, calls])
         }
@@ -121,11 +121,11 @@ fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
 
 /// What may follow a call: another call, the end of all calls, or the end of the output.
 fn behind_call(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
-    let edges = turn.edges.iter().filter(|edge| edge.from == Place::Call);
+    let edges = turn.edges.iter().filter(|edge| edge.from == Spot::Call);
     let ways = edges.map(|edge| {
         let between = glue(p, &edge.glue, None, "");
         match edge.to {
-            Place::Call if turn.calls_begin_with_names() => {
+            Spot::Call if turn.calls_begin_with_names() => {
                 let names = spec.tools().iter().map(|tool| p.marker(&*tool.name));
                 p.sequence([between, p.choice(names.collect::<Vec<_>>())])
             }
