@@ -251,13 +251,13 @@ fn what_models_write() {
 }
 
 #[test]
-fn calls_of_tools_that_were_not_given_are_not_for_the_user() {
+fn calls_of_tools_that_were_not_given_are_text() {
     let more = json!({"tools": []});
-    let output = "<|channel|>analysis<|message|>Run it.<|end|><|start|>assistant to=container.exec<|channel|>commentary\
-                  <|message|>python3 -c 'print(1)'";
-    report(&check("gpt-oss", &more, output, &message("Run it.", "", &[]), Status::Complete));
+    let call = " to=container.exec<|channel|>commentary<|message|>python3 -c 'print(1)'";
+    let output = format!("<|channel|>analysis<|message|>Run it.<|end|><|start|>assistant{call}");
+    report(&check("gpt-oss", &more, &output, &message("Run it.", call, &[]), Status::Complete));
     let output = format!("{output}<|end|><|start|>assistant<|channel|>final<|message|>1");
-    report(&check("gpt-oss", &more, &output, &message("Run it.", "1", &[]), Status::Complete));
+    report(&check("gpt-oss", &more, &output, &message("Run it.", &format!("{call}1"), &[]), Status::Complete));
 }
 
 #[test]

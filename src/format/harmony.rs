@@ -180,7 +180,7 @@ impl Harmony<'_> {
         p.spaced([message, p.tolerated(p.optional(end)), p.end()])
     }
 
-    /// A call of a tool that is not in the request, e.g. one from the model's training. It is not shown to the user.
+    /// A call of a tool that is not in the request, e.g. one from the model's training: text.
     fn unsolicited(&self) -> ExprId {
         let p = self.p;
         let close = p.choice([p.marker(END), p.end()]);
