@@ -25,6 +25,7 @@ pub(crate) fn find(byte: u8, text: &[u8]) -> Option<usize> {
 }
 
 /// The first occurrence of either byte.
+#[inline]
 pub(crate) fn find2([a, b]: [u8; 2], text: &[u8]) -> Option<usize> {
     near_or_far(text, |word| equal(word, a) | equal(word, b), |text| memchr2(a, b, text))
 }
@@ -46,6 +47,8 @@ pub(crate) fn find_to_escape_ascii(text: &[u8]) -> Option<usize> {
     })
 }
 
+// A token's text is searched for two or three bytes: the call would cost as much as the search.
+#[inline(always)]
 fn near_or_far(text: &[u8], mask: impl Fn(u64) -> u64, far: impl FnOnce(&[u8]) -> Option<usize>) -> Option<usize> {
     match text.split_at_checked(NEAR) {
         None => eight_by_eight(text, mask),
