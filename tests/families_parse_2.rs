@@ -256,6 +256,16 @@ fn what_models_write_besides() {
         ),
         (
             "lfm2",
+            "quotes in texts of lists and objects, and in an argument that is not listed",
+            "<|tool_call_start|>[write(any=['it's', {'a': 'so' \n, 'b's': [\"say \"hi\"\"]}], more='it's', path='p')]\
+            <|tool_call_end|>"
+                .into(),
+            "",
+            "",
+            call("write", json!({"any": ["it's", {"a": "so", "b's": ["say \"hi\""]}], "more": "it's", "path": "p"}), ""),
+        ),
+        (
+            "lfm2",
             "a text printed as it is, quotes and backslashes in it",
             "<|tool_call_start|>[write(path='it\\'s', text='a = 1\nb = {'k': '\\n', 'l': ('x')}\n'), get_now()]\
             <|tool_call_end|>"

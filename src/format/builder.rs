@@ -261,6 +261,11 @@ impl FormatBuilder {
         self.tag(Tag::ArgJson, child)
     }
 
+    /// The same in a call of Python: a quote may be part of a string.
+    pub fn arg_printed(&self) -> ExprId {
+        self.arg_json(self.printed_python(Tag::ArgText))
+    }
+
     /// An argument's value, written as raw text.
     pub fn arg_text(&self, child: ExprId) -> ExprId {
         self.tag(Tag::ArgText, child)

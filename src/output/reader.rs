@@ -76,7 +76,7 @@ impl CaptureReader {
     pub fn read(&mut self, capture: &Capture, output: &[u8], sink: &mut impl Sink) {
         self.state.read += 1;
         match Tag::from_id(capture.tag) {
-            Some(tag) if capture.opens => self.open(tag, capture.pos, sink),
+            Some(tag) if capture.opens => self.open(tag, capture.pos, output, sink),
             Some(tag) => self.close(tag, capture.pos, output, sink),
             None => self.state.flags.dialect = Tag::dialect_of(capture.tag),
         }
@@ -144,7 +144,8 @@ impl CaptureReader {
         self.early_kept = last.map_or(0, |mark| mark.early);
     }
 
-    fn open(&mut self, tag: Tag, pos: usize, sink: &mut impl Sink) {
+    fn open(&mut self, tag: Tag, pos: usize, output: &[u8], sink: &mut impl Sink) {
+        self.text(pos, output, true, sink);
         match tag {
             Tag::ToolOpen => {
                 self.early.truncate(self.early_kept);
@@ -200,7 +201,9 @@ impl CaptureReader {
             _ if tag.streams() => self.text(pos, output, true, sink),
             _ => self.word(tag, from..pos, output, sink),
         }
-        self.state.region = self.regions.pop();
+        // What was read inside is no text of the region around it.
+        let behind = |(outer, from): (Tag, usize)| (outer, if outer.streams() { from.max(pos) } else { from });
+        self.state.region = self.regions.pop().map(behind);
         self.cover(pos);
     }
 

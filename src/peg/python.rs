@@ -1,7 +1,7 @@
 //! Rules for Python literals, as `repr` prints them.
 
 use super::builder::Builder;
-use super::expr::ExprId;
+use super::expr::{ExprId, TagId};
 
 /// The names of the rules for a value, a dict and a list.
 type Names = [&'static str; 3];
@@ -10,16 +10,30 @@ type Names = [&'static str; 3];
 const EITHER: Names = ["python-value", "python-dict", "python-list"];
 /// Rules that accept Python only.
 const STRICT: Names = ["python-literal", "python-literal-dict", "python-literal-list"];
+/// Rules that accept Python and JSON, and quotes inside of strings.
+const PRINTED: Names = ["printed-value", "printed-dict", "printed-list"];
+
+/// The words of Python and of JSON.
+const WORDS: &[&str] = &["true", "false", "null", "True", "False", "None"];
+
+/// What may follow a string of Python: another argument, item or member, a value, the end of a call, list or dict.
+const AFTER_STRING: &[(char, char)] = &[(')', ')'), (',', ','), (':', ':'), (']', ']'), ('}', '}')];
 
 impl Builder {
     /// Any value, as JSON or as a Python literal: `{'a': [True, None]}`.
     pub fn python(&self) -> ExprId {
-        self.python_value(EITHER, &["true", "false", "null", "True", "False", "None"])
+        self.python_value(EITHER, WORDS, &|| self.python_string())
+    }
+
+    /// [`Builder::python`] with [`Builder::printed_string`]s.
+    pub fn printed_python(&self, inner: impl Into<TagId>) -> ExprId {
+        let inner = inner.into();
+        self.python_value(PRINTED, WORDS, &|| self.printed_string(inner))
     }
 
     /// Any Python literal.
     pub fn python_literal(&self) -> ExprId {
-        self.python_value(STRICT, &["True", "False", "None"])
+        self.python_value(STRICT, &["True", "False", "None"], &|| self.python_string())
     }
 
     /// Any Python dict.
@@ -34,16 +48,16 @@ impl Builder {
         self.reference(STRICT[2])
     }
 
-    fn python_value(&self, [value, dict, list]: Names, words: &[&str]) -> ExprId {
+    fn python_value(&self, [value, dict, list]: Names, words: &[&str], string: &dyn Fn() -> ExprId) -> ExprId {
         if self.is_defined(value) {
             return self.reference(value);
         }
-        let member =
-            self.sequence([self.python_string(), self.space(), self.literal(":"), self.space(), self.reference(value)]);
+        let string = string();
+        let member = self.sequence([string, self.space(), self.literal(":"), self.space(), self.reference(value)]);
         let others = [
             self.json_container(dict, ["{", "}"], member),
             self.json_container(list, ["[", "]"], self.reference(value)),
-            self.python_string(),
+            string,
             self.json_number(),
         ];
         let words = words.iter().map(|&word| self.literal(word)).collect::<Vec<_>>();
@@ -54,6 +68,19 @@ impl Builder {
     pub fn python_string(&self) -> ExprId {
         let quoted = |quote: &str| {
             self.sequence([self.literal(quote), self.string_body(quote.as_bytes()[0]), self.literal(quote)])
+        };
+        self.choice([quoted("\""), quoted("'")])
+    }
+
+    /// The same with quotes inside: models print texts between quotes as they are. A quote closes the string only in front of
+    /// what may follow one, or at the end. Others are text, each captured under this tag.
+    pub fn printed_string(&self, inner: impl Into<TagId>) -> ExprId {
+        let inner = inner.into();
+        let ends = self.sequence([self.space(), self.choice([self.one_of(AFTER_STRING), self.end()])]);
+        let quoted = |quote: &str| {
+            let (sign, body) = (self.literal(quote), self.string_body(quote.as_bytes()[0]));
+            let text = self.sequence([self.not(self.sequence([sign, ends])), self.tag(inner, sign), body]);
+            self.sequence([sign, body, self.tolerated(self.many(text)), sign])
         };
         self.choice([quoted("\""), quoted("'")])
     }

@@ -221,6 +221,20 @@ pub const SHAPES: &[Shape] = &[
         output: |n| format!("<|tool_call_start|>[f(s='a\n{}", "', n= '), f( ']".repeat(n)),
     },
     Shape {
+        name: "LFM2, quotes in a list",
+        template: "lfm2",
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("<|tool_call_start|>[f(items=['{}", "a' \n b', 'it's".repeat(n)),
+    },
+    Shape {
+        name: "LFM2, white space behind a quote",
+        template: "lfm2",
+        asks: nothing,
+        tools: 2,
+        output: |n| format!("<|tool_call_start|>[f(items=['a'{}b'", " ".repeat(16 * n)),
+    },
+    Shape {
         name: "ends of arguments",
         template: "qwen3-coder",
         asks: nothing,

@@ -2,6 +2,7 @@
 
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
+use super::super::tag::Tag;
 use super::members::{Member, members, no_json, shown, sign};
 use crate::analysis::turn::{Container, Encoding, Glue, Nested, Slot, ValueKind};
 use crate::grammar::schema::Types;
@@ -143,7 +144,7 @@ impl Values<'_> {
         let mut spares: Vec<&Slot> = spare.into_iter().collect();
         for slot in others {
             let as_text = |text: &&Slot| text.open == slot.open && text.encoding == Encoding::Raw;
-            let value = if self.python { p.arg_json(p.python()) } else { member.python(p) };
+            let value = if self.python { p.arg_printed() } else { member.python(p) };
             let json = [value, close(slot)];
             if texts.iter().any(as_text) {
                 ways.push(p.atomic(p.sequence([rest(slot), sign(p, types)].into_iter().chain(json))));
@@ -164,7 +165,7 @@ impl Values<'_> {
             let quote = p.and(p.one_of(&[('"', '"'), ('\'', '\'')]));
             let text = p.sequence([quote, self.quoted(p.empty())]);
             let followed = [p.arg_close(p.empty()), p.and(p.sequence([p.space(), after]))];
-            let other = p.atomic(p.sequence([p.arg_json(p.python())].into_iter().chain(followed)));
+            let other = p.atomic(p.sequence([p.arg_printed()].into_iter().chain(followed)));
             let raw = texts.iter().chain(&spares).any(|slot| slot.encoding == Encoding::Raw);
             // What else stands for a text is one.
             let all = [Some(text), Some(other).filter(|_| !types.has(Types::STRING))];
@@ -200,7 +201,8 @@ impl Values<'_> {
             ways.push(p.tolerated(p.sequence([p.space(), quote, p.arg_json(p.python_string())])));
         }
         ways.extend(bare_close.map(|close| {
-            let python = [p.not(p.literal(QUOTE)), p.arg_json(p.python()), p.arg_close(glue_of(&close))];
+            let value = if self.python { p.arg_printed() } else { p.arg_json(p.python()) };
+            let python = [p.not(p.literal(QUOTE)), value, p.arg_close(glue_of(&close))];
             p.tolerated(p.sequence(python))
         }));
         (!ways.is_empty()).then(|| (opens, p.choice(ways)))
@@ -212,7 +214,8 @@ impl Values<'_> {
     fn quoted(&self, end: ExprId) -> ExprId {
         let p = self.p;
         let Some(after) = self.after else {
-            return p.sequence([p.arg_json(p.python_string()), p.arg_close(end)]);
+            let text = if self.python { p.printed_string(Tag::ArgText) } else { p.python_string() };
+            return p.sequence([p.arg_json(text), p.arg_close(end)]);
         };
         let printed = |quote: char| {
             let sign = p.literal(&*quote.to_string());
