@@ -182,22 +182,25 @@ impl FormatBuilder {
 
     /// Any name of a call.
     pub fn any_tool_name(&self) -> ExprId {
-        self.whole(Tag::ToolName, self.any_name())
+        self.whole(Tag::ToolName, self.any_without(NOT_IN_NAMES))
     }
 
-    /// Characters of a tool's name. Another one must follow, or the name may continue.
-    fn any_name(&self) -> ExprId {
-        match self.entities {
-            // It ends with its attribute.
-            true => self.sequence([self.some(self.none_of(QUOTE)), self.and(self.one_of(QUOTE))]),
-            false => self.sequence([self.other_name(), self.name_ends()]),
-        }
+    /// The characters that end a name, of a tool or an argument: these, or the end of the attribute that it stands in.
+    fn name_ends_at(&self, not_in: &'static [(char, char)]) -> &'static [(char, char)] {
+        if self.entities { QUOTE } else { not_in }
     }
 
-    /// The same for an argument's name.
-    fn any_arg_name(&self) -> ExprId {
-        let not_in = if self.entities { QUOTE } else { NOT_IN_ARG_NAMES };
-        self.sequence([self.some(self.none_of(not_in)), self.and(self.one_of(not_in))])
+    /// Any name in which these characters cannot be. One of them must follow, or the name may continue.
+    fn any_without(&self, not_in: &'static [(char, char)]) -> ExprId {
+        let ends = self.name_ends_at(not_in);
+        self.sequence([self.some(self.none_of(ends)), self.and(self.one_of(ends))])
+    }
+
+    /// One of these names, as the model writes it, whole.
+    fn whole_name<'n>(&self, names: impl Iterator<Item = &'n str>, not_in: &'static [(char, char)]) -> ExprId {
+        let names = names.map(|name| self.literal(self.written(name)));
+        let longer = self.none_of(self.name_ends_at(not_in));
+        self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)])
     }
 
     /// A name of any tool that is not in the request.
@@ -224,8 +227,8 @@ impl FormatBuilder {
     pub fn arg_name(&self, name: &str) -> ExprId {
         let name = match name.strip_prefix(FormatBuilder::ANY) {
             None => self.literal(self.written(name)),
-            Some("") => self.any_arg_name(),
-            Some(_) => self.sequence([self.not(self.listed_name(name)), self.any_arg_name()]),
+            Some("") => self.any_without(NOT_IN_ARG_NAMES),
+            Some(_) => self.sequence([self.not(self.listed_name(name)), self.any_without(NOT_IN_ARG_NAMES)]),
         };
         self.whole(Tag::ArgName, name)
     }
@@ -244,9 +247,7 @@ impl FormatBuilder {
             return FormatBuilder::ANY.to_owned();
         }
         if !self.is_defined(rule) {
-            let longer = self.none_of(if self.entities { QUOTE } else { NOT_IN_ARG_NAMES });
-            let names = names.iter().map(|name| self.literal(self.written(name)));
-            self.rule(rule, self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]));
+            self.rule(rule, self.whole_name(names.iter().copied(), NOT_IN_ARG_NAMES));
         }
         format!("{}{rule}", FormatBuilder::ANY)
     }
@@ -383,10 +384,8 @@ impl FormatBuilder {
         if spec.leniency.unknown_tools == UnknownTools::Content {
             return known;
         }
-        let longer = self.none_of(if self.entities { QUOTE } else { NOT_IN_NAMES });
-        let names = tools.iter().map(|tool| self.literal(&*tool.name));
-        let known_name = self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)]);
-        self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_name()]));
+        let known_name = self.whole_name(tools.iter().map(|tool| &*tool.name), NOT_IN_NAMES);
+        self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
         let any = Tool { name: FormatBuilder::ANY.to_owned(), ..Tool::default() };
         self.choice([known, self.tolerated(call(&any))])
     }
