@@ -140,6 +140,10 @@ pub const PROGRAM_SIZE: usize = 8 << 20;
 /// tool's name usually has at most 64 bytes.
 pub const LEAD_STEPS: usize = 256;
 
+/// Maximum length of a word inside of a marker that models choose, e.g. of a special token's name, in characters. It is
+/// structure, in no field of the message; templates write up to 20.
+pub const MARKER_WORD_CHARS: u32 = 64;
+
 /// Open alternatives, rounds and calls while parsing; a JSON value needs up to five for each level. If an output nests
 /// deeper, its rest becomes content.
 pub const PARSE_STACK: usize = 1 << 16;

@@ -1,16 +1,15 @@
 //! Accounts: each byte of an output is text of a field, or structure. Structure is what the format spells out: markers, glue,
 //! white space. Text that the model chooses is inside a region whose text goes to a field; this module finds where it is not.
 
+use crate::limits::MARKER_WORD_CHARS;
 use crate::peg::{Arena, Builder, Expr, ExprId};
 
 use super::tag::Tag;
 
-/// The longest word in a marker. A bounded word, e.g. the name of a special token around a call, is a part of the marker.
-const WORD: u32 = 64;
-
-/// A word of these characters in a marker.
+/// A word of these characters in a marker, e.g. the name of a special token around a call. It is bounded, so it is a part of
+/// the marker.
 pub(crate) fn word(p: &Builder, min: u32, characters: &[(char, char)]) -> ExprId {
-    p.repeat(p.one_of(characters), min, Some(WORD))
+    p.repeat(p.one_of(characters), min, Some(MARKER_WORD_CHARS))
 }
 
 /// An expression that matches text of the model's own outside of all fields.
@@ -24,7 +23,7 @@ pub(super) fn unbooked(arena: &Arena) -> Option<ExprId> {
         match arena.get(id) {
             // Consume nothing.
             Expr::And(_) | Expr::Not(_) => {}
-            Expr::Repeat(word, _, Some(..=WORD)) if matches!(arena.get(*word), Expr::Char(set) if !set.contains(' ')) =>
+            Expr::Repeat(word, _, Some(..=MARKER_WORD_CHARS)) if matches!(arena.get(*word), Expr::Char(set) if !set.contains(' ')) =>
                 {}
             Expr::Tag(tag, _) if Tag::from_id(*tag).is_some_and(Tag::is_text) => {}
             Expr::Any | Expr::StringBody(_) | Expr::StringLine(_) | Expr::Until(_) | Expr::UntilMarker(_) => {
