@@ -20,29 +20,11 @@ struct Broken {
     new: String,
 }
 
-/// What is wrong, and how many outputs were looked at.
-pub fn check(written: &Written, seeds: impl Iterator<Item = u64>) -> (Vec<String>, usize) {
-    let mut looked = 0;
-    let wrong = seeds.filter_map(|seed| {
-        looked += 1;
-        let broken = breaks(written, &mut Choices::new(&bytes(seed)));
-        let wrong = leaks(written, &broken).err()?;
-        Some(format!("seed {seed}: {:?} at {}: {:?}\n  {wrong}", broken.new, broken.at, broken.output))
-    });
-    let wrong = wrong.collect();
-    (wrong, looked)
-}
-
-/// Bytes to choose by.
-pub fn bytes(seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let next = std::iter::from_fn(|| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        Some((state >> 32) as u8)
-    });
-    next.take(32).collect()
+/// What is wrong with an output that these choices break.
+pub fn check(written: &Written, choices: &mut Choices) -> Result<(), String> {
+    let broken = breaks(written, choices);
+    leaks(written, &broken)
+        .map_err(|wrong| format!("{:?} at {}: {:?}\n  {wrong}", broken.new, broken.at, broken.output))
 }
 
 /// The markup, in runs.

@@ -3,7 +3,7 @@
 use chatparse::Stream;
 use serde_json::Value;
 
-use super::broken::{bytes, runs};
+use super::broken::runs;
 use super::choices::Choices;
 use super::shown::feed;
 use super::written::Written;
@@ -25,17 +25,10 @@ const FOREIGN: [&str; 10] = [
     "```json\n{\"name\": \"w1\"}\n```",
 ];
 
-/// What is wrong, and how many outputs were looked at.
-pub fn check(written: &Written, seeds: impl Iterator<Item = u64>) -> (Vec<String>, usize) {
-    let mut looked = 0;
-    let wrong = seeds.filter_map(|seed| {
-        looked += 1;
-        let output = mutated(written, &mut Choices::new(&bytes(seed)));
-        let wrong = look(written, &output).err()?;
-        Some(format!("seed {seed}: {output:?}\n  {wrong}"))
-    });
-    let wrong = wrong.collect();
-    (wrong, looked)
+/// What is wrong with an output that these choices damage.
+pub fn check(written: &Written, choices: &mut Choices) -> Result<(), String> {
+    let output = mutated(written, choices);
+    look(written, &output).map_err(|wrong| format!("{output:?}\n  {wrong}"))
 }
 
 /// One or two changes.
