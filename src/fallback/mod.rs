@@ -51,11 +51,11 @@ impl FallbackConfig {
         made.map(|program| program.bytes()).sum()
     }
 
-    /// The program for calls in `place`; `None` if there are no calls to search for, or too many tools.
-    fn program(&self, place: Scope) -> Option<Arc<Program>> {
-        let text = || text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, place);
+    /// The program for calls in `scope`; `None` if there are no calls to search for, or too many tools.
+    fn program(&self, scope: Scope) -> Option<Arc<Program>> {
+        let text = || text::text_with_calls(&self.format, &self.tools, self.leniency, &self.ends, scope);
         let make = || peg::compile(&text()).ok();
-        self.programs[place as usize]
+        self.programs[scope as usize]
             .get_or_init(|| if self.tools.is_empty() { None } else { make().map(Arc::new) })
             .clone()
     }
@@ -69,7 +69,7 @@ impl FallbackConfig {
     /// A parser for calls in a region of the format that begins at `at`; `None` if the request does not ask for one.
     /// `begins`: only reasoning precedes the region.
     pub(crate) fn in_region(self: &Arc<Self>, channel: Channel, begins: bool, at: usize) -> Option<FallbackParser> {
-        let place = match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
+        let scope = match (channel, self.leniency.dialects, self.leniency.calls_in_reasoning) {
             (Channel::Content, Dialects::Always, _) => Scope::Anywhere,
             (Channel::Content, Dialects::Recover, _) if begins && self.leniency.bare_calls != BareCalls::Off => {
                 Scope::Whole
@@ -78,18 +78,18 @@ impl FallbackConfig {
             (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Scope::AtEnd,
             _ => return None,
         };
-        FallbackParser::new(Arc::clone(self), channel, place, at)
+        FallbackParser::new(Arc::clone(self), channel, scope, at)
     }
 
     /// A parser for calls in text that left the format at `at`; `None` if the request does not ask for one. `in_call`: a
     /// call was interrupted there. `called`: a call precedes.
     pub(crate) fn behind_format(self: &Arc<Self>, at: usize, in_call: bool, called: bool) -> Option<FallbackParser> {
-        let place = match (in_call, called) {
+        let scope = match (in_call, called) {
             (true, _) => Scope::InCall,
             (false, true) => Scope::BehindCall,
             _ => Scope::Anywhere,
         };
         let enabled = in_call || self.leniency.dialects != Dialects::Off;
-        enabled.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, place, at)).flatten()
+        enabled.then(|| FallbackParser::new(Arc::clone(self), Channel::Content, scope, at)).flatten()
     }
 }

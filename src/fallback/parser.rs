@@ -32,7 +32,7 @@ const PIECE: usize = 16 << 10;
 pub(crate) struct FallbackParser {
     config: Arc<FallbackConfig>,
     program: Arc<Program>,
-    place: Scope,
+    scope: Scope,
     /// The position where its machine began.
     start: usize,
     run: Rewindable,
@@ -43,8 +43,6 @@ pub(crate) struct FallbackParser {
     /// From here on all text is plain.
     gave_up: bool,
     limit: Option<usize>,
-    /// What its earlier readers have not booked.
-    unbooked: usize,
 }
 
 /// Text outside of calls.
@@ -132,13 +130,13 @@ impl Sink for Noted<'_> {
 
 impl FallbackParser {
     /// Returns `None` if there are no calls to search for.
-    pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, place: Scope, at: usize) -> Option<Self> {
-        let program = config.program(place)?;
+    pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, scope: Scope, at: usize) -> Option<Self> {
+        let program = config.program(scope)?;
         let run = Rewindable::new(Machine::committed(Arc::clone(&program), at));
         Some(FallbackParser {
             config,
             program,
-            place,
+            scope,
             start: at,
             run,
             reader: CaptureReader::new(at),
@@ -146,7 +144,6 @@ impl FallbackParser {
             candidates: None,
             gave_up: false,
             limit: None,
-            unbooked: 0,
         })
     }
 
@@ -176,11 +173,6 @@ impl FallbackParser {
         self.limit
     }
 
-    /// How many bytes of texts are in no field of the message.
-    pub fn unbooked(&self) -> usize {
-        self.unbooked + self.reader.unbooked()
-    }
-
     /// The work so far.
     pub fn work(&self) -> u64 {
         self.run.work()
@@ -201,10 +193,10 @@ impl FallbackParser {
     /// Ends the text, all of which must have been read.
     pub fn close(&mut self, end: End, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let raw = output.raw;
-        match (self.place, end) {
+        match (self.scope, end) {
             _ if self.gave_up => self.prose.show(raw.len(), raw, builder),
-            (place, End::Cut) if !place.waits_for_end() => {}
-            (place, _) if !place.waits_for_end() => self.close_anywhere(output, builder),
+            (scope, End::Cut) if !scope.waits_for_end() => {}
+            (scope, _) if !scope.waits_for_end() => self.close_anywhere(output, builder),
             (_, End::Output) if self.run.machine.finish(output.seen, self.reader.captures_read(), 0) => {
                 self.note_candidates(raw, builder);
                 match self.candidates {
@@ -248,7 +240,7 @@ impl FallbackParser {
     }
 
     fn read(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        if self.place.waits_for_end() {
+        if self.scope.waits_for_end() {
             return self.note_candidates(output, builder);
         }
         let mut found = Found { prose: &mut self.prose, config: &self.config, output, builder };
@@ -261,34 +253,33 @@ impl FallbackParser {
         let fits = self.run.rewind(output.seen);
         self.read(&output.raw[..fits], builder);
         let covered = self.reader.covered();
-        if limit || covered <= self.start || self.place == Scope::Whole {
+        if limit || covered <= self.start || self.scope == Scope::Whole {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
             // What seemed to be calls at the end is text.
-            if !self.place.waits_for_end() {
+            if !self.scope.waits_for_end() {
                 self.prose.show(self.prose.known, output.raw, builder);
                 self.prose.shown = covered.max(self.prose.shown);
             }
             return;
         }
         // The rest of an interrupted call belongs to it.
-        let place = if self.reader.in_call() { Scope::InCall } else { Scope::Anywhere };
-        // Checked first, because the first program for a place is compiled here.
-        if !self.place.waits_for_end()
-            && let Some(program) = self.config.program(place)
+        let scope = if self.reader.in_call() { Scope::InCall } else { Scope::Anywhere };
+        // Checked first, because the first program for a scope is compiled here.
+        if !self.scope.waits_for_end()
+            && let Some(program) = self.config.program(scope)
         {
             self.program = program;
         }
         let (budget, spent) = (self.run.machine.budget(), self.run.machine.overdraft());
         self.run.replace(Machine::committed(Arc::clone(&self.program), covered).with_budget(budget, spent));
-        self.unbooked += self.reader.unbooked();
         (self.start, self.reader) = (covered, CaptureReader::new(covered));
         self.run.machine.feed(output.seen);
     }
 
     /// Records where the calls begin that no text follows.
     fn note_candidates(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        let at_once = self.place == Scope::Whole;
+        let at_once = self.scope == Scope::Whole;
         self.run.machine.take_kept();
         let visible = self.run.machine.visible();
         for capture in visible.from(self.reader.captures_read()) {
@@ -305,14 +296,13 @@ impl FallbackParser {
     }
 
     fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        let place = if self.place == Scope::Whole { Scope::Only } else { Scope::Anywhere };
-        let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, place, from);
+        let scope = if self.scope == Scope::Whole { Scope::Only } else { Scope::Anywhere };
+        let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, scope, from);
         if let Some(parser) = parser {
             let mut parser = parser.with_budget(self.run.machine.budget());
             parser.feed(output.len(), output, builder);
             parser.close(End::Output, output, builder);
             self.run.add_work(parser.work());
-            self.unbooked += parser.unbooked();
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// The number of places.
+    /// The number of scopes.
     pub const COUNT: usize = Scope::Only as usize + 1;
 
     /// Whether calls are read at the end of the text only.
@@ -48,10 +48,10 @@ pub(super) fn text_with_calls(
     tools: &[Tool],
     leniency: Leniency,
     ends: &[String],
-    place: Scope,
+    scope: Scope,
 ) -> Arena {
     let mut p = FormatBuilder::extending(format.clone());
-    let whole = matches!(place, Scope::Whole | Scope::Only);
+    let whole = matches!(scope, Scope::Whole | Scope::Only);
     let (mut calls, mut starts) = (Vec::new(), Vec::new());
     for rule in format.trigger_rules() {
         if let Some(own) = format.first_texts(rule) {
@@ -87,7 +87,7 @@ pub(super) fn text_with_calls(
         // White space in front is visible at once, because most answers are text.
         return p.finish(p.sequence([p.content(p.space()), p.atomic(all)]));
     }
-    let before = match place {
+    let before = match scope {
         // A call that continues the row of the previous one.
         Scope::BehindCall => {
             let separator = wrappers::separator(&p);
@@ -106,7 +106,7 @@ pub(super) fn text_with_calls(
     starts.sort_unstable();
     starts.dedup();
     let call = p.sequence([wrapped(&p, call, held), behind]);
-    let call = match place {
+    let call = match scope {
         Scope::AtEnd => p.atomic(p.sequence([p.tag(CANDIDATE, p.empty()), call])),
         _ => call,
     };

@@ -52,6 +52,7 @@ pub(crate) struct BuilderMark {
     begun: usize,
     has_id: bool,
     arguments: usize,
+    unbooked: usize,
 }
 
 /// The message under construction.
@@ -75,6 +76,8 @@ pub(crate) struct MessageBuilder {
     contradicted: bool,
     checkpoint: Option<Checkpoint>,
     undone: u64,
+    /// Bytes of texts that no field of the message has.
+    unbooked: usize,
 }
 
 impl Sink for MessageBuilder {
@@ -90,6 +93,7 @@ impl Sink for MessageBuilder {
             Event::Arguments(text, span) => self.arguments(text, span),
             Event::Broken(bytes, at) => self.broken(bytes, at),
             Event::CallEnd(at) => self.end_call(at),
+            Event::Unbooked(bytes) => self.unbooked += bytes,
         }
     }
 }
@@ -225,6 +229,7 @@ impl MessageBuilder {
             begun: self.begun,
             has_id: call.is_some_and(|call| call.state.has_id),
             arguments: call.map_or(0, |call| call.arguments.position()),
+            unbooked: self.unbooked,
         }
     }
 
@@ -244,6 +249,12 @@ impl MessageBuilder {
             call.state.has_id &= stands && mark.has_id;
         }
         self.begun = mark.begun;
+        self.unbooked = mark.unbooked;
+    }
+
+    /// How many bytes of texts are in no field of the message: none, unless a format has a defect.
+    pub fn unbooked(&self) -> usize {
+        self.unbooked
     }
 
     /// The number of events and bytes of text that were undone.

@@ -34,6 +34,8 @@ pub(crate) enum Event<'a> {
     Broken(&'a [u8], usize),
     /// The current call is complete at this position.
     CallEnd(usize),
+    /// So many bytes of texts are in no field of the message.
+    Unbooked(usize),
 }
 
 /// The parts of a call that precede its name. Missing parts are empty texts with empty ranges.

@@ -46,8 +46,6 @@ struct ReaderState {
     flags: CallFlags,
     /// Where the id is, if it preceded the name of its call.
     id: Range<usize>,
-    /// Bytes of texts that no field of the message has.
-    unbooked: usize,
 }
 
 /// A state to which the reader can be reset.
@@ -106,11 +104,6 @@ impl CaptureReader {
     /// Everything before this position is in the message or is its markup.
     pub fn covered(&self) -> usize {
         self.state.covered
-    }
-
-    /// How many bytes of texts are in no field of the message: none, unless a format has a defect.
-    pub fn unbooked(&self) -> usize {
-        self.state.unbooked
     }
 
     /// The number of captures read.
@@ -263,8 +256,7 @@ impl CaptureReader {
     /// Reads a region that is passed on as a whole.
     fn word(&mut self, tag: Tag, span: Range<usize>, output: &[u8], sink: &mut impl Sink) {
         if !self.state.call.open {
-            self.state.unbooked += if tag.is_text() { span.len() } else { 0 };
-            return;
+            return sink.event(Event::Unbooked(if tag.is_text() { span.len() } else { 0 }));
         }
         let mut text = lossy(&output[span.clone()]);
         if self.state.call.entities && matches!(tag, Tag::ToolName | Tag::ArgName) && text.contains('&') {
@@ -302,7 +294,7 @@ impl CaptureReader {
                 self.arguments(Text::Owned(","), span, sink);
                 self.state.call.separated = true;
             }
-            _ if tag.is_text() => self.state.unbooked += span.len(),
+            _ if tag.is_text() => sink.event(Event::Unbooked(span.len())),
             _ => {}
         }
     }
@@ -379,7 +371,7 @@ impl CaptureReader {
         let arguments = &mut self.state.call.arguments;
         arguments.ignored |= !arguments.begun && !piece.bytes().starts_with(b"{");
         if arguments.ignored {
-            self.state.unbooked += if piece.bytes() == b"null" { 0 } else { span.len() };
+            sink.event(Event::Unbooked(if piece.bytes() == b"null" { 0 } else { span.len() }));
         } else {
             self.arguments(piece, span, sink);
         }
@@ -392,8 +384,7 @@ impl CaptureReader {
 
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
         if !self.state.call.open {
-            self.state.unbooked += span.len();
-            return;
+            return sink.event(Event::Unbooked(span.len()));
         }
         self.state.call.arguments.follow(text);
         if self.state.call.named {
@@ -423,7 +414,7 @@ impl CaptureReader {
             sink.event(Event::CallEnd(pos));
         } else if self.state.call.open {
             let early = self.state.call.early_span.map_or(0, |(from, to)| to - from);
-            self.state.unbooked += early + self.state.id.len();
+            sink.event(Event::Unbooked(early + self.state.id.len()));
         }
         self.state.call.open = false;
     }

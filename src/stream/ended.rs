@@ -58,7 +58,6 @@ impl Ended {
         status: Status,
         incomplete: IncompleteCalls,
         left: Left,
-        unbooked: usize,
     ) -> Self {
         let mut records: Vec<CallRecord> = builder.calls().collect();
         let Left { format: left, limit } = left;
@@ -73,7 +72,7 @@ impl Ended {
             status,
             left_at,
             records,
-            accounts: Accounts { length: output.len().saturating_sub(prefill), unbooked },
+            accounts: Accounts { length: output.len().saturating_sub(prefill), unbooked: builder.unbooked() },
             structure: OnceLock::new(),
             left,
             limit,

@@ -21,16 +21,15 @@ pub(super) struct Written {
     pub whole: Option<usize>,
     /// The budget that the host has set.
     pub budget: Option<Budget>,
-    /// Work of dropped parsers, what they have not booked, and where the first dropped fallback parser gave up.
+    /// Work of dropped parsers, and where the first dropped fallback parser gave up.
     pub gone: u64,
-    pub unbooked: usize,
     pub limit: Option<usize>,
 }
 
 impl Written {
     pub fn new(prefill: usize, config: Arc<FallbackConfig>) -> Self {
         let builder = MessageBuilder::new(prefill);
-        Written { builder, config, fallback: None, whole: None, budget: None, gone: 0, unbooked: 0, limit: None }
+        Written { builder, config, fallback: None, whole: None, budget: None, gone: 0, limit: None }
     }
 
     /// Sends text to this fallback parser from now on, with the current budget.
@@ -52,7 +51,6 @@ impl Written {
     /// Adds the work of a parser that is dropped.
     fn account(&mut self, parser: &FallbackParser) {
         self.gone += parser.work();
-        self.unbooked += parser.unbooked();
         self.limit = self.limit.or(parser.limit());
     }
 
@@ -175,11 +173,6 @@ impl FormatParser {
     /// Everything before this position is in the message or is markup.
     pub fn covered(&self) -> usize {
         self.reader.covered()
-    }
-
-    /// How many bytes of texts are in no field of the message.
-    pub fn unbooked(&self) -> usize {
-        self.reader.unbooked()
     }
 
     /// Whether the budget ended the run.

@@ -115,7 +115,7 @@ impl Parser {
         };
         let mut builder = MessageBuilder::new(0);
         CaptureReader::new(0).read_all(&mut machine, text, &mut builder);
-        Some(Ended::new(&builder, text, Arc::new(config), status, IncompleteCalls::Keep, Left::default(), 0))
+        Some(Ended::new(&builder, text, Arc::new(config), status, IncompleteCalls::Keep, Left::default()))
     }
 }
 
@@ -291,7 +291,7 @@ impl Stream {
     pub fn so_far(&self) -> Ended {
         let config = Arc::clone(&self.written.config);
         let builder = &self.written.builder;
-        Ended::new(builder, &self.output, config, Status::Partial, IncompleteCalls::Keep, Left::default(), 0)
+        Ended::new(builder, &self.output, config, Status::Partial, IncompleteCalls::Keep, Left::default())
     }
 
     fn ended(&self, status: Status) -> Ended {
@@ -303,8 +303,7 @@ impl Stream {
         };
         let config = Arc::clone(&self.written.config);
         let incomplete = config.leniency.incomplete_calls;
-        let unbooked = self.at.format.unbooked() + self.written.unbooked;
-        Ended::new(&self.written.builder, &self.output, config, status, incomplete, left, unbooked)
+        Ended::new(&self.written.builder, &self.output, config, status, incomplete, left)
     }
 
     /// Goes back to the start of the output.

@@ -16,6 +16,7 @@ pub(super) struct Checkpoint {
     reported_to: usize,
     places: PlacesMark,
     contradicted: bool,
+    unbooked: usize,
     /// Calls whose arguments have a checkpoint, with their saved states: the current one, and those changed since.
     changed: Vec<(usize, CallState, String)>,
 }
@@ -38,6 +39,7 @@ impl MessageBuilder {
             reported_to: self.reported_to,
             places: self.places.mark(),
             contradicted: self.contradicted,
+            unbooked: self.unbooked,
             changed: Vec::new(),
         });
         if let Some(index) = self.begun.checked_sub(1) {
@@ -90,6 +92,7 @@ impl MessageBuilder {
         self.reported_to = checkpoint.reported_to;
         self.places.restore(checkpoint.places);
         self.contradicted = checkpoint.contradicted;
+        self.unbooked = checkpoint.unbooked;
         self.set_checkpoint();
         Shown(shown)
     }
