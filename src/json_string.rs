@@ -52,6 +52,14 @@ pub(crate) fn push_unquoted(text: &str, out: &mut String) -> usize {
     text.len()
 }
 
+/// The text inside a JSON string without its escapes.
+pub(crate) fn unquoted(text: &str) -> String {
+    let mut out = String::new();
+    let read = push_unquoted(text, &mut out);
+    out.push_str(&text[read..]);
+    out
+}
+
 /// The character of the escape at the start of `text`, and its length; `None` if it is incomplete.
 fn escaped(text: &str) -> Option<(char, usize)> {
     let unit = |text: &str| match text.get(..6).filter(|text| text.starts_with("\\u")) {

@@ -316,3 +316,15 @@ fn demand_2_3_events_in_order() {
     use DeltaKind::*;
     assert_eq!(kinds, [Reasoning, Content, ToolName, ToolArguments, ToolEnd]);
 }
+
+#[test]
+fn a_name_that_json_escapes_is_read_in_both_ways() {
+    let name = "say_\"hi\\";
+    let params = params("json-call", vec![tool(name, json!({}), &[])], &json!({}));
+    for written in [name.to_owned(), name.replace('\\', "\\\\").replace('"', "\\\"")] {
+        let output = format!("<tool_call>\n{{\"name\": \"{written}\", \"arguments\": {{}}}}\n</tool_call>");
+        let ended = read(&params, &output);
+        let calls: Vec<_> = ended.message.tool_calls.iter().map(|call| (&*call.name, &*call.arguments)).collect();
+        assert_eq!((calls, ended.status), (vec![(name, "{}")], Status::Complete), "{output}");
+    }
+}

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 
 use crate::grammar::schema::{self, Types};
+use crate::json_string;
 use crate::message::{OpeningAgain, Tool, UnknownTools};
 use serde_json::Value;
 use smol_str::SmolStr;
@@ -169,7 +170,15 @@ impl FormatBuilder {
                 let name = self.whole(Tag::ToolName, self.literal(self.written(name)));
                 self.sequence([self.tag(Tag::Entities, self.empty()), name])
             }
-            _ => self.whole(Tag::ToolName, self.literal(name)),
+            _ => {
+                let plain = self.whole(Tag::ToolName, self.literal(name));
+                // Where the template prints it into JSON as it is, models write JSON.
+                let escaped = escaped(name).map(|json| {
+                    let name = self.whole(Tag::ToolName, self.literal(json));
+                    self.tolerated(self.sequence([self.tag(Tag::Escaped, self.empty()), name]))
+                });
+                self.choice([plain].into_iter().chain(escaped))
+            }
         }
     }
 
@@ -196,9 +205,9 @@ impl FormatBuilder {
         self.sequence([self.some(self.none_of(ends)), self.and(self.one_of(ends))])
     }
 
-    /// One of these names, as the model writes it, whole.
-    fn whole_name<'n>(&self, names: impl Iterator<Item = &'n str>, not_in: &'static [(char, char)]) -> ExprId {
-        let names = names.map(|name| self.literal(self.written(name)));
+    /// One of these names, whole.
+    fn whole_name<'n>(&self, names: impl Iterator<Item = Cow<'n, str>>, not_in: &'static [(char, char)]) -> ExprId {
+        let names = names.map(|name| self.literal(name));
         let longer = self.none_of(self.name_ends_at(not_in));
         self.sequence([self.choice(names.collect::<Vec<_>>()), self.not(longer)])
     }
@@ -247,7 +256,7 @@ impl FormatBuilder {
             return FormatBuilder::ANY.to_owned();
         }
         if !self.is_defined(rule) {
-            self.rule(rule, self.whole_name(names.iter().copied(), NOT_IN_ARG_NAMES));
+            self.rule(rule, self.whole_name(names.iter().map(|name| self.written(name)), NOT_IN_ARG_NAMES));
         }
         format!("{}{rule}", FormatBuilder::ANY)
     }
@@ -384,7 +393,9 @@ impl FormatBuilder {
         if spec.leniency.unknown_tools == UnknownTools::Content {
             return known;
         }
-        let known_name = self.whole_name(tools.iter().map(|tool| &*tool.name), NOT_IN_NAMES);
+        let escaped = tools.iter().filter_map(|tool| escaped(&tool.name));
+        let names = tools.iter().map(|tool| self.written(&tool.name)).chain(escaped.map(Cow::Owned));
+        let known_name = self.whole_name(names, NOT_IN_NAMES);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
         let any = Tool { name: FormatBuilder::ANY.to_owned(), ..Tool::default() };
         self.choice([known, self.tolerated(call(&any))])
@@ -429,6 +440,13 @@ impl FormatBuilder {
         }
         self.sequence(all)
     }
+}
+
+/// A name as JSON has it inside of a string, if that is another text.
+fn escaped(name: &str) -> Option<String> {
+    let quoted = json_string::quoted(name);
+    let inside = &quoted[1..quoted.len() - 1];
+    (inside != name).then(|| inside.to_owned())
 }
 
 /// The other common name of the key for arguments.

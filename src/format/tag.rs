@@ -51,10 +51,12 @@ pub enum Tag {
     Answer,
     /// Empty: what is in front is markup of the part at hand, even if the output leaves the format here.
     Markup,
+    /// The name in this call has the escapes of a JSON string.
+    Escaped,
 }
 
 impl Tag {
-    const ALL: [Tag; 22] = [
+    const ALL: [Tag; 23] = [
         Tag::Reasoning,
         Tag::Content,
         Tag::ToolOpen,
@@ -77,6 +79,7 @@ impl Tag {
         Tag::Broken,
         Tag::Answer,
         Tag::Markup,
+        Tag::Escaped,
     ];
 
     /// The tag id for calls in a dialect, given its row in the table.
@@ -119,6 +122,7 @@ impl Tag {
             Tag::Broken => "broken",
             Tag::Answer => "answer",
             Tag::Markup => "markup",
+            Tag::Escaped => "escaped",
         }
     }
 

@@ -17,11 +17,22 @@ pub(super) struct OpenCall {
     pub fresh: bool,
     pub arguments: Arguments,
     pub literal: Literal,
-    /// The name may contain XML entities.
-    pub entities: bool,
+    /// How names in it are written.
+    pub names: Names,
     /// Where the arguments that precede the name begin, and the first and the last byte they were read from.
     pub early: usize,
     pub early_span: Option<(usize, usize)>,
+}
+
+/// How names are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Names {
+    #[default]
+    Plain,
+    /// With XML entities.
+    Entities,
+    /// The tool's name with the escapes of a JSON string.
+    Escaped,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,12 +10,12 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::arguments::{Arguments, Container, OpenCall};
+use super::arguments::{Arguments, Container, Names, OpenCall};
 use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
 use super::literal::Literal;
 use super::persistent_stack::{PersistentStack, StackMark};
 use crate::format::Tag;
-use crate::json_string::push_unquoted;
+use crate::json_string::{push_unquoted, unquoted};
 use crate::peg::{Capture, Machine, incomplete_tail, lossy};
 
 /// Reads a machine's captures.
@@ -163,7 +163,8 @@ impl CaptureReader {
             Tag::Object => self.begin_container(Container::Object, "{", pos, sink),
             Tag::Array => self.begin_container(Container::Array, "[", pos, sink),
             Tag::Unknown => self.state.flags.unknown = true,
-            Tag::Entities => self.state.call.entities = true,
+            Tag::Entities => self.state.call.names = Names::Entities,
+            Tag::Escaped => self.state.call.names = Names::Escaped,
             Tag::Content => sink.event(Event::Begin(Channel::Content, pos)),
             Tag::Reasoning => sink.event(Event::Begin(Channel::Reasoning, pos)),
             _ => {}
@@ -259,8 +260,12 @@ impl CaptureReader {
             return sink.event(Event::Unbooked(if tag.is_text() { span.len() } else { 0 }));
         }
         let mut text = lossy(&output[span.clone()]);
-        if self.state.call.entities && matches!(tag, Tag::ToolName | Tag::ArgName) && text.contains('&') {
-            text = without_entities(&text).into();
+        match self.state.call.names {
+            Names::Entities if matches!(tag, Tag::ToolName | Tag::ArgName) && text.contains('&') => {
+                text = without_entities(&text).into();
+            }
+            Names::Escaped if tag == Tag::ToolName => text = unquoted(&text).into(),
+            _ => {}
         }
         match tag {
             Tag::ToolName if !self.state.call.named && !text.trim_ascii_end().is_empty() => {
