@@ -49,6 +49,13 @@ pub const VALUE_DEPTH: usize = 2 * JSON_DEPTH;
 /// Maximum nesting of JSON in a request or a schema.
 pub const JSON_DEPTH: usize = 128;
 
+/// Maximum length of a call's id in a request, in bytes. Models and servers write up to 140; some put a provider's signature
+/// of several KB into it, and clients send that to the next model.
+pub const CALL_ID_BYTES: usize = 64 << 10;
+
+/// Maximum length of the name of an offered tool, in bytes. APIs allow 64 or 128.
+pub const TOOL_NAME_BYTES: usize = 1 << 10;
+
 /// Maximum number of parts of a JSON schema, counted as often as they are written out.
 pub const SCHEMA_NODES: usize = 100_000;
 

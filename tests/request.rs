@@ -157,6 +157,47 @@ fn errors_name_the_field() {
 }
 
 #[test]
+fn names_of_tools_differ_and_ids_may_repeat() {
+    let named = |name: &str| json!({"type": "function", "function": {"name": name}});
+    let tools =
+        |tools: Value| Request::from_json(&json!({"messages": [], "tools": tools})).map(|read| read.tools.len());
+    let custom = json!({"type": "custom", "custom": {"name": "f"}});
+    let twice = "there is another tool \"f\"";
+    for (given, message) in [
+        (json!([named("f"), named("g"), named("f")]), format!("tools[2].function.name: {twice}")),
+        (json!([named("f"), custom]), format!("tools[1].custom.name: {twice}")),
+        (
+            json!([named(&"f".repeat(1025))]),
+            "tools[0].function.name: must have at most 1024 bytes, not 1025".to_owned(),
+        ),
+    ] {
+        assert_eq!(tools(given).unwrap_err().message(), message);
+    }
+    assert_eq!(tools(json!([named(&"f".repeat(1024)), named("F"), named("f")])).unwrap(), 3);
+
+    let turn = |id: &str, result: &str| {
+        let call = json!({"type": "function", "id": id, "function": {"name": "f", "arguments": "{}"}});
+        json!([{"role": "assistant", "tool_calls": [call, call]}, {"role": "tool", "content": "1", "tool_call_id": result}])
+    };
+    let long = "i".repeat((64 << 10) + 1);
+    for (messages, place) in [
+        (turn("a", "b"), None),
+        (turn(&long[1..], &long[1..]), None),
+        (turn(&long, ""), Some("messages[0].tool_calls[0].id: must have at most 65536 bytes, not 65537")),
+        (turn("", &long), Some("messages[1].tool_call_id: must have at most 65536 bytes, not 65537")),
+    ] {
+        let body = json!({"messages": messages});
+        let read = [Request::from_json(&body), Request::from_text(&body.to_string())];
+        for read in read {
+            assert_eq!(
+                read.as_ref().err().map(|error| (error.kind(), error.message())),
+                place.map(|place| (ErrorKind::Limit, place))
+            );
+        }
+    }
+}
+
+#[test]
 fn messages_survive_the_wire() {
     let json = json!({"role": "assistant", "content": "c", "reasoning_content": "r", "name": "n", "tool_call_id": "i",
                       "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}, "id": "1"}]});

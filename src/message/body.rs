@@ -12,6 +12,7 @@ use super::Message;
 use super::fields::Fields;
 use super::read::message;
 use crate::error::Result;
+use crate::limits::CALL_ID_BYTES;
 
 /// A body, with its messages separated from the other fields.
 pub(super) struct Body {
@@ -94,8 +95,10 @@ impl<'de> Deserialize<'de> for Given {
                     }
                 }
                 let has = |name: &str| texts.iter().any(|(known, _)| *known == name);
+                // The error for a long id names its place.
+                let long = |(name, text): &(&str, String)| *name == "tool_call_id" && text.len() > CALL_ID_BYTES;
                 Ok(match any {
-                    None if has("role") && has("content") => Given::Texts(texts),
+                    None if has("role") && has("content") && !texts.iter().any(long) => Given::Texts(texts),
                     any => Given::Any(Value::Object(any.unwrap_or_else(|| json(texts)))),
                 })
             }

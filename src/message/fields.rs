@@ -1,8 +1,11 @@
 //! Reads fields of JSON objects, with errors that name the field.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 
 /// An object of the request, and its place for errors.
 pub(crate) struct Fields<'a> {
@@ -88,6 +91,26 @@ impl<'a> Fields<'a> {
         Ok(self.text(name)?.unwrap_or_default())
     }
 
+    /// The id of a call. Ids may repeat, as those of engines that count the calls of each turn do, and a result's may be of a
+    /// call that is no longer in the history.
+    pub fn call_id(&self, name: &str) -> Result<Option<&'a str>> {
+        self.text(name)?.map(|id| self.short(name, id, limits::CALL_ID_BYTES)).transpose()
+    }
+
+    pub fn required_call_id(&self, name: &str) -> Result<&'a str> {
+        self.required(name)?;
+        Ok(self.call_id(name)?.unwrap_or_default())
+    }
+
+    /// The text of a field that may have so many bytes.
+    fn short(&self, name: &str, text: &'a str, most: usize) -> Result<&'a str> {
+        if text.len() > most {
+            let message = format!("{}: must have at most {most} bytes, not {}", self.path(name), text.len());
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        Ok(text)
+    }
+
     pub fn text_or_empty(&self, name: &str) -> Result<String> {
         Ok(self.text(name)?.unwrap_or_default().to_owned())
     }
@@ -158,6 +181,24 @@ impl FieldPath<'_> {
             FieldPath::Key(inside, name) => inside.path(name),
             FieldPath::Item(inside, name, index) => format!("{}[{index}]", inside.path(name)),
         }
+    }
+}
+
+/// The names of the tools of a request, which differ: calls say no more of their tool.
+#[derive(Default)]
+pub(crate) struct ToolNames<'a>(HashSet<&'a str>);
+
+impl<'a> ToolNames<'a> {
+    /// The name of one more tool.
+    pub fn read(&mut self, tool: &Fields<'a>) -> Result<&'a str> {
+        let name = tool.short("name", tool.required_text("name")?, limits::TOOL_NAME_BYTES)?;
+        if name.trim().is_empty() {
+            return Err(tool.refuse("name", "must not be empty"));
+        }
+        if !self.0.insert(name) {
+            return Err(tool.refuse("name", &format!("there is another tool {name:?}")));
+        }
+        Ok(name)
     }
 }
 

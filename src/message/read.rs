@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::fields::{Fields, choice, wrong};
+use super::fields::{Fields, ToolNames, choice, wrong};
 use super::{Message, Part, PlainConversation, REASONING, THINKING, Tool, ToolCall, ToolChoice};
 use crate::error::{Error, Result};
 
@@ -23,7 +23,7 @@ pub(super) fn message(fields: &Fields) -> Result<Message> {
         reasoning_content: reasoning(fields)?,
         tool_calls: fields.items("tool_calls")?.iter().map(tool_call).collect::<Result<_>>()?,
         name: fields.text_or_empty("name")?,
-        tool_call_id: fields.text_or_empty("tool_call_id")?,
+        tool_call_id: fields.call_id("tool_call_id")?.unwrap_or_default().to_owned(),
         ..Message::default()
     };
     if let Some(call) = fields.object("function_call")? {
@@ -81,7 +81,7 @@ fn part(fields: &Fields) -> Result<Part> {
 }
 
 fn tool_call(fields: &Fields) -> Result<ToolCall> {
-    let id = fields.text_or_empty("id")?;
+    let id = fields.call_id("id")?.unwrap_or_default().to_owned();
     if fields.text("type")? == Some("custom") {
         let custom = fields.required_object("custom")?;
         let input = json!({CUSTOM_INPUT: custom.required_text("input")?});
@@ -111,24 +111,23 @@ const CUSTOM_INPUT: &str = "input";
 /// Fields of a tool that templates render, besides name, description and parameters.
 const MORE: [&str; 2] = ["strict", "return"];
 
-pub(super) fn tool(fields: &Fields) -> Result<Tool> {
+/// The tools that are offered.
+pub(super) fn tools(body: &Fields) -> Result<Vec<Tool>> {
+    let (given, mut names) = (body.items("tools")?, ToolNames::default());
+    given.iter().map(|given| tool(given, &mut names)).collect()
+}
+
+fn tool<'a>(fields: &'a Fields, names: &mut ToolNames<'a>) -> Result<Tool> {
     if fields.text("type")? == Some("custom") {
-        return custom_tool(&fields.required_object("custom")?);
+        return custom_tool(&fields.required_object("custom")?, names);
     }
     let function = fields.function()?;
     Ok(Tool {
-        name: name_of_tool(&function)?,
+        name: names.read(&function)?.to_owned(),
         description: function.text_or_empty("description")?,
         parameters: Arc::new(function.map.get("parameters").cloned().unwrap_or_else(|| json!({}))),
         more: more(function.map),
     })
-}
-
-fn name_of_tool(fields: &Fields) -> Result<String> {
-    match fields.required_text("name")? {
-        name if name.trim().is_empty() => Err(Error::invalid(format!("{}: must not be empty", fields.path("name")))),
-        name => Ok(name.to_owned()),
-    }
 }
 
 fn more(function: &Map<String, Value>) -> Map<String, Value> {
@@ -137,7 +136,7 @@ fn more(function: &Map<String, Value>) -> Map<String, Value> {
 }
 
 /// A tool that takes a text becomes a function with one argument, so that templates can render it and models can call it.
-fn custom_tool(custom: &Fields) -> Result<Tool> {
+fn custom_tool<'a>(custom: &Fields<'a>, names: &mut ToolNames<'a>) -> Result<Tool> {
     let mut input = json!({"type": "string"});
     let format = custom.object("format")?;
     let has_grammar = |format: &Fields| choice(format, "type", &[("text", false), ("grammar", true)], false);
@@ -155,7 +154,7 @@ fn custom_tool(custom: &Fields) -> Result<Tool> {
     }
     let parameters = json!({"type": "object", "properties": {CUSTOM_INPUT: input}, "required": [CUSTOM_INPUT]});
     Ok(Tool {
-        name: name_of_tool(custom)?,
+        name: names.read(custom)?.to_owned(),
         description: custom.text_or_empty("description")?,
         parameters: Arc::new(parameters),
         more: Map::new(),

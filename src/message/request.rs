@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::body::{Body, Given};
 use super::fields::{Fields, choice, wrong};
-use super::read::{known_tools, message, plain, response_format, tool, tool_choice};
+use super::read::{known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
     BareCalls, CallsInReasoning, Continuation, Dialects, GrammarStyle, IncompleteCalls, Leniency, MalformedArguments,
     Message, OpeningAgain, ReasoningFormat, Request, UnknownTools,
@@ -48,7 +48,8 @@ impl Request {
     /// that of an option.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`.
+    /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`, and
+    /// [`crate::ErrorKind::Limit`] for a name of a tool or an id of a call that is too long.
     pub fn from_json(body: &Value) -> Result<Request> {
         Request::read(&Fields::new(body, "")?, None)
     }
@@ -94,7 +95,7 @@ impl Request {
                 Some(given) => given.into_iter().enumerate().map(|(index, given)| given.message(body, index)).collect(),
                 None => body.items("messages")?.iter().map(message).collect::<Result<_>>(),
             };
-            (messages?, body.items("tools")?.iter().map(tool).collect::<Result<_>>()?, None)
+            (messages?, tools(body)?, None)
         };
         let mut enable_thinking = body.flag("enable_thinking", true)?;
         if plain.is_some() {

@@ -260,6 +260,7 @@ fn bodies_of_chat_completions_stay_as_they_are() {
 #[test]
 fn errors_name_the_field() {
     let part = |part: Value| json!({"input": [{"role": "user", "content": [part]}]});
+    let long = "i".repeat(1 << 20);
     let of_responses = [
         (json!([]), "the request: must be an object"),
         (json!({}), "input: missing"),
@@ -286,6 +287,19 @@ fn errors_name_the_field() {
         (json!({"input": "Hi", "text": {"format": {"type": "json_schema"}}}), "text.format.schema: missing"),
         (json!({"input": "Hi", "reasoning": {"effort": 1}}), "reasoning.effort: must be a string"),
         (json!({"input": "Hi", "max_output_tokens": "many"}), "max_output_tokens: must be a whole number"),
+        (
+            json!({"input": "Hi", "tools": [{"type": "function", "name": "f"}, {"type": "custom", "name": "f"}]}),
+            "tools[1].name: there is another tool \"f\"",
+        ),
+        (json!({"input": "Hi", "tools": [{"type": "function", "name": ""}]}), "tools[0].name: must not be empty"),
+        (
+            json!({"input": [{"type": "function_call", "call_id": long, "name": "f", "arguments": "{}"}]}),
+            "input[0].call_id: must have at most ",
+        ),
+        (
+            json!({"input": [{"type": "function_call_output", "call_id": long, "output": ""}]}),
+            "input[0].call_id: must have at most ",
+        ),
     ];
     let block = |block: Value| json!({"messages": [{"role": "user", "content": [block]}]});
     let of_messages = [
@@ -316,6 +330,19 @@ fn errors_name_the_field() {
             "tools[0].type: must be \"custom\"",
         ),
         (json!({"messages": [], "tools": [{"name": "f"}]}), "tools[0].input_schema: missing"),
+        (
+            json!({"messages": [], "tools": [{"name": "f", "input_schema": {}}, {"name": "f", "input_schema": {}}]}),
+            "tools[1].name: there is another tool \"f\"",
+        ),
+        (json!({"messages": [], "tools": [{"name": long}]}), "tools[0].name: must have at most "),
+        (
+            json!({"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": long, "name": "f"}]}]}),
+            "messages[0].content[0].id: must have at most ",
+        ),
+        (
+            block(json!({"type": "tool_result", "tool_use_id": long, "content": ""})),
+            "messages[0].content[0].tool_use_id: must have at most ",
+        ),
         (json!({"messages": [], "tool_choice": {"type": "some"}}), "tool_choice.type: must be "),
         (json!({"messages": [], "thinking": {"type": "deep"}}), "thinking.type: must be "),
         (json!({"messages": [], "output_config": {"format": {"type": "text"}}}), "output_config.format.type: must be "),

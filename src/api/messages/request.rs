@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::api::shared::{chat_body, set_effort, taken};
 use crate::error::Result;
-use crate::message::fields::{Fields, TextOrItems};
+use crate::message::fields::{Fields, TextOrItems, ToolNames};
 
 /// Features that need a server which runs tools by itself.
 const REFUSED: &[(&str, &str)] = &[
@@ -95,17 +95,18 @@ fn tools(body: &Fields, chat: &mut Map<String, Value>) -> Result<()> {
         chat.insert("tool_choice".to_owned(), choice);
     }
     if !tools.is_empty() {
-        chat.insert("tools".to_owned(), tools.iter().map(tool).collect::<Result<_>>()?);
+        let mut names = ToolNames::default();
+        chat.insert("tools".to_owned(), tools.iter().map(|given| tool(given, &mut names)).collect::<Result<_>>()?);
         chat.insert("parallel_tool_calls".to_owned(), parallel.into());
     }
     Ok(())
 }
 
-fn tool(tool: &Fields) -> Result<Value> {
+fn tool<'a>(tool: &Fields<'a>, names: &mut ToolNames<'a>) -> Result<Value> {
     if tool.text("type")?.is_some_and(|kind| kind != "custom") {
         return Err(tool.unknown("type", "\"custom\": no other tools can be had here"));
     }
-    tool.required_text("name")?;
+    names.read(tool)?;
     let mut function = taken(tool, &["name", "description"]);
     function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
     Ok(json!({"type": "function", "function": function}))
@@ -145,7 +146,7 @@ fn user(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
             continue;
         }
         flush(&mut parts, messages);
-        let id = block.required_text("tool_use_id")?;
+        let id = block.required_call_id("tool_use_id")?;
         let content = match block.text_or_items("content")? {
             TextOrItems::Text(text) => text.into(),
             TextOrItems::Items(blocks) if blocks.is_empty() => "".into(),
@@ -175,7 +176,7 @@ fn assistant(said: &Fields, messages: &mut Vec<Value>) -> Result<()> {
             // Only the server that wrote it can read it.
             "redacted_thinking" => {}
             "tool_use" => {
-                let (id, name) = (block.required_text("id")?, block.required_text("name")?);
+                let (id, name) = (block.required_call_id("id")?, block.required_text("name")?);
                 let input = match block.object("input")? {
                     Some(input) => Value::Object(input.map.clone()).to_string(),
                     None => "{}".to_owned(),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::api::shared::{chat_body, set_effort, taken};
 use crate::error::{Error, Result};
-use crate::message::fields::{Fields, TextOrItems};
+use crate::message::fields::{Fields, TextOrItems, ToolNames};
 
 /// Features that need a server which stores answers, or runs tools by itself.
 const REFUSED: &[(&str, &str)] = &[
@@ -44,7 +44,8 @@ pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
     }
     let tools = body.items("tools")?;
     if !tools.is_empty() {
-        chat.insert("tools".to_owned(), tools.iter().map(tool).collect::<Result<_>>()?);
+        let mut names = ToolNames::default();
+        chat.insert("tools".to_owned(), tools.iter().map(|given| tool(given, &mut names)).collect::<Result<_>>()?);
         chat.insert("parallel_tool_calls".to_owned(), body.flag("parallel_tool_calls", true)?.into());
     }
     if let Some(choice) = body.get("tool_choice") {
@@ -92,19 +93,19 @@ impl Conversation {
             "message" => self.message(item),
             "reasoning" => self.reasoning(item),
             "function_call" => {
-                let (id, name) = (item.required_text("call_id")?, item.required_text("name")?);
+                let (id, name) = (item.required_call_id("call_id")?, item.required_text("name")?);
                 let function = json!({"name": name, "arguments": item.required_text("arguments")?});
                 self.turn().calls.push(json!({"type": "function", "id": id, "function": function}));
                 Ok(())
             }
             "custom_tool_call" => {
-                let (id, name) = (item.required_text("call_id")?, item.required_text("name")?);
+                let (id, name) = (item.required_call_id("call_id")?, item.required_text("name")?);
                 let custom = json!({"name": name, "input": item.required_text("input")?});
                 self.turn().calls.push(json!({"type": "custom", "id": id, "custom": custom}));
                 Ok(())
             }
             "function_call_output" | "custom_tool_call_output" => {
-                let id = item.required_text("call_id")?;
+                let id = item.required_call_id("call_id")?;
                 item.required("output")?;
                 let content = content(item, "output")?;
                 self.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
@@ -245,20 +246,20 @@ fn part(part: &Fields) -> Result<Value> {
     }
 }
 
-fn tool(tool: &Fields) -> Result<Value> {
+fn tool<'a>(tool: &Fields<'a>, names: &mut ToolNames<'a>) -> Result<Value> {
     match tool.required_text("type")? {
         "function" => {}
-        "custom" => return custom_tool(tool),
+        "custom" => return custom_tool(tool, names),
         _ => return Err(tool.unknown("type", "\"function\" or \"custom\": no other tools can be had here")),
     }
-    tool.required_text("name")?;
+    names.read(tool)?;
     let function = taken(tool, &["name", "description", "parameters", "strict"]);
     Ok(json!({"type": "function", "function": function}))
 }
 
 /// In chat completions, its grammar is one object deeper.
-fn custom_tool(tool: &Fields) -> Result<Value> {
-    tool.required_text("name")?;
+fn custom_tool<'a>(tool: &Fields<'a>, names: &mut ToolNames<'a>) -> Result<Value> {
+    names.read(tool)?;
     let mut custom = taken(tool, &["name", "description"]);
     if let Some(format) = tool.object("format")? {
         let kind = format.required_text("type")?;
