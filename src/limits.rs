@@ -83,6 +83,14 @@ pub const SCHEMA_COMBINATIONS: usize = 256;
 /// properties.
 pub const AUTOMATON_STATES: usize = 2_000;
 
+/// Steps for all automata of one schema: states and ranges of characters that are found. What needs more is widened. The
+/// schemas of tools take some thousand for each pattern or bound.
+pub const AUTOMATON_STEPS: usize = 10_000_000;
+
+/// Steps for checking the listed values of one schema, and the names of its properties, against its other keywords. Values
+/// that are left then stay in the grammar, and the report says so.
+pub const LISTED_STEPS: usize = 10_000_000;
+
 /// Maximum length of a rule name derived from a schema, in bytes; longer names are cut.
 pub const RULE_NAME_BYTES: usize = 160;
 
@@ -116,6 +124,10 @@ pub const FORMAT_GRAMMAR_PARTS: usize = 1_000_000;
 
 /// Maximum size of the rules of one grammar, in bytes. 50,000 properties with short names need 15 MB.
 pub const GRAMMAR_BYTES: usize = 64 << 20;
+
+/// Steps for finding out where an engine that reads Lark would confuse two terminals. A grammar that takes more has single
+/// characters as terminals. The tools of a request take some hundred thousand.
+pub const LARK_STEPS: usize = 10_000_000;
 
 /// Maximum length of a `tokenizer_config.json`, in bytes. Files with all added tokens have some 2 MB.
 pub const CONFIG_BYTES: usize = 32 << 20;

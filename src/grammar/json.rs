@@ -1,6 +1,6 @@
 //! JSON values as llama.cpp writes them: on one line, without blanks, numbers as its JSON library prints them.
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use crate::json_string::push_json_string;
 use crate::limits;
@@ -44,11 +44,6 @@ fn push(value: &Value, out: &mut String, depth: usize) -> Option<()> {
         scalar => out.push_str(&scalar.to_string()),
     }
     Some(())
-}
-
-/// A number as a 64-bit float; infinite if it is too large.
-pub(super) fn real(number: &Number) -> f64 {
-    number.as_str().parse().unwrap_or_default()
 }
 
 /// The shortest digits that round-trip, with an exponent of at least two digits outside of 1e-4..1e15.

@@ -4,6 +4,7 @@
 mod automaton;
 mod builder;
 mod class;
+mod decimal;
 mod earley;
 mod faithful;
 pub(crate) mod from_peg;

@@ -12,6 +12,7 @@ mod keywords;
 mod number;
 mod object;
 mod places;
+mod range;
 mod text;
 mod values;
 
@@ -27,9 +28,10 @@ use self::keywords::{excluded_types, types_of_keywords};
 use self::places::{Part, Place, Places};
 use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::primitive::{self, blank as space, comma, no_character};
-use super::regular::Dfa;
+use super::regular::{Dfa, Room};
 use super::rule::Rule;
 use super::schema::refused;
+use super::valid::Checker;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 use crate::message::GrammarStyle;
@@ -60,12 +62,14 @@ pub(super) fn add(
         builder,
         places,
         schema: name,
-        root,
         undeclared,
         rules: HashMap::new(),
         queue: VecDeque::new(),
         patterns: HashMap::new(),
+        checker: Checker::new(root, limits::LISTED_STEPS),
+        room: Room::new(limits::AUTOMATON_STATES, limits::AUTOMATON_STEPS),
         steps: 0,
+        at: first.place,
         noted: HashSet::new(),
         notes: Vec::new(),
     };
@@ -118,7 +122,6 @@ struct Lowering<'b, 'a> {
     places: Places<'a>,
     /// The name of the schema in reports.
     schema: &'b str,
-    root: &'a Value,
     undeclared: Undeclared,
     /// The rules of the sets of schemas seen so far.
     rules: HashMap<Key, SmolStr>,
@@ -126,7 +129,13 @@ struct Lowering<'b, 'a> {
     queue: VecDeque<(All<'a>, SmolStr)>,
     /// Patterns of property names as automata; `None` if too large or not supported.
     patterns: HashMap<&'a str, Option<Rc<Dfa>>>,
+    /// Checks listed values, and names of properties.
+    checker: Checker<'a>,
+    /// For all automata.
+    room: Room,
     steps: usize,
+    /// The schema that the latest rule is for.
+    at: Place,
     noted: HashSet<(String, String)>,
     notes: Vec<Fidelity>,
 }
@@ -162,7 +171,8 @@ impl<'a> Lowering<'_, 'a> {
     fn spend(&mut self, steps: usize) -> Result<()> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > limits::SCHEMA_STEPS || self.builder.bytes() > limits::GRAMMAR_BYTES || self.places.is_full() {
-            return Err(Error::new(ErrorKind::Limit, "the grammar of a JSON schema is too large"));
+            let message = format!("the grammar of a JSON schema is too large, at {}", self.places.pointer(self.at));
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         if let Some(deep) = self.places.too_deep {
             let message = format!("nested more than {} deep", limits::JSON_DEPTH);
@@ -183,6 +193,9 @@ impl<'a> Lowering<'_, 'a> {
             }
             let message = format!("{reference:?} leads out of the schema; any value is allowed");
             self.note(part.place, "$ref", FidelityKind::Widened, message);
+        }
+        if let Some(part) = all.parts.first() {
+            self.at = part.place;
         }
         self.spend(1 + all.parts.len())?;
         if all.never {

@@ -16,7 +16,6 @@ use crate::grammar::builder::FidelityKind;
 use crate::grammar::primitive::quoted;
 use crate::grammar::regular::{self, Dfa, Pattern, Spelling};
 use crate::grammar::rule::Rule;
-use crate::grammar::valid;
 use crate::json_string::quoted as as_json;
 use crate::limits;
 
@@ -164,9 +163,8 @@ impl<'a> Lowering<'_, 'a> {
         if let Some(known) = self.patterns.get(source) {
             return known.clone();
         }
-        let dfa =
-            Pattern::parse(source).ok().and_then(|pattern| regular::automaton(&pattern, limits::AUTOMATON_STATES));
-        let dfa = dfa.map(|dfa| Rc::new(if dfa.states.len() <= MINIMISED { dfa.minimal() } else { dfa }));
+        let dfa = Pattern::parse(source).ok().and_then(|pattern| regular::automaton(&pattern, &self.room));
+        let dfa = dfa.map(|dfa| Rc::new(if dfa.states.len() <= MINIMISED { dfa.minimal(&self.room) } else { dfa }));
         if dfa.is_none() {
             let message = format!("the pattern {source:?} is not supported; any name is taken to match");
             self.note(part.place, "patternProperties", FidelityKind::Widened, message);
@@ -176,9 +174,16 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Whether `propertyNames` allows a name.
-    fn may_be_named(&self, all: &All<'a>, name: &str) -> bool {
+    fn may_be_named(&mut self, all: &All<'a>, name: &str) -> bool {
         let name = Value::from(name);
-        all.values("propertyNames").all(|(_, schema)| valid::allows(schema, self.root, &name))
+        let allows = all.values("propertyNames").all(|(_, schema)| self.checker.allows(schema, &name));
+        if self.checker.is_spent()
+            && let Some((part, _)) = all.values("propertyNames").next()
+        {
+            let message = "too many names to check all of them".to_owned();
+            self.note(part.place, "propertyNames", FidelityKind::Widened, message);
+        }
+        allows
     }
 
     /// A pair of a name other than `names` and its value; `None` if there are no others.
@@ -207,7 +212,7 @@ impl<'a> Lowering<'_, 'a> {
             if let Some(own) = self.names(&schemas)? {
                 allowed = match allowed {
                     None => Some(own),
-                    Some(known) => known.and(&own, limits::AUTOMATON_STATES).or(Some(known)),
+                    Some(known) => known.and(&own, &self.room).or(Some(known)),
                 };
             }
             if !schemas.choices.is_empty() {
@@ -245,7 +250,7 @@ impl<'a> Lowering<'_, 'a> {
                 }
                 language = match language {
                     None => Some(own),
-                    Some(known) => known.and(&own, limits::AUTOMATON_STATES).or(Some(known)),
+                    Some(known) => known.and(&own, &self.room).or(Some(known)),
                 };
             }
             if language.as_ref().is_some_and(Dfa::accepts_nothing) {
@@ -284,7 +289,7 @@ impl<'a> Lowering<'_, 'a> {
             let others = Dfa::of_texts(taken).complement();
             language = match language {
                 None => Some(others),
-                Some(known) => known.and(&others, 4 * limits::AUTOMATON_STATES).or(Some(known)),
+                Some(known) => known.and(&others, &self.room.wider(4)).or(Some(known)),
             };
         }
         let Some(dfa) = language else { return Some(Rule::Reference(self.builder.share("string"))) };

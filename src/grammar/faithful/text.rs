@@ -63,11 +63,11 @@ impl<'a> Lowering<'_, 'a> {
     fn automaton(&mut self, text: &Text<'a>, all: &All<'a>) -> Option<Dfa> {
         let mut whole: Option<Dfa> = None;
         for (pattern, place, key) in &text.patterns {
-            let own = regular::automaton(pattern, limits::AUTOMATON_STATES);
+            let own = regular::automaton(pattern, &self.room);
             let both = match (&whole, own) {
                 (_, None) => None,
                 (None, own) => own,
-                (Some(whole), Some(own)) => whole.and(&own, limits::AUTOMATON_STATES),
+                (Some(whole), Some(own)) => whole.and(&own, &self.room),
             };
             match both {
                 Some(both) => whole = Some(both),
@@ -80,14 +80,14 @@ impl<'a> Lowering<'_, 'a> {
             let others = Dfa::of_texts(text.excluded.iter().copied()).complement();
             whole = match whole {
                 None => Some(others),
-                Some(whole) => whole.and(&others, limits::AUTOMATON_STATES),
+                Some(whole) => whole.and(&others, &self.room),
             };
         }
         let whole = whole?;
         if (text.min, text.max) == (0, None) {
             return Some(whole);
         }
-        match whole.of_length(text.min, text.max, limits::AUTOMATON_STATES) {
+        match whole.of_length(text.min, text.max, &self.room) {
             Some(counted) => Some(counted),
             None => {
                 let parts: Vec<Part<'a>> = all.parts.clone();

@@ -5,43 +5,35 @@ use serde_json::Value;
 use super::all::All;
 use super::{Lowering, space, types};
 use crate::grammar::builder::FidelityKind;
+use crate::grammar::decimal::Decimal;
+use crate::grammar::json;
 use crate::grammar::regular::{self, Dfa, Spelling};
 use crate::grammar::rule::Rule;
-use crate::grammar::{json, valid};
 use crate::limits;
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for the listed values, without those that other keywords exclude; `None` if no values are listed.
     pub(super) fn values(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Option<Rule>> {
-        let (part, listed): (_, Vec<&Value>) = all.fields().find_map(|(part, fields)| {
-            let one = fields.get("const").map(|value| vec![value]);
-            one.or_else(|| Some(fields.get("enum")?.as_array()?.iter().collect())).map(|values| (part, values))
+        let (part, listed): (_, &'a [Value]) = all.fields().find_map(|(part, fields)| {
+            let one = fields.get("const").map(std::slice::from_ref);
+            one.or_else(|| fields.get("enum")?.as_array().map(Vec::as_slice)).map(|values| (part, values))
         })?;
-        let fits = |value: &&Value| {
-            types & type_of(value) != 0 && all.parts.iter().all(|part| valid::allows(part.schema, self.root, value))
-        };
-        let values: Vec<&Value> = listed.into_iter().filter(fits).collect();
         let mut texts = Vec::new();
         let mut branches = Vec::new();
-        for value in values {
+        let (mut has_order, mut is_too_deep) = (false, false);
+        for value in listed {
+            let fits =
+                types & type_of(value) != 0 && all.parts.iter().all(|part| self.checker.allows(part.schema, value));
             match value {
+                _ if !fits => {}
                 Value::Array(_) | Value::Object(_) => {
-                    if value.as_object().is_some_and(|fields| fields.len() > 1) {
-                        let message = "the members of a listed object are written in this order only".to_owned();
-                        self.note(part.place, "", FidelityKind::Narrowed, message);
-                    }
-                    match spelled_out(value, 0) {
-                        Some(rule) => branches.push(rule),
-                        None => self.note(
-                            part.place,
-                            "",
-                            FidelityKind::Narrowed,
-                            "a listed value is nested too deeply".to_owned(),
-                        ),
-                    }
+                    has_order |= value.as_object().is_some_and(|fields| fields.len() > 1);
+                    let rule = spelled_out(value, 0);
+                    is_too_deep |= rule.is_none();
+                    branches.extend(rule);
                 }
                 scalar => {
-                    let text = json::print(scalar).unwrap_or_default();
+                    let text = scalar_text(scalar);
                     // A whole number may be written with or without a fraction of zero.
                     texts.extend(text.strip_suffix(".0").map(str::to_owned));
                     if scalar.is_i64() || scalar.is_u64() {
@@ -51,9 +43,22 @@ impl<'a> Lowering<'_, 'a> {
                 }
             }
         }
-        if !texts.is_empty() {
-            let dfa = Dfa::of_texts(texts.iter().map(String::as_str));
-            branches.insert(0, regular::of_automaton(self.builder, name, &dfa, Spelling::Plain));
+        for (is_so, kind, message) in [
+            (has_order, FidelityKind::Narrowed, "the members of a listed object are written in this order only"),
+            (is_too_deep, FidelityKind::Narrowed, "a listed value is nested too deeply"),
+            (self.checker.is_spent(), FidelityKind::Widened, "too many values to check them against other keywords"),
+        ] {
+            if is_so {
+                self.note(part.place, "", kind, message.to_owned());
+            }
+        }
+        match &texts[..] {
+            [] => {}
+            [only] => branches.insert(0, Rule::literal(only)),
+            texts => {
+                let dfa = Dfa::of_texts(texts.iter().map(String::as_str));
+                branches.insert(0, regular::of_automaton(self.builder, name, &dfa, Spelling::Plain));
+            }
         }
         Some(match branches.len() {
             0 => None,
@@ -67,14 +72,22 @@ fn type_of(value: &Value) -> u8 {
     match value {
         Value::Null => types::NULL,
         Value::Bool(_) => types::BOOLEAN,
-        Value::Number(number) => {
-            let whole =
-                number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|number| number.fract() == 0.0);
-            if whole { types::INTEGER } else { types::FRACTION }
-        }
+        Value::Number(number) if Decimal::of(number).is_whole() => types::INTEGER,
+        Value::Number(_) => types::FRACTION,
         Value::String(_) => types::STRING,
         Value::Array(_) => types::ARRAY,
         Value::Object(_) => types::OBJECT,
+    }
+}
+
+/// A value that is no list and no object, as models write it. A number that floats cannot hold stays as it is.
+fn scalar_text(value: &Value) -> String {
+    let text = json::print(value).unwrap_or_default();
+    match value {
+        Value::Number(number) if text.parse().is_ok_and(|printed| Decimal::of(&printed) != Decimal::of(number)) => {
+            number.to_string()
+        }
+        _ => text,
     }
 }
 
@@ -121,7 +134,7 @@ fn spelled_out(value: &Value, depth: usize) -> Option<Rule> {
             }
             parts.extend([space(), Rule::literal("}")]);
         }
-        scalar => return json::print(scalar).map(Rule::literal),
+        scalar => return Some(Rule::literal(scalar_text(scalar))),
     }
     Some(Rule::Sequence(parts))
 }

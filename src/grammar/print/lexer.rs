@@ -12,6 +12,7 @@ use std::rc::Rc;
 use super::node::Node;
 use super::set::{Bytes, Set};
 use super::tokens::{Cut, Facts, Part};
+use crate::limits;
 
 /// Steps for each part of a grammar, and the minimum.
 const STEPS_PER_PART: usize = 500;
@@ -20,14 +21,16 @@ const STEPS: usize = 1_000_000;
 /// The budget of steps for a grammar.
 pub(super) fn budget(facts: &Facts) -> usize {
     let parts = facts.tree.used().into_iter().map(|rule| facts.tree.rules[rule].size()).sum::<usize>();
-    STEPS + STEPS_PER_PART * parts
+    parts.saturating_mul(STEPS_PER_PART).saturating_add(STEPS).min(limits::LARK_STEPS)
 }
 
 /// The terminals that must be split, because they could continue where others must end. `None` if the budget is too small to
 /// find out; the next try may use half of the rest.
 pub(super) fn confused(cut: &Cut, facts: &Facts, budget: &mut usize) -> Option<BTreeSet<usize>> {
     *budget /= 2;
-    let mut lexer = Lexer::new(cut, facts, *budget);
+    let size = cut.size(facts);
+    let Some(left) = budget.checked_sub(size) else { return None };
+    let mut lexer = Lexer::new(cut, facts, left);
     let done = lexer.run();
     *budget += lexer.left;
     done.then_some(lexer.confused)

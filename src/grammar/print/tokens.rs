@@ -33,6 +33,15 @@ impl Part {
         }
         if flat.len() == 1 { flat.swap_remove(0) } else { Part::Sequence(flat) }
     }
+
+    /// The number of its parts.
+    fn size(&self) -> usize {
+        1 + match self {
+            Part::Token(_) | Part::Rule(_) => 0,
+            Part::Sequence(parts) | Part::Choice(parts) => parts.iter().map(Part::size).sum(),
+            Part::Repeat(part, ..) => part.size(),
+        }
+    }
 }
 
 /// A grammar over terminals.
@@ -41,6 +50,14 @@ pub(super) struct Cut {
     pub tokens: Vec<Node>,
     /// The remaining rules, the root first.
     pub rules: Vec<(usize, Part)>,
+}
+
+impl Cut {
+    /// The number of states of its terminals as automata, and of parts of its rules, about.
+    pub fn size(&self, facts: &Facts) -> usize {
+        let tokens = self.tokens.iter().map(|token| facts.states(token));
+        tokens.chain(self.rules.iter().map(|(_, part)| part.size())).sum()
+    }
 }
 
 /// Facts about a tree's rules.
@@ -119,6 +136,15 @@ impl<'t> Facts<'t> {
             other => other.parts().iter().try_fold(1, |sum, part| Some(sum + self.size(part)?))?,
         };
         Some(size).filter(|size| *size <= TERMINAL_SIZE || matches!(node, Node::Text(_)))
+    }
+
+    /// The number of states of a terminal as an automaton, about.
+    fn states(&self, node: &Node) -> usize {
+        match node {
+            Node::Text(text) => text.len(),
+            Node::Rule(rule) => self.states(&self.tree.rules[*rule]),
+            other => 2 + other.parts().iter().map(|part| self.states(part)).sum::<usize>(),
+        }
     }
 
     fn may_be_nothing(&self, node: &Node) -> bool {

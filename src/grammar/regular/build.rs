@@ -3,22 +3,22 @@
 use std::collections::BTreeSet;
 
 use super::chars::Chars;
-use super::dfa::{Dfa, Machine};
+use super::dfa::{Dfa, Machine, Room};
 use super::pattern::{Expr, Pattern};
 
 /// The automaton of all texts in which the pattern is found; `None` if it would be too large.
-pub(in crate::grammar) fn automaton(pattern: &Pattern, most: usize) -> Option<Dfa> {
-    let mut all = found_in(&pattern.expr, most)?;
+pub(in crate::grammar) fn automaton(pattern: &Pattern, room: &Room) -> Option<Dfa> {
+    let mut all = found_in(&pattern.expr, room)?;
     for (expr, matches) in &pattern.ahead {
         let anchored = Expr::Sequence(vec![Expr::Start, expr.clone()]);
-        let ahead = found_in(&anchored, most)?;
-        all = all.and(&if *matches { ahead } else { ahead.complement() }, most)?;
+        let ahead = found_in(&anchored, room)?;
+        all = all.and(&if *matches { ahead } else { ahead.complement() }, room)?;
     }
     Some(all)
 }
 
-fn found_in(expr: &Expr, most: usize) -> Option<Dfa> {
-    let mut nfa = Nfa { states: Vec::new(), most: most * 8 };
+fn found_in(expr: &Expr, room: &Room) -> Option<Dfa> {
+    let mut nfa = Nfa { states: Vec::new(), most: room.states() * 8 };
     let start = nfa.state();
     nfa.states[start].chars = Some((Chars::all(), start));
     let body = nfa.state();
@@ -26,7 +26,7 @@ fn found_in(expr: &Expr, most: usize) -> Option<Dfa> {
     let end = nfa.add(expr, body)?;
     nfa.states[end].chars = Some((Chars::all(), end));
     nfa.accepting(end);
-    Dfa::of(&Subsets(&nfa, end), most)
+    Dfa::of(&Subsets(&nfa, end), room)
 }
 
 /// An automaton with empty moves.
@@ -196,6 +196,10 @@ impl Machine for Subsets<'_> {
     fn accepts(&self, state: &Self::State) -> bool {
         // In the empty text `^` holds at the end as well; the closure has passed it.
         state.0.iter().any(|&at| self.0.states[at].ends) || state.1 && self.ends_at_once(&state.0)
+    }
+
+    fn weight(&self, state: &Self::State) -> usize {
+        state.0.len()
     }
 }
 

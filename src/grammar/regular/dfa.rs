@@ -1,7 +1,9 @@
 //! Deterministic automata over characters, and operations on them.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
+use std::rc::Rc;
 
 use super::chars::Chars;
 
@@ -29,11 +31,49 @@ pub(in crate::grammar) trait Machine {
     fn moves(&self, state: &Self::State) -> Vec<(Chars, Self::State)>;
 
     fn accepts(&self, state: &Self::State) -> bool;
+
+    /// What it costs to find this state.
+    fn weight(&self, _: &Self::State) -> usize {
+        1
+    }
+}
+
+/// How much automata may take: one of them in states, and all of them together in steps.
+pub(in crate::grammar) struct Room {
+    states: usize,
+    steps: Rc<Cell<usize>>,
+}
+
+impl Room {
+    pub fn new(states: usize, steps: usize) -> Room {
+        Room { states, steps: Rc::new(Cell::new(steps)) }
+    }
+
+    #[cfg(test)]
+    pub fn of_states(states: usize) -> Room {
+        Room::new(states, usize::MAX)
+    }
+
+    /// The same steps, for automata with so many times the states.
+    pub fn wider(&self, times: usize) -> Room {
+        Room { states: times * self.states, steps: Rc::clone(&self.steps) }
+    }
+
+    pub fn states(&self) -> usize {
+        self.states
+    }
+
+    /// Subtracts steps; `None` if they are not left.
+    fn spend(&self, steps: usize) -> Option<()> {
+        let left = self.steps.get().checked_sub(steps);
+        self.steps.set(left.unwrap_or(0));
+        left.map(|_| ())
+    }
 }
 
 impl Dfa {
-    /// The automaton of all texts that `machine` accepts; `None` if it has more than `most` states.
-    pub fn of<M: Machine>(machine: &M, most: usize) -> Option<Dfa> {
+    /// The automaton of all texts that `machine` accepts; `None` if there is too little room.
+    pub fn of<M: Machine>(machine: &M, room: &Room) -> Option<Dfa> {
         let start = machine.start();
         let mut numbers = HashMap::from([(start.clone(), 0_u32)]);
         let mut found = vec![start];
@@ -41,6 +81,7 @@ impl Dfa {
         while let Some(state) = found.get(states.len()).cloned() {
             let mut edges = Vec::new();
             for (chars, next) in machine.moves(&state) {
+                room.spend(chars.ranges().len() + machine.weight(&next))?;
                 let fresh = numbers.len() as u32;
                 let to = *numbers.entry(next).or_insert_with_key(|next| {
                     found.push(next.clone());
@@ -48,7 +89,7 @@ impl Dfa {
                 });
                 edges.extend(chars.ranges().iter().map(|&(low, high)| (low, high, to)));
             }
-            if found.len() > most {
+            if found.len() > room.states {
                 return None;
             }
             states.push(State { accepts: machine.accepts(&state), edges: joined(edges) });
@@ -98,13 +139,13 @@ impl Dfa {
     }
 
     /// Accepts what both accept.
-    pub fn and(&self, other: &Dfa, most: usize) -> Option<Dfa> {
-        Dfa::of(&Both(self, other), most)
+    pub fn and(&self, other: &Dfa, room: &Room) -> Option<Dfa> {
+        Dfa::of(&Both(self, other), room)
     }
 
     /// Accepts those of its texts whose length in characters is within the bounds.
-    pub fn of_length(&self, min: u64, max: Option<u64>, most: usize) -> Option<Dfa> {
-        Dfa::of(&OfLength { inner: self, min, max }, most)
+    pub fn of_length(&self, min: u64, max: Option<u64>, room: &Room) -> Option<Dfa> {
+        Dfa::of(&OfLength { inner: self, min, max }, room)
     }
 
     pub fn accepts_nothing(&self) -> bool {
@@ -163,11 +204,15 @@ impl Dfa {
         self.states = order.into_iter().map(|at| std::mem::take(&mut self.states[at])).collect();
     }
 
-    /// An equivalent automaton with as few states as possible.
-    pub fn minimal(&self) -> Dfa {
+    /// An equivalent automaton with as few states as possible, or with too little room the same one.
+    pub fn minimal(&self, room: &Room) -> Dfa {
+        let size = self.states.iter().map(|state| 1 + state.edges.len()).sum();
         let mut class: Vec<u32> = self.states.iter().map(|state| state.accepts.into()).collect();
         let mut count = class.iter().collect::<BTreeSet<_>>().len();
         loop {
+            if room.spend(size).is_none() {
+                return self.clone();
+            }
             let mut known = HashMap::new();
             let next: Vec<u32> = self
                 .states

@@ -12,7 +12,7 @@ mod write;
 
 pub(super) use build::automaton;
 pub(super) use chars::Chars;
-pub(super) use dfa::{Dfa, Machine};
+pub(super) use dfa::{Dfa, Machine, Room};
 pub(super) use names::none_of;
 pub(super) use pattern::{Expr, Pattern, Unusable};
 pub(super) use write::{Spelling, of_automaton, of_pattern};

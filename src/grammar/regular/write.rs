@@ -130,13 +130,36 @@ pub(super) fn literal(c: char, spelling: Spelling) -> SmolStr {
     out.finish()
 }
 
-/// Appends a part; adjacent literals are merged.
-fn push(parts: &mut Vec<Rule>, part: Rule) {
-    match (parts.last_mut(), part) {
-        (_, Rule::Empty) => {}
-        (_, Rule::Sequence(more)) => more.into_iter().for_each(|part| push(parts, part)),
-        (Some(Rule::Literal(before)), Rule::Literal(text)) => *before = format_smolstr!("{before}{text}"),
-        (_, part) => parts.push(part),
+/// The parts of a sequence; adjacent literals are merged.
+#[derive(Default)]
+struct Parts {
+    done: Vec<Rule>,
+    /// The literal at the end.
+    text: String,
+}
+
+impl Parts {
+    fn push(&mut self, part: Rule) {
+        match part {
+            Rule::Empty => {}
+            Rule::Literal(text) => self.text.push_str(&text),
+            Rule::Sequence(more) => more.into_iter().for_each(|part| self.push(part)),
+            part => {
+                self.end_text();
+                self.done.push(part);
+            }
+        }
+    }
+
+    fn end_text(&mut self) {
+        if !self.text.is_empty() {
+            self.done.push(Rule::literal(std::mem::take(&mut self.text)));
+        }
+    }
+
+    fn joined(mut self) -> Rule {
+        self.end_text();
+        Rule::joined(self.done)
     }
 }
 
@@ -156,18 +179,18 @@ pub(in crate::grammar) fn of_pattern(builder: &mut Builder, pattern: &Pattern, s
     }
     let mut branches = Vec::new();
     for (begins, body, ends) in anchored(&pattern.expr)? {
-        let mut parts = Vec::new();
+        let mut parts = Parts::default();
         let any = |builder: &mut Builder| characters(builder, &Chars::all(), spelling).repeat(0, None);
         if !begins {
             parts.push(any(builder));
         }
         for part in body {
-            push(&mut parts, expression(builder, part, spelling)?);
+            parts.push(expression(builder, part, spelling)?);
         }
         if !ends {
             parts.push(any(builder));
         }
-        branches.push(Rule::joined(parts));
+        branches.push(parts.joined());
     }
     Some(choice(branches))
 }
@@ -217,11 +240,11 @@ fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<
         Expr::One(chars) if chars.is_empty() => return None,
         Expr::One(chars) => characters(builder, chars, spelling),
         Expr::Sequence(parts) => {
-            let mut rules = Vec::new();
+            let mut rules = Parts::default();
             for part in parts {
-                push(&mut rules, expression(builder, part, spelling)?);
+                rules.push(expression(builder, part, spelling)?);
             }
-            Rule::joined(rules)
+            rules.joined()
         }
         Expr::Choice(branches) => {
             let branches: Option<Vec<Rule>> =
@@ -281,7 +304,7 @@ struct Writer<'b> {
 impl Writer<'_> {
     /// The rule of the texts from a state on.
     fn state(&mut self, start: u32, depth: usize) -> Rule {
-        let mut parts = Vec::new();
+        let mut parts = Parts::default();
         let mut at = start;
         loop {
             let mut moves: Vec<(u32, Vec<(u32, u32)>)> = Vec::new();
@@ -296,16 +319,16 @@ impl Writer<'_> {
             if let Some(itself) = places.get(&at) {
                 let (_, ranges) = moves.remove(*itself);
                 let chars = characters(self.builder, &Chars::of_codes(ranges), self.spelling);
-                push(&mut parts, item(chars).repeat(0, None));
+                parts.push(item(chars).repeat(0, None));
             }
             let accepts = self.dfa.states[at as usize].accepts;
             // A chain is not nested.
             if let ([(to, ranges)], false) = (&moves[..], accepts) {
                 let chars = characters(self.builder, &Chars::of_codes(ranges.iter().copied()), self.spelling);
-                push(&mut parts, chars);
+                parts.push(chars);
                 if !self.is_inline(*to) {
                     let next = self.reference(*to);
-                    push(&mut parts, next);
+                    parts.push(next);
                     break;
                 }
                 at = *to;
@@ -313,22 +336,22 @@ impl Writer<'_> {
             }
             let mut branches = Vec::new();
             for (to, ranges) in moves {
-                let mut branch = Vec::new();
-                push(&mut branch, characters(self.builder, &Chars::of_codes(ranges), self.spelling));
+                let mut branch = Parts::default();
+                branch.push(characters(self.builder, &Chars::of_codes(ranges), self.spelling));
                 let inside = self.is_inline(to) && (depth < NESTED || self.is_simple(to));
                 let rest = if inside { self.state(to, depth + 1) } else { self.reference(to) };
-                push(&mut branch, rest);
-                branches.push(Rule::joined(branch));
+                branch.push(rest);
+                branches.push(branch.joined());
             }
             if accepts {
                 branches.push(Rule::Empty);
             }
             if !branches.is_empty() {
-                push(&mut parts, choice(branches));
+                parts.push(choice(branches));
             }
             break;
         }
-        Rule::joined(parts)
+        parts.joined()
     }
 
     fn is_inline(&self, at: u32) -> bool {

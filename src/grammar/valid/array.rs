@@ -8,7 +8,7 @@ use super::Checker;
 use super::draft::Keywords;
 use super::run::Verdict::{self, No, Open, Yes};
 use super::run::{Run, Step, Task};
-use super::scalar::{counted, outside, same};
+use super::scalar::{alike, counted, same};
 
 impl<'a> Checker<'a> {
     pub(super) fn array<'v>(
@@ -72,9 +72,10 @@ impl<'a> Checker<'a> {
 
     fn unique(&mut self, items: &[Value]) -> Verdict {
         // Groups items that may be equal.
-        let mut alike: HashMap<_, Vec<&Value>> = HashMap::new();
+        let mut groups: HashMap<u64, Vec<&Value>> = HashMap::new();
         for item in items {
-            let others = alike.entry(outside(item)).or_default();
+            let Some(key) = alike(item, &mut self.steps) else { return Open };
+            let others = groups.entry(key).or_default();
             for other in &*others {
                 match same(other, item, || self.spend(1)) {
                     Yes => return No,
@@ -83,9 +84,6 @@ impl<'a> Checker<'a> {
                 }
             }
             others.push(item);
-            if !self.spend(1) {
-                return Open;
-            }
         }
         Yes
     }

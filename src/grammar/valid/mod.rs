@@ -28,7 +28,7 @@ use self::draft::{Draft, Keywords};
 use self::resource::{Base, Resources, Steps};
 use self::run::Verdict::{self, No, Open, Yes};
 use self::run::{Key, Report, Run, Step, Task};
-use self::scalar::{counted, listed, same};
+use self::scalar::{alike, counted, listed, same};
 use crate::limits;
 
 /// A violation of a schema by a value.
@@ -53,33 +53,43 @@ pub struct Violation {
 /// ```
 pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
     let mut report = Report { places: vec![(0, Step::Root)], found: Vec::new() };
-    Checker::new(schema).judge(Task::new(schema, value), 0, Some(&mut report));
+    Checker::new(schema, limits::VALID_STEPS).judge(Task::new(schema, value), 0, Some(&mut report));
     report.found
 }
 
-/// Whether `schema` may allow `value`; false only if it is certain. References are resolved in `root`.
-pub(super) fn allows(schema: &Value, root: &Value, value: &Value) -> bool {
-    Checker::new(root).judge(Task::new(schema, value), 0, None) != No
-}
-
-struct Checker<'a> {
+/// Checks values against schemas of one document.
+pub(super) struct Checker<'a> {
     /// The documents and schemas that references refer to.
     resources: Resources<'a>,
     /// The remaining steps.
     steps: Steps,
     patterns: HashMap<&'a str, Option<ecma::Pattern>>,
+    /// Lists of allowed values by address: those that may be equal to a value, once the list is asked for again.
+    lists: HashMap<*const Value, Option<HashMap<u64, Vec<&'a Value>>>>,
     /// The checks in progress.
     judging: HashSet<Key>,
 }
 
 impl<'a> Checker<'a> {
-    fn new(root: &'a Value) -> Self {
+    /// References are resolved in `root`; all checks together may take so many steps.
+    pub(super) fn new(root: &'a Value, steps: usize) -> Self {
         Checker {
             resources: Resources::new(root),
-            steps: Steps(limits::VALID_STEPS),
+            steps: Steps(steps),
             patterns: HashMap::new(),
+            lists: HashMap::new(),
             judging: HashSet::new(),
         }
+    }
+
+    /// Whether `schema` may allow `value`; false only if it is certain.
+    pub(super) fn allows(&mut self, schema: &'a Value, value: &Value) -> bool {
+        self.judge(Task::new(schema, value), 0, None) != No
+    }
+
+    /// Whether no steps are left, so that values may have been allowed without a look at them.
+    pub(super) fn is_spent(&self) -> bool {
+        self.steps.0 == 0
     }
 
     /// Checks a value against a schema. Stops at the first violation unless they are reported.
@@ -190,15 +200,35 @@ impl<'a> Checker<'a> {
         let constant = keywords.get("const").map(|value| (std::slice::from_ref(value), "must be"));
         let listed_ones = keywords.get("enum").and_then(Value::as_array).map(|values| (&values[..], "must be one of"));
         for (values, word) in constant.into_iter().chain(listed_ones) {
-            let mut verdict = No;
-            for allowed in values {
-                verdict = verdict.max(same(allowed, task.value, || self.steps.spend(1)));
-                if verdict == Yes {
-                    break;
-                }
-            }
+            let verdict = self.is_one_of(values, task.value);
             run.holds(verdict, task.place, || format!("{word} {}", listed(values)));
         }
+    }
+
+    fn is_one_of(&mut self, values: &'a [Value], value: &Value) -> Verdict {
+        // It may stand in the list itself.
+        if values.as_ptr_range().contains(&std::ptr::from_ref(value)) {
+            return Yes;
+        }
+        let steps = &mut self.steps;
+        let groups = match self.lists.entry(values.as_ptr()) {
+            Entry::Vacant(entry) => {
+                entry.insert(None);
+                return any_same(&mut values.iter(), value, steps);
+            }
+            Entry::Occupied(entry) => entry.into_mut(),
+        };
+        if groups.is_none() {
+            let mut fresh: HashMap<u64, Vec<&Value>> = HashMap::new();
+            for value in values {
+                let Some(key) = alike(value, steps) else { return Open };
+                fresh.entry(key).or_default().push(value);
+            }
+            *groups = Some(fresh);
+        }
+        let Some(key) = alike(value, steps) else { return Open };
+        let found = groups.as_ref().and_then(|groups| groups.get(&key));
+        any_same(&mut found.into_iter().flatten().copied(), value, steps)
     }
 
     fn string(&mut self, run: &mut Run<'a, '_, '_>, keywords: Keywords<'a>, text: &str, place: usize) {
@@ -232,4 +262,16 @@ impl<'a> Checker<'a> {
             Some(_) => No,
         }
     }
+}
+
+/// Whether one of these is equal to a value.
+fn any_same<'v>(values: &mut dyn Iterator<Item = &'v Value>, value: &Value, steps: &mut Steps) -> Verdict {
+    let mut verdict = No;
+    for allowed in values {
+        verdict = verdict.max(same(allowed, value, || steps.spend(1)));
+        if verdict == Yes {
+            break;
+        }
+    }
+    verdict
 }

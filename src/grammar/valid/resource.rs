@@ -26,7 +26,7 @@ impl Steps {
     }
 
     /// Subtracts the cost of reading a text of this length.
-    fn spend_on(&mut self, bytes: usize) -> bool {
+    pub(super) fn spend_on(&mut self, bytes: usize) -> bool {
         self.spend(1 + bytes / 8)
     }
 }

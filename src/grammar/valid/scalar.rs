@@ -1,13 +1,16 @@
 //! Checks types, sizes and equality of values.
 
 use std::cmp::Ordering;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
 use super::draft::{Draft, Keywords};
-use super::number::{compare, is_whole};
+use super::number::compare;
+use super::resource::Steps;
 use super::run::Verdict::{self, No, Open, Yes};
 use super::run::{Run, Task};
+use crate::grammar::decimal::Decimal;
 use crate::grammar::json;
 
 /// The types with their articles, for messages.
@@ -44,7 +47,7 @@ pub(super) fn kind(run: &mut Run, keywords: Keywords, task: Task) {
 
 pub(super) fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
     match value {
-        Value::Number(number) if kind == "integer" => match is_whole(number) {
+        Value::Number(number) if kind == "integer" => match Decimal::of(number).is_whole() {
             // In drafts up to 4, `1.0` is not an integer for implementations that can tell it from `1`.
             true if number.is_f64() && draft <= Draft::Four => Open,
             true => Yes,
@@ -106,20 +109,46 @@ pub(super) fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool)
     }
     Yes
 }
-/// A key that equal values share, to find candidates quickly.
-pub(super) type Outside<'a> = (&'static str, usize, &'a str, u64);
 
-pub(super) fn outside(value: &Value) -> Outside<'_> {
-    let name = name_of(value);
+/// The nesting up to which [`alike`] tells values apart.
+const ALIKE_DEPTH: usize = 8;
+
+/// A number that equal values share, and hardly any others, to find candidates quickly; `None` if there are too few steps.
+pub(super) fn alike(value: &Value, steps: &mut Steps) -> Option<u64> {
+    alike_inside(value, ALIKE_DEPTH, steps)
+}
+
+fn alike_inside(value: &Value, depth: usize, steps: &mut Steps) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    name_of(value).hash(&mut hasher);
+    let mut enough = true;
     match value {
-        Value::Null => (name, 0, "", 0),
-        Value::Bool(yes) => (name, usize::from(*yes), "", 0),
-        // Zero may be negative.
-        Value::Number(number) => (name, 0, "", (json::real(number) + 0.0).to_bits()),
-        Value::String(text) => (name, 0, text, 0),
-        Value::Array(items) => (name, items.len(), "", 0),
-        Value::Object(members) => (name, members.len(), "", 0),
+        Value::Null => {}
+        Value::Bool(yes) => yes.hash(&mut hasher),
+        Value::Number(number) => Decimal::of(number).hash(&mut hasher),
+        Value::String(text) => {
+            enough = steps.spend_on(text.len());
+            text.hash(&mut hasher);
+        }
+        Value::Array(items) => {
+            items.len().hash(&mut hasher);
+            for item in items.iter().filter(|_| depth > 0) {
+                alike_inside(item, depth - 1, steps)?.hash(&mut hasher);
+            }
+        }
+        Value::Object(members) => {
+            members.len().hash(&mut hasher);
+            // In any order.
+            let mut sum = 0_u64;
+            for (name, member) in members.iter().filter(|_| depth > 0) {
+                let mut hasher = DefaultHasher::new();
+                (name, alike_inside(member, depth - 1, steps)?).hash(&mut hasher);
+                sum = sum.wrapping_add(hasher.finish());
+            }
+            sum.hash(&mut hasher);
+        }
     }
+    (enough && steps.spend(1)).then(|| hasher.finish())
 }
 
 /// The allowed values for a message, if they are short.
