@@ -122,12 +122,19 @@ pub const ANY_ORDER_PARTS: usize = 5;
 /// tools with twenty arguments each take 60,000.
 pub const FORMAT_GRAMMAR_PARTS: usize = 1_000_000;
 
-/// Maximum size of the rules of one grammar, in bytes. 50,000 properties with short names need 15 MB.
-pub const GRAMMAR_BYTES: usize = 64 << 20;
+/// Maximum size of the rules of one grammar, in bytes. 50,000 properties with short names need 8 MB.
+pub const GRAMMAR_BYTES: usize = 32 << 20;
+
+/// Maximum length of listed texts that become one tree of their common beginnings, in bytes. Longer lists are alternatives.
+pub const LISTED_BYTES: usize = 4 << 20;
 
 /// Steps for finding out where an engine that reads Lark would confuse two terminals. A grammar that takes more has single
 /// characters as terminals. The tools of a request take some hundred thousand.
-pub const LARK_STEPS: usize = 10_000_000;
+pub const LARK_STEPS: usize = 20_000_000;
+
+/// Maximum size of a grammar that is printed as Lark, in parts of its rules and bytes of their texts: each may become a
+/// terminal. 50,000 properties with short names need 2 million.
+pub const LARK_PARTS: usize = 8_000_000;
 
 /// Maximum length of a `tokenizer_config.json`, in bytes. Files with all added tokens have some 2 MB.
 pub const CONFIG_BYTES: usize = 32 << 20;

@@ -4,6 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use chatparse::grammar::{Dialect, from_json_schema};
 use chatparse::stream::SpecialTokens;
 use chatparse::{ChatTemplate, DeltaKind, Parser, Request, Status, Stream, builtin};
 use serde_json::{Value, json};
@@ -15,6 +16,8 @@ thread_local! {
     static NEW: Cell<usize> = const { Cell::new(0) };
     static GROWN: Cell<usize> = const { Cell::new(0) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
+    /// The bytes of all allocations so far.
+    static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 #[global_allocator]
@@ -25,6 +28,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         NEW.set(NEW.get() + 1);
         LIVE.set(LIVE.get() + layout.size() as isize);
+        BYTES.set(BYTES.get() + layout.size());
         // SAFETY: as the caller says.
         unsafe { System.alloc(layout) }
     }
@@ -38,6 +42,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         GROWN.set(GROWN.get() + 1);
         LIVE.set(LIVE.get() + size as isize - layout.size() as isize);
+        BYTES.set(BYTES.get() + size);
         // SAFETY: as the caller says.
         unsafe { System.realloc(at, layout, size) }
     }
@@ -312,5 +317,39 @@ fn arguments_wait_for_no_more_than_a_marker() {
             }
         }
         assert!(lag <= longest.max(16), "{name}: {lag} characters wait, the marker {after:?} has {longest}");
+    }
+}
+
+/// A kind of schema of a size.
+type Schema = (&'static str, fn(usize) -> Value);
+
+/// Four times the schema takes at most six times the allocated bytes, in every dialect.
+#[test]
+fn grammars_cost_as_much_as_their_schemas_are_large() {
+    let schemas: [Schema; 6] = [
+        ("strings", |n| json!({"enum": (0..n).map(|i| format!("v{i}")).collect::<Vec<_>>()})),
+        ("numbers", |n| json!({"enum": (0..n).collect::<Vec<_>>()})),
+        ("objects", |n| json!({"enum": (0..n).map(|i| json!({"a": i})).collect::<Vec<_>>()})),
+        ("constant", |n| json!({"const": "x".repeat(50 * n)})),
+        ("items", |n| {
+            let items: Vec<_> = (0..n).map(|i| json!({"type": "integer", "minimum": i})).collect();
+            json!({"type": "array", "prefixItems": items})
+        }),
+        ("properties", |n| {
+            let properties: Value = (0..n).map(|i| (format!("p{i}"), json!({"type": "string"}))).collect();
+            json!({"type": "object", "properties": properties})
+        }),
+    ];
+    for (name, schema) in schemas {
+        for dialect in Dialect::ALL.into_iter().filter(|dialect| *dialect != Dialect::StructuralTagOld) {
+            let cost = |n| {
+                let schema = schema(n);
+                let before = BYTES.get();
+                from_json_schema(&schema).unwrap().print(dialect).unwrap();
+                BYTES.get() - before
+            };
+            let (once, more) = (cost(250), cost(1_000));
+            assert!(more <= 6 * once, "{name}, {dialect:?}: {once} bytes, and {more}");
+        }
     }
 }

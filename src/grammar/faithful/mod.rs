@@ -159,6 +159,7 @@ impl<'a> Lowering<'_, 'a> {
         while let Some((all, name)) = self.queue.pop_front() {
             let body = self.body(all, &name)?.unwrap_or_else(no_character);
             self.builder.fill(&name, body);
+            self.spend(0)?;
         }
         Ok(match rule {
             // The top always has a rule.

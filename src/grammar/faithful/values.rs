@@ -54,7 +54,9 @@ impl<'a> Lowering<'_, 'a> {
         }
         match &texts[..] {
             [] => {}
-            [only] => branches.insert(0, Rule::literal(only)),
+            texts if texts.len() == 1 || texts.iter().map(String::len).sum::<usize>() > limits::LISTED_BYTES => {
+                branches.splice(..0, texts.iter().map(Rule::literal));
+            }
             texts => {
                 let dfa = Dfa::of_texts(texts.iter().map(String::as_str));
                 branches.insert(0, regular::of_automaton(self.builder, name, &dfa, Spelling::Plain));

@@ -11,16 +11,36 @@ use super::node::{Node, Tree};
 use super::portable::{bounds, class, escaped, free, names};
 use super::set::Set;
 use super::tokens::{Cut, Facts, Part, Splits, cut};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits;
 
 /// The number of rounds in which terminals are split into parts, then into characters, and then all terminals are split.
 const ROUNDS: [usize; 3] = [10, 6, 3];
 
 /// Prints the rules of `tree`, `start` first, then the terminals.
-pub(super) fn print(tree: &Tree) -> String {
+///
+/// # Errors
+/// [`ErrorKind::Limit`] with the largest rule.
+pub(super) fn print(tree: &Tree) -> Result<String> {
     let mut tree = tree.clone();
-    let free = linear::unroll(&mut tree);
+    let mut left = limits::LARK_PARTS.saturating_sub(weighed(&tree)?);
+    let free = linear::unroll(&mut tree, &mut left);
+    weighed(&tree)?;
     let facts = Facts::new(&tree, &free);
-    Printer::new(&facts, &terminals(&facts)).print()
+    Ok(Printer::new(&facts, &terminals(&facts)).print())
+}
+
+/// The weight of all rules, if it is within the bound.
+fn weighed(tree: &Tree) -> Result<usize> {
+    let weights: Vec<usize> = tree.rules.iter().map(Node::weight).collect();
+    let all = weights.iter().sum();
+    if all <= limits::LARK_PARTS {
+        return Ok(all);
+    }
+    let largest = weights.iter().zip(&tree.names).max_by_key(|(weight, _)| **weight);
+    let name = largest.map_or("", |(_, name)| name);
+    let message = format!("grammar: too large for Lark; its largest rule is {name:?}");
+    Err(Error::new(ErrorKind::Limit, message))
 }
 
 /// The grammar over terminals that the lexer can tell apart.
@@ -248,7 +268,7 @@ mod tests {
     use super::*;
 
     fn lark(gbnf: &str) -> String {
-        print(&read(gbnf).unwrap())
+        print(&read(gbnf).unwrap()).unwrap()
     }
 
     #[test]

@@ -15,8 +15,8 @@ use super::tokens::{Cut, Facts, Part};
 use crate::limits;
 
 /// Steps for each part of a grammar, and the minimum.
-const STEPS_PER_PART: usize = 500;
-const STEPS: usize = 1_000_000;
+const STEPS_PER_PART: usize = 1_000;
+const STEPS: usize = 2_000_000;
 
 /// The budget of steps for a grammar.
 pub(super) fn budget(facts: &Facts) -> usize {
@@ -116,8 +116,7 @@ impl Lexer {
         if let Some(known) = self.behind.get(&node) {
             return Rc::clone(known);
         }
-        let steps = Rc::new(self.net.steps(node));
-        self.left = self.left.saturating_sub(1 + steps.len());
+        let steps = Rc::new(self.net.steps(node, &mut self.left));
         self.behind.insert(node, Rc::clone(&steps));
         steps
     }
@@ -204,13 +203,14 @@ impl Net {
         }
     }
 
-    /// The terminals that may follow a node.
-    fn steps(&self, from: usize) -> Vec<Step> {
+    /// The terminals that may follow a node, as far as steps are left.
+    fn steps(&self, from: usize, left: &mut usize) -> Vec<Step> {
         let mut steps = Vec::new();
         // A rule that begins here is not skipped here: its empty case is handled where it is used.
         let mut seen = HashSet::from([(from, false)]);
         let mut open = vec![(from, false)];
-        while let Some((node, begun)) = open.pop() {
+        while let Some((node, begun)) = open.pop().filter(|_| *left > 0) {
+            *left -= 1;
             let mut go = |node, begun| {
                 if seen.insert((node, begun)) {
                     open.push((node, begun));

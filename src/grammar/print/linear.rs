@@ -14,13 +14,13 @@ use super::node::{Node, Tree};
 const PASSES: usize = 3;
 
 /// Writes right-recursive rules as loops. Returns the rules of circles that may be empty: free text, which may match what
-/// follows it as well.
-pub(super) fn unroll(tree: &mut Tree) -> HashSet<usize> {
+/// follows it as well. A circle for which no parts are `left` stays as it is.
+pub(super) fn unroll(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
     let mut free = HashSet::new();
     let nothing = tree.nothing();
     for _ in 0..PASSES {
         for circle in circles(tree) {
-            let Some(parts) = take_apart(tree, &circle) else { continue };
+            let Some(parts) = take_apart(tree, &circle, left) else { continue };
             let own = tree.rules.len();
             open(tree, parts);
             let may_be_nothing = |rule: &usize| free.contains(rule) || nothing.get(*rule) == Some(&true);
@@ -141,19 +141,21 @@ struct Ends {
     alone: Vec<Node>,
 }
 
-/// Splits the rules of a circle. `None` if a rule of the circle occurs before the end of another.
-fn take_apart(tree: &Tree, circle: &[usize]) -> Option<Parts> {
+/// Splits the rules of a circle. `None` if a rule of the circle occurs before the end of another, or no parts are left.
+fn take_apart(tree: &Tree, circle: &[usize], left: &mut usize) -> Option<Parts> {
     let mut parts: Parts = circle.iter().map(|&rule| (rule, Ends::default())).collect();
     for &rule in circle {
         let mut ends = Ends::default();
-        split(&tree.rules[rule], &parts, Node::EMPTY, &mut ends)?;
+        split(&tree.rules[rule], &parts, Node::EMPTY, &mut ends, left)?;
         parts.insert(rule, ends);
     }
     Some(parts)
 }
 
 /// Splits a body by the rule of the circle that it ends with. `first` precedes it.
-fn split(node: &Node, circle: &Parts, first: Node, ends: &mut Ends) -> Option<()> {
+fn split(node: &Node, circle: &Parts, first: Node, ends: &mut Ends, left: &mut usize) -> Option<()> {
+    // It is written up to four times.
+    *left = left.checked_sub(4 * (first.weight() + node.weight()))?;
     if !leads(node, circle) {
         ends.alone.push(Node::sequence([first, node.clone()]));
         return Some(());
@@ -161,18 +163,19 @@ fn split(node: &Node, circle: &Parts, first: Node, ends: &mut Ends) -> Option<()
     match node {
         Node::Rule(rule) => ends.onward.push((first, *rule)),
         Node::Choice(branches) => {
-            return branches.iter().try_for_each(|branch| split(branch, circle, first.clone(), ends));
+            return branches.iter().try_for_each(|branch| split(branch, circle, first.clone(), ends, left));
         }
         Node::Repeat(part, 0, Some(1)) => {
             ends.alone.push(first.clone());
-            return split(part, circle, first, ends);
+            return split(part, circle, first, ends, left);
         }
         Node::Sequence(parts) => {
             let (last, others) = parts.split_last()?;
             if others.iter().any(|part| leads(part, circle)) {
                 return None;
             }
-            return split(last, circle, Node::sequence([first].into_iter().chain(others.iter().cloned())), ends);
+            let first = Node::sequence([first].into_iter().chain(others.iter().cloned()));
+            return split(last, circle, first, ends, left);
         }
         Node::Text(_) | Node::Class(_) | Node::Repeat(..) => return None,
     }
@@ -229,7 +232,7 @@ mod tests {
 
     fn unrolled(text: &str) -> String {
         let mut tree = read(text).unwrap();
-        unroll(&mut tree);
+        unroll(&mut tree, &mut 1_000);
         portable::print(&tree)
     }
 
@@ -248,7 +251,7 @@ mod tests {
         assert!(
             circles(&{
                 let mut tree = read(text).unwrap();
-                unroll(&mut tree);
+                unroll(&mut tree, &mut 1_000);
                 tree
             })
             .is_empty()

@@ -114,7 +114,7 @@ impl Grammar {
             Begins::Behind(prefix) => {
                 tree = behind::behind(&tree, prefix)?;
                 printed.text = match dialect {
-                    Dialect::Lark => lark::print(&tree),
+                    Dialect::Lark => lark::print(&tree)?,
                     Dialect::StructuralTag => tag::of(tag::grammar(&tree)),
                     _ => portable::print(&tree),
                 };
@@ -128,7 +128,7 @@ impl Grammar {
                     tree.behind_words(&words);
                 }
                 printed.text = match dialect {
-                    Dialect::Lark => lark::print(&tree),
+                    Dialect::Lark => lark::print(&tree)?,
                     Dialect::StructuralTag if words.is_empty() => tag::of(json!({"type": "any_text"})),
                     Dialect::StructuralTag => tag::of(tag::triggered(&tree, &words, &mut printed.report)?),
                     _ => portable::print(&tree),

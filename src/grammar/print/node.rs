@@ -134,6 +134,14 @@ impl Node {
         1 + self.parts().iter().map(Node::size).sum::<usize>()
     }
 
+    /// The number of its parts, and of the bytes of its texts.
+    pub fn weight(&self) -> usize {
+        match self {
+            Node::Text(text) => 1 + text.len(),
+            other => 1 + other.parts().iter().map(Node::weight).sum::<usize>(),
+        }
+    }
+
     /// Whether it may be empty, given which rules may be.
     pub fn may_be_nothing(&self, rules: &[bool]) -> bool {
         match self {

@@ -2,7 +2,7 @@
 //! grammar allows is valid.
 
 use chatparse::ErrorKind;
-use chatparse::grammar::{Builder, Recogniser, Rule, from_json_schema, valid};
+use chatparse::grammar::{Builder, Dialect, Recogniser, Rule, from_json_schema, valid};
 use chatparse::internals::grammar::{Walk, schema};
 use chatparse::internals::limits;
 use serde_json::{Map, Value, json};
@@ -98,6 +98,12 @@ pub fn case(bytes: &[u8]) {
     match from_json_schema(&schema) {
         Ok(grammar) => {
             let recogniser = read(&schema, &grammar.text);
+            // The old form of structural tags has no grammars.
+            for dialect in Dialect::ALL.into_iter().filter(|dialect| *dialect != Dialect::StructuralTagOld) {
+                if let Err(error) = grammar.print(dialect) {
+                    assert_eq!(error.kind(), ErrorKind::Limit, "{schema}: {dialect:?}: {error}");
+                }
+            }
             // A grammar takes `oneOf` for `anyOf`; and what keywords of the wrong type mean is anybody's guess.
             if grammar.report.is_empty() && changes == 0 && !schema.to_string().contains("\"oneOf\"") {
                 texts_are_valid(&schema, &recogniser, u64::from(choices.byte()), &grammar.text);

@@ -1,6 +1,8 @@
 //! Bad input, through the façade: an error of the right kind that says what and where, or a message; never a panic, never a
 //! hang. What templates can do is in `template.rs`; here is all that a request and a model can.
 
+mod schemas;
+
 use chatparse::{ChatTemplate, ErrorKind, Params, Request, Status, Stream};
 
 const TOOL: &str = r#"{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}}}"#;
