@@ -47,7 +47,8 @@ fn weighed(tree: &Tree) -> Result<usize> {
 fn terminals(facts: &Facts) -> Cut {
     let mut splits = Splits::default();
     let mut budget = lexer::budget(facts);
-    for (stage, rounds) in ROUNDS.into_iter().enumerate() {
+    let stages = if budget > 0 { &ROUNDS[..] } else { &[] };
+    for (stage, &rounds) in stages.iter().enumerate() {
         if stage + 1 == ROUNDS.len() {
             splits.add_everything();
         }
@@ -60,6 +61,8 @@ fn terminals(facts: &Facts) -> Cut {
             confused.iter().for_each(|&token| splits.add(&cut.tokens[token], stage > 0, facts.tree));
         }
     }
+    // Free text as well.
+    splits.add_everything();
     splits.add_everything();
     cut(facts, &splits)
 }

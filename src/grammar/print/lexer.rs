@@ -17,11 +17,14 @@ use crate::limits;
 /// Steps for each part of a grammar, and the minimum.
 const STEPS_PER_PART: usize = 1_000;
 const STEPS: usize = 2_000_000;
+/// With fewer steps for each part, the search ends without a result.
+const FEWEST_PER_PART: usize = 50;
 
-/// The budget of steps for a grammar.
+/// The budget of steps for a grammar; none if they would not be enough.
 pub(super) fn budget(facts: &Facts) -> usize {
     let parts = facts.tree.used().into_iter().map(|rule| facts.tree.rules[rule].size()).sum::<usize>();
-    parts.saturating_mul(STEPS_PER_PART).saturating_add(STEPS).min(limits::LARK_STEPS)
+    let steps = parts.saturating_mul(STEPS_PER_PART).saturating_add(STEPS).min(limits::LARK_STEPS);
+    if steps / FEWEST_PER_PART < parts { 0 } else { steps }
 }
 
 /// The terminals that must be split, because they could continue where others must end. `None` if the budget is too small to

@@ -232,7 +232,7 @@ mod tests {
 
     fn unrolled(text: &str) -> String {
         let mut tree = read(text).unwrap();
-        unroll(&mut tree, &mut 1_000);
+        unroll(&mut tree, &mut 100_000);
         portable::print(&tree)
     }
 
@@ -251,7 +251,7 @@ mod tests {
         assert!(
             circles(&{
                 let mut tree = read(text).unwrap();
-                unroll(&mut tree, &mut 1_000);
+                unroll(&mut tree, &mut 100_000);
                 tree
             })
             .is_empty()
