@@ -32,7 +32,7 @@ pub(super) fn budget(facts: &Facts) -> usize {
 pub(super) fn confused(cut: &Cut, facts: &Facts, budget: &mut usize) -> Option<BTreeSet<usize>> {
     *budget /= 2;
     let size = cut.size(facts);
-    let Some(left) = budget.checked_sub(size) else { return None };
+    let left = budget.checked_sub(size)?;
     let mut lexer = Lexer::new(cut, facts, left);
     let done = lexer.run();
     *budget += lexer.left;

@@ -265,7 +265,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Whether one of these is equal to a value.
-fn any_same<'v>(values: &mut dyn Iterator<Item = &'v Value>, value: &Value, steps: &mut Steps) -> Verdict {
+fn any_same(values: &mut dyn Iterator<Item = &Value>, value: &Value, steps: &mut Steps) -> Verdict {
     let mut verdict = No;
     for allowed in values {
         verdict = verdict.max(same(allowed, value, || steps.spend(1)));
