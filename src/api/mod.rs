@@ -70,7 +70,8 @@ impl Api {
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported, e.g.
-    /// `input[3].type`, and [`crate::ErrorKind::Limit`] for a name or an id that is too long. Fields that are copied are checked by [`crate::Request::from_json`] later.
+    /// `input[3].type`, and [`crate::ErrorKind::Limit`] for a name or an id that is too long. Fields that are copied are
+    /// checked by [`crate::Request::from_json`] later.
     pub fn request(self, body: &Value) -> Result<Value> {
         match self {
             Api::ChatCompletions => Ok(body.clone()),

@@ -257,7 +257,10 @@ impl CaptureReader {
     /// Reads a region that is passed on as a whole.
     fn word(&mut self, tag: Tag, span: Range<usize>, output: &[u8], sink: &mut impl Sink) {
         if !self.state.call.open {
-            return sink.event(Event::Unbooked(if tag.is_text() { span.len() } else { 0 }));
+            if tag.is_text() {
+                sink.event(Event::Unbooked(span.len()));
+            }
+            return;
         }
         let mut text = lossy(&output[span.clone()]);
         match self.state.call.names {
@@ -375,10 +378,10 @@ impl CaptureReader {
         }
         let arguments = &mut self.state.call.arguments;
         arguments.ignored |= !arguments.begun && !piece.bytes().starts_with(b"{");
-        if arguments.ignored {
-            sink.event(Event::Unbooked(if piece.bytes() == b"null" { 0 } else { span.len() }));
-        } else {
+        if !arguments.ignored {
             self.arguments(piece, span, sink);
+        } else if piece.bytes() != b"null" {
+            sink.event(Event::Unbooked(span.len()));
         }
     }
 

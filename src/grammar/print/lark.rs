@@ -61,7 +61,7 @@ fn terminals(facts: &Facts) -> Cut {
             confused.iter().for_each(|&token| splits.add(&cut.tokens[token], stage > 0, facts.tree));
         }
     }
-    // Free text as well.
+    // All terminals, and then free text.
     splits.add_everything();
     splits.add_everything();
     cut(facts, &splits)

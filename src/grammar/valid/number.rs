@@ -110,6 +110,23 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_compared_exactly() {
+        for (left, right, order) in [
+            (json!(u64::MAX), json!(18_446_744_073_709_551_616.0), Ordering::Less),
+            (json!(9_007_199_254_740_993_i64), json!(9_007_199_254_740_992.0), Ordering::Greater),
+            (json!(-1), json!(-1.5), Ordering::Greater),
+            (json!(i64::MIN), json!(-1e300), Ordering::Greater),
+            (json!(2), json!(2.0), Ordering::Equal),
+            (json!(0.0), json!(-0.0), Ordering::Equal),
+            (json!(5), read("1e400"), Ordering::Less),
+            (json!(5), read("-1e9223372036854775807"), Ordering::Greater),
+        ] {
+            assert_eq!(compare(number(&left), number(&right)), order, "{left} {right}");
+            assert_eq!(compare(number(&right), number(&left)), order.reverse(), "{right} {left}");
+        }
+    }
+
+    #[test]
     fn multiples_are_exact() {
         for (value, step, expected) in [
             (json!(0.3), json!(0.1), Yes),
