@@ -16,14 +16,33 @@ pub const EXPRESSION_HEIGHT: usize = 250;
 /// Maximum number of `elif`s of all open `if`s at one place of a template: the engine nests each in the previous one.
 pub const OPEN_ELIFS: usize = 100;
 
+/// Maximum number of open loops and `with`s at one place of a template: the engine asks each for a variable.
+pub const OPEN_SCOPES: usize = 32;
+
+/// Maximum length of a name in a template, in bytes.
+pub const NAME_BYTES: usize = 256;
+
 /// Maximum length of a rendered prompt, in bytes.
 pub const PROMPT_BYTES: usize = 64 << 20;
 
 /// Maximum number of engine steps for one render. The 69 templates of the parity data need at most 5,000.
 pub const RENDER_FUEL: u64 = 20_000_000;
 
-/// The same for renders of short probes: there are some hundred, each of a few messages.
-pub const PROBE_FUEL: u64 = 500_000;
+/// Maximum work of one render, in units of about a nanosecond ([`crate::template`]): bytes and items that are read, copied,
+/// compared or built.
+pub const RENDER_WORK: u64 = 1_000_000_000;
+
+/// The work of one step of the engine, where steps and work are counted together.
+pub const STEP_WORK: u64 = 50;
+
+/// Maximum number of steps for one render of a short probe: there are some hundred, each of a few messages.
+pub const PROBE_FUEL: u64 = 100_000;
+
+/// Maximum work of one render of a probe.
+pub const PROBE_WORK: u64 = 50_000_000;
+
+/// Maximum work of all renders of probes for one question about a template: what it takes, one turn, one proof.
+pub const LEARNING_WORK: u64 = 500_000_000;
 
 /// Maximum length of a turn that is learnt from, in bytes. Templates write a few hundred for the probes.
 pub const TURN_BYTES: usize = 64 << 10;
@@ -37,8 +56,9 @@ pub const REASONING_ENDS: usize = 4;
 /// Maximum number of places in a turn at which a value is searched for.
 pub const VALUE_STARTS: usize = 256;
 
-/// Bytes that one render may build, including intermediate texts: bounds memory even if the output is short.
-pub const RENDER_BYTES: usize = 512 << 20;
+/// Bytes that one render may build besides its prompt, including intermediate texts and values: bounds memory even if the
+/// output is short.
+pub const RENDER_BYTES: usize = 256 << 20;
 
 /// Maximum nesting of one render: a loop or condition takes one level, a macro call about six.
 pub const RENDER_DEPTH: usize = 500;

@@ -1,49 +1,282 @@
-//! The budget of bytes that one render may build, intermediate results included. It bounds the memory of a hostile template.
+//! What a render may use: work, and bytes for values. Templates are untrusted, and one step of the engine can touch any
+//! amount of data; so all that reads or builds values counts here what it touches, before it does.
+//!
+//! The counts belong to the thread, because a value that is looped over, compared or printed knows no render. Where nothing
+//! can fail, the excess is noted ([`note`]), the value gives nothing any more, and the render fails at its end
+//! ([`Meter::check`]). Without a render, nothing is bounded.
+//!
+//! A unit of work takes about a nanosecond: [`SCANNED`] bytes that are searched, compared or copied, one byte whose
+//! characters are looked at, an [`ITEM`]th of an item of a container. The engine counts its steps itself.
 
-use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, ErrorKind, State};
+use std::cell::Cell;
 
-use super::pyobject::as_text;
+use minijinja::value::{Kwargs, Value};
+use minijinja::{Error, ErrorKind};
+
+use super::bytes::Bytes;
+use super::pyobject::{Dict, List, as_text};
 use crate::limits::{PROMPT_BYTES, RENDER_BYTES};
 
-/// The size of a container's item, doubled because containers grow and are copied.
-const ITEM_BYTES: usize = 2 * size_of::<Value>();
+/// Bytes that are searched, compared or copied in one unit.
+const SCANNED: u64 = 8;
 
-struct Spent(usize);
+/// The units for reading, copying or adding one item.
+const ITEM: u64 = 16;
 
-/// Counts `bytes`. Returns an error if the budget is used up.
-pub(super) fn charge(state: &mut State, bytes: usize) -> Result<(), Error> {
-    let spent = state.get_or_insert_extension(Spent(0));
-    spent.0 = spent.0.saturating_add(bytes);
-    if spent.0 > RENDER_BYTES {
-        return Err(Error::new(ErrorKind::OutOfFuel, format!("the render builds more than {RENDER_BYTES} bytes")));
+/// What a container takes besides its items, in bytes.
+const CONTAINER_BYTES: usize = 192;
+
+/// What a text takes while it is built, in lengths: a buffer, the larger one it grows into, and the value made of it.
+const TEXT_COPIES: usize = 3;
+
+/// What was used up.
+#[derive(Clone, Copy, Debug)]
+enum Excess {
+    Work,
+    Bytes,
+    Text,
+}
+
+impl From<Excess> for Error {
+    fn from(excess: Excess) -> Error {
+        let what = match excess {
+            Excess::Work => "the render takes too much work".to_owned(),
+            Excess::Bytes => format!("the render builds more than {RENDER_BYTES} bytes"),
+            Excess::Text => format!("a text is longer than {PROMPT_BYTES} bytes"),
+        };
+        Error::new(ErrorKind::OutOfFuel, what)
+    }
+}
+
+/// The counts of a render.
+#[derive(Clone, Copy)]
+struct Counts {
+    work: u64,
+    max_work: u64,
+    bytes: usize,
+    excess: Option<Excess>,
+}
+
+const UNBOUNDED: Counts = Counts { work: 0, max_work: u64::MAX, bytes: 0, excess: None };
+
+thread_local! {
+    static COUNTS: Cell<Counts> = const { Cell::new(UNBOUNDED) };
+}
+
+/// Changes the counts. Returns the excess, if there is one now.
+fn count(change: impl FnOnce(&mut Counts)) -> Option<Excess> {
+    COUNTS.with(|cell| {
+        let mut counts = cell.get();
+        change(&mut counts);
+        cell.set(counts);
+        counts.excess
+    })
+}
+
+fn result(excess: Option<Excess>) -> Result<(), Error> {
+    excess.map_or(Ok(()), |excess| Err(excess.into()))
+}
+
+/// Counts for one render, from its creation to its end.
+pub(super) struct Meter {
+    /// The counts of what was running before.
+    around: Counts,
+}
+
+impl Meter {
+    /// `max_work`: the units of work that the render may take.
+    pub(super) fn start(max_work: u64) -> Meter {
+        Meter { around: COUNTS.replace(Counts { max_work, ..UNBOUNDED }) }
+    }
+
+    /// An error if the render noted that something is used up.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        result(COUNTS.get().excess)
+    }
+
+    /// The units of work so far, and the bytes.
+    pub(super) fn used(&self) -> (u64, usize) {
+        let counts = COUNTS.get();
+        (counts.work, counts.bytes)
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        COUNTS.set(self.around);
+    }
+}
+
+/// Counts units of work where nothing can fail. Returns whether the render may go on.
+pub(super) fn note(units: u64) -> bool {
+    let excess = count(|counts| {
+        counts.work = counts.work.saturating_add(units);
+        if counts.work > counts.max_work {
+            counts.excess.get_or_insert(Excess::Work);
+        }
+    });
+    excess.is_none()
+}
+
+/// As [`note`], for items that are copied.
+pub(super) fn note_items(count: usize) -> bool {
+    charge_items(count).is_ok()
+}
+
+/// Counts units of work.
+pub(super) fn work(units: usize) -> Result<(), Error> {
+    if note(units as u64) { Ok(()) } else { result(COUNTS.get().excess) }
+}
+
+/// How a filter, a function or a method reads the texts that it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// It passes them on.
+    Nothing,
+    /// It searches, compares or copies them.
+    Bytes,
+    /// It looks at each character.
+    Characters,
+}
+
+/// Counts the texts among arguments, before the code that reads them runs. What is in lists and maps, that code counts.
+pub(super) fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<(), Error> {
+    let units = match reads {
+        Reads::Nothing => return Ok(()),
+        Reads::Bytes => |text: &str| text.len() / SCANNED as usize,
+        Reads::Characters => str::len,
+    };
+    for arg in args {
+        if let Some(text) = as_text(arg) {
+            work(units(text))?;
+        } else if arg.is_kwargs() {
+            let named = Kwargs::try_from(arg.clone())?;
+            let texts = named.args().filter_map(|name| named.peek::<Value>(name).ok());
+            texts.filter_map(|value| as_text(&value).map(units)).try_for_each(work)?;
+        }
     }
     Ok(())
 }
 
-/// Counts `count` items of a container before it is built.
-pub(super) fn charge_items(state: &mut State, count: usize) -> Result<(), Error> {
-    charge(state, count.saturating_mul(ITEM_BYTES))
+/// Counts a text that is searched, compared or copied.
+pub(super) fn scan(bytes: usize) -> Result<(), Error> {
+    work(bytes / SCANNED as usize)
+}
+
+/// Counts a value that is read with all that is in it, as often as it is in it.
+pub(super) fn read(value: &Value) -> Result<(), Error> {
+    if let Some(text) = as_text(value) {
+        return scan(text.len());
+    }
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        return list.look(|items| {
+            work(items.len().saturating_mul(ITEM as usize))?;
+            items.iter().try_for_each(read)
+        });
+    }
+    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        return dict.look(|pairs| {
+            work(pairs.len().saturating_mul(2 * ITEM as usize))?;
+            pairs.iter().try_for_each(|(key, item)| read(key).and_then(|()| read(item)))
+        });
+    }
+    value.downcast_object_ref::<Bytes>().map_or(Ok(()), |bytes| scan(bytes.0.len()))
+}
+
+/// Counts the comparison of two values.
+pub(super) fn compare(left: &Value, right: &Value) -> Result<(), Error> {
+    match (as_text(left), as_text(right)) {
+        (Some(left), Some(right)) => scan(left.len().min(right.len())),
+        (None, None) if left.as_object().is_some() && right.as_object().is_some() => {
+            read(left).and_then(|()| read(right))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Counts the sorting of values, which are compared by these keys.
+pub(super) fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), Error> {
+    let (before, mut number) = (COUNTS.get().work, 0_usize);
+    keys.try_for_each(|key| {
+        number += 1;
+        work(ITEM as usize)?;
+        read(key)
+    })?;
+    let once = COUNTS.get().work.saturating_sub(before);
+    let rounds = usize::BITS - number.leading_zeros();
+    work(usize::try_from(once.saturating_mul(u64::from(rounds))).unwrap_or(usize::MAX))
+}
+
+/// Counts bytes that are built.
+pub(super) fn charge(bytes: usize) -> Result<(), Error> {
+    result(count(|counts| {
+        counts.bytes = counts.bytes.saturating_add(bytes);
+        counts.work = counts.work.saturating_add(bytes as u64 / SCANNED);
+        if counts.bytes > RENDER_BYTES {
+            counts.excess.get_or_insert(Excess::Bytes);
+        } else if counts.work > counts.max_work {
+            counts.excess.get_or_insert(Excess::Work);
+        }
+    }))
+}
+
+/// Counts text that is appended to a captured or printed one.
+pub(super) fn charge_output(bytes: usize) -> Result<(), Error> {
+    charge(bytes.saturating_mul(TEXT_COPIES))
+}
+
+/// Counts `count` items that are copied.
+pub(super) fn charge_items(count: usize) -> Result<(), Error> {
+    charge(count.saturating_mul(size_of::<Value>()))?;
+    work(count.saturating_mul(ITEM as usize))
+}
+
+/// Counts a container for `count` items.
+pub(super) fn charge_container(count: usize) -> Result<(), Error> {
+    charge(CONTAINER_BYTES.saturating_add(count.saturating_mul(size_of::<Value>())))
+}
+
+/// Counts the key of a map, whose parts are copied.
+pub(super) fn charge_key(key: &Value) -> Result<(), Error> {
+    match key.downcast_object_ref::<List>() {
+        Some(list) => list.look(|items| {
+            charge_items(2 * items.len())?;
+            items.iter().try_for_each(charge_key)
+        }),
+        None => as_text(key).map_or(Ok(()), |text| scan(text.len())),
+    }
+}
+
+/// Counts a piece of a text that becomes an item.
+pub(super) fn charge_piece(bytes: usize) -> Result<(), Error> {
+    charge_items(2)?;
+    charge(bytes)
 }
 
 /// Counts a value that was just built.
-pub(super) fn charge_value(state: &mut State, value: &Value) -> Result<(), Error> {
+pub(super) fn charge_value(value: &Value) -> Result<(), Error> {
     match as_text(value) {
-        Some(text) => {
-            check_text(text.len())?;
-            charge(state, text.len())
-        }
-        None if matches!(value.kind(), ValueKind::Seq | ValueKind::Map) => {
-            charge_items(state, value.len().unwrap_or(0))
-        }
+        Some(text) if text.len() > PROMPT_BYTES => fail(Excess::Text),
+        Some(text) => charge(text.len()),
         None => Ok(()),
     }
 }
 
-/// Returns an error if a text of `bytes` would be longer than any prompt. Called before the text is built.
+/// Whether a text of `bytes` may be built. Called before it is.
 pub(super) fn check_text(bytes: usize) -> Result<(), Error> {
     if bytes > PROMPT_BYTES {
-        return Err(Error::new(ErrorKind::OutOfFuel, format!("a text is longer than {PROMPT_BYTES} bytes")));
+        return fail(Excess::Text);
     }
-    Ok(())
+    if bytes > text_room() { fail(Excess::Bytes) } else { Ok(()) }
+}
+
+/// The maximum length of a text that may be built now.
+pub(super) fn text_room() -> usize {
+    (RENDER_BYTES.saturating_sub(COUNTS.get().bytes) / TEXT_COPIES).min(PROMPT_BYTES)
+}
+
+fn fail(excess: Excess) -> Result<(), Error> {
+    result(count(|counts| {
+        counts.excess.get_or_insert(excess);
+    }))
 }

@@ -7,6 +7,7 @@ use minijinja::value::{Object, ObjectRepr, Value};
 use minijinja::{Error, ErrorKind};
 
 use super::args::Args;
+use super::budget;
 use super::pyrepr;
 
 /// Bytes as a template's value.
@@ -48,11 +49,14 @@ pub(super) fn encode(text: &str, args: &Args) -> Result<Value, Error> {
         ("ascii", _) if text.is_ascii() => text.as_bytes().to_vec(),
         _ => return Err(Error::new(ErrorKind::InvalidOperation, "the text cannot be encoded so")),
     };
+    budget::charge_container(0)?;
+    budget::charge(bytes.len())?;
     Ok(Value::from_object(Bytes(bytes)))
 }
 
 /// `bytes.name()`.
 pub(super) fn call(bytes: &Bytes, name: &str) -> Result<Value, Error> {
+    budget::scan(bytes.0.len())?;
     match (name, std::str::from_utf8(&bytes.0)) {
         ("decode", Ok(text)) => Ok(Value::from(text)),
         ("decode", Err(_)) => Err(Error::new(ErrorKind::InvalidOperation, "the bytes are not UTF-8")),

@@ -1,12 +1,12 @@
 //! Finds out what a template accepts, and what it demands, by rendering small conversations and recording what it accesses.
 
-use minijinja::Environment;
 use serde_json::{Map, Value as Json};
 
 use super::context::{EFFORT, NOW, preserve_reasoning};
 use super::from_json::traced;
 use super::trace::{Trace, Usage, Use};
-use super::{Caps, env};
+use super::Caps;
+use super::env::Engine;
 use crate::message::{REASONING, text_part};
 
 /// A traced render: its output, unless it failed, and what the template accessed.
@@ -16,7 +16,7 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(env: &Environment, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
+    fn new(engine: &Engine, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
         let usage = Usage::new(WATCHED, text_at);
         let mut variables = Map::new();
         variables.insert("messages".to_owned(), messages);
@@ -29,7 +29,7 @@ impl Trial {
             variables.extend(more);
         }
         let context = traced(&Json::Object(variables), Some(Trace::root(&usage)));
-        let output = context.ok().and_then(|context| env::render(env, context).ok());
+        let output = context.ok().and_then(|context| engine.render(context).ok());
         Trial { output, usage }
     }
 
@@ -67,16 +67,16 @@ const LEVELS: [&str; 6] = ["minimal", "low", "medium", "high", "xhigh", "max"];
 const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, VARIABLES[0], VARIABLES[1]];
 
 /// Runs the trial renders in order; later ones depend on the results of earlier ones. `source` is the template's text.
-pub(super) fn find(env: &Environment, source: &str) -> Caps {
-    let (string_content, typed_content) = content(env);
+pub(super) fn find(engine: &Engine, source: &str) -> Caps {
+    let (string_content, typed_content) = content(engine);
     let system = Trial::new(
-        env,
+        engine,
         json!([{"role": "system", "content": "System message"}, {"role": "user", "content": "User message"}]),
         Json::Null,
         None,
     );
     // A template cannot access a variable that its source does not name.
-    let reasoning_effort = EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(env);
+    let reasoning_effort = EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(engine);
     let mut caps = Caps {
         string_content,
         typed_content,
@@ -86,36 +86,36 @@ pub(super) fn find(env: &Environment, source: &str) -> Caps {
         system_role: system.read(CONTENT),
         preserve_reasoning: false,
         reasoning_effort,
-        reasoning_effort_levels: if reasoning_effort { effort_levels(env) } else { Vec::new() },
+        reasoning_effort_levels: if reasoning_effort { effort_levels(engine) } else { Vec::new() },
         object_arguments: false,
         demanded_reasoning: None,
     };
-    let mut tools = tools(env, &caps);
+    let mut tools = tools(engine, &caps);
     if !tools.rendered {
-        caps.demanded_reasoning = demanded_reasoning(env, source, &caps);
+        caps.demanded_reasoning = demanded_reasoning(engine, source, &caps);
         if caps.demanded_reasoning.is_some() {
-            tools = self::tools(env, &caps);
+            tools = self::tools(engine, &caps);
         }
     }
     caps.tools = tools.tools;
     caps.tool_calls = tools.tool_calls;
     caps.parallel_tool_calls = tools.parallel_tool_calls;
     caps.object_arguments = tools.object_arguments;
-    caps.preserve_reasoning = keeps_reasoning(env, &caps);
+    caps.preserve_reasoning = keeps_reasoning(engine, &caps);
     caps
 }
 
 /// Whether content may be a string, and whether it may be a list of parts.
-fn content(env: &Environment) -> (bool, bool) {
+fn content(engine: &Engine) -> (bool, bool) {
     const MARKER: &str = "STRING_MARKER";
     let user = |content: Json| json!([{"role": "user", "content": content}]);
-    let text = Trial::new(env, user(json!(MARKER)), Json::Null, Some(CONTENT));
+    let text = Trial::new(engine, user(json!(MARKER)), Json::Null, Some(CONTENT));
     let indexed = text.usage.recorded(CONTENT, Use::Index);
     // A template that indexes a string and does not render it does not support strings.
     let string = text.succeeded() && (!indexed || text.shows(MARKER));
     let mut typed = indexed;
     if text.usage.recorded(CONTENT, Use::IsString) {
-        let parts = Trial::new(env, user(json!([text_part(MARKER)])), Json::Null, None);
+        let parts = Trial::new(engine, user(json!([text_part(MARKER)])), Json::Null, None);
         typed |= parts.succeeded() && parts.usage.recorded(CONTENT, Use::Index);
     }
     (string, typed)
@@ -133,10 +133,10 @@ struct Tools {
 
 /// Whether tools, calls and several calls are rendered, and whether a call's arguments are an object. `caps`: what
 /// assistant messages must have.
-fn tools(env: &Environment, caps: &Caps) -> Tools {
+fn tools(engine: &Engine, caps: &Caps) -> Tools {
     // A render of two calls answers the questions about one as well, unless the template rejects two.
     let calling = |arguments: Json| {
-        let trial = |calls: usize| Trial::new(env, exchange(&arguments, calls, caps), with_tool(), None);
+        let trial = |calls: usize| Trial::new(engine, exchange(&arguments, calls, caps), with_tool(), None);
         let two = trial(2);
         let trial = if two.succeeded() { two } else { trial(1) };
         (trial.read(SECOND_CALL), trial)
@@ -161,14 +161,14 @@ fn tools(env: &Environment, caps: &Caps) -> Tools {
 }
 
 /// The field of reasoning without which the template rejects assistant messages, and with which, empty, it renders them.
-fn demanded_reasoning(env: &Environment, source: &str, caps: &Caps) -> Option<&'static str> {
+fn demanded_reasoning(engine: &Engine, source: &str, caps: &Caps) -> Option<&'static str> {
     let mut fields = REASONING.into_iter().filter(|field| reads_field(source, field)).peekable();
     fields.peek()?;
     let renders = |field: Option<&'static str>| {
         let mut answer = json!({"role": "assistant", "content": caps.content("Assistant message")});
         Caps { demanded_reasoning: field, ..caps.clone() }.complete(&mut answer);
         let question = json!({"role": "user", "content": caps.content("User message")});
-        prompt_of(env, json!([question, answer])).is_some()
+        prompt_of(engine, json!([question, answer])).is_some()
     };
     if renders(None) { None } else { fields.find(|field| renders(Some(field))) }
 }
@@ -186,19 +186,19 @@ pub(super) fn reads_field(source: &str, name: &str) -> bool {
 }
 
 /// Whether arguments that are not JSON are rendered as they are.
-pub(super) fn shows_any_arguments(env: &Environment, caps: &Caps) -> bool {
+pub(super) fn shows_any_arguments(engine: &Engine, caps: &Caps) -> bool {
     const BROKEN: &str = "{BROKEN";
-    Trial::new(env, exchange(&json!(BROKEN), 1, caps), with_tool(), None).shows(BROKEN)
+    Trial::new(engine, exchange(&json!(BROKEN), 1, caps), with_tool(), None).shows(BROKEN)
 }
 
 /// The prompt for these messages, if the template renders them.
-pub(super) fn prompt_of(env: &Environment, messages: Json) -> Option<String> {
-    Trial::new(env, messages, json!({"add_generation_prompt": false}), None).output
+pub(super) fn prompt_of(engine: &Engine, messages: Json) -> Option<String> {
+    Trial::new(engine, messages, json!({"add_generation_prompt": false}), None).output
 }
 
 /// The prompt of a conversation that ends with this message.
-pub(super) fn prompt_with(env: &Environment, message: &Json) -> Option<String> {
-    prompt_of(env, json!([{"role": "user", "content": "User message"}, message]))
+pub(super) fn prompt_with(engine: &Engine, message: &Json) -> Option<String> {
+    prompt_of(engine, json!([{"role": "user", "content": "User message"}, message]))
 }
 
 /// A conversation in which the assistant makes `calls` calls.
@@ -240,7 +240,7 @@ fn with_tool() -> Json {
 }
 
 /// Whether reasoning before the last user message is rendered.
-fn keeps_reasoning(env: &Environment, caps: &Caps) -> bool {
+fn keeps_reasoning(engine: &Engine, caps: &Caps) -> bool {
     const MARKER: &str = "<REASONING_CONTENT_PLACEHOLDER>";
     let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
     more.extend(preserve_reasoning(true).map(|(name, value)| (name.to_owned(), json!(value))));
@@ -251,27 +251,27 @@ fn keeps_reasoning(env: &Environment, caps: &Caps) -> bool {
         {"role": "assistant", "content": "Assistant message", "reasoning_content": "Reasoning content"},
         {"role": "user", "content": "User message"},
     ]);
-    Trial::new(env, completed(messages, caps), Json::Object(more), None).shows(MARKER)
+    Trial::new(engine, completed(messages, caps), Json::Object(more), None).shows(MARKER)
 }
 
 /// A render of one message at this level of effort.
-fn at_effort(env: &Environment, level: &str) -> Trial {
+fn at_effort(engine: &Engine, level: &str) -> Trial {
     let mut more = Map::from_iter([("enable_thinking".to_owned(), json!(true))]);
     more.extend(EFFORT.map(|name| (name.to_owned(), json!(level))));
-    Trial::new(env, json!([{"role": "user", "content": "User message"}]), Json::Object(more), None)
+    Trial::new(engine, json!([{"role": "user", "content": "User message"}]), Json::Object(more), None)
 }
 
-fn looks_at_effort(env: &Environment) -> bool {
-    let trial = at_effort(env, "low");
+fn looks_at_effort(engine: &Engine) -> bool {
+    let trial = at_effort(engine, "low");
     VARIABLES.iter().any(|path| trial.read(path))
 }
 
 /// The levels that are rendered otherwise than a word that is no level. Of levels that are rendered alike, the highest.
-fn effort_levels(env: &Environment) -> Vec<&'static str> {
-    let unknown = at_effort(env, "REASONING_EFFORT_UNKNOWN").output;
+fn effort_levels(engine: &Engine) -> Vec<&'static str> {
+    let unknown = at_effort(engine, "REASONING_EFFORT_UNKNOWN").output;
     let mut found: Vec<(String, &str)> = Vec::new();
     for level in LEVELS {
-        let Some(output) = at_effort(env, level).output.filter(|output| Some(output) != unknown.as_ref()) else {
+        let Some(output) = at_effort(engine, level).output.filter(|output| Some(output) != unknown.as_ref()) else {
             continue;
         };
         match found.iter_mut().find(|(before, _)| *before == output) {

@@ -57,12 +57,12 @@ pub(super) fn digit(c: char) -> bool {
 
 /// A character with a numeric value.
 pub(super) fn numeric(c: char) -> bool {
-    // Ideographs with a numeric value, which are letters by category.
-    const IDEOGRAPHS: &str = "㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零\u{f96b}\u{f973}\u{f978}\u{f9b2}\u{f9d1}\u{f9d3}\u{f9fd}𠀁𠁤𠃢𠄡𠤪𠦃𠦌𠦜𠫪𠫽𠬙𢎐𢦘𣬛𦉭\u{2f890}";
+    // Ideographs with a numeric value, in order, which are letters by category.
+    const IDEOGRAPHS: &[char] = &['㐅', '㒃', '㠪', '㭍', '一', '七', '万', '三', '九', '二', '五', '亖', '亿', '什', '仟', '仨', '伍', '佰', '億', '兆', '兩', '八', '六', '十', '千', '卄', '卅', '卌', '叁', '参', '參', '叄', '四', '壱', '壹', '幺', '廾', '廿', '弌', '弍', '弎', '弐', '拾', '捌', '柒', '漆', '玖', '百', '肆', '萬', '貮', '貳', '贰', '阡', '陆', '陌', '陸', '零', '\u{f96b}', '\u{f973}', '\u{f978}', '\u{f9b2}', '\u{f9d1}', '\u{f9d3}', '\u{f9fd}', '𠀁', '𠁤', '𠃢', '𠄡', '𠤪', '𠦃', '𠦌', '𠦜', '𠫪', '𠫽', '𠬙', '𢎐', '𢦘', '𣬛', '𦉭', '\u{2f890}'];
     if c.is_ascii() {
         return c.is_ascii_digit();
     }
-    c.general_category_group() == GeneralCategoryGroup::Number || IDEOGRAPHS.contains(c)
+    c.general_category_group() == GeneralCategoryGroup::Number || IDEOGRAPHS.binary_search(&c).is_ok()
 }
 
 /// An upper-case or title-case letter.

@@ -3,14 +3,14 @@
 use std::cmp::Ordering;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering as Memory};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering as Memory};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
 use minijinja::{Environment, ErrorKind as EngineErrorKind, Output, State, UndefinedBehavior};
 
 use super::args::Call;
-use super::budget::{charge, charge_value};
+use super::budget::{self, Meter, Reads, charge_value};
 use super::context::Variables;
 use super::functions::{FUNCTIONS, RAISED};
 use super::labels::Labels;
@@ -20,7 +20,9 @@ use super::scalar::{LABELS, labels, without_labels};
 use super::tests::TESTS;
 use super::{filters, generation_prompt, list_filters, macros, methods, namespace, ops, pyrepr};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::limits::{PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL};
+use crate::limits::{
+    LEARNING_WORK, PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, STEP_WORK,
+};
 
 /// Filters that only the source pass inserts.
 const OPERATORS: &[(&str, Call)] = &[
@@ -37,6 +39,7 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.ge", |_, args| ops::compares(args, Ordering::is_ge)),
     ("op.gt", |_, args| ops::compares(args, Ordering::is_gt)),
     ("op.in", ops::contains),
+    ("op.item", ops::item),
     ("op.le", |_, args| ops::compares(args, Ordering::is_le)),
     ("op.list", ops::list),
     ("op.lt", |_, args| ops::compares(args, Ordering::is_lt)),
@@ -45,6 +48,7 @@ const OPERATORS: &[(&str, Call)] = &[
     ("op.mul", ops::multiply),
     ("op.other", generation_prompt::other),
     ("op.plus", ops::plus),
+    ("op.read", ops::read),
     ("op.slice", ops::slice),
     ("op.spend", ops::spend),
     ("op.tuple", ops::tuple),
@@ -52,7 +56,16 @@ const OPERATORS: &[(&str, Call)] = &[
 
 /// Filters that pass on or print their argument, so that its label is kept.
 const PRINTING: &[&str] =
-    &["d", "default", "format", "join", "op.assign", "op.cat", "op.dict", "op.list", "op.tuple", "string", "tojson"];
+    &["d", "default", "format", "join", "op.assign", "op.cat", "op.dict", "op.list", "op.read", "op.tuple", "string", "tojson"];
+
+/// What a filter reads of texts that it is given.
+fn reads(filter: &str) -> Reads {
+    match filter {
+        "d" | "default" | "first" | "last" => Reads::Nothing,
+        "replace" | "safe" | "string" => Reads::Bytes,
+        _ => Reads::Characters,
+    }
+}
 
 /// The template's name in the engine. It has no file extension, because the engine would choose escaping by it.
 const NAME: &str = "template";
@@ -71,6 +84,7 @@ impl Object for Function {
         state: &mut State,
         args: &[Value],
     ) -> std::result::Result<Value, minijinja::Error> {
+        budget::touch(args.iter(), Reads::Bytes)?;
         (self.0)(state, args)
     }
 }
@@ -79,11 +93,6 @@ impl Object for Function {
 fn generation(state: &mut State, args: &[Value]) -> std::result::Result<Value, minijinja::Error> {
     let text = args.first().cloned().unwrap_or_default();
     Ok(labels(state).map_or(text.clone(), |labels| Value::from(labels.block(&pyrepr::text(&text)))))
-}
-
-/// Turns on labels for blocks.
-pub(super) fn show_labels(env: &mut Environment, labels: &Labels) {
-    env.add_global(LABELS, Value::from(labels.text()));
 }
 
 /// The source of a template, for errors.
@@ -112,16 +121,114 @@ impl Origin {
 /// The global that holds the template's [`Origin`]. The space keeps templates from naming it.
 const ORIGIN: &str = " origin";
 
+/// The template engine with one compiled template.
+#[derive(Clone)]
+pub(super) struct Engine {
+    env: Environment<'static>,
+    /// What renders of probes may use; `None` for other renders.
+    learning: Option<Arc<Learning>>,
+}
+
+/// The work that is left for the renders of probes, all together.
+struct Learning {
+    left: AtomicU64,
+    /// A render of a probe of this template reached a limit: no other is tried.
+    over: Arc<AtomicBool>,
+}
+
+impl Engine {
+    /// This engine with the limits for short probes. `over` belongs to the template.
+    pub(super) fn for_probes(&self, over: &Arc<AtomicBool>) -> Engine {
+        let mut env = self.env.clone();
+        env.set_fuel(Some(PROBE_FUEL));
+        let learning = Learning { left: AtomicU64::new(LEARNING_WORK), over: Arc::clone(over) };
+        Engine { env, learning: Some(Arc::new(learning)) }
+    }
+
+    /// Turns on labels for blocks.
+    pub(super) fn show_labels(&mut self, labels: &Labels) {
+        self.env.add_global(LABELS, Value::from(labels.text()));
+    }
+
+    /// Renders the template.
+    pub(super) fn render(&self, context: Value) -> Result<String> {
+        self.write(context, Prompt::default())
+    }
+
+    /// Renders a template that was compiled for both prompts: the requested one and the opposite one. `None` if either
+    /// fails.
+    pub(super) fn render_both(&self, variables: Variables) -> Option<(String, String)> {
+        let prompt = Prompt::default();
+        let (context, marks) = variables.for_both(prompt.written.clone());
+        marks.split(self.write(context, prompt).ok()?)
+    }
+
+    fn write(&self, context: Value, mut prompt: Prompt) -> Result<String> {
+        let max_work = self.learning.as_ref().map_or(Ok(RENDER_WORK), |learning| learning.next())?;
+        let meter = Meter::start(max_work);
+        let rendered = self.run(context, &mut prompt, &meter);
+        if let Some(learning) = &self.learning {
+            learning.spend(&rendered, &meter);
+        }
+        rendered?;
+        String::from_utf8(prompt.text).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
+    }
+
+    /// Writes the prompt. Returns the number of steps.
+    fn run(&self, context: Value, prompt: &mut Prompt, meter: &Meter) -> Result<u64> {
+        let failed = |error| {
+            let origin = self.env.globals().find_map(|(name, value)| value.downcast_object().filter(|_| name == ORIGIN));
+            failure(&error, &origin.unwrap_or_default())
+        };
+        let template = self.env.get_template(NAME).map_err(failed)?;
+        let rendered = template.render_captured_to(context, prompt);
+        match (meter.check(), rendered) {
+            (Ok(()), Ok(captured)) => Ok(captured.state().fuel_levels().map_or(0, |(steps, _)| steps)),
+            (_, Err(error)) if error.kind() == EngineErrorKind::OutOfFuel => Err(failed(error)),
+            // What was used up may have led to another error.
+            (Err(error), _) | (Ok(()), Err(error)) => Err(failed(error)),
+        }
+    }
+}
+
+impl Learning {
+    /// The work that the next render may take.
+    fn next(&self) -> Result<u64> {
+        let left = self.left.load(Memory::Relaxed);
+        match self.over.load(Memory::Relaxed) || left == 0 {
+            true => Err(Error::new(ErrorKind::Limit, "template: the renders that it is learnt from take too much work")),
+            false => Ok(left.min(PROBE_WORK)),
+        }
+    }
+
+    fn spend(&self, rendered: &Result<u64>, meter: &Meter) {
+        let steps = match rendered {
+            Ok(steps) => *steps,
+            Err(error) => {
+                self.over.fetch_or(error.kind() == ErrorKind::Limit, Memory::Relaxed);
+                // It is not known how many it was.
+                PROBE_FUEL / 16
+            }
+        };
+        let used = steps.saturating_mul(STEP_WORK).saturating_add(meter.used().0);
+        let _ = self.left.fetch_update(Memory::Relaxed, Memory::Relaxed, |left| Some(left.saturating_sub(used)));
+    }
+}
+
 /// Compiles the rewritten `source`.
-pub(super) fn compile(rewritten: Rewritten, source: &str) -> Result<Environment<'static>> {
-    let Rewritten { text, tags } = rewritten;
+pub(super) fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
+    let Rewritten { text, tags, unread } = rewritten;
     let origin = Origin { source: source.to_owned(), tags };
     let mut env = empty();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
     env.set_syntax(syntax.map_err(|error| failure(&error, &origin))?);
     env.add_template_owned(NAME, text).map_err(|error| failure(&error, &origin))?;
+    // The engine would run what the pass did not rewrite, and nothing would count it.
+    if let Some(error) = unread {
+        return Err(error);
+    }
     env.add_global(ORIGIN, Value::from_object(origin));
-    Ok(env)
+    Ok(Engine { env, learning: None })
 }
 
 /// The engine without a template. Each template has its own, because a shared static one would look like a leak to hosts.
@@ -135,11 +242,14 @@ fn empty() -> Environment<'static> {
     env.set_formatter(format);
     env.set_unknown_method_callback(methods::call);
     for &(name, code) in filters::FILTERS.iter().chain(list_filters::FILTERS) {
-        let prints = PRINTING.contains(&name);
+        let (prints, reads) = (PRINTING.contains(&name), reads(name));
         env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
             let args = args.into_values();
+            budget::touch(args.iter(), reads)?;
             let result = if prints { code(state, &args) } else { code(state, &without_labels(&args)) }?;
-            charge_value(state, &result)?;
+            if reads != Reads::Nothing {
+                charge_value(&result)?;
+            }
             Ok::<Value, minijinja::Error>(result)
         });
     }
@@ -167,28 +277,6 @@ fn empty() -> Environment<'static> {
     env
 }
 
-/// Renders the compiled template.
-pub(super) fn render(env: &Environment, context: Value) -> Result<String> {
-    write(env, context, Prompt::default())
-}
-
-/// Renders a template that was compiled for both prompts: the requested one and the opposite one. `None` if either fails.
-pub(super) fn render_both(env: &Environment, variables: Variables) -> Option<(String, String)> {
-    let prompt = Prompt::default();
-    let (context, marks) = variables.for_both(prompt.written.clone());
-    marks.split(write(env, context, prompt).ok()?)
-}
-
-fn write(env: &Environment, context: Value, mut prompt: Prompt) -> Result<String> {
-    let failed = |error| {
-        let origin = env.globals().find_map(|(name, value)| value.downcast_object().filter(|_| name == ORIGIN));
-        failure(&error, &origin.unwrap_or_default())
-    };
-    let template = env.get_template(NAME).map_err(failed)?;
-    template.render_captured_to(context, &mut prompt).map_err(failed)?;
-    String::from_utf8(prompt.text).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
-}
-
 /// Collects the output, up to its limit.
 struct Prompt {
     text: Vec<u8>,
@@ -205,7 +293,7 @@ impl Default for Prompt {
 
 impl io::Write for Prompt {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        if self.text.len() + text.len() > PROMPT_BYTES {
+        if self.text.len() + text.len() > PROMPT_BYTES || budget::scan(text.len()).is_err() {
             return Err(io::Error::other("the prompt is too long"));
         }
         self.text.extend_from_slice(text);
@@ -219,7 +307,7 @@ impl io::Write for Prompt {
 }
 
 /// Writes the value of `{{ value }}`.
-fn format(out: &mut Output, state: &mut State, value: &Value) -> std::result::Result<(), minijinja::Error> {
+fn format(out: &mut Output, _: &mut State, value: &Value) -> std::result::Result<(), minijinja::Error> {
     let owned;
     let text = match as_text(value) {
         Some(text) => text,
@@ -228,7 +316,7 @@ fn format(out: &mut Output, state: &mut State, value: &Value) -> std::result::Re
             &owned
         }
     };
-    charge(state, text.len())?;
+    budget::charge_output(text.len())?;
     Ok(out.write_str(text)?)
 }
 

@@ -4,7 +4,7 @@ use minijinja::value::Value;
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::{Args, Call, subject};
-use super::budget::check_text;
+use super::budget::{self, check_text, text_room};
 use super::html;
 use super::json::{self, Layout};
 use super::numbers::{self, integer, real, signed, truncate, whole};
@@ -14,7 +14,6 @@ use super::pyrepr;
 use super::pystr::{self, Ends};
 use super::scalar::labels;
 use super::wrap;
-use crate::limits::PROMPT_BYTES;
 
 /// Name and code of each filter.
 pub(super) const FILTERS: &[(&str, Call)] = &[
@@ -50,7 +49,11 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
 ];
 
 fn on_text(args: &[Value], change: impl Fn(&str) -> String) -> Result<Value, Error> {
-    Ok(Value::from(change(&pyrepr::text(&subject(args)))))
+    let value = subject(args);
+    let text = pyrepr::text(&value);
+    // A changed letter may be longer.
+    check_text(text.len().saturating_mul(2))?;
+    Ok(Value::from(change(&text)))
 }
 
 fn default(_: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -171,6 +174,7 @@ fn safe(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 fn string(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
+    budget::read(&value)?;
     read_deeply(&value);
     Ok(Value::from(pyrepr::text(&value)))
 }
@@ -208,7 +212,7 @@ fn tojson(state: &mut State, args: &[Value]) -> Result<Value, Error> {
         sort: args.flag(4, "sort_keys"),
         labels: labels(state),
         indent,
-        limit: PROMPT_BYTES,
+        limit: text_room(),
     };
     Ok(Value::from(json::dumps(&value, &layout)?))
 }
@@ -217,7 +221,7 @@ fn trim(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let chars = args.text(1, "chars")?;
     let value = args.get(0, "value");
-    Ok(Value::from(pystr::strip(&pyrepr::text(&value), Ends { left: true, right: true }, chars.as_deref())))
+    Ok(Value::from(pystr::strip(&pyrepr::text(&value), Ends { left: true, right: true }, chars.as_deref())?))
 }
 
 fn wordcount(_: &mut State, args: &[Value]) -> Result<Value, Error> {

@@ -18,7 +18,7 @@ pub(super) const FUNCTIONS: &[(&str, Call)] = &[
     ("dict", |_, args| Dict::of(entries(args)?)),
     ("joiner", helpers::joiner),
     ("lipsum", helpers::lipsum),
-    ("namespace", |_, args| Ok(Namespace::of(entries(args)?))),
+    ("namespace", |_, args| Namespace::of(entries(args)?)),
     ("raise_exception", raise),
     ("range", range),
     ("strftime_now", strftime_now),
@@ -41,7 +41,7 @@ fn strftime_now(state: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// The maximum length of a `range`.
 const RANGE: i128 = 1_000_000;
 
-fn range(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+fn range(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let bound = |index: usize| args.integer(index, "range");
     let missing = || Error::new(ErrorKind::MissingArgument, "range needs a bound");
@@ -57,7 +57,7 @@ fn range(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     if len > RANGE {
         return Err(Error::new(ErrorKind::OutOfFuel, format!("a range of more than {RANGE} numbers")));
     }
-    charge_items(state, len as usize)?;
+    charge_items(len as usize)?;
     let items = (0..len).map(|index| Value::from((start + index * step) as i64)).collect();
     List::make(items, Form::Range(bounds.0, bounds.1, bounds.2))
 }

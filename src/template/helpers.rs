@@ -7,7 +7,7 @@ use minijinja::value::{Object, ObjectRepr, Value};
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::Args;
-use super::budget::{charge, check_text};
+use super::budget::{charge, charge_container, check_text};
 use super::pyobject::List;
 use super::pystr;
 
@@ -24,6 +24,7 @@ pub(super) fn cycler(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     if items.is_empty() || items.iter().any(|item| item.as_object().is_some()) {
         return Err(Error::new(ErrorKind::InvalidOperation, "a cycler needs texts or numbers"));
     }
+    charge_container(items.len())?;
     Ok(Value::from_object(Cycler { items, at: AtomicUsize::new(0) }))
 }
 
@@ -64,6 +65,8 @@ struct Joiner {
 /// Makes a joiner.
 pub(super) fn joiner(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let separator = Args::new(args)?.text(0, "sep")?.unwrap_or(", ".into()).into_owned();
+    charge_container(0)?;
+    charge(separator.len())?;
     Ok(Value::from_object(Joiner { separator, used: AtomicBool::new(false) }))
 }
 
@@ -72,8 +75,8 @@ impl Object for Joiner {
         ObjectRepr::Plain
     }
 
-    fn call(self: &Arc<Self>, state: &mut State, _: &[Value]) -> Result<Value, Error> {
-        charge(state, self.separator.len())?;
+    fn call(self: &Arc<Self>, _: &mut State, _: &[Value]) -> Result<Value, Error> {
+        charge(self.separator.len())?;
         Ok(Value::from(if self.used.swap(true, Ordering::Relaxed) { &self.separator } else { "" }))
     }
 }
@@ -83,7 +86,7 @@ const WORDS: &str =
     "alba bene caelum deinde eo fluvius gratia herba ita luna mare nox ora pax quies ripa semper terra umbra ventus";
 
 /// `lipsum(n, html, min, max)`: paragraphs of filler text, always the same.
-pub(super) fn lipsum(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn lipsum(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let count = |index, name, usual: usize| {
         let given = args.integer(index, name)?;
@@ -96,7 +99,7 @@ pub(super) fn lipsum(state: &mut State, args: &[Value]) -> Result<Value, Error> 
     // Words have at most seven letters.
     let bytes = paragraphs.saturating_mul(most.max(least).saturating_mul(8).saturating_add(10));
     check_text(bytes)?;
-    charge(state, bytes)?;
+    charge(bytes)?;
     let length = usize::midpoint(least, most.max(least));
     let paragraph = |number: usize| {
         let all: Vec<&str> = (0..length).map(|at| words[(at * 7 + number * 3) % words.len()]).collect();

@@ -6,14 +6,32 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
 use super::args::{Args, subject};
+use super::budget::{self, check_text};
 use super::chars;
 use super::pyobject::{as_text, items, pairs};
 use super::pyrepr;
 
 /// `text` with HTML's special characters as entities.
-pub(super) fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.replace('\'', "&#39;").replace('"', "&#34;")
+pub(super) fn escaped(text: &str) -> Result<String, Error> {
+    let entity = |byte| match byte {
+        b'&' => "&amp;",
+        b'<' => "&lt;",
+        b'>' => "&gt;",
+        b'\'' => "&#39;",
+        b'"' => "&#34;",
+        _ => "",
+    };
+    budget::work(text.len())?;
+    check_text(text.bytes().map(|byte| entity(byte).len().max(1)).sum())?;
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !entity(byte).is_empty()) {
+        out.push_str(&rest[..at]);
+        out.push_str(entity(rest.as_bytes()[at]));
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
+    Ok(out)
 }
 
 /// `e`: the result is marked as escaped, for the test `escaped`.
@@ -21,13 +39,13 @@ pub(super) fn escape(args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
     match as_text(&value) {
         Some(text) if value.is_safe() => Ok(Value::from_safe_string(text.to_owned())),
-        _ => Ok(Value::from_safe_string(escaped(&pyrepr::text(&value)))),
+        _ => Ok(Value::from_safe_string(escaped(&pyrepr::text(&value))?)),
     }
 }
 
 /// `forceescape`: escapes escaped text again.
 pub(super) fn force_escape(args: &[Value]) -> Result<Value, Error> {
-    Ok(Value::from_safe_string(escaped(&pyrepr::text(&subject(args)))))
+    Ok(Value::from_safe_string(escaped(&pyrepr::text(&subject(args)))?))
 }
 
 /// `striptags`: removes comments and tags, collapses white space, and decodes entities.
@@ -99,13 +117,13 @@ pub(super) fn url_encode(args: &[Value]) -> Result<Value, Error> {
     };
     let mut out = String::new();
     match pairs {
-        None => quote(&mut out, &pyrepr::text(&value), false),
+        None => quote(&mut out, &pyrepr::text(&value), false)?,
         Some(pairs) => {
             for (index, (name, value)) in pairs.iter().enumerate() {
                 out.push_str(if index > 0 { "&" } else { "" });
-                quote(&mut out, &pyrepr::text(name), true);
+                quote(&mut out, &pyrepr::text(name), true)?;
                 out.push('=');
-                quote(&mut out, &pyrepr::text(value), true);
+                quote(&mut out, &pyrepr::text(value), true)?;
             }
         }
     }
@@ -119,7 +137,9 @@ fn pair(value: &Value) -> Result<(Value, Value), Error> {
     }
 }
 
-fn quote(out: &mut String, text: &str, query: bool) {
+fn quote(out: &mut String, text: &str, query: bool) -> Result<(), Error> {
+    budget::work(text.len())?;
+    check_text(out.len().saturating_add(text.len().saturating_mul(3)))?;
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => out.push(char::from(byte)),
@@ -130,6 +150,7 @@ fn quote(out: &mut String, text: &str, query: bool) {
             }
         }
     }
+    Ok(())
 }
 
 /// `xmlattr`: a map as attributes of a tag; none and undefined values are left out.
@@ -149,7 +170,8 @@ pub(super) fn attributes(args: &[Value]) -> Result<Value, Error> {
             return Err(Error::new(ErrorKind::InvalidOperation, format!("{name:?} cannot be an attribute")));
         }
         out.push_str(if out.is_empty() { "" } else { " " });
-        let _ = write!(out, "{}=\"{}\"", escaped(&name), escaped(&pyrepr::text(&value)));
+        let _ = write!(out, "{}=\"{}\"", escaped(&name)?, escaped(&pyrepr::text(&value))?);
+        check_text(out.len())?;
     }
     let autospace = args.get(1, "autospace");
     if !out.is_empty() && (autospace.is_undefined() || autospace.is_true()) {

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
+use super::budget;
 use super::labels::Labels;
 use super::numbers::float;
 use super::pyobject::{Dict, List, as_text, items, pairs};
@@ -39,14 +40,19 @@ pub(super) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
     Ok(out)
 }
 
+/// The units of work for writing a value that is no text.
+const ITEM: usize = 32;
+
 fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
     if out.len() > layout.limit {
-        return Err(Error::new(ErrorKind::OutOfFuel, "the result of tojson is too long"));
+        return budget::check_text(out.len());
     }
     if let Some(text) = as_text(value) {
+        budget::work(text.len())?;
         push_json_string(text, out, layout.ascii);
         return Ok(());
     }
+    budget::work(ITEM)?;
     if let Some(list) = value.downcast_object_ref::<List>() {
         list.read_items();
         return list.look(|items| write_items(out, items, layout, level));
@@ -85,6 +91,8 @@ fn write_items(out: &mut String, items: &[Value], layout: &Layout, level: usize)
 fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, level: usize) -> Result<(), Error> {
     let mut pairs: Cow<[(Value, Value)]> = pairs.into();
     if layout.sort {
+        budget::charge_items(2 * pairs.len())?;
+        budget::sort(pairs.iter().map(|(key, _)| key))?;
         pairs.to_mut().sort_by_cached_key(|(key, _)| match &layout.labels {
             Some(labels) => text(&bare(key, labels)).into_owned(),
             None => text(key).into_owned(),
@@ -94,7 +102,9 @@ fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, leve
         if key.as_object().is_some() && as_text(key).is_none() {
             return Err(Error::new(ErrorKind::BadSerialization, "a tuple cannot be a key in JSON"));
         }
-        push_json_string(&key_text(key), out, layout.ascii);
+        let key = key_text(key);
+        budget::work(key.len())?;
+        push_json_string(&key, out, layout.ascii);
         out.push_str(&layout.key);
         write(out, item, layout, level + 1)
     })

@@ -1,32 +1,35 @@
 //! Filters for lists and maps, as Jinja2 defines them. They return lists instead of the engine's lazy iterables.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, ErrorKind, State, filters};
+use minijinja::{Error, ErrorKind, State};
 
 use super::args::{Args, Call, subject};
-use super::budget::check_text;
+use super::budget::{self, charge, charge_items, charge_piece, check_text};
 use super::bytes::Bytes;
 use super::context::NOW;
 use super::filters::pair_list;
 use super::labels::Labels;
 use super::numbers;
-use super::pyobject::{Form, List, as_text, items, own, pairs};
+use super::ops;
+use super::pyobject::{Form, List, as_text, end_item, items, pairs};
 use super::pyrepr;
 use super::scalar::{bare, labels};
+use super::strings::joined;
 
 /// Name and code of each filter.
 pub(super) const FILTERS: &[(&str, Call)] = &[
     ("attr", |_, args| Ok(attribute(&subject(args), &Args::new(args)?.get(1, "name")))),
-    ("batch", |state, args| native(state, args, Value::from_function(filters::batch)).and_then(own)),
+    ("batch", batch),
     ("count", length),
     ("dictsort", dictsort),
-    ("first", |_, args| Ok(items(&subject(args))?.first().cloned().unwrap_or_default())),
+    ("first", |_, args| end_item(&subject(args), false)),
     ("groupby", group_by),
     ("items", |_, args| pair_list(&subject(args))),
     ("join", join),
-    ("last", |_, args| Ok(items(&subject(args))?.last().cloned().unwrap_or_default())),
+    ("last", |_, args| end_item(&subject(args), true)),
     ("length", length),
     ("list", |_, args| List::of(items(&subject(args))?)),
     ("map", map),
@@ -38,19 +41,69 @@ pub(super) const FILTERS: &[(&str, Call)] = &[
     ("reverse", reverse),
     ("select", |state, args| select(state, args, true)),
     ("selectattr", |state, args| select_by(state, args, true)),
-    ("slice", |state, args| native(state, args, Value::from_function(filters::slice)).and_then(own)),
+    ("slice", slices),
     ("sort", sort),
-    ("sum", |state, args| native(state, args, Value::from_function(filters::sum))),
+    ("sum", sum),
     ("unique", unique),
 ];
 
-/// Calls a filter of the engine.
-fn native(state: &mut State, args: &[Value], filter: Value) -> Result<Value, Error> {
-    filter.call(state, args)
+/// The number of parts that `batch` and `slice` are given, and the value to fill them up with.
+fn parts(args: &Args, name: &str) -> Result<(usize, Option<Value>), Error> {
+    let count = args.integer(1, name)?.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
+    let count = count.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, format!("{name} must be positive")))?;
+    let fill = args.get(2, "fill_with");
+    Ok((count, Some(fill).filter(|fill| !fill.is_undefined() && !fill.is_none())))
+}
+
+/// `batch(linecount, fill_with)`: lists of so many items; the last one is filled up.
+fn batch(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let (count, fill) = parts(&args, "linecount")?;
+    let all = items(&args.get(0, "value"))?;
+    let batch = |batch: &[Value]| {
+        let missing = if fill.is_some() { count - batch.len() } else { 0 };
+        charge_items(batch.len().saturating_add(missing))?;
+        let filled = fill.iter().flat_map(|fill| std::iter::repeat_n(fill, missing));
+        List::of(batch.iter().chain(filled).cloned().collect())
+    };
+    List::of(all.chunks(count).map(batch).collect::<Result<_, _>>()?)
+}
+
+/// `slice(slices, fill_with)`: so many lists of equal length; the first ones have the items that are left, the others are
+/// filled up.
+fn slices(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let (count, fill) = parts(&args, "slices")?;
+    let mut rest = &items(&args.get(0, "value"))?[..];
+    let (usual, longer) = (rest.len() / count, rest.len() % count);
+    let mut lists = Vec::new();
+    for index in 0..count {
+        let (part, behind) = rest.split_at(usual + usize::from(index < longer));
+        rest = behind;
+        charge_piece(0)?;
+        charge_items(part.len() + 1)?;
+        lists.push(List::of(part.iter().chain(fill.as_ref().filter(|_| index >= longer)).cloned().collect())?);
+    }
+    List::of(lists)
+}
+
+/// `sum(attribute, start)`.
+fn sum(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args)?;
+    let (name, start) = (args.get(1, "attribute"), args.get(2, "start"));
+    let mut sum = if start.is_undefined() { Value::from(0) } else { start };
+    for item in items(&args.get(0, "value"))? {
+        let value = if name.is_undefined() || name.is_none() { item } else { attribute(&item, &name) };
+        if !value.is_undefined() {
+            sum = ops::add_two(&sum, &value)?;
+        }
+    }
+    Ok(sum)
 }
 
 /// `value.a.b` for `"a.b"`, `value[0]` for a number; undefined if it is missing.
 fn attribute(value: &Value, name: &Value) -> Value {
+    budget::note(name.as_str().map_or(0, str::len) as u64);
     match name.as_str() {
         Some(path) => path.split('.').fold(value.clone(), |value, part| {
             let key = part.parse::<usize>().map_or_else(|_| Value::from(part), Value::from);
@@ -78,15 +131,11 @@ fn join(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let name = args.get(2, "attribute");
     let separator = args.get(1, "d");
     let separator = pyrepr::text(&separator);
-    let mut out = String::new();
-    for (index, item) in items(&args.get(0, "value"))?.iter().enumerate() {
-        if index > 0 {
-            out.push_str(&separator);
-        }
-        out.push_str(&pyrepr::text(&if name.is_undefined() { item.clone() } else { attribute(item, &name) }));
-        check_text(out.len())?;
+    let mut all = items(&args.get(0, "value"))?;
+    if !name.is_undefined() {
+        all.iter_mut().for_each(|item| *item = attribute(item, &name));
     }
-    Ok(Value::from(out))
+    Ok(Value::from(joined(&separator, all.iter())?))
 }
 
 /// `map(attribute=name, default=value)` or `map(filter, arguments...)`.
@@ -174,28 +223,40 @@ struct SortKey {
 }
 
 impl SortKey {
-    fn of(&self, item: &Value) -> Value {
+    /// The key of each item.
+    fn of_all<'v>(&self, items: impl Iterator<Item = &'v Value>) -> Result<Vec<Value>, Error> {
+        items.map(|item| self.of(item)).collect()
+    }
+
+    fn of(&self, item: &Value) -> Result<Value, Error> {
         if self.name.is_undefined() { self.plain(item) } else { self.plain(&attribute(item, &self.name)) }
     }
 
-    fn plain(&self, value: &Value) -> Value {
+    fn plain(&self, value: &Value) -> Result<Value, Error> {
+        charge_items(1)?;
+        let length = as_text(value).map_or(0, str::len);
+        check_text(length)?;
+        charge(length)?;
+        budget::work(length)?;
         let value = self.labels.map_or_else(|| value.clone(), |labels| bare(value, &labels));
-        match as_text(&value) {
+        Ok(match as_text(&value) {
             Some(text) if !self.case_sensitive => Value::from(text.to_lowercase()),
             _ => numbers::plain(&value),
-        }
+        })
     }
 }
 
-/// Sorts `all` by the first of `keys` that differs. Equal items keep their order: what is reversed is reversed before, too.
-fn sort_by<T>(all: &mut [T], reverse: bool, keys: &dyn Fn(&T) -> Vec<Value>) {
-    if reverse {
-        all.reverse();
-    }
-    all.sort_by_cached_key(keys);
-    if reverse {
-        all.reverse();
-    }
+/// Sorts `all` by the first of `keys` that differs, each with the key of every item. Equal items keep their order.
+fn sorted<T>(all: Vec<T>, keys: &[Vec<Value>], reverse: bool) -> Result<Vec<T>, Error> {
+    budget::sort(keys.iter().flatten())?;
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| {
+        let order = keys.iter().map(|keys| keys[a].cmp(&keys[b])).find(|order| order.is_ne());
+        let order = order.unwrap_or(Ordering::Equal);
+        if reverse { order.reverse() } else { order }
+    });
+    let mut all: Vec<Option<T>> = all.into_iter().map(Some).collect();
+    Ok(order.into_iter().filter_map(|at| all[at].take()).collect())
 }
 
 /// The maximum number of attributes to sort by.
@@ -215,9 +276,9 @@ fn sort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     };
     let labels = labels(state);
     let keys: Vec<SortKey> = names.into_iter().map(|name| SortKey { name, case_sensitive, labels }).collect();
-    let mut all = items(&args.get(0, "value"))?;
-    sort_by(&mut all, args.flag(1, "reverse"), &|item| keys.iter().map(|key| key.of(item)).collect());
-    List::of(all)
+    let all = items(&args.get(0, "value"))?;
+    let keys = keys.iter().map(|key| key.of_all(all.iter())).collect::<Result<Vec<_>, _>>()?;
+    List::of(sorted(all, &keys, args.flag(1, "reverse"))?)
 }
 
 /// `groupby(attribute, default, case_sensitive)`: for each value of the attribute, in order, its items.
@@ -230,13 +291,16 @@ fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
         value if value.is_undefined() => other.clone(),
         value => value,
     };
-    let mut all: Vec<(Value, Value)> =
-        items(&args.get(0, "value"))?.into_iter().map(|item| (of(&item), item)).collect();
-    sort_by(&mut all, false, &|(value, _)| vec![key.of(value)]);
-    let groups = all.chunk_by(|(a, _), (b, _)| key.of(a) == key.of(b));
-    let group = |group: &[(Value, Value)]| {
+    let all = items(&args.get(0, "value"))?;
+    let values: Vec<Value> = all.iter().map(of).collect();
+    let keys = key.of_all(values.iter())?;
+    let all = keys.iter().cloned().zip(values).zip(all).collect();
+    let all = sorted(all, &[keys], false)?;
+    let groups = all.chunk_by(|((a, _), _), ((b, _), _)| a == b);
+    let group = |group: &[((Value, Value), Value)]| {
         let items = group.iter().map(|(_, item)| item.clone()).collect();
-        List::make(vec![group[0].0.clone(), List::of(items)?], Form::Group)
+        let ((_, value), _) = &group[0];
+        List::make(vec![value.clone(), List::of(items)?], Form::Group)
     };
     List::of(groups.map(group).collect::<Result<_, _>>()?)
 }
@@ -260,27 +324,30 @@ fn dictsort(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     if value.kind() != ValueKind::Map {
         return Err(Error::new(ErrorKind::InvalidOperation, format!("dictsort needs a map, not {}", value.kind())));
     }
-    let mut all = pairs(&value)?;
+    let all = pairs(&value)?;
     let case_sensitive = args.flag(1, "case_sensitive");
     let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
-    sort_by(&mut all, args.flag(3, "reverse"), &|(name, value)| vec![key.of(if by_value { value } else { name })]);
+    let keys = key.of_all(all.iter().map(|(name, value)| if by_value { value } else { name }))?;
+    let all = sorted(all, &[keys], args.flag(3, "reverse"))?;
     List::of(all.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
 }
 
 fn extreme(args: &[Value], expected: Ordering) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
-    let best = items(&args.get(0, "value"))?
-        .into_iter()
-        .reduce(|best, item| if key.of(&item).cmp(&key.of(&best)) == expected { item } else { best });
-    Ok(best.unwrap_or_default())
+    let all = items(&args.get(0, "value"))?;
+    let keys = key.of_all(all.iter())?;
+    keys.iter().try_for_each(budget::read)?;
+    let best = (0..all.len()).reduce(|best, at| if keys[at].cmp(&keys[best]) == expected { at } else { best });
+    Ok(best.map(|at| all[at].clone()).unwrap_or_default())
 }
 
 fn unique(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
-    let mut seen = std::collections::BTreeSet::new();
-    let mut all = items(&args.get(0, "value"))?;
-    all.retain(|item| seen.insert(key.of(item)));
-    List::of(all)
+    let all = items(&args.get(0, "value"))?;
+    let keys = key.of_all(all.iter())?;
+    budget::sort(keys.iter())?;
+    let mut seen = BTreeSet::new();
+    List::of(all.into_iter().zip(&keys).filter(|(_, key)| seen.insert(*key)).map(|(item, _)| item).collect())
 }

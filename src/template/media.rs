@@ -1,8 +1,8 @@
 //! Media in the parts of messages: as the template writes them, or as the host's marker.
 
-use minijinja::Environment;
 use serde_json::Value;
 
+use super::env::Engine;
 use super::{Template, caps};
 use crate::message::{Media, Message, text_part};
 
@@ -13,11 +13,11 @@ const KINDS: [&str; 3] = ["image", "audio", "video"];
 pub(super) type Shown = [Option<String>; KINDS.len()];
 
 /// Finds out what the template writes, with trial renders.
-pub(super) fn shown(env: &Environment) -> Shown {
+pub(super) fn shown(engine: &Engine) -> Shown {
     const ENDS: [&str; 2] = ["BEFORE_MARKER", "BEHIND_MARKER"];
     let between = |media: Option<Value>| {
         let parts: Vec<Value> = [text_part(ENDS[0])].into_iter().chain(media).chain([text_part(ENDS[1])]).collect();
-        let prompt = caps::prompt_of(env, json!([{"role": "user", "content": parts}]))?;
+        let prompt = caps::prompt_of(engine, json!([{"role": "user", "content": parts}]))?;
         let from = prompt.find(ENDS[0])? + ENDS[0].len();
         let length = prompt[from..].find(ENDS[1])?;
         Some(prompt[from..from + length].to_owned())

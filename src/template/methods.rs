@@ -6,7 +6,7 @@ use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::Args;
-use super::budget::{charge_items, charge_value};
+use super::budget::{self, charge_value};
 use super::bytes::{self, Bytes};
 use super::filters::pair_list;
 use super::numbers::{self, integer};
@@ -74,13 +74,13 @@ pub(super) fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// `value.name(args)`.
-pub(super) fn call(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
+    budget::touch(std::iter::once(value).chain(args), strings::reads(name))?;
     let result = if let Some(text) = as_text(value) {
         strings::call(text, name, args)
     } else if let Some(dict) = value.downcast_object_ref::<Dict>() {
         map(dict, value, name, args)
     } else if let Some(list) = value.downcast_object_ref::<List>() {
-        charge_items(state, args.len())?;
         sequence(list, name, args)
     } else if value.kind() == ValueKind::Map {
         native_map(value, name, args)
@@ -91,7 +91,7 @@ pub(super) fn call(state: &mut State, value: &Value, name: &str, args: &[Value])
     } else {
         number(value, name)
     }?;
-    charge_value(state, &result)?;
+    charge_value(&result)?;
     Ok(result)
 }
 
@@ -102,6 +102,7 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &[Value]) -> Result<Value, 
     match name {
         "pop" => {
             let found = dict.get(&key());
+            dict.look(|pairs| pairs.iter().try_for_each(|(name, _)| budget::compare(name, &key())))?;
             dict.change(&[], |pairs| pairs.retain(|(name, _)| *name != key()))?;
             found.or_else(|| parsed.positional().get(1).cloned()).ok_or_else(|| no_key(&key()))
         }
@@ -171,11 +172,21 @@ fn no_key(key: &Value) -> Error {
     Error::new(ErrorKind::InvalidOperation, format!("the map has no key {}", pyrepr::repr(key)))
 }
 
+/// The items of a list that is searched for a value.
+fn searched(list: &List, value: &Value) -> Result<Vec<Value>, Error> {
+    let items = list.items()?;
+    items.iter().try_for_each(|item| budget::compare(item, value))?;
+    Ok(items)
+}
+
 fn sequence(list: &List, name: &str, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let first = || args.get(0, "value");
     let nothing = || Value::from(());
-    let position = |list: &List| list.items().iter().position(|item| *item == first());
+    let position = || {
+        let items = searched(list, &first())?;
+        Ok::<_, Error>(items.iter().position(|item| *item == first()))
+    };
     let missing = || Error::new(ErrorKind::InvalidOperation, "the list has no such item");
     match name {
         "append" => {
@@ -204,21 +215,21 @@ fn sequence(list: &List, name: &str, args: &[Value]) -> Result<Value, Error> {
             list.change(&[], take)?.ok_or_else(missing)
         }
         "remove" => {
-            let at = position(list).ok_or_else(missing)?;
+            let at = position()?.ok_or_else(missing)?;
             list.change(&[], |items| items.remove(at)).map(|_| nothing())
         }
         "index" => {
             let bound = |index, name, usual| Ok::<_, Error>(args.integer(index, name)?.unwrap_or(usual));
-            let found = list.items();
+            let found = searched(list, &first())?;
             let place = |at: i64| if at < 0 { at.saturating_add(found.len() as i64).max(0) } else { at };
             let range = place(bound(1, "start", 0)?)..place(bound(2, "stop", i64::MAX)?);
             let at = found.iter().enumerate().position(|(at, item)| range.contains(&(at as i64)) && *item == first());
             at.map(Value::from).ok_or_else(missing)
         }
-        "count" => Ok(Value::from(list.items().iter().filter(|item| **item == first()).count())),
+        "count" => Ok(Value::from(searched(list, &first())?.iter().filter(|item| **item == first()).count())),
         "reverse" => list.change(&[], |items| items.reverse()).map(|()| nothing()),
         "clear" => list.change(&[], Vec::clear).map(|()| nothing()),
-        "copy" => List::of(list.items()),
+        "copy" => List::of(list.items()?),
         _ => Err(Error::from(ErrorKind::UnknownMethod)),
     }
 }

@@ -42,6 +42,7 @@ mod trace;
 mod wrap;
 
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -49,9 +50,10 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::find::char_border_before;
-use crate::limits::{PROBE_FUEL, TEMPLATE_BYTES};
+use crate::limits::TEMPLATE_BYTES;
 use crate::message::text_part;
 
+use env::Engine;
 use generation_prompt::BothPrompts;
 pub(crate) use labels::{Edge, Label, Labels, VALUES};
 pub use marks::Marks;
@@ -164,6 +166,9 @@ pub struct Template {
     shows_any_arguments: OnceLock<bool>,
     reasoning_in: OnceLock<prepare::ReasoningIn>,
     media: OnceLock<media::Shown>,
+    trials: OnceLock<Engine>,
+    /// A probe reached a limit.
+    over: Arc<AtomicBool>,
     /// The labels that texts of conversations may contain.
     labels: Option<Labels>,
 }
@@ -171,7 +176,7 @@ pub struct Template {
 /// A compiled source.
 #[derive(Clone)]
 struct Compiled {
-    env: minijinja::Environment<'static>,
+    engine: Engine,
     both_prompts: BothPrompts,
 }
 
@@ -180,11 +185,11 @@ impl Compiled {
     fn new(source: &str, callers: &[&str]) -> Result<Self> {
         let for_both = rewrite::rewrite_for_both(source, callers)
             .and_then(|(text, both)| Some((env::compile(text, source).ok()?, both)));
-        let (env, both_prompts) = match for_both {
+        let (engine, both_prompts) = match for_both {
             Some(compiled) => compiled,
             None => (env::compile(rewrite::rewrite(source, callers)?, source)?, BothPrompts::Anywhere),
         };
-        Ok(Compiled { env, both_prompts })
+        Ok(Compiled { engine, both_prompts })
     }
 }
 
@@ -225,14 +230,17 @@ impl Template {
             shows_any_arguments: OnceLock::new(),
             reasoning_in: OnceLock::new(),
             media: OnceLock::new(),
+            trials: OnceLock::new(),
+            over: Arc::default(),
             labels: None,
         })
     }
 
-    /// The same template with the limit for short probes: [`PROBE_FUEL`] steps for each render.
+    /// The same template with the limits for short probes, for each and for all of them. After a probe that reaches a limit,
+    /// all others fail.
     pub(crate) fn probing(&self) -> Template {
         let mut probing = self.clone();
-        probing.compiled.env.set_fuel(Some(PROBE_FUEL));
+        probing.compiled.engine = self.compiled.engine.for_probes(&self.over);
         probing
     }
 
@@ -240,7 +248,7 @@ impl Template {
     pub(crate) fn labelled(&self, labels: Labels) -> Template {
         let show = |compiled: &Compiled| {
             let mut compiled = compiled.clone();
-            env::show_labels(&mut compiled.env, &labels);
+            compiled.engine.show_labels(&labels);
             compiled
         };
         let unpatched = self.unpatched.as_ref().map(|unpatched| {
@@ -274,26 +282,31 @@ impl Template {
         &self.eos
     }
 
+    /// The engine for the renders that find out what the template takes.
+    fn trials(&self) -> &Engine {
+        self.trials.get_or_init(|| self.compiled.engine.for_probes(&self.over))
+    }
+
     /// The template's capabilities. The first call determines them, with a few renders.
     pub fn caps(&self) -> &Caps {
-        self.caps.get_or_init(|| caps::find(&self.compiled.env, &self.source))
+        self.caps.get_or_init(|| caps::find(self.trials(), &self.source))
     }
 
     /// Whether arguments of calls that are not JSON are rendered.
     fn shows_any_arguments(&self) -> bool {
-        *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(&self.compiled.env, self.caps()))
+        *self.shows_any_arguments.get_or_init(|| caps::shows_any_arguments(self.trials(), self.caps()))
     }
 
     /// The text that the template writes for media.
     fn media(&self) -> &media::Shown {
-        self.media.get_or_init(|| media::shown(&self.compiled.env))
+        self.media.get_or_init(|| media::shown(self.trials()))
     }
 
     /// Where the template reads reasoning.
     fn reasoning_in(&self) -> prepare::ReasoningIn {
-        *self.reasoning_in.get_or_init(|| {
-            prepare::ReasoningIn::of(&self.source, |message| caps::prompt_with(&self.compiled.env, message))
-        })
+        *self
+            .reasoning_in
+            .get_or_init(|| prepare::ReasoningIn::of(&self.source, |message| caps::prompt_with(self.trials(), message)))
     }
 
     /// Renders a conversation.
@@ -302,7 +315,7 @@ impl Template {
     /// [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
     /// takes too many steps, recurses too deeply or builds too much text.
     pub fn render(&self, conversation: &Conversation) -> Result<String> {
-        env::render(&self.compiled(conversation)?.env, self.context(conversation)?.value())
+        self.compiled(conversation)?.engine.render(self.context(conversation)?.value())
     }
 
     fn compiled(&self, conversation: &Conversation) -> Result<&Compiled> {
@@ -330,7 +343,7 @@ impl Template {
         let (prompt, other) = match compiled.both_prompts {
             BothPrompts::Unused => return Ok((self.render(conversation)?, String::new())),
             BothPrompts::Last => {
-                let both = env::render_both(&compiled.env, self.context(conversation)?);
+                let both = compiled.engine.render_both(self.context(conversation)?);
                 // On an error, two separate renders give the best message.
                 both.map_or_else(|| self.render_twice(conversation), Ok)?
             }

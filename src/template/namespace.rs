@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use minijinja::value::{Enumerator, Object, Value};
 use minijinja::{Error, ErrorKind, State};
 
-use super::budget::charge_items;
+use super::budget::{charge_container, note_items};
 use super::pydict::Map;
 use super::pyobject::{Dict, own};
 use super::pyrepr;
@@ -17,8 +17,9 @@ pub(super) struct Namespace(Mutex<Map>);
 
 impl Namespace {
     /// A namespace of `entries`, which [`own`] has converted to data.
-    pub(super) fn of(entries: Vec<(Value, Value)>) -> Value {
-        Value::from_object(Namespace(Mutex::new(Map::of(entries))))
+    pub(super) fn of(entries: Vec<(Value, Value)>) -> Result<Value, Error> {
+        charge_container(2 * entries.len())?;
+        Ok(Value::from_object(Namespace(Mutex::new(Map::of(entries)))))
     }
 
     fn with<R>(&self, look: impl FnOnce(&mut Map) -> R) -> R {
@@ -36,7 +37,7 @@ impl Object for Namespace {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.with(|map| map.keys()))
+        self.with(|map| if note_items(map.len()) { Enumerator::Values(map.keys()) } else { Enumerator::Empty })
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
@@ -44,21 +45,21 @@ impl Object for Namespace {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values = Dict::of(self.with(|map| map.pairs())).map_err(|_| fmt::Error)?;
+        let pairs = self.with(|map| if note_items(2 * map.len()) { map.pairs() } else { Vec::new() });
+        let values = Dict::of(pairs).map_err(|_| fmt::Error)?;
         write!(f, "<Namespace {}>", pyrepr::repr(&values))
     }
 }
 
 /// `set a.b = value`, with the name of `b` and the value. Namespaces and maps store data only.
-pub(super) fn assign(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn assign(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [target, name, value] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
     let value = own(value.clone())?;
     let name = name.as_str().ok_or(ErrorKind::InvalidOperation)?;
-    charge_items(state, target.len().unwrap_or(0) / 16)?;
     if let Some(namespace) = target.downcast_object_ref::<Namespace>() {
-        namespace.with(|map| map.set(name, value));
+        namespace.with(|map| map.set(name, value))?;
     } else if let Some(dict) = target.downcast_object_ref::<Dict>() {
-        dict.set(name, value, &mut |items| charge_items(state, items))?;
+        dict.set(name, value)?;
     } else {
         let message = format!("only a namespace or a map can be assigned to, not {}", target.kind());
         return Err(Error::new(ErrorKind::InvalidOperation, message));

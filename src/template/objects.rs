@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value};
 
+use super::budget::note_items;
 use super::pyobject::{Dict, Form, List};
 use super::pyrepr;
 
@@ -33,7 +34,7 @@ impl Object for List {
             trace.index();
             self.read_items();
         }
-        Enumerator::Values(self.items())
+        self.items().map_or(Enumerator::Empty, Enumerator::Values)
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
@@ -68,7 +69,8 @@ impl Object for Dict {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.map().keys())
+        let map = self.map();
+        if note_items(map.len()) { Enumerator::Values(map.keys()) } else { Enumerator::Empty }
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {

@@ -6,18 +6,18 @@ use std::cmp::Ordering;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
-use super::budget::{charge, charge_items, check_text};
+use super::budget::{self, charge, charge_items, check_text};
 use super::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
 use super::printf;
 use super::pyobject::{Dict, List, as_text, items, pairs};
 use super::pyrepr::text;
 
 /// `a ~ b ~ c`: concatenates the texts.
-pub(super) fn concat(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    join(state, args.iter())
+pub(super) fn concat(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    join(args.iter())
 }
 
-fn join<'v>(state: &mut State, values: impl Iterator<Item = &'v Value> + Clone) -> Result<Value, Error> {
+fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone) -> Result<Value, Error> {
     let bytes = values.clone().filter_map(as_text).map(str::len).sum();
     check_text(bytes)?;
     let mut out = String::with_capacity(bytes);
@@ -25,29 +25,28 @@ fn join<'v>(state: &mut State, values: impl Iterator<Item = &'v Value> + Clone) 
         out.push_str(&text(value));
         check_text(out.len())?;
     }
-    charge(state, out.len())?;
+    charge(out.len())?;
     Ok(Value::from(out))
 }
 
 /// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty, because templates rely on
 /// both.
-pub(super) fn add(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn add(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (first, rest) = args.split_first().ok_or(ErrorKind::MissingArgument)?;
     let mut sum = first.clone();
     for (index, term) in rest.iter().enumerate() {
         if as_text(&sum).is_some() || as_text(term).is_some() {
             let terms = std::iter::once(&sum).chain(&rest[index..]);
-            return join(state, terms.filter(|term| !term.is_none()));
+            return join(terms.filter(|term| !term.is_none()));
         }
-        sum = add_two(state, &sum, term)?;
+        sum = add_two(&sum, term)?;
     }
     Ok(sum)
 }
 
-fn add_two(state: &mut State, left: &Value, right: &Value) -> Result<Value, Error> {
+pub(super) fn add_two(left: &Value, right: &Value) -> Result<Value, Error> {
     match (left.kind(), right.kind()) {
         (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
-            charge_items(state, left.len().unwrap_or(0).saturating_add(right.len().unwrap_or(0)))?;
             let mut sum = items(left)?;
             sum.extend(items(right)?);
             if is_tuple(left) && is_tuple(right) { List::tuple(sum) } else { List::of(sum) }
@@ -57,7 +56,7 @@ fn add_two(state: &mut State, left: &Value, right: &Value) -> Result<Value, Erro
 }
 
 /// `a * b`: the product of numbers, or a repeated text or list.
-pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn multiply(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (left, right) = two(args)?;
     let (thing, times) = if integer(left).is_some() { (right, left) } else { (left, right) };
     let is_list = matches!(thing.kind(), ValueKind::Seq | ValueKind::Iterable);
@@ -68,21 +67,21 @@ pub(super) fn multiply(state: &mut State, args: &[Value]) -> Result<Value, Error
     let times = usize::try_from(times).unwrap_or(0);
     if let Some(text) = as_text(thing) {
         check_text(text.len().saturating_mul(times))?;
-        charge(state, text.len() * times)?;
+        charge(text.len() * times)?;
         return Ok(Value::from(text.repeat(times)));
     }
     let once = items(thing)?;
-    charge_items(state, once.len().saturating_mul(times))?;
+    charge_items(once.len().saturating_mul(times))?;
     let all = std::iter::repeat_n(once, times).flatten().collect();
     if is_tuple(thing) { List::tuple(all) } else { List::of(all) }
 }
 
 /// `a % b`: the remainder of a division, or a formatted text.
-pub(super) fn modulo(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn modulo(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (left, right) = two(args)?;
     let Some(text) = as_text(left) else { return remainder(left, right) };
     let text = printf::format(text, right)?;
-    charge(state, text.len())?;
+    charge(text.len())?;
     Ok(Value::from(text))
 }
 
@@ -99,6 +98,7 @@ pub(super) fn plus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// `a < b` and the like: `holds` decides by the order of both.
 pub(super) fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value, Error> {
     let (left, right) = two(args)?;
+    budget::compare(left, right)?;
     Ok(Value::from(compare(left, right).is_some_and(holds)))
 }
 
@@ -111,7 +111,10 @@ pub(super) fn contains(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// Whether `part` is in `whole`.
 pub(super) fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
     let found = match (as_text(whole), as_text(part)) {
-        (Some(whole), Some(part)) => whole.contains(part),
+        (Some(whole), Some(part)) => {
+            budget::scan(whole.len() + part.len())?;
+            whole.contains(part)
+        }
         (Some(_), None) if part.is_undefined() => false,
         (Some(_), None) => {
             let message = format!("'in' needs a string on the left of a string, not {}", part.kind());
@@ -120,21 +123,59 @@ pub(super) fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
         (None, _) => match whole.downcast_object_ref::<Dict>() {
             Some(dict) => dict.get(part).is_some(),
             None => match whole.kind() {
-                ValueKind::Map => pairs(whole)?.iter().any(|(key, _)| key == part),
+                ValueKind::Map => any(pairs(whole)?.iter().map(|(key, _)| key), part)?,
                 ValueKind::Undefined => false,
                 ValueKind::None | ValueKind::Bool | ValueKind::Number => {
                     let message = format!("nothing can be in {}", whole.kind());
                     return Err(Error::new(ErrorKind::InvalidOperation, message));
                 }
-                _ => items(whole)?.contains(part),
+                _ => match whole.downcast_object_ref::<List>() {
+                    Some(list) => {
+                        list.read_items();
+                        list.look(|items| any(items.iter(), part))?
+                    }
+                    None => any(items(whole)?.iter(), part)?,
+                },
             },
         },
     };
     Ok(found)
 }
 
+/// Whether one of `values` equals `part`.
+fn any<'v>(values: impl ExactSizeIterator<Item = &'v Value>, part: &Value) -> Result<bool, Error> {
+    for value in values {
+        budget::work(1)?;
+        budget::compare(value, part)?;
+        if value == part {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `a[index]`, whose index may be any value.
+pub(super) fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let (value, index) = two(args)?;
+    budget::read(index)?;
+    if let Some(text) = as_text(value) {
+        let place = index.as_i64().unwrap_or(0);
+        // From the end, all characters are counted first.
+        let read = usize::try_from(place).map_or(2 * text.len(), |place| text.len().min(place.saturating_mul(4)));
+        budget::work(read)?;
+    }
+    Ok(value.get_item(index).unwrap_or_default())
+}
+
+/// The operand of a comparison that the engine does, or the argument of a function of its own, which counts here.
+pub(super) fn read(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    let value = args.first().cloned().unwrap_or_default();
+    budget::read(&value)?;
+    Ok(value)
+}
+
 /// `a[start:stop:step]`.
-pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn slice(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let [value, start, stop, step] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
     let bound = |value: &Value| match integer(value) {
         Some(number) => Ok(Some(number)),
@@ -147,16 +188,37 @@ pub(super) fn slice(state: &mut State, args: &[Value]) -> Result<Value, Error> {
         return Err(Error::new(ErrorKind::InvalidOperation, "slice step cannot be zero"));
     }
     if let Some(text) = as_text(value) {
-        let chars: Vec<char> = text.chars().collect();
-        let part: String = picks(chars.len(), start, stop, step).map(|index| chars[index]).collect();
-        charge(state, part.len())?;
+        budget::work(2 * text.len())?;
+        let count = text.chars().count();
+        let mut places = picks(count, start, stop, step);
+        if step != 1 {
+            charge(count.saturating_mul(size_of::<char>()))?;
+            let chars: Vec<char> = text.chars().collect();
+            let part: String = places.map(|index| chars[index]).collect();
+            charge(part.len())?;
+            return Ok(Value::from(part));
+        }
+        let Some(first) = places.next() else { return Ok(Value::from("")) };
+        let length = 1 + places.count();
+        let byte = |text: &str, at: usize| text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
+        let rest = &text[byte(text, first)..];
+        let part = &rest[..byte(rest, length)];
+        charge(part.len())?;
         return Ok(Value::from(part));
     }
     match value.kind() {
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Undefined => {
-            let all = items(value)?;
-            let part: Vec<Value> = picks(all.len(), start, stop, step).map(|index| all[index].clone()).collect();
-            charge_items(state, part.len())?;
+            let pick = |all: &[Value]| {
+                let places = picks(all.len(), start, stop, step);
+                places.map(|index| charge_items(1).map(|()| all[index].clone())).collect::<Result<Vec<_>, _>>()
+            };
+            let part = match value.downcast_object_ref::<List>() {
+                Some(list) => {
+                    list.read_items();
+                    list.look(pick)?
+                }
+                None => pick(&items(value)?)?,
+            };
             if is_tuple(value) { List::tuple(part) } else { List::of(part) }
         }
         // Like a missing item.
@@ -221,8 +283,8 @@ pub(super) fn each(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 }
 
 /// Counts `n` bytes of text that follow in a capture.
-pub(super) fn spend(state: &mut State, args: &[Value]) -> Result<Value, Error> {
-    charge(state, args.first().and_then(Value::as_usize).unwrap_or_default())?;
+pub(super) fn spend(_: &mut State, args: &[Value]) -> Result<Value, Error> {
+    budget::charge_output(args.first().and_then(Value::as_usize).unwrap_or_default())?;
     Ok(Value::UNDEFINED)
 }
 

@@ -6,7 +6,7 @@ use minijinja::Error;
 use minijinja::value::{Value, ValueKind};
 
 use super::args::Args;
-use super::budget::check_text;
+use super::budget::{self, check_text};
 use super::numbers::{self, integer};
 use super::pyobject::{Dict, List, as_text};
 use super::pyrepr::{self, repr, text};
@@ -19,7 +19,7 @@ const NESTED: usize = 100;
 /// `text % values`: the items of a tuple in order, the values of a map by name, or a single value.
 pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
     let list = values.downcast_object_ref::<List>();
-    let tuple = list.filter(|list| list.form.is_tuple()).map(List::items);
+    let tuple = list.filter(|list| list.form.is_tuple()).map(List::items).transpose()?;
     let many = tuple.is_some() || list.is_some() || values.downcast_object_ref::<Dict>().is_some();
     let mut next = Values { given: tuple.unwrap_or_else(|| vec![values.clone()]), used: 0, work: Work::default() };
     let is_tuple = list.is_some_and(|list| list.form.is_tuple());
@@ -57,6 +57,7 @@ impl Work {
 
     /// Converts a value as `s` or no conversion, `r` or `a` requires.
     fn text<'v>(&mut self, value: &'v Value, conversion: char) -> Result<Cow<'v, str>, Error> {
+        budget::work(as_text(value).map_or(0, str::len))?;
         Ok(match (as_text(value), conversion) {
             (Some(text), 's') => Cow::Borrowed(text),
             (_, 'r') => Cow::Owned(self.done(repr(value))?),
@@ -287,6 +288,7 @@ impl Fields<'_> {
 
 /// Formats a value by the specification after the colon.
 fn laid_out(value: &Value, spec: &str) -> Result<String, Error> {
+    budget::work(as_text(value).map_or(0, str::len))?;
     if spec.is_empty() {
         return Ok(text(value).into_owned());
     }

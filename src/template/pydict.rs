@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use minijinja::Error;
 use minijinja::value::{Enumerator, Object, Value};
 
+use super::budget::charge_items;
 use super::numbers::{integer, real, truncate};
 
 /// The maximum number of pairs for linear search, which is faster than an index for few pairs.
@@ -108,16 +110,18 @@ impl Map {
     }
 
     /// Sets the value of a key.
-    pub(super) fn set(&mut self, key: &str, value: Value) {
+    pub(super) fn set(&mut self, key: &str, value: Value) -> Result<(), Error> {
         if let Map::Short(pairs) = self
             && let Some(pair) = pairs.iter_mut().find(|(name, _)| name.as_str() == Some(key))
         {
             pair.1 = value;
-            return;
+            return Ok(());
         }
+        charge_items(2 * self.len() + 2)?;
         let mut pairs = self.pairs();
         pairs.push((Value::from(key), value));
         *self = Map::of(pairs);
+        Ok(())
     }
 
     pub(super) fn len(&self) -> usize {

@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
+use super::budget::{self, charge_container, charge_items, charge_piece};
 use super::pydict::Map;
 use super::scalar::Scalar;
 use super::trace::Trace;
@@ -123,6 +124,7 @@ pub(super) struct List {
 impl List {
     /// A list of this type.
     pub(super) fn make(items: Vec<Value>, form: Form) -> Result<Value, Error> {
+        charge_container(items.len())?;
         let height = Height::above(items.iter())?;
         Ok(Value::from_object(List { items: Mutex::new(items), height, form, trace: None }))
     }
@@ -138,8 +140,8 @@ impl List {
     }
 
     /// A copy of the items.
-    pub(super) fn items(&self) -> Vec<Value> {
-        lock(&self.items).clone()
+    pub(super) fn items(&self) -> Result<Vec<Value>, Error> {
+        self.look(|items| charge_items(items.len()).map(|()| items.to_vec()))
     }
 
     /// Passes the items to `look`, which must not access this list. It cannot meet it among the items, because there are no
@@ -163,6 +165,9 @@ impl List {
         for value in added {
             self.height.admit(value)?;
         }
+        // The list may grow by half of its length, or all behind a place may move.
+        charge_items(2 * added.len())?;
+        budget::scan(self.look(<[_]>::len) * size_of::<Value>())?;
         Ok(change(&mut lock(&self.items)))
     }
 }
@@ -183,6 +188,7 @@ pub(super) struct Dict {
 impl Dict {
     /// A map of `pairs`. For equal keys the last value is used.
     pub(super) fn of(pairs: Vec<(Value, Value)>) -> Result<Value, Error> {
+        charge_container(4 * pairs.len())?;
         for (key, _) in &pairs {
             check_key(key)?;
         }
@@ -196,8 +202,10 @@ impl Dict {
     }
 
     /// A copy of the pairs, in order.
-    pub(super) fn pairs(&self) -> Vec<(Value, Value)> {
-        lock(&self.map).pairs()
+    pub(super) fn pairs(&self) -> Result<Vec<(Value, Value)>, Error> {
+        let map = lock(&self.map);
+        charge_items(2 * map.len())?;
+        Ok(map.pairs())
     }
 
     /// Passes the pairs to `look`, in order; as [`List::look`].
@@ -226,23 +234,17 @@ impl Dict {
     }
 
     /// Sets the value of a key; the value must be data. A value that is too deep for this place, because it contains this
-    /// map or reserves too many levels, is copied as it is now; `charge` is called with the size of each container.
-    pub(super) fn set(
-        &self,
-        key: &str,
-        value: Value,
-        charge: &mut dyn FnMut(usize) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    /// map or reserves too many levels, is copied as it is now.
+    pub(super) fn set(&self, key: &str, value: Value) -> Result<(), Error> {
         let value = match self.height.admit(&value) {
             Ok(()) => value,
             Err(_) => {
-                let (copy, _) = copied(&value, charge)?;
+                let (copy, _) = copied(&value)?;
                 self.height.admit(&copy)?;
                 copy
             }
         };
-        lock(&self.map).set(key, value);
-        Ok(())
+        lock(&self.map).set(key, value)
     }
 
     /// Changes the pairs; `added`: the values that the change adds.
@@ -256,7 +258,8 @@ impl Dict {
             self.height.admit(key)?;
             self.height.admit(value)?;
         }
-        let mut pairs = self.pairs();
+        let mut pairs = self.pairs()?;
+        charge_items(4 * added.len())?;
         let result = change(&mut pairs);
         *lock(&self.map) = Map::of(pairs);
         Ok(result)
@@ -265,14 +268,19 @@ impl Dict {
 
 impl fmt::Debug for Dict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.pairs()).finish()
+        self.look(|pairs| f.debug_map().entries(pairs.iter().map(|(key, value)| (key, value))).finish())
     }
 }
 
 /// Keys must be immutable: scalars and tuples of them, as in Python.
 fn check_key(key: &Value) -> Result<(), Error> {
-    let tuple =
-        |list: &List| list.form.is_tuple() && list.look(|items| items.iter().all(|item| check_key(item).is_ok()));
+    // A tuple may hold one tuple many times, and each is a part of the key.
+    budget::charge_key(key)?;
+    check_immutable(key)
+}
+
+fn check_immutable(key: &Value) -> Result<(), Error> {
+    let tuple = |list: &List| list.form.is_tuple() && list.look(|items| items.iter().all(|item| check_immutable(item).is_ok()));
     match key.as_object() {
         None => Ok(()),
         Some(object) if object.is::<Text>() || object.downcast_ref::<List>().is_some_and(tuple) => Ok(()),
@@ -295,6 +303,7 @@ impl Object for Text {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let index = key.as_i64()?;
         self.trace.index();
+        budget::note(self.text.len() as u64);
         let index = if index < 0 { index + self.text.chars().count() as i64 } else { index };
         self.text.chars().nth(usize::try_from(index).ok()?).map(|c| Value::from(c.to_string()))
     }
@@ -313,35 +322,56 @@ pub(super) fn as_text(value: &Value) -> Option<&str> {
     value.as_str().or_else(|| value.downcast_object_ref::<Text>().map(|text| text.text.as_str()))
 }
 
-/// The items of a list, the keys of a map or the characters of a string, for filters; empty for undefined and none.
+/// The items of a list, the keys of a map or the characters of a string, for filters; empty for undefined and none. They are
+/// copies, and count.
 pub(super) fn items(value: &Value) -> Result<Vec<Value>, Error> {
     if let Some(list) = value.downcast_object_ref::<List>() {
         list.read_items();
-        return Ok(list.items());
+        return list.items();
     }
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
-        return Ok(lock(&dict.map).keys());
+        let map = lock(&dict.map);
+        charge_items(map.len())?;
+        return Ok(map.keys());
     }
     if let Some(text) = value.downcast_object_ref::<Text>() {
         text.trace.index();
     }
     if let Some(text) = as_text(value) {
-        return Ok(text.chars().map(|c| Value::from(c.to_string())).collect());
+        charge_items(text.chars().count())?;
+        return Ok(text.chars().map(Value::from).collect());
     }
     if value.is_none() {
         return Ok(Vec::new());
     }
-    Ok(value.try_iter()?.collect())
+    value.try_iter()?.map(|item| charge_piece(0).map(|()| item)).collect()
+}
+
+/// The first of [`items`], or the last. Undefined if there is none.
+pub(super) fn end_item(value: &Value, last: bool) -> Result<Value, Error> {
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        list.read_items();
+        return Ok(list.look(|items| if last { items.last() } else { items.first() }.cloned()).unwrap_or_default());
+    }
+    if let Some(text) = value.downcast_object_ref::<Text>() {
+        text.trace.index();
+    }
+    if let Some(text) = as_text(value) {
+        let end = if last { text.chars().next_back() } else { text.chars().next() };
+        return Ok(end.map(Value::from).unwrap_or_default());
+    }
+    let all = items(value)?;
+    Ok(if last { all.last() } else { all.first() }.cloned().unwrap_or_default())
 }
 
 /// The pairs of a map; empty for undefined and none.
 pub(super) fn pairs(value: &Value) -> Result<Vec<(Value, Value)>, Error> {
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
         dict.read_values();
-        return Ok(dict.pairs());
+        return dict.pairs();
     }
     match (value.kind(), value.as_object().and_then(|object| object.try_iter_pairs())) {
-        (ValueKind::Map, Some(pairs)) => Ok(pairs.collect()),
+        (ValueKind::Map, Some(pairs)) => pairs.map(|pair| charge_piece(0).map(|()| pair)).collect(),
         (ValueKind::Undefined | ValueKind::None, _) => Ok(Vec::new()),
         (kind, _) => Err(Error::new(ErrorKind::InvalidOperation, format!("a map is needed here, not {kind}"))),
     }
@@ -375,13 +405,13 @@ fn own_at(value: Value, depth: usize) -> Result<Value, Error> {
 }
 
 /// A copy of a value with all that is in it, and its exact depth.
-fn copied(value: &Value, charge: &mut dyn FnMut(usize) -> Result<(), Error>) -> Result<(Value, usize), Error> {
+fn copied(value: &Value) -> Result<(Value, usize), Error> {
     let mut below = 0;
     if let Some(list) = value.downcast_object_ref::<List>() {
-        let mut items = list.items();
-        charge(items.len())?;
+        let mut items = list.items()?;
+        charge_container(0)?;
         for item in &mut items {
-            let (copy, levels) = copied(item, charge)?;
+            let (copy, levels) = copied(item)?;
             (*item, below) = (copy, below.max(levels));
         }
         let height = Height::known(below + 1, true)?;
@@ -389,10 +419,10 @@ fn copied(value: &Value, charge: &mut dyn FnMut(usize) -> Result<(), Error>) -> 
         return Ok((Value::from_object(copy), below + 1));
     }
     if let Some(dict) = value.downcast_object_ref::<Dict>() {
-        let mut pairs = dict.pairs();
-        charge(pairs.len())?;
+        let mut pairs = dict.pairs()?;
+        charge_container(2 * pairs.len())?;
         for (_, item) in &mut pairs {
-            let (copy, levels) = copied(item, charge)?;
+            let (copy, levels) = copied(item)?;
             (*item, below) = (copy, below.max(levels));
         }
         let height = Height::known(below + 1, true)?;

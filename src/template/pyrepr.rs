@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use minijinja::value::Value;
 
+use super::budget::{check_text, note};
 use super::chars;
 use super::numbers::float;
 use super::pyobject::{Dict, Form, List, as_text};
 use super::scalar::Scalar;
-use crate::limits::PROMPT_BYTES;
 
 /// `str(value)`, as `{{ value }}` writes it. Undefined is empty.
 pub(super) fn text(value: &Value) -> Cow<'_, str> {
@@ -27,12 +27,18 @@ pub(super) fn repr(value: &Value) -> String {
     out
 }
 
+/// The units of work for writing a value.
+const ITEM: u64 = 32;
+
 fn write_repr(out: &mut String, value: &Value) {
-    // A list may contain one text many times. A result longer than any prompt is rejected later, so the rest is skipped.
-    if out.len() > PROMPT_BYTES {
+    // A list may contain one text many times. A render without work or room left fails at its end, so the rest is skipped.
+    if check_text(out.len()).is_err() || !note(ITEM) {
         return;
     }
     if let Some(text) = as_text(value) {
+        if !note(text.len() as u64) {
+            return;
+        }
         return write_quoted(out, text);
     }
     if let Some(list) = value.downcast_object_ref::<List>() {

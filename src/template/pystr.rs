@@ -1,9 +1,11 @@
 //! Python's string operations, for filters and methods. They count Unicode characters, not bytes.
 
+use std::collections::HashSet;
+
 use minijinja::Error;
 use minijinja::ErrorKind;
 
-use super::budget::check_text;
+use super::budget::{charge_items, charge_piece, check_text, note};
 use super::chars;
 
 /// The ends of a text to strip.
@@ -14,14 +16,23 @@ pub(super) struct Ends {
 }
 
 /// Removes white space, or any of `chars`, from the ends.
-pub(super) fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> &'a str {
-    let drop = |c: char| match chars {
-        Some(chars) => chars.contains(c),
-        None => chars::space(c),
+pub(super) fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Result<&'a str, Error> {
+    let many = chars.filter(|chars| chars.len() > FEW).map(|chars| {
+        charge_items(chars.len())?;
+        Ok::<HashSet<char>, Error>(chars.chars().collect())
+    });
+    let many = many.transpose()?;
+    let drop = |c: char| match (&many, chars) {
+        (Some(set), _) => set.contains(&c),
+        (None, Some(chars)) => chars.contains(c),
+        (None, None) => chars::space(c),
     };
     let text = if ends.left { text.trim_start_matches(drop) } else { text };
-    if ends.right { text.trim_end_matches(drop) } else { text }
+    Ok(if ends.right { text.trim_end_matches(drop) } else { text })
 }
+
+/// The length of a set of characters that is searched without an index.
+const FEW: usize = 32;
 
 /// The first character in upper case, the others in lower case.
 pub(super) fn capitalize(text: &str) -> String {
@@ -149,27 +160,34 @@ pub(super) fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> R
 }
 
 /// Splits at `separator`, or at runs of white space, at most `limit` times, from the left or the right.
-pub(super) fn split(
-    text: &str,
+pub(super) fn split<'t>(
+    text: &'t str,
     separator: Option<&str>,
     limit: Option<i64>,
     right: bool,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<&'t str>, Error> {
     let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
     let mut pieces: Vec<&str> = match separator {
         Some("") => return Err(Error::new(ErrorKind::InvalidOperation, "empty separator")),
-        Some(separator) if right => text.rsplitn(limit.saturating_add(1), separator).collect(),
-        Some(separator) => text.splitn(limit.saturating_add(1), separator).collect(),
-        None => words(text, limit, right),
+        Some(separator) if right => {
+            text.rsplitn(limit.saturating_add(1), separator).map(piece).collect::<Result<_, _>>()?
+        }
+        Some(separator) => text.splitn(limit.saturating_add(1), separator).map(piece).collect::<Result<_, _>>()?,
+        None => words(text, limit, right)?,
     };
     if right {
         pieces.reverse();
     }
-    Ok(pieces.into_iter().map(str::to_owned).collect())
+    Ok(pieces)
+}
+
+/// A part of a text that becomes an item of a list, and counts as one.
+pub(super) fn piece(part: &str) -> Result<&str, Error> {
+    charge_piece(part.len()).map(|()| part)
 }
 
 /// Splits at white space. The remainder beyond the limit keeps the white space at its far end.
-fn words(text: &str, limit: usize, right: bool) -> Vec<&str> {
+fn words(text: &str, limit: usize, right: bool) -> Result<Vec<&str>, Error> {
     let mut words = Vec::new();
     let near = |rest| {
         if right { str::trim_end_matches(rest, chars::space) } else { str::trim_start_matches(rest, chars::space) }
@@ -178,40 +196,43 @@ fn words(text: &str, limit: usize, right: bool) -> Vec<&str> {
     while !rest.is_empty() {
         let cut = if right { rest.rfind(chars::space) } else { rest.find(chars::space) };
         let Some(cut) = cut.filter(|_| words.len() < limit) else {
-            words.push(rest);
+            words.push(piece(rest)?);
             break;
         };
         let (before, after) = rest.split_at(cut);
-        words.push(if right { after.trim_start_matches(chars::space) } else { before });
+        words.push(piece(if right { after.trim_start_matches(chars::space) } else { before })?);
         rest = near(if right { before } else { after });
     }
-    words
+    Ok(words)
 }
 
 /// The lines, with their ends if `keep`.
-pub(super) fn lines(text: &str, keep: bool) -> Vec<String> {
+pub(super) fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> + Clone {
     let end = |c: char| {
         matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
     };
-    let mut lines = Vec::new();
     let mut rest = text;
-    while !rest.is_empty() {
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
         let at = rest.find(end).unwrap_or(rest.len());
         let after = &rest[at..];
         let width = if after.starts_with("\r\n") { 2 } else { after.chars().next().map_or(0, char::len_utf8) };
-        lines.push(rest[..if keep { at + width } else { at }].to_owned());
+        let line = &rest[..if keep { at + width } else { at }];
         rest = &rest[at + width..];
-    }
-    lines
+        Some(line)
+    })
 }
 
 /// Indents all lines but the first, the first if `first`, and empty lines only if `blank`.
 pub(super) fn indent(text: &str, indention: &str, first: bool, blank: bool) -> Result<String, Error> {
     // With the additional line break, a text that ends with one has a last, empty line.
-    let lines = lines(&format!("{text}\n"), false);
-    check_text(text.len().saturating_add(lines.len().saturating_mul(indention.len() + 1)))?;
+    let text = format!("{text}\n");
+    let lines = lines(&text, false);
+    check_text(text.len().saturating_add(lines.clone().count().saturating_mul(indention.len() + 1)))?;
     let mut out = String::with_capacity(text.len());
-    for (index, line) in lines.iter().enumerate() {
+    for (index, line) in lines.enumerate() {
         if index > 0 {
             out.push('\n');
         }
@@ -267,7 +288,13 @@ fn plain_digits(text: &str) -> Option<String> {
         match c {
             '_' if after_digit && chars.peek().is_some_and(|c| c.is_alphanumeric()) => {}
             '_' => return None,
-            c if !c.is_ascii() && chars::decimal(c) => out.push(char::from(b'0' + chars::value(c))),
+            c if !c.is_ascii() && chars::decimal(c) => {
+                // Finding its value takes some hundred steps.
+                if !note(2_000) {
+                    return None;
+                }
+                out.push(char::from(b'0' + chars::value(c)));
+            }
             c => out.push(c),
         }
     }

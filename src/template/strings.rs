@@ -4,7 +4,7 @@ use minijinja::value::Value;
 use minijinja::{Error, ErrorKind};
 
 use super::args::Args;
-use super::budget::check_text;
+use super::budget::{self, Reads, check_text};
 use super::bytes;
 use super::chars;
 use super::numbers::integer;
@@ -17,14 +17,24 @@ fn wrong(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidOperation, what)
 }
 
-/// Calls `this.name(args)`.
+/// What a method of a text, or another value, reads of texts.
+pub(super) fn reads(name: &str) -> Reads {
+    const OF_BYTES: [&str; 24] = [
+        "append", "copy", "count", "endswith", "extend", "find", "get", "index", "insert", "items", "join", "keys", "pop",
+        "remove", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rsplit", "setdefault", "split",
+        "startswith", "update",
+    ];
+    if OF_BYTES.contains(&name) { Reads::Bytes } else { Reads::Characters }
+}
+
+/// Calls `this.name(args)`, whose texts were counted.
 pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
     let args = Args::new(args)?;
     let strip = |left: bool, right: bool| {
         let chars = args.text(0, "chars")?;
-        Ok(Value::from(pystr::strip(this, Ends { left, right }, chars.as_deref())))
+        Ok(Value::from(pystr::strip(this, Ends { left, right }, chars.as_deref())?))
     };
-    let list = |texts: Vec<String>| List::of(texts.into_iter().map(Value::from).collect());
+    let list = |texts: Vec<&str>| List::of(texts.into_iter().map(Value::from).collect());
     Ok(match name {
         "upper" => Value::from(this.to_uppercase()),
         "lower" => Value::from(this.to_lowercase()),
@@ -44,7 +54,10 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
             let pieces = pystr::split(this, separator.as_deref(), args.integer(1, "maxsplit")?, name == "rsplit")?;
             return list(pieces);
         }
-        "splitlines" => return list(pystr::lines(this, args.flag(0, "keepends"))),
+        "splitlines" => {
+            let lines = pystr::lines(this, args.flag(0, "keepends"));
+            return list(lines.map(pystr::piece).collect::<Result<_, _>>()?);
+        }
         "partition" | "rpartition" => return partition(this, &args.required_text(0, "sep")?, name == "rpartition"),
         "replace" => {
             let (old, new) = (args.required_text(0, "old")?, args.required_text(1, "new")?);
@@ -57,15 +70,12 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
             Value::from(window(this, &args)?.map_or(0, |(_, text)| text.matches(&*part).count()))
         }
         "join" => {
-            let all = items(&args.get(0, "iterable"))?;
-            let parts: Vec<_> = all.iter().map(pyrepr::text).collect();
-            check_text(parts.iter().map(|part| part.len() + this.len()).sum())?;
-            Value::from(parts.join(this))
+            Value::from(joined(this, items(&args.get(0, "iterable"))?.iter())?)
         }
         "format" => Value::from(printf::str_format(this, &args)?),
         "format_map" => {
             let map = args.get(0, "mapping");
-            let named = map.downcast_object_ref::<Dict>().ok_or_else(|| wrong("format_map needs a map"))?.pairs();
+            let named = map.downcast_object_ref::<Dict>().ok_or_else(|| wrong("format_map needs a map"))?.pairs()?;
             let named = named.into_iter().filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value)));
             let values = [Value::from(named.collect::<minijinja::value::Kwargs>())];
             Value::from(printf::str_format(this, &Args::new(&values)?)?)
@@ -79,6 +89,21 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
         "zfill" | "ljust" | "rjust" | "center" => return pad(this, name, &args),
         _ => return is(this, name).map(Value::from).ok_or_else(|| Error::from(ErrorKind::UnknownMethod)),
     })
+}
+
+/// The texts of `values` with `separator` between them.
+pub(super) fn joined<'v>(separator: &str, values: impl Iterator<Item = &'v Value>) -> Result<String, Error> {
+    let mut out = String::new();
+    for (index, value) in values.enumerate() {
+        let text = pyrepr::text(value);
+        check_text(out.len() + separator.len() + text.len())?;
+        budget::scan(separator.len() + text.len())?;
+        if index > 0 {
+            out.push_str(separator);
+        }
+        out.push_str(&text);
+    }
+    Ok(out)
 }
 
 /// The predicates `isdigit` and so on.
@@ -108,6 +133,7 @@ fn window<'t>(this: &'t str, args: &Args) -> Result<Option<(usize, &'t str)>, Er
     if start.is_none() && stop.is_none() {
         return Ok(Some((0, this)));
     }
+    budget::work(2 * this.len())?;
     let len = this.chars().count() as i64;
     let place = |at: i64| if at < 0 { at.saturating_add(len).max(0) } else { at };
     let (start, stop) = (place(start.unwrap_or(0)), place(stop.unwrap_or(len)).min(len));
@@ -122,7 +148,9 @@ fn window<'t>(this: &'t str, args: &Args) -> Result<Option<(usize, &'t str)>, Er
 fn find(this: &str, args: &Args, find: impl Fn(&str, &str) -> Option<usize>) -> Result<Option<usize>, Error> {
     let part = args.required_text(0, "sub")?;
     let Some((before, text)) = window(this, args)? else { return Ok(None) };
-    Ok(find(text, &part).map(|at| before + text[..at].chars().count()))
+    let Some(at) = find(text, &part) else { return Ok(None) };
+    budget::work(at)?;
+    Ok(Some(before + text[..at].chars().count()))
 }
 
 fn position(found: Option<usize>, must: bool) -> Result<Value, Error> {
@@ -139,7 +167,11 @@ fn any_of(this: &str, args: &Args, test: impl Fn(&str, &str) -> bool) -> Result<
     let Some((_, text)) = window(this, args)? else { return Ok(false) };
     match as_text(&parts) {
         Some(part) => Ok(test(text, part)),
-        None => Ok(items(&parts)?.iter().any(|part| as_text(part).is_some_and(|part| test(text, part)))),
+        None => {
+            let parts = items(&parts)?;
+            parts.iter().filter_map(as_text).try_for_each(|part| budget::scan(part.len().min(text.len())))?;
+            Ok(parts.iter().any(|part| as_text(part).is_some_and(|part| test(text, part))))
+        }
     }
 }
 
@@ -175,10 +207,14 @@ fn pad(this: &str, name: &str, args: &Args) -> Result<Value, Error> {
     }))
 }
 
+/// The units of work for a character that is looked for in a map.
+const CHARACTER: usize = 16;
+
 /// Replaces or removes the characters whose codes are keys of `table`.
 fn translate(this: &str, table: &Value) -> Result<Value, Error> {
     let table = table.downcast_object_ref::<Dict>().ok_or_else(|| wrong("translate needs a map"))?;
     let mut out = String::with_capacity(this.len());
+    budget::work(CHARACTER.saturating_mul(this.len()))?;
     for c in this.chars() {
         match table.get(&Value::from(u32::from(c))) {
             None => out.push(c),

@@ -6,6 +6,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State};
 
 use super::args::subject;
+use super::budget;
 use super::bytes::Bytes;
 use super::numbers::{self, compare, real, remainder};
 use super::pyobject::{List, Text, as_text};
@@ -19,9 +20,9 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("callable", |_, args| Ok(callable(&subject(args)))),
     ("defined", |_, args| Ok(kind(args) != ValueKind::Undefined)),
     ("divisibleby", |_, args| Ok(real(&remainder(&subject(args), other(args)?)?) == Some(0.0))),
-    ("eq", |_, args| Ok(subject(args) == *other(args)?)),
-    ("equalto", |_, args| Ok(subject(args) == *other(args)?)),
-    ("==", |_, args| Ok(subject(args) == *other(args)?)),
+    ("eq", |_, args| equal(args)),
+    ("equalto", |_, args| equal(args)),
+    ("==", |_, args| equal(args)),
     ("escaped", |_, args| Ok(subject(args).is_safe())),
     ("even", |_, args| Ok(half(args)? == Some(0.0))),
     ("false", |_, args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
@@ -44,14 +45,14 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("lt", |_, args| compares(args, Ordering::is_lt)),
     ("lessthan", |_, args| compares(args, Ordering::is_lt)),
     ("<", |_, args| compares(args, Ordering::is_lt)),
-    ("lower", |_, args| Ok(pystr::cased(&pyrepr::text(&subject(args)), char::is_lowercase, char::is_uppercase))),
+    ("lower", |_, args| cased(args, char::is_lowercase, char::is_uppercase)),
     ("mapping", |_, args| Ok(kind(args) == ValueKind::Map)),
-    ("ne", |_, args| Ok(subject(args) != *other(args)?)),
-    ("!=", |_, args| Ok(subject(args) != *other(args)?)),
+    ("ne", |_, args| equal(args).map(|equal| !equal)),
+    ("!=", |_, args| equal(args).map(|equal| !equal)),
     ("none", |_, args| Ok(kind(args) == ValueKind::None)),
     ("number", |_, args| Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))),
     ("odd", |_, args| Ok(half(args)? == Some(1.0))),
-    ("sameas", |_, args| Ok(same(&subject(args), other(args)?))),
+    ("sameas", |_, args| same(&subject(args), other(args)?)),
     ("sequence", |_, args| {
         let value = subject(args);
         Ok(as_text(&value).is_some() || matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Undefined))
@@ -66,7 +67,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("test", |state, args| Ok(known(state.env(), args, |name| TESTS.iter().any(|(known, _)| *known == name)))),
     ("true", |_, args| Ok(kind(args) == ValueKind::Bool && subject(args).is_true())),
     ("undefined", |_, args| Ok(kind(args) == ValueKind::Undefined)),
-    ("upper", |_, args| Ok(pystr::cased(&pyrepr::text(&subject(args)), char::is_uppercase, char::is_lowercase))),
+    ("upper", |_, args| cased(args, char::is_uppercase, char::is_lowercase)),
 ];
 
 /// Whether a value can be called: functions, and undefined, as in Jinja2.
@@ -88,8 +89,23 @@ fn half(args: &[Value]) -> Result<Option<f64>, Error> {
     Ok(real(&remainder(&subject(args), &Value::from(2))?))
 }
 
+/// Whether both arguments are equal.
+fn equal(args: &[Value]) -> Result<bool, Error> {
+    let (left, right) = (subject(args), other(args)?);
+    budget::compare(&left, right)?;
+    Ok(left == *right)
+}
+
+fn cased(args: &[Value], expected: fn(char) -> bool, unwanted: fn(char) -> bool) -> Result<bool, Error> {
+    let value = subject(args);
+    let text = pyrepr::text(&value);
+    budget::work(2 * text.len())?;
+    Ok(pystr::cased(&text, expected, unwanted))
+}
+
 /// `holds` decides by the order of both arguments.
 fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool, Error> {
+    budget::compare(&subject(args), other(args)?)?;
     Ok(compare(&subject(args), other(args)?).is_some_and(holds))
 }
 
@@ -103,9 +119,12 @@ fn known(_: &Environment, args: &[Value], known: impl Fn(&str) -> bool) -> bool 
 }
 
 /// Python's `is`: one object, or equal scalars of one type.
-fn same(left: &Value, right: &Value) -> bool {
-    match (left.downcast_object::<List>(), right.downcast_object::<List>()) {
+fn same(left: &Value, right: &Value) -> Result<bool, Error> {
+    Ok(match (left.downcast_object::<List>(), right.downcast_object::<List>()) {
         (Some(a), Some(b)) => std::sync::Arc::ptr_eq(&a, &b),
-        _ => left.kind() == right.kind() && left == right,
-    }
+        _ => {
+            budget::compare(left, right)?;
+            left.kind() == right.kind() && left == right
+        }
+    })
 }

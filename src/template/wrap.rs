@@ -6,7 +6,7 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::Args;
-use super::budget::{charge, check_text};
+use super::budget::{self, charge, charge_items, check_text};
 use super::numbers::{plain, real};
 use super::pyobject::{Dict, List, as_text};
 use super::pyrepr;
@@ -70,7 +70,7 @@ pub(super) fn word_wrap(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     };
     let end = args.text(3, "wrapstring")?.unwrap_or("\n".into());
     let mut out = String::with_capacity(text.len());
-    for (index, line) in pystr::lines(text, false).iter().enumerate() {
+    for (index, line) in pystr::lines(text, false).enumerate() {
         if index > 0 {
             out.push_str(&end);
             check_text(out.len())?;
@@ -95,6 +95,8 @@ struct Wrap {
 impl Wrap {
     /// Writes `line` as one or more lines.
     fn line(&self, line: &str, end: &str, out: &mut String) -> Result<(), Error> {
+        // The characters, and at most as many pieces.
+        charge_items(line.chars().count())?;
         let chars: Vec<char> = line.chars().collect();
         let mut pieces = self.pieces(&chars).into_iter();
         let mut next = pieces.next();
@@ -200,28 +202,29 @@ pub(super) fn file_size(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 const LINE: usize = 80;
 
 /// `pprint`: the `repr` of a value with sorted maps, broken into lines.
-pub(super) fn pretty(state: &mut State, args: &[Value]) -> Result<Value, Error> {
+pub(super) fn pretty(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let mut out = String::new();
     let value = sorted(args.first().unwrap_or(&Value::UNDEFINED))?;
-    lay_out(state, &mut out, &value, 0, 0)?;
+    lay_out(&mut out, &value, 0, 0)?;
     Ok(Value::from(out))
 }
 
 fn sorted(value: &Value) -> Result<Value, Error> {
     if let Some(list) = value.downcast_object_ref::<List>() {
-        let items = list.items().iter().map(sorted).collect::<Result<_, _>>()?;
+        let items = list.items()?.iter().map(sorted).collect::<Result<_, _>>()?;
         return if list.form.is_tuple() { List::tuple(items) } else { List::of(items) };
     }
     let Some(dict) = value.downcast_object_ref::<Dict>() else { return Ok(value.clone()) };
-    let mut pairs = dict.pairs();
+    let mut pairs = dict.pairs()?;
+    budget::sort(pairs.iter().map(|(key, _)| key))?;
     pairs.sort_by_cached_key(|(key, _)| plain(key));
     Dict::of(pairs.into_iter().map(|(key, item)| Ok((key, sorted(&item)?))).collect::<Result<_, Error>>()?)
 }
 
 /// Writes `value` from column `indent` on; `behind`: characters that follow it on its last line.
-fn lay_out(state: &mut State, out: &mut String, value: &Value, indent: usize, behind: usize) -> Result<(), Error> {
+fn lay_out(out: &mut String, value: &Value, indent: usize, behind: usize) -> Result<(), Error> {
     let line = pyrepr::repr(value);
-    charge(state, line.len())?;
+    charge(line.len())?;
     let short = line.chars().count() <= LINE.saturating_sub(indent + behind);
     if short || !matches!(value.kind(), ValueKind::Seq | ValueKind::Map) {
         out.push_str(&line);
@@ -229,7 +232,7 @@ fn lay_out(state: &mut State, out: &mut String, value: &Value, indent: usize, be
     }
     let ends = (&line[..1], &line[line.len() - 1..]);
     let entries: Vec<(String, Value)> = match value.downcast_object_ref::<Dict>() {
-        Some(dict) => dict.pairs().into_iter().map(|(key, item)| (pyrepr::repr(&key) + ": ", item)).collect(),
+        Some(dict) => dict.pairs()?.into_iter().map(|(key, item)| (pyrepr::repr(&key) + ": ", item)).collect(),
         None => super::pyobject::items(value)?.into_iter().map(|item| (String::new(), item)).collect(),
     };
     out.push_str(ends.0);
@@ -240,7 +243,7 @@ fn lay_out(state: &mut State, out: &mut String, value: &Value, indent: usize, be
         }
         out.push_str(name);
         let behind = if index + 1 == entries.len() { behind + 1 } else { 1 };
-        lay_out(state, out, item, indent + 1 + name.chars().count(), behind)?;
+        lay_out(out, item, indent + 1 + name.chars().count(), behind)?;
         check_text(out.len())?;
     }
     out.push_str(ends.1);

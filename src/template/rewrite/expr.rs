@@ -42,6 +42,16 @@ fn comparing(token: Token) -> Option<(bool, &'static str)> {
     })
 }
 
+/// Whether an operand, as it is written, is a short text, a number, a boolean or none.
+fn is_short(operand: &str) -> bool {
+    const SHORT: usize = 64;
+    let operand = operand.trim();
+    let operand = operand.strip_prefix('-').unwrap_or(operand);
+    let (token, _, end) = token::next(operand, 0, "%}", true);
+    let constant = matches!(token, Token::Literal | Token::Name("true" | "false" | "none" | "True" | "False" | "None"));
+    constant && end == operand.len() && end <= SHORT
+}
+
 /// Reads the inside of a tag and appends its rewritten form to the output.
 pub(in crate::template) struct Rewriter<'s> {
     source: &'s str,
@@ -52,6 +62,8 @@ pub(in crate::template) struct Rewriter<'s> {
     depth: usize,
     /// Tokens that were copied without being parsed.
     unread: usize,
+    /// The length of the longest name.
+    pub(in crate::template) longest_name: usize,
     pub(in crate::template) out: String,
     /// The next token and its place, as returned by [`token::next`].
     ahead: (Token<'s>, usize, usize),
@@ -61,7 +73,7 @@ impl<'s> Rewriter<'s> {
     /// Starts at `pos` of `source`, in a tag that ends with `end` (`}}` or `%}`), and writes to the end of `out`.
     pub(in crate::template) fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
         let ahead = token::next(source, pos, end, false);
-        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, out, ahead }
+        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, longest_name: 0, out, ahead }
     }
 
     /// The position of the next token's search.
@@ -89,6 +101,7 @@ impl<'s> Rewriter<'s> {
         match token {
             Token::Sign("(" | "[" | "{") => self.open += 1,
             Token::Sign(")" | "]" | "}") => self.open = self.open.saturating_sub(1),
+            Token::Name(name) => self.longest_name = self.longest_name.max(name.len()),
             _ => {}
         }
         self.out.push_str(&self.source[self.pos..copied]);
@@ -182,9 +195,15 @@ impl<'s> Rewriter<'s> {
                 return Err(Stop::Syntax);
             }
             let right = self.out.len();
-            height = above(height, self.sum()?)?;
-            // Chained comparisons are not rewritten.
-            if first && comparing(self.peek()).is_none() {
+            height = above(height, above(self.sum()?, 0)?)?;
+            // The engine does chained comparisons.
+            let chained = comparing(self.peek()).is_some();
+            if filter.is_empty() || chained || !first {
+                self.count(right);
+                if first && chained {
+                    self.count_in(left);
+                }
+            } else {
                 self.compare(left, right, negated, filter);
             }
             first = false;
@@ -192,11 +211,21 @@ impl<'s> Rewriter<'s> {
         Ok(height)
     }
 
-    /// Replaces a comparison by a filter, if the engine's differs from Python's.
-    fn compare(&mut self, left: Range<usize>, right: usize, negated: bool, filter: &str) {
-        if filter.is_empty() {
-            return;
+    /// Lets the operand that was written from `start` on count, because the engine compares it. Short constants do not.
+    fn count(&mut self, start: usize) {
+        if !is_short(&self.out[start..]) {
+            self.wrap(start, "(", ")|op.read");
         }
+    }
+
+    fn count_in(&mut self, operand: Range<usize>) {
+        let behind = self.out.split_off(operand.end);
+        self.count(operand.start);
+        self.out.push_str(&behind);
+    }
+
+    /// Replaces a comparison by a filter, because the engine's differs from Python's.
+    fn compare(&mut self, left: Range<usize>, right: usize, negated: bool, filter: &str) {
         let (start, left, right) = (left.start, self.out[left].to_owned(), self.out.split_off(right));
         self.out.truncate(start);
         let not = if negated { "not " } else { "" };
@@ -300,7 +329,7 @@ impl<'s> Rewriter<'s> {
                 self.copy_if(Token::Name("not"));
                 self.filter_name()?;
                 let arguments = match self.peek() {
-                    Token::Sign("(") => self.arguments()?,
+                    Token::Sign("(") => self.arguments("")?,
                     Token::Name("and" | "or" | "else" | "is" | "if" | "in" | "not") => 0,
                     Token::Name(_) | Token::Literal | Token::Sign("-" | "[" | "{") => self.operand()?,
                     _ => 0,
@@ -315,7 +344,7 @@ impl<'s> Rewriter<'s> {
     /// A filter's name and arguments.
     fn filter(&mut self) -> Height {
         self.filter_name()?;
-        if self.next_is("(") { self.arguments() } else { Ok(0) }
+        if self.next_is("(") { self.arguments("") } else { Ok(0) }
     }
 
     /// Filters separated by `|`, as in a filter block.

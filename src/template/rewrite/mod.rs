@@ -9,7 +9,7 @@ use memchr::memmem;
 use self::expr::{Rewriter, Stop};
 use self::token::{Token, find_tag};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::limits::OPEN_ELIFS;
+use crate::limits::{NAME_BYTES, OPEN_ELIFS, OPEN_SCOPES};
 use crate::template::generation_prompt::{self, BothPrompts, Found};
 use crate::template::macros::{self, Around, Extras};
 
@@ -57,6 +57,8 @@ pub(super) struct Rewritten {
     pub(super) text: String,
     /// The positions of each tag: in `text`, and in the source.
     pub(super) tags: Vec<(usize, usize)>,
+    /// The first tag whose syntax the pass does not know, if there is one.
+    pub(super) unread: Option<Error>,
 }
 
 /// Rewrites the source, with its end written twice if one render can then write two prompts; and how to render both.
@@ -68,7 +70,9 @@ pub(super) fn rewrite_for_both(source: &str, callers: &[&str]) -> Option<(Rewrit
             let (body, defaults, end) = (rewrite(cut.body)?, rewrite(&cut.defaults)?, rewrite(cut.end)?);
             let (text, from) = generation_prompt::written(cut.mark, &body.text, &defaults.text, &end.text);
             let behind = end.tags.into_iter().map(|(at, tag)| (from + at, cut.body.len() + tag));
-            Some((Rewritten { text, tags: body.tags.into_iter().chain(behind).collect() }, BothPrompts::Last))
+            let tags = body.tags.into_iter().chain(behind).collect();
+            let unread = body.unread.or(defaults.unread).or(end.unread);
+            Some((Rewritten { text, tags, unread }, BothPrompts::Last))
         }
         Found::Anywhere => None,
     }
@@ -100,6 +104,8 @@ pub(super) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
         tags: Vec::new(),
         blocks: Vec::new(),
         elifs: Vec::new(),
+        scopes: 0,
+        unread: None,
         extras: None,
     };
     let mut pos = 0;
@@ -112,7 +118,7 @@ pub(super) fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
         };
     }
     pass.text(&source[pos..]);
-    Ok(Rewritten { text: pass.out, tags: pass.tags })
+    Ok(Rewritten { text: pass.out, tags: pass.tags, unread: pass.unread })
 }
 
 /// A block whose text must be counted, and the place of the count in the output.
@@ -140,6 +146,9 @@ struct Pass<'s> {
     blocks: Vec<Block>,
     /// For each open `if`, the number of its `elif`s: the engine nests each in the previous one.
     elifs: Vec<usize>,
+    /// The number of open loops and `with`s, each of which the engine asks for a variable.
+    scopes: usize,
+    unread: Option<Error>,
     /// Set at the first statement.
     extras: Option<Extras<'s>>,
 }
@@ -170,6 +179,9 @@ impl<'s> Pass<'s> {
         } else {
             statement(&mut rewriter, self.extras.get_or_insert_with(|| Extras::of(self.source, self.callers.to_vec())))
         };
+        if rewriter.longest_name > NAME_BYTES {
+            return Err(self.failure(start, ErrorKind::Limit, "a name is too long"));
+        }
         match (kind, rewriter.peek()) {
             (Ok(kind), Token::End(mark)) => {
                 rewriter.copy();
@@ -179,9 +191,12 @@ impl<'s> Pass<'s> {
                 if self.elifs.iter().sum::<usize>() > OPEN_ELIFS {
                     return Err(self.failure(start, ErrorKind::Limit, "too many branches of conditions"));
                 }
+                if self.scopes > OPEN_SCOPES {
+                    return Err(self.failure(start, ErrorKind::Limit, "too many nested loops"));
+                }
                 Ok(if raw { self.raw(rewriter.pos()) } else { rewriter.pos() })
             }
-            // Unknown syntax is copied; the engine reports it.
+            // Unknown syntax is copied, for the engine to report it.
             (Ok(_) | Err(Stop::Syntax), _) => {
                 let mut out = rewriter.out;
                 out.truncate(written);
@@ -191,6 +206,10 @@ impl<'s> Pass<'s> {
                         rewriter.copy();
                         let end = rewriter.pos();
                         self.out = rewriter.out;
+                        if self.unread.is_none() {
+                            let what = "syntax error: this tag cannot be read";
+                            self.unread = Some(self.failure(start, ErrorKind::Template, what));
+                        }
                         Ok(end)
                     }
                     Err(Stop::Syntax) => {
@@ -232,6 +251,7 @@ impl<'s> Pass<'s> {
 
     /// Opens a block, and counts its output if that is captured.
     fn open(&mut self, name: &'static str, around: Around, mark: &str) {
+        self.scopes += usize::from(name == "for");
         let captured = name != "for" || self.blocks.iter().any(|block| block.captured);
         self.append(&around.before, mark);
         let account = captured.then(|| {
@@ -251,12 +271,15 @@ impl<'s> Pass<'s> {
             Kind::Around(name, around) => self.open(name, around, mark),
             Kind::Close(name) if self.blocks.last().is_some_and(|block| block.name == name) => {
                 let Some(block) = self.blocks.pop() else { return };
+                self.scopes -= usize::from(name == "for");
                 self.append(&block.after, mark);
                 if let Some(account) = block.account {
                     self.out.replace_range(account..account + DIGITS, &format!("{:DIGITS$}", block.bytes));
                 }
             }
             Kind::Assign => self.append("%}{% endif ", mark),
+            Kind::Scope => self.scopes += 1,
+            Kind::EndScope => self.scopes = self.scopes.saturating_sub(1),
             Kind::If => self.elifs.push(0),
             Kind::Elif => self.elifs.last_mut().into_iter().for_each(|count| *count += 1),
             Kind::EndIf => {
@@ -280,6 +303,8 @@ enum Kind {
     If,
     Elif,
     EndIf,
+    Scope,
+    EndScope,
     Open(&'static str),
     Around(&'static str, Around),
     Close(&'static str),
@@ -290,8 +315,8 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
     let Token::Name(name) = tag.peek() else { return Err(Stop::Syntax) };
     match name {
         // Marks the model's text, for training. Like any block, it is a scope.
-        "generation" => Ok(replace(tag, " with %}{% filter op.generation")),
-        "endgeneration" => Ok(replace(tag, " endfilter %}{% endwith")),
+        "generation" => Ok(replace(tag, " with %}{% filter op.generation", Kind::Scope)),
+        "endgeneration" => Ok(replace(tag, " endfilter %}{% endwith", Kind::EndScope)),
         "raw" => {
             tag.copy_to_end()?;
             Ok(Kind::Raw)
@@ -331,7 +356,7 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
         }
         "with" => {
             assignments(tag)?;
-            Ok(Kind::Plain)
+            Ok(Kind::Scope)
         }
         "call" => {
             tag.copy();
@@ -348,6 +373,16 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
             tag.copy();
             Ok(Kind::EndIf)
         }
+        "endwith" => {
+            tag.copy();
+            Ok(Kind::EndScope)
+        }
+        "include" | "extends" | "import" | "from" | "autoescape" => {
+            tag.copy();
+            tag.expression()?;
+            tag.copy_to_end()?;
+            Ok(Kind::Plain)
+        }
         _ => {
             tag.copy_to_end()?;
             let closed = ["for", "macro", "call", "filter", "set"]
@@ -358,11 +393,11 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
     }
 }
 
-fn replace(tag: &mut Rewriter, text: &str) -> Kind {
+fn replace(tag: &mut Rewriter, text: &str, kind: Kind) -> Kind {
     tag.skip();
     tag.out.push_str(text);
     tag.out.push(' ');
-    Kind::Plain
+    kind
 }
 
 /// `set a = value`, `set a.b = value`, `set a, b = values`, or the opening of a captured block.

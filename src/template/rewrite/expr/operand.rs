@@ -1,6 +1,6 @@
 //! Operands: values with attributes, subscripts and calls; literals; arguments.
 
-use super::{Height, Rewriter, Stop, above};
+use super::{Height, Rewriter, Stop, above, is_short};
 use crate::template::methods;
 use crate::template::rewrite::token::Token;
 
@@ -8,31 +8,35 @@ impl Rewriter<'_> {
     /// A value with attributes, subscripts and calls.
     pub(super) fn postfix(&mut self) -> Height {
         let start = self.out.len();
+        // The engine loops over the argument of `loop`, and compares those of `loop.changed`.
+        let mut reader = if self.peek() == Token::Name("loop") { "each" } else { "" };
         let mut height = self.primary()?;
         loop {
             height = match self.peek() {
                 Token::Sign(".") => {
-                    self.attribute(start)?;
+                    reader = if self.attribute(start)? == "changed" { "read" } else { "" };
                     above(height, 0)?
                 }
                 Token::Sign("[") => above(height, self.subscript(start)?)?,
-                Token::Sign("(") => above(height, self.arguments()?)?,
+                Token::Sign("(") => above(height, self.arguments(reader)?)?,
                 _ => return Ok(height),
             }
         }
     }
 
-    /// `.name`. A method that is not called is looked up by a filter, because it takes precedence over a map's key.
-    fn attribute(&mut self, start: usize) -> Result<(), Stop> {
+    /// `.name`. A method that is not called is looked up by a filter, because it takes precedence over a map's key. Returns the
+    /// name.
+    fn attribute(&mut self, start: usize) -> Result<&str, Stop> {
         let dot = self.out.len();
         self.copy();
         match self.copy() {
             Token::Name(name) if methods::NAMES.contains(&name) && !self.next_is("(") => {
                 self.out.truncate(dot);
                 self.wrap(start, "((", &format!(")|op.attr(\"{name}\"))"));
-                Ok(())
+                Ok(name)
             }
-            Token::Name(_) | Token::Literal => Ok(()),
+            Token::Name(name) => Ok(name),
+            Token::Literal => Ok(""),
             _ => Err(Stop::Syntax),
         }
     }
@@ -40,6 +44,7 @@ impl Rewriter<'_> {
     fn subscript(&mut self, start: usize) -> Height {
         let bracket = self.out.len();
         self.copy();
+        let inside = self.out.len();
         let mut bounds = [const { 0..0 }; 3];
         let (mut index, mut height) = (0, 0);
         loop {
@@ -64,11 +69,18 @@ impl Rewriter<'_> {
             self.wrap(start, "((", ")|op.absent)");
             return Ok(height);
         }
-        if index == 0 {
+        let constant = &self.out[bounds[0].clone()];
+        if index == 0 && !constant.trim_start().starts_with('-') && is_short(constant) {
             self.copy();
             return Ok(height);
         }
         self.skip();
+        if index == 0 {
+            let item = format!(")|op.item({}))", &self.out[inside..]);
+            self.out.truncate(bracket);
+            self.wrap(start, "((", &item);
+            return above(height, 0);
+        }
         let [from, to, step] = bounds.map(|bound| if bound.is_empty() { "none" } else { &self.out[bound] });
         let slice = format!(")|op.slice({from}, {to}, {step}))");
         self.out.truncate(bracket);
@@ -144,16 +156,21 @@ impl Rewriter<'_> {
         above(above(height, 0)?, 0)
     }
 
-    pub(super) fn arguments(&mut self) -> Height {
+    /// Arguments in parentheses. `reader`: the filter that counts each, or empty.
+    pub(super) fn arguments(&mut self, reader: &str) -> Height {
         self.expect("(")?;
         let mut height = 0;
         while !self.next_is(")") {
             if !self.copy_if(Token::Sign("**")) {
                 self.copy_if(Token::Sign("*"));
             }
+            let start = self.out.len();
             height = height.max(self.expression()?);
             if self.copy_if(Token::Sign("=")) {
                 height = height.max(self.expression()?);
+            } else if !reader.is_empty() {
+                self.wrap(start, "(", &format!(")|op.{reader}"));
+                height = above(height, 0)?;
             }
             if !self.copy_if(Token::Sign(",")) {
                 break;
@@ -163,10 +180,21 @@ impl Rewriter<'_> {
         above(height, 0)
     }
 
-    /// The parameters of a call in parentheses, unchanged.
+    /// The parameters of a call block in parentheses, if it has any.
     pub(in crate::template) fn parameters(&mut self) -> Result<(), Stop> {
-        if self.next_is("(") {
-            while self.copy_unread()? != Token::Sign(")") {}
+        if !self.copy_if(Token::Sign("(")) {
+            return Ok(());
+        }
+        while !self.copy_if(Token::Sign(")")) {
+            match self.peek() {
+                Token::Sign("=") => {
+                    self.copy();
+                    self.expression()?;
+                }
+                _ => {
+                    self.copy_unread()?;
+                }
+            }
         }
         Ok(())
     }
