@@ -185,6 +185,7 @@ pub(super) fn read(value: &Value) -> Result<(), Error> {
 
 /// Counts the comparison of two values.
 pub(super) fn compare(left: &Value, right: &Value) -> Result<(), Error> {
+    work(ITEM as usize / 2)?;
     match (as_text(left), as_text(right)) {
         (Some(left), Some(right)) => scan(left.len().min(right.len())),
         (None, None) if left.as_object().is_some() && right.as_object().is_some() => {

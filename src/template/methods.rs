@@ -102,7 +102,9 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &[Value]) -> Result<Value, 
     match name {
         "pop" => {
             let found = dict.get(&key());
-            dict.look(|pairs| pairs.iter().try_for_each(|(name, _)| budget::compare(name, &key())))?;
+            // Names of equal length are compared to their end.
+            let length = as_text(&key()).map_or(0, str::len);
+            budget::scan(length.saturating_mul(dict.map().len()))?;
             dict.change(&[], |pairs| pairs.retain(|(name, _)| *name != key()))?;
             found.or_else(|| parsed.positional().get(1).cloned()).ok_or_else(|| no_key(&key()))
         }
