@@ -8,7 +8,8 @@
 //! A unit of work takes about a nanosecond: [`SCANNED`] bytes that are searched, compared or copied, one byte whose
 //! characters are looked at, an [`ITEM`]th of an item of a container. The engine counts its steps itself.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Weak};
 
 use minijinja::value::{Kwargs, Value};
 use minijinja::{Error, ErrorKind};
@@ -59,8 +60,16 @@ struct Counts {
 
 const UNBOUNDED: Counts = Counts { work: 0, max_work: u64::MAX, bytes: 0, excess: None };
 
+/// The length from which a text counts only as long as it is held.
+const LARGE: usize = 4 << 10;
+
+/// The work of looking whether a text is still held.
+const LOOK: usize = 64;
+
 thread_local! {
     static COUNTS: Cell<Counts> = const { Cell::new(UNBOUNDED) };
+    /// Large texts and their lengths. Some may be gone: a template that appends to one text again and again holds only the last.
+    static TEXTS: RefCell<Vec<(Weak<str>, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Changes the counts. Returns the excess, if there is one now.
@@ -81,12 +90,13 @@ fn result(excess: Option<Excess>) -> Result<(), Error> {
 pub(super) struct Meter {
     /// The counts of what was running before.
     around: Counts,
+    texts: Vec<(Weak<str>, usize)>,
 }
 
 impl Meter {
     /// `max_work`: the units of work that the render may take.
     pub(super) fn start(max_work: u64) -> Meter {
-        Meter { around: COUNTS.replace(Counts { max_work, ..UNBOUNDED }) }
+        Meter { around: COUNTS.replace(Counts { max_work, ..UNBOUNDED }), texts: TEXTS.take() }
     }
 
     /// An error if the render noted that something is used up.
@@ -104,6 +114,7 @@ impl Meter {
 impl Drop for Meter {
     fn drop(&mut self) {
         COUNTS.set(self.around);
+        TEXTS.set(std::mem::take(&mut self.texts));
     }
 }
 
@@ -210,6 +221,7 @@ pub(super) fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), 
 
 /// Counts bytes that are built.
 pub(super) fn charge(bytes: usize) -> Result<(), Error> {
+    make_room(bytes);
     result(count(|counts| {
         counts.bytes = counts.bytes.saturating_add(bytes);
         counts.work = counts.work.saturating_add(bytes as u64 / SCANNED);
@@ -263,17 +275,45 @@ pub(super) fn charge_value(value: &Value) -> Result<(), Error> {
     }
 }
 
+/// Stops to count large texts that are no longer held, if there is no room for `bytes` otherwise.
+fn make_room(bytes: usize) {
+    if COUNTS.get().bytes.saturating_add(bytes) <= RENDER_BYTES {
+        return;
+    }
+    TEXTS.with_borrow_mut(|texts| {
+        note((texts.len() * LOOK) as u64);
+        let mut gone = 0;
+        texts.retain(|(text, length)| {
+            let held = text.strong_count() > 0;
+            gone += if held { 0 } else { *length };
+            held
+        });
+        count(|counts| counts.bytes = counts.bytes.saturating_sub(gone));
+    });
+}
+
+/// A text as a value, which counts as long as it is held, if it is large.
+pub(super) fn text(text: String) -> Result<Value, Error> {
+    check_text(text.len())?;
+    charge(text.len())?;
+    if text.len() < LARGE {
+        return Ok(Value::from(text));
+    }
+    // Fresh memory takes as long again.
+    scan(text.len())?;
+    let shared: Arc<str> = text.into();
+    TEXTS.with_borrow_mut(|texts| texts.push((Arc::downgrade(&shared), shared.len())));
+    Ok(Value::from(shared))
+}
+
 /// Whether a text of `bytes` may be built. Called before it is.
 pub(super) fn check_text(bytes: usize) -> Result<(), Error> {
     if bytes > PROMPT_BYTES {
         return fail(Excess::Text);
     }
-    if bytes > text_room() { fail(Excess::Bytes) } else { Ok(()) }
-}
-
-/// The maximum length of a text that may be built now.
-pub(super) fn text_room() -> usize {
-    (RENDER_BYTES.saturating_sub(COUNTS.get().bytes) / TEXT_COPIES).min(PROMPT_BYTES)
+    let needed = bytes.saturating_mul(TEXT_COPIES);
+    make_room(needed);
+    if COUNTS.get().bytes.saturating_add(needed) > RENDER_BYTES { fail(Excess::Bytes) } else { Ok(()) }
 }
 
 fn fail(excess: Excess) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use minijinja::value::Value;
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::{Args, Call, subject};
-use super::budget::{self, check_text, text_room};
+use super::budget::{self, check_text};
 use super::html;
 use super::json::{self, Layout};
 use super::numbers::{self, integer, real, signed, truncate, whole};
@@ -212,7 +212,6 @@ fn tojson(state: &mut State, args: &[Value]) -> Result<Value, Error> {
         sort: args.flag(4, "sort_keys"),
         labels: labels(state),
         indent,
-        limit: text_room(),
     };
     Ok(Value::from(json::dumps(&value, &layout)?))
 }

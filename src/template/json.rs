@@ -6,7 +6,7 @@ use std::fmt::Write;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
-use super::budget;
+use super::budget::{self, check_text};
 use super::labels::Labels;
 use super::numbers::float;
 use super::pyobject::{Dict, List, as_text, items, pairs};
@@ -28,8 +28,6 @@ pub(super) struct Layout {
     pub(super) sort: bool,
     /// The labels that keys may contain; they are ignored in sorting.
     pub(super) labels: Option<Labels>,
-    /// The maximum length of the result, in bytes.
-    pub(super) limit: usize,
 }
 
 /// `value` as JSON text; an error for undefined and for values that are not data.
@@ -44,13 +42,8 @@ pub(super) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
 const ITEM: usize = 32;
 
 fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
-    if out.len() > layout.limit {
-        return budget::check_text(out.len());
-    }
     if let Some(text) = as_text(value) {
-        budget::work(text.len())?;
-        push_json_string(text, out, layout.ascii);
-        return Ok(());
+        return write_text(out, text, layout);
     }
     budget::work(ITEM)?;
     if let Some(list) = value.downcast_object_ref::<List>() {
@@ -102,13 +95,24 @@ fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, leve
         if key.as_object().is_some() && as_text(key).is_none() {
             return Err(Error::new(ErrorKind::BadSerialization, "a tuple cannot be a key in JSON"));
         }
-        let key = key_text(key);
-        budget::work(key.len())?;
-        push_json_string(&key, out, layout.ascii);
+        write_text(out, &key_text(key), layout)?;
         out.push_str(&layout.key);
         write(out, item, layout, level + 1)
     })
 }
+
+/// Writes a text, whose escapes may be longer than it.
+fn write_text(out: &mut String, text: &str, layout: &Layout) -> Result<(), Error> {
+    budget::work(text.len())?;
+    let escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\' || layout.ascii && !byte.is_ascii();
+    let more = if text.len() > SHORT { text.bytes().filter(|byte| escaped(*byte)).count() } else { text.len() };
+    check_text(out.len().saturating_add(text.len()).saturating_add(more.saturating_mul(5)))?;
+    push_json_string(text, out, layout.ascii);
+    Ok(())
+}
+
+/// The length up to which all characters of a text may become escapes.
+const SHORT: usize = 4 << 10;
 
 /// The text of a key, which may be other than a string.
 fn key_text(key: &Value) -> Cow<'_, str> {
@@ -129,21 +133,23 @@ fn bracket<T>(
 ) -> Result<(), Error> {
     let new_line = |out: &mut String, level: usize| {
         if let Some(indent) = &layout.indent {
+            check_text(out.len().saturating_add(level.saturating_mul(indent.len())))?;
             out.push('\n');
-            let times = level.min(layout.limit.checked_div(indent.len()).unwrap_or(0));
-            out.extend(std::iter::repeat_n(indent.as_str(), times));
+            out.extend(std::iter::repeat_n(indent.as_str(), level));
         }
+        Ok::<_, Error>(())
     };
     out.push(ends[0]);
     for (index, one) in all.iter().enumerate() {
         if index > 0 {
+            check_text(out.len().saturating_add(layout.item.len()).saturating_add(layout.key.len()))?;
             out.push_str(&layout.item);
         }
-        new_line(out, level + 1);
+        new_line(out, level + 1)?;
         write_one(out, one)?;
     }
     if !all.is_empty() {
-        new_line(out, level);
+        new_line(out, level)?;
     }
     out.push(ends[1]);
     Ok(())

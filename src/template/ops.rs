@@ -25,8 +25,7 @@ fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone) -> Result<Value, Er
         out.push_str(&text(value));
         check_text(out.len())?;
     }
-    charge(out.len())?;
-    Ok(Value::from(out))
+    budget::text(out)
 }
 
 /// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty, because templates rely on

@@ -36,7 +36,8 @@ fn write_repr(out: &mut String, value: &Value) {
         return;
     }
     if let Some(text) = as_text(value) {
-        if !note(text.len() as u64) {
+        // An escape is up to four times as long.
+        if !note(text.len() as u64) || check_text(out.len().saturating_add(text.len().saturating_mul(4))).is_err() {
             return;
         }
         return write_quoted(out, text);
