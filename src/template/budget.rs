@@ -11,18 +11,16 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
-use minijinja::value::{Kwargs, Value};
+use minijinja::value::Value;
 use minijinja::{Error, ErrorKind};
 
-use super::bytes::Bytes;
-use super::pyobject::{Dict, List, as_text};
 use crate::limits::{PROMPT_BYTES, RENDER_BYTES};
 
 /// Bytes that are searched, compared or copied in one unit.
-const SCANNED: u64 = 8;
+pub(super) const SCANNED: usize = 8;
 
 /// The units for reading, copying or adding one item.
-const ITEM: u64 = 16;
+pub(super) const ITEM: usize = 16;
 
 /// What a container takes besides its items, in bytes.
 const CONTAINER_BYTES: usize = 192;
@@ -104,10 +102,9 @@ impl Meter {
         result(COUNTS.get().excess)
     }
 
-    /// The units of work so far, and the bytes.
-    pub(super) fn used(&self) -> (u64, usize) {
-        let counts = COUNTS.get();
-        (counts.work, counts.bytes)
+    /// The units of work so far.
+    pub(super) fn work(&self) -> u64 {
+        spent()
     }
 }
 
@@ -134,89 +131,19 @@ pub(super) fn note_items(count: usize) -> bool {
     charge_items(count).is_ok()
 }
 
+/// The units of work of the render so far.
+pub(super) fn spent() -> u64 {
+    COUNTS.get().work
+}
+
 /// Counts units of work.
 pub(super) fn work(units: usize) -> Result<(), Error> {
     if note(units as u64) { Ok(()) } else { result(COUNTS.get().excess) }
 }
 
-/// How a filter, a function or a method reads the texts that it is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reads {
-    /// It passes them on.
-    Nothing,
-    /// It searches, compares or copies them.
-    Bytes,
-    /// It looks at each character.
-    Characters,
-}
-
-/// Counts the texts among arguments, before the code that reads them runs. What is in lists and maps, that code counts.
-pub(super) fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<(), Error> {
-    let units = match reads {
-        Reads::Nothing => return Ok(()),
-        Reads::Bytes => |text: &str| text.len() / SCANNED as usize,
-        Reads::Characters => str::len,
-    };
-    for arg in args {
-        if let Some(text) = as_text(arg) {
-            work(units(text))?;
-        } else if arg.is_kwargs() {
-            let named = Kwargs::try_from(arg.clone())?;
-            let texts = named.args().filter_map(|name| named.peek::<Value>(name).ok());
-            texts.filter_map(|value| as_text(&value).map(units)).try_for_each(work)?;
-        }
-    }
-    Ok(())
-}
-
 /// Counts a text that is searched, compared or copied.
 pub(super) fn scan(bytes: usize) -> Result<(), Error> {
-    work(bytes / SCANNED as usize)
-}
-
-/// Counts a value that is read with all that is in it, as often as it is in it.
-pub(super) fn read(value: &Value) -> Result<(), Error> {
-    if let Some(text) = as_text(value) {
-        return scan(text.len());
-    }
-    if let Some(list) = value.downcast_object_ref::<List>() {
-        return list.look(|items| {
-            work(items.len().saturating_mul(ITEM as usize))?;
-            items.iter().try_for_each(read)
-        });
-    }
-    if let Some(dict) = value.downcast_object_ref::<Dict>() {
-        return dict.look(|pairs| {
-            work(pairs.len().saturating_mul(2 * ITEM as usize))?;
-            pairs.iter().try_for_each(|(key, item)| read(key).and_then(|()| read(item)))
-        });
-    }
-    value.downcast_object_ref::<Bytes>().map_or(Ok(()), |bytes| scan(bytes.0.len()))
-}
-
-/// Counts the comparison of two values.
-pub(super) fn compare(left: &Value, right: &Value) -> Result<(), Error> {
-    work(ITEM as usize / 2)?;
-    match (as_text(left), as_text(right)) {
-        (Some(left), Some(right)) => scan(left.len().min(right.len())),
-        (None, None) if left.as_object().is_some() && right.as_object().is_some() => {
-            read(left).and_then(|()| read(right))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Counts the sorting of values, which are compared by these keys.
-pub(super) fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), Error> {
-    let (before, mut number) = (COUNTS.get().work, 0_usize);
-    keys.try_for_each(|key| {
-        number += 1;
-        work(ITEM as usize)?;
-        read(key)
-    })?;
-    let once = COUNTS.get().work.saturating_sub(before);
-    let rounds = usize::BITS - number.leading_zeros();
-    work(usize::try_from(once.saturating_mul(u64::from(rounds))).unwrap_or(usize::MAX))
+    work(bytes / SCANNED)
 }
 
 /// Counts bytes that are built.
@@ -224,7 +151,7 @@ pub(super) fn charge(bytes: usize) -> Result<(), Error> {
     make_room(bytes);
     result(count(|counts| {
         counts.bytes = counts.bytes.saturating_add(bytes);
-        counts.work = counts.work.saturating_add(bytes as u64 / SCANNED);
+        counts.work = counts.work.saturating_add((bytes / SCANNED) as u64);
         if counts.bytes > RENDER_BYTES {
             counts.excess.get_or_insert(Excess::Bytes);
         } else if counts.work > counts.max_work {
@@ -238,10 +165,15 @@ pub(super) fn charge_output(bytes: usize) -> Result<(), Error> {
     charge(bytes.saturating_mul(TEXT_COPIES))
 }
 
+/// Counts a text that was just built.
+pub(super) fn charge_text(bytes: usize) -> Result<(), Error> {
+    if bytes > PROMPT_BYTES { fail(Excess::Text) } else { charge(bytes) }
+}
+
 /// Counts `count` items that are copied.
 pub(super) fn charge_items(count: usize) -> Result<(), Error> {
     charge(count.saturating_mul(size_of::<Value>()))?;
-    work(count.saturating_mul(ITEM as usize))
+    work(count.saturating_mul(ITEM))
 }
 
 /// Counts a container for `count` items.
@@ -249,30 +181,10 @@ pub(super) fn charge_container(count: usize) -> Result<(), Error> {
     charge(CONTAINER_BYTES.saturating_add(count.saturating_mul(size_of::<Value>())))
 }
 
-/// Counts the key of a map, whose parts are copied.
-pub(super) fn charge_key(key: &Value) -> Result<(), Error> {
-    match key.downcast_object_ref::<List>() {
-        Some(list) => list.look(|items| {
-            charge_items(2 * items.len())?;
-            items.iter().try_for_each(charge_key)
-        }),
-        None => as_text(key).map_or(Ok(()), |text| scan(text.len())),
-    }
-}
-
 /// Counts a piece of a text that becomes an item.
 pub(super) fn charge_piece(bytes: usize) -> Result<(), Error> {
     charge_items(2)?;
     charge(bytes)
-}
-
-/// Counts a value that was just built.
-pub(super) fn charge_value(value: &Value) -> Result<(), Error> {
-    match as_text(value) {
-        Some(text) if text.len() > PROMPT_BYTES => fail(Excess::Text),
-        Some(text) => charge(text.len()),
-        None => Ok(()),
-    }
 }
 
 /// Stops to count large texts that are no longer held, if there is no room for `bytes` otherwise.

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::Caps;
 use super::context::{EFFORT, NOW, preserve_reasoning};
+use super::env::Engine;
 use super::from_json::traced;
 use super::trace::{Trace, Usage, Use};
-use super::Caps;
-use super::env::Engine;
 use crate::message::{REASONING, text_part};
 
 /// A traced render: its output, unless it failed, and what the template accessed.

@@ -10,11 +10,12 @@ use minijinja::value::{Object, ObjectRepr, Rest, Value, ValueOrKwargs};
 use minijinja::{Environment, ErrorKind as EngineErrorKind, Output, State, UndefinedBehavior};
 
 use super::args::Call;
-use super::budget::{self, Meter, Reads, charge_value};
+use super::budget::{self, Meter};
 use super::context::Variables;
 use super::functions::{FUNCTIONS, RAISED};
 use super::labels::Labels;
 use super::pyobject::as_text;
+use super::reading::{self, Reads, charge_value};
 use super::rewrite::{Rewritten, excerpt, line_and_column};
 use super::scalar::{LABELS, labels, without_labels};
 use super::tests::TESTS;
@@ -55,8 +56,20 @@ const OPERATORS: &[(&str, Call)] = &[
 ];
 
 /// Filters that pass on or print their argument, so that its label is kept.
-const PRINTING: &[&str] =
-    &["d", "default", "format", "join", "op.assign", "op.cat", "op.dict", "op.list", "op.read", "op.tuple", "string", "tojson"];
+const PRINTING: &[&str] = &[
+    "d",
+    "default",
+    "format",
+    "join",
+    "op.assign",
+    "op.cat",
+    "op.dict",
+    "op.list",
+    "op.read",
+    "op.tuple",
+    "string",
+    "tojson",
+];
 
 /// What a filter reads of texts that it is given.
 fn reads(filter: &str) -> Reads {
@@ -84,7 +97,7 @@ impl Object for Function {
         state: &mut State,
         args: &[Value],
     ) -> std::result::Result<Value, minijinja::Error> {
-        budget::touch(args.iter(), Reads::Bytes)?;
+        reading::touch(args.iter(), Reads::Bytes)?;
         (self.0)(state, args)
     }
 }
@@ -177,7 +190,8 @@ impl Engine {
     /// Writes the prompt. Returns the number of steps.
     fn run(&self, context: Value, prompt: &mut Prompt, meter: &Meter) -> Result<u64> {
         let failed = |error| {
-            let origin = self.env.globals().find_map(|(name, value)| value.downcast_object().filter(|_| name == ORIGIN));
+            let origin =
+                self.env.globals().find_map(|(name, value)| value.downcast_object().filter(|_| name == ORIGIN));
             failure(&error, &origin.unwrap_or_default())
         };
         let template = self.env.get_template(NAME).map_err(failed)?;
@@ -196,7 +210,9 @@ impl Learning {
     fn next(&self) -> Result<u64> {
         let left = self.left.load(Memory::Relaxed);
         match self.over.load(Memory::Relaxed) || left == 0 {
-            true => Err(Error::new(ErrorKind::Limit, "template: the renders that it is learnt from take too much work")),
+            true => {
+                Err(Error::new(ErrorKind::Limit, "template: the renders that it is learnt from take too much work"))
+            }
             false => Ok(left.min(PROBE_WORK)),
         }
     }
@@ -210,7 +226,7 @@ impl Learning {
                 PROBE_FUEL / 16
             }
         };
-        let used = steps.saturating_mul(STEP_WORK).saturating_add(meter.used().0);
+        let used = steps.saturating_mul(STEP_WORK).saturating_add(meter.work());
         let _ = self.left.fetch_update(Memory::Relaxed, Memory::Relaxed, |left| Some(left.saturating_sub(used)));
     }
 }
@@ -245,7 +261,7 @@ fn empty() -> Environment<'static> {
         let (prints, reads) = (PRINTING.contains(&name), reads(name));
         env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
             let args = args.into_values();
-            budget::touch(args.iter(), reads)?;
+            reading::touch(args.iter(), reads)?;
             let result = if prints { code(state, &args) } else { code(state, &without_labels(&args)) }?;
             if reads != Reads::Nothing {
                 charge_value(&result)?;

@@ -4,7 +4,7 @@ use minijinja::value::Value;
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::{Args, Call, subject};
-use super::budget::{self, check_text};
+use super::budget::check_text;
 use super::html;
 use super::json::{self, Layout};
 use super::numbers::{self, integer, real, signed, truncate, whole};
@@ -12,6 +12,7 @@ use super::printf;
 use super::pyobject::{Dict, List, as_text, items, pairs};
 use super::pyrepr;
 use super::pystr::{self, Ends};
+use super::reading;
 use super::scalar::labels;
 use super::wrap;
 
@@ -174,7 +175,7 @@ fn safe(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 fn string(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
-    budget::read(&value)?;
+    reading::read(&value)?;
     read_deeply(&value);
     Ok(Value::from(pyrepr::text(&value)))
 }

@@ -11,6 +11,7 @@ use super::labels::Labels;
 use super::numbers::float;
 use super::pyobject::{Dict, List, as_text, items, pairs};
 use super::pyrepr::{float_text, text};
+use super::reading;
 use super::scalar::{Scalar, bare};
 use crate::json_string::push_json_string;
 
@@ -85,7 +86,7 @@ fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, leve
     let mut pairs: Cow<[(Value, Value)]> = pairs.into();
     if layout.sort {
         budget::charge_items(2 * pairs.len())?;
-        budget::sort(pairs.iter().map(|(key, _)| key))?;
+        reading::sort(pairs.iter().map(|(key, _)| key))?;
         pairs.to_mut().sort_by_cached_key(|(key, _)| match &layout.labels {
             Some(labels) => text(&bare(key, labels)).into_owned(),
             None => text(key).into_owned(),

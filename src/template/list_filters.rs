@@ -16,6 +16,7 @@ use super::numbers;
 use super::ops;
 use super::pyobject::{Form, List, as_text, end_item, items, pairs};
 use super::pyrepr;
+use super::reading;
 use super::scalar::{bare, labels};
 use super::strings::joined;
 
@@ -248,7 +249,7 @@ impl SortKey {
 
 /// Sorts `all` by the first of `keys` that differs, each with the key of every item. Equal items keep their order.
 fn sorted<T>(all: Vec<T>, keys: &[Vec<Value>], reverse: bool) -> Result<Vec<T>, Error> {
-    budget::sort(keys.iter().flatten())?;
+    reading::sort(keys.iter().flatten())?;
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| {
         let order = keys.iter().map(|keys| keys[a].cmp(&keys[b])).find(|order| order.is_ne());
@@ -337,7 +338,7 @@ fn extreme(args: &[Value], expected: Ordering) -> Result<Value, Error> {
     let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
     let all = items(&args.get(0, "value"))?;
     let keys = key.of_all(all.iter())?;
-    keys.iter().try_for_each(budget::read)?;
+    keys.iter().try_for_each(reading::read)?;
     let best = (0..all.len()).reduce(|best, at| if keys[at].cmp(&keys[best]) == expected { at } else { best });
     Ok(best.map(|at| all[at].clone()).unwrap_or_default())
 }
@@ -347,7 +348,7 @@ fn unique(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
     let all = items(&args.get(0, "value"))?;
     let keys = key.of_all(all.iter())?;
-    budget::sort(keys.iter())?;
+    reading::sort(keys.iter())?;
     let mut seen = BTreeSet::new();
     List::of(all.into_iter().zip(&keys).filter(|(_, key)| seen.insert(*key)).map(|(item, _)| item).collect())
 }

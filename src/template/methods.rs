@@ -6,12 +6,13 @@ use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::Args;
-use super::budget::{self, charge_value};
+use super::budget;
 use super::bytes::{self, Bytes};
 use super::filters::pair_list;
 use super::numbers::{self, integer};
 use super::pyobject::{Dict, List, as_text, items, own, pairs};
 use super::pyrepr;
+use super::reading::{self, charge_value};
 use super::strings;
 
 /// Methods that templates may access without calling them. They take precedence over keys of a map.
@@ -75,7 +76,7 @@ pub(super) fn attribute(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 
 /// `value.name(args)`.
 pub(super) fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
-    budget::touch(std::iter::once(value).chain(args), strings::reads(name))?;
+    reading::touch(std::iter::once(value).chain(args), strings::reads(name))?;
     let result = if let Some(text) = as_text(value) {
         strings::call(text, name, args)
     } else if let Some(dict) = value.downcast_object_ref::<Dict>() {
@@ -177,7 +178,7 @@ fn no_key(key: &Value) -> Error {
 /// The items of a list that is searched for a value.
 fn searched(list: &List, value: &Value) -> Result<Vec<Value>, Error> {
     let items = list.items()?;
-    items.iter().try_for_each(|item| budget::compare(item, value))?;
+    items.iter().try_for_each(|item| reading::compare(item, value))?;
     Ok(items)
 }
 

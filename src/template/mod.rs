@@ -32,6 +32,7 @@ mod pydict;
 mod pyobject;
 mod pyrepr;
 mod pystr;
+mod reading;
 mod rewrite;
 mod scalar;
 mod spec;

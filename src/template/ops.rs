@@ -11,6 +11,7 @@ use super::numbers::{arithmetic, compare, integer, remainder, signed, unsupporte
 use super::printf;
 use super::pyobject::{Dict, List, as_text, items, pairs};
 use super::pyrepr::text;
+use super::reading;
 
 /// `a ~ b ~ c`: concatenates the texts.
 pub(super) fn concat(_: &mut State, args: &[Value]) -> Result<Value, Error> {
@@ -97,7 +98,7 @@ pub(super) fn plus(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// `a < b` and the like: `holds` decides by the order of both.
 pub(super) fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value, Error> {
     let (left, right) = two(args)?;
-    budget::compare(left, right)?;
+    reading::compare(left, right)?;
     Ok(Value::from(compare(left, right).is_some_and(holds)))
 }
 
@@ -145,7 +146,7 @@ pub(super) fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
 /// Whether one of `values` equals `part`.
 fn any<'v>(values: impl Iterator<Item = &'v Value>, part: &Value) -> Result<bool, Error> {
     for value in values {
-        budget::compare(value, part)?;
+        reading::compare(value, part)?;
         if value == part {
             return Ok(true);
         }
@@ -156,7 +157,7 @@ fn any<'v>(values: impl Iterator<Item = &'v Value>, part: &Value) -> Result<bool
 /// `a[index]`, whose index may be any value.
 pub(super) fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let (value, index) = two(args)?;
-    budget::read(index)?;
+    reading::read(index)?;
     if let Some(text) = as_text(value) {
         let place = index.as_i64().unwrap_or(0);
         // From the end, all characters are counted first.
@@ -169,7 +170,7 @@ pub(super) fn item(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 /// The operand of a comparison that the engine does, or the argument of a function of its own, which counts here.
 pub(super) fn read(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     let value = args.first().cloned().unwrap_or_default();
-    budget::read(&value)?;
+    reading::read(&value)?;
     Ok(value)
 }
 

@@ -275,12 +275,24 @@ impl fmt::Debug for Dict {
 /// Keys must be immutable: scalars and tuples of them, as in Python.
 fn check_key(key: &Value) -> Result<(), Error> {
     // A tuple may hold one tuple many times, and each is a part of the key.
-    budget::charge_key(key)?;
+    charge_key(key)?;
     check_immutable(key)
 }
 
+/// Counts the key of a map, whose parts are copied.
+fn charge_key(key: &Value) -> Result<(), Error> {
+    match key.downcast_object_ref::<List>() {
+        Some(list) => list.look(|items| {
+            charge_items(2 * items.len())?;
+            items.iter().try_for_each(charge_key)
+        }),
+        None => as_text(key).map_or(Ok(()), |text| budget::scan(text.len())),
+    }
+}
+
 fn check_immutable(key: &Value) -> Result<(), Error> {
-    let tuple = |list: &List| list.form.is_tuple() && list.look(|items| items.iter().all(|item| check_immutable(item).is_ok()));
+    let tuple =
+        |list: &List| list.form.is_tuple() && list.look(|items| items.iter().all(|item| check_immutable(item).is_ok()));
     match key.as_object() {
         None => Ok(()),
         Some(object) if object.is::<Text>() || object.downcast_ref::<List>().is_some_and(tuple) => Ok(()),

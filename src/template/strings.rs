@@ -4,7 +4,7 @@ use minijinja::value::Value;
 use minijinja::{Error, ErrorKind};
 
 use super::args::Args;
-use super::budget::{self, Reads, check_text};
+use super::budget::{self, check_text};
 use super::bytes;
 use super::chars;
 use super::numbers::integer;
@@ -12,6 +12,7 @@ use super::printf;
 use super::pyobject::{Dict, List, as_text, items};
 use super::pyrepr;
 use super::pystr::{self, Ends};
+use super::reading::Reads;
 
 fn wrong(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidOperation, what)
@@ -20,9 +21,30 @@ fn wrong(what: &'static str) -> Error {
 /// What a method of a text, or another value, reads of texts.
 pub(super) fn reads(name: &str) -> Reads {
     const OF_BYTES: [&str; 24] = [
-        "append", "copy", "count", "endswith", "extend", "find", "get", "index", "insert", "items", "join", "keys", "pop",
-        "remove", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rsplit", "setdefault", "split",
-        "startswith", "update",
+        "append",
+        "copy",
+        "count",
+        "endswith",
+        "extend",
+        "find",
+        "get",
+        "index",
+        "insert",
+        "items",
+        "join",
+        "keys",
+        "pop",
+        "remove",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "rfind",
+        "rindex",
+        "rsplit",
+        "setdefault",
+        "split",
+        "startswith",
+        "update",
     ];
     if OF_BYTES.contains(&name) { Reads::Bytes } else { Reads::Characters }
 }
@@ -69,9 +91,7 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
             let part = args.required_text(0, "sub")?;
             Value::from(window(this, &args)?.map_or(0, |(_, text)| text.matches(&*part).count()))
         }
-        "join" => {
-            Value::from(joined(this, items(&args.get(0, "iterable"))?.iter())?)
-        }
+        "join" => Value::from(joined(this, items(&args.get(0, "iterable"))?.iter())?),
         "format" => Value::from(printf::str_format(this, &args)?),
         "format_map" => {
             let map = args.get(0, "mapping");

@@ -10,6 +10,7 @@ use super::budget;
 use super::bytes::Bytes;
 use super::numbers::{self, compare, real, remainder};
 use super::pyobject::{List, Text, as_text};
+use super::reading;
 use super::{filters, list_filters, pyrepr, pystr};
 
 type Test = fn(&State, &[Value]) -> Result<bool, Error>;
@@ -92,7 +93,7 @@ fn half(args: &[Value]) -> Result<Option<f64>, Error> {
 /// Whether both arguments are equal.
 fn equal(args: &[Value]) -> Result<bool, Error> {
     let (left, right) = (subject(args), other(args)?);
-    budget::compare(&left, right)?;
+    reading::compare(&left, right)?;
     Ok(left == *right)
 }
 
@@ -105,7 +106,7 @@ fn cased(args: &[Value], expected: fn(char) -> bool, unwanted: fn(char) -> bool)
 
 /// `holds` decides by the order of both arguments.
 fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool, Error> {
-    budget::compare(&subject(args), other(args)?)?;
+    reading::compare(&subject(args), other(args)?)?;
     Ok(compare(&subject(args), other(args)?).is_some_and(holds))
 }
 
@@ -123,7 +124,7 @@ fn same(left: &Value, right: &Value) -> Result<bool, Error> {
     Ok(match (left.downcast_object::<List>(), right.downcast_object::<List>()) {
         (Some(a), Some(b)) => std::sync::Arc::ptr_eq(&a, &b),
         _ => {
-            budget::compare(left, right)?;
+            reading::compare(left, right)?;
             left.kind() == right.kind() && left == right
         }
     })

@@ -6,11 +6,12 @@ use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::Args;
-use super::budget::{self, charge, charge_items, check_text};
+use super::budget::{charge, charge_items, check_text};
 use super::numbers::{plain, real};
 use super::pyobject::{Dict, List, as_text};
 use super::pyrepr;
 use super::pystr::{self, parse_float};
+use super::reading;
 
 fn wrong(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidOperation, what)
@@ -216,7 +217,7 @@ fn sorted(value: &Value) -> Result<Value, Error> {
     }
     let Some(dict) = value.downcast_object_ref::<Dict>() else { return Ok(value.clone()) };
     let mut pairs = dict.pairs()?;
-    budget::sort(pairs.iter().map(|(key, _)| key))?;
+    reading::sort(pairs.iter().map(|(key, _)| key))?;
     pairs.sort_by_cached_key(|(key, _)| plain(key));
     Dict::of(pairs.into_iter().map(|(key, item)| Ok((key, sorted(&item)?))).collect::<Result<_, Error>>()?)
 }

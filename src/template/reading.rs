@@ -1,0 +1,88 @@
+//! Counts what is read of values, before it is: by filters, functions and methods, in comparisons and in sorting.
+
+use minijinja::Error;
+use minijinja::value::{Kwargs, Value};
+
+use super::budget::{ITEM, SCANNED, charge_text, scan, spent, work};
+use super::bytes::Bytes;
+use super::pyobject::{Dict, List, as_text};
+
+/// How a filter, a function or a method reads the texts that it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// It passes them on.
+    Nothing,
+    /// It searches, compares or copies them.
+    Bytes,
+    /// It looks at each character.
+    Characters,
+}
+
+/// Counts the texts among arguments, before the code that reads them runs. What is in lists and maps, that code counts.
+pub(super) fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<(), Error> {
+    let units = match reads {
+        Reads::Nothing => return Ok(()),
+        Reads::Bytes => |text: &str| text.len() / SCANNED,
+        Reads::Characters => str::len,
+    };
+    for arg in args {
+        if let Some(text) = as_text(arg) {
+            work(units(text))?;
+        } else if arg.is_kwargs() {
+            let named = Kwargs::try_from(arg.clone())?;
+            let texts = named.args().filter_map(|name| named.peek::<Value>(name).ok());
+            texts.filter_map(|value| as_text(&value).map(units)).try_for_each(work)?;
+        }
+    }
+    Ok(())
+}
+
+/// Counts a value that is read with all that is in it, as often as it is in it.
+pub(super) fn read(value: &Value) -> Result<(), Error> {
+    if let Some(text) = as_text(value) {
+        return scan(text.len());
+    }
+    if let Some(list) = value.downcast_object_ref::<List>() {
+        return list.look(|items| {
+            work(items.len().saturating_mul(ITEM))?;
+            items.iter().try_for_each(read)
+        });
+    }
+    if let Some(dict) = value.downcast_object_ref::<Dict>() {
+        return dict.look(|pairs| {
+            work(pairs.len().saturating_mul(2 * ITEM))?;
+            pairs.iter().try_for_each(|(key, item)| read(key).and_then(|()| read(item)))
+        });
+    }
+    value.downcast_object_ref::<Bytes>().map_or(Ok(()), |bytes| scan(bytes.0.len()))
+}
+
+/// Counts the comparison of two values.
+pub(super) fn compare(left: &Value, right: &Value) -> Result<(), Error> {
+    work(ITEM / 2)?;
+    match (as_text(left), as_text(right)) {
+        (Some(left), Some(right)) => scan(left.len().min(right.len())),
+        (None, None) if left.as_object().is_some() && right.as_object().is_some() => {
+            read(left).and_then(|()| read(right))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Counts the sorting of values, which are compared by these keys.
+pub(super) fn sort<'k>(mut keys: impl Iterator<Item = &'k Value>) -> Result<(), Error> {
+    let (before, mut number) = (spent(), 0_usize);
+    keys.try_for_each(|key| {
+        number += 1;
+        work(ITEM)?;
+        read(key)
+    })?;
+    let once = spent().saturating_sub(before);
+    let rounds = usize::BITS - number.leading_zeros();
+    work(usize::try_from(once.saturating_mul(u64::from(rounds))).unwrap_or(usize::MAX))
+}
+
+/// Counts a value that was just built. Lists and maps count when they are made.
+pub(super) fn charge_value(value: &Value) -> Result<(), Error> {
+    as_text(value).map_or(Ok(()), |text| charge_text(text.len()))
+}
