@@ -336,6 +336,9 @@ fn format(out: &mut Output, _: &mut State, value: &Value) -> std::result::Result
     Ok(out.write_str(text)?)
 }
 
+/// The maximum length of an error's text: a template may raise one with any value in it.
+const ERROR_CHARS: usize = 4_000;
+
 /// Converts the engine's error: adds the line, and the column of the tag if it is on that line. An error that the template
 /// raised itself is used as it is.
 fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
@@ -352,6 +355,10 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
         (_, Some(detail)) => format!("{}: {detail}", error.kind()),
         (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
         (kind, None) => kind.to_string(),
+    };
+    let what = match what.char_indices().nth(ERROR_CHARS) {
+        Some((end, _)) => format!("{}...", &what[..end]),
+        None => what,
     };
     let Some(number) = error.line() else { return Error::new(kind, format!("template: {what}")) };
     let tag = origin.tag(error).map(|tag| (tag, line_and_column(&origin.source, tag)));

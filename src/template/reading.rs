@@ -18,14 +18,16 @@ pub(super) enum Reads {
     Characters,
 }
 
-/// Counts the texts among arguments, before the code that reads them runs. What is in lists and maps, that code counts.
+/// Counts the texts among the arguments of a filter, a function or a method, the value itself first, before the code that
+/// reads them runs. What is in lists and maps, that code counts.
 pub(super) fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<(), Error> {
-    let units = match reads {
-        Reads::Nothing => return Ok(()),
-        Reads::Bytes => |text: &str| text.len() / SCANNED,
-        Reads::Characters => str::len,
-    };
-    for arg in args {
+    for (index, arg) in args.enumerate() {
+        let units = |text: &str| match reads {
+            Reads::Nothing => 0,
+            Reads::Bytes if index == 0 => text.len() / SCANNED,
+            // A text that is searched for is prepared byte by byte.
+            Reads::Bytes | Reads::Characters => text.len(),
+        };
         if let Some(text) = as_text(arg) {
             work(units(text))?;
         } else if arg.is_kwargs() {

@@ -33,7 +33,7 @@ impl Maker {
 
     fn nested(&mut self, simple: &[&str], forms: &[&str]) -> String {
         if self.depth == 0 || self.chance.below(3) == 0 {
-            return self.fill(simple);
+            return format!("({})", self.fill(simple));
         }
         self.depth -= 1;
         let made = self.fill(forms);
@@ -256,7 +256,7 @@ fn template(seed: u64) -> String {
     let rounds = [3, 100, 10_000, 1_000_000][maker.chance.below(4)];
     let statements: String = (0..=maker.chance.below(3)).map(|_| maker.statement()).collect();
     format!(
-        "{{% macro deep(t, l) %}}{{{{ t }}}}{{% if l %}}{{{{ deep(t, l[1:]) }}}}{{% endif %}}{{% endmacro %}}\
+        "{{% macro deep(t, l) %}}{{{{ t }}}}{{{{ caller() if caller }}}}{{% if l %}}{{{{ deep(t, l[1:]) }}}}{{% endif %}}{{% endmacro %}}\
          {{% set ns = namespace(s='abc defgh', u='abc', n=0, l=[], m=[], d={{'k': 1}}) %}}\
          {{% for i in range({doublings}) %}}{{% set ns.s = ns.s ~ ns.s %}}{{% endfor %}}{{% set ns.u = ns.s ~ 'x' %}}\
          {{% set ns.l = range({items})|list %}}{{% set ns.m = range({items})|list %}}\
