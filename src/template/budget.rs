@@ -48,15 +48,33 @@ impl From<Excess> for Error {
 }
 
 /// The counts of a render.
-#[derive(Clone, Copy)]
 struct Counts {
-    work: u64,
-    max_work: u64,
-    bytes: usize,
-    excess: Option<Excess>,
+    work: Cell<u64>,
+    max_work: Cell<u64>,
+    bytes: Cell<usize>,
+    excess: Cell<Option<Excess>>,
 }
 
-const UNBOUNDED: Counts = Counts { work: 0, max_work: u64::MAX, bytes: 0, excess: None };
+impl Counts {
+    const fn new(max_work: u64) -> Counts {
+        Counts { work: Cell::new(0), max_work: Cell::new(max_work), bytes: Cell::new(0), excess: Cell::new(None) }
+    }
+
+    fn swap(&self, other: &Counts) {
+        self.work.swap(&other.work);
+        self.max_work.swap(&other.max_work);
+        self.bytes.swap(&other.bytes);
+        self.excess.swap(&other.excess);
+    }
+
+    /// Notes what was used up first.
+    #[cold]
+    fn exceed(&self, excess: Excess) -> Excess {
+        let first = self.excess.get().unwrap_or(excess);
+        self.excess.set(Some(first));
+        first
+    }
+}
 
 /// The length from which a text counts only as long as it is held.
 const LARGE: usize = 4 << 10;
@@ -64,42 +82,42 @@ const LARGE: usize = 4 << 10;
 /// The work of looking whether a text is still held.
 const LOOK: usize = 64;
 
+/// Large texts and their lengths. Some may be gone: a template that appends to one text again and again holds only the last.
+#[derive(Default)]
+struct Texts {
+    all: Vec<(Weak<str>, usize)>,
+    /// The number at which those that are gone are dropped: twice as many as there were then, so that each is looked at a few
+    /// times only.
+    full: usize,
+}
+
 thread_local! {
-    static COUNTS: Cell<Counts> = const { Cell::new(UNBOUNDED) };
-    /// Large texts and their lengths. Some may be gone: a template that appends to one text again and again holds only the last.
-    static TEXTS: RefCell<Vec<(Weak<str>, usize)>> = const { RefCell::new(Vec::new()) };
+    static COUNTS: Counts = const { Counts::new(u64::MAX) };
+    static TEXTS: RefCell<Texts> = const { RefCell::new(Texts { all: Vec::new(), full: 0 }) };
 }
 
-/// Changes the counts. Returns the excess, if there is one now.
-fn count(change: impl FnOnce(&mut Counts)) -> Option<Excess> {
-    COUNTS.with(|cell| {
-        let mut counts = cell.get();
-        change(&mut counts);
-        cell.set(counts);
-        counts.excess
-    })
-}
-
-fn result(excess: Option<Excess>) -> Result<(), Error> {
-    excess.map_or(Ok(()), |excess| Err(excess.into()))
+fn fail(excess: Excess) -> Result<(), Error> {
+    Err(COUNTS.with(|counts| counts.exceed(excess)).into())
 }
 
 /// Counts for one render, from its creation to its end.
 pub(super) struct Meter {
     /// The counts of what was running before.
     around: Counts,
-    texts: Vec<(Weak<str>, usize)>,
+    texts: Texts,
 }
 
 impl Meter {
     /// `max_work`: the units of work that the render may take.
     pub(super) fn start(max_work: u64) -> Meter {
-        Meter { around: COUNTS.replace(Counts { max_work, ..UNBOUNDED }), texts: TEXTS.take() }
+        let meter = Meter { around: Counts::new(max_work), texts: TEXTS.take() };
+        COUNTS.with(|counts| counts.swap(&meter.around));
+        meter
     }
 
     /// An error if the render noted that something is used up.
     pub(super) fn check(&self) -> Result<(), Error> {
-        result(COUNTS.get().excess)
+        COUNTS.with(|counts| counts.excess.get()).map_or(Ok(()), |excess| Err(excess.into()))
     }
 
     /// The units of work so far.
@@ -110,20 +128,21 @@ impl Meter {
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        COUNTS.set(self.around);
+        COUNTS.with(|counts| counts.swap(&self.around));
         TEXTS.set(std::mem::take(&mut self.texts));
     }
 }
 
 /// Counts units of work where nothing can fail. Returns whether the render may go on.
 pub(super) fn note(units: u64) -> bool {
-    let excess = count(|counts| {
-        counts.work = counts.work.saturating_add(units);
-        if counts.work > counts.max_work {
-            counts.excess.get_or_insert(Excess::Work);
+    COUNTS.with(|counts| {
+        let work = counts.work.get().saturating_add(units);
+        counts.work.set(work);
+        if work > counts.max_work.get() {
+            counts.exceed(Excess::Work);
         }
-    });
-    excess.is_none()
+        counts.excess.get().is_none()
+    })
 }
 
 /// As [`note`], for items that are copied.
@@ -133,12 +152,12 @@ pub(super) fn note_items(count: usize) -> bool {
 
 /// The units of work of the render so far.
 pub(super) fn spent() -> u64 {
-    COUNTS.get().work
+    COUNTS.with(|counts| counts.work.get())
 }
 
 /// Counts units of work.
 pub(super) fn work(units: usize) -> Result<(), Error> {
-    if note(units as u64) { Ok(()) } else { result(COUNTS.get().excess) }
+    if note(units as u64) { Ok(()) } else { fail(Excess::Work) }
 }
 
 /// Counts a text that is searched, compared or copied.
@@ -149,15 +168,12 @@ pub(super) fn scan(bytes: usize) -> Result<(), Error> {
 /// Counts bytes that are built.
 pub(super) fn charge(bytes: usize) -> Result<(), Error> {
     make_room(bytes);
-    result(count(|counts| {
-        counts.bytes = counts.bytes.saturating_add(bytes);
-        counts.work = counts.work.saturating_add((bytes / SCANNED) as u64);
-        if counts.bytes > RENDER_BYTES {
-            counts.excess.get_or_insert(Excess::Bytes);
-        } else if counts.work > counts.max_work {
-            counts.excess.get_or_insert(Excess::Work);
-        }
-    }))
+    let total = COUNTS.with(|counts| {
+        let total = counts.bytes.get().saturating_add(bytes);
+        counts.bytes.set(total);
+        total
+    });
+    if total > RENDER_BYTES { fail(Excess::Bytes) } else { scan(bytes) }
 }
 
 /// Counts text that is appended to a captured or printed one.
@@ -189,32 +205,46 @@ pub(super) fn charge_piece(bytes: usize) -> Result<(), Error> {
 
 /// Stops to count large texts that are no longer held, if there is no room for `bytes` otherwise.
 fn make_room(bytes: usize) {
-    if COUNTS.get().bytes.saturating_add(bytes) <= RENDER_BYTES {
-        return;
+    if !has_room(bytes) {
+        TEXTS.with_borrow_mut(Texts::drop_gone);
     }
-    TEXTS.with_borrow_mut(|texts| {
-        note((texts.len() * LOOK) as u64);
+}
+
+fn has_room(bytes: usize) -> bool {
+    COUNTS.with(|counts| counts.bytes.get()).saturating_add(bytes) <= RENDER_BYTES
+}
+
+impl Texts {
+    fn drop_gone(&mut self) {
+        note((self.all.len() * LOOK) as u64);
         let mut gone = 0;
-        texts.retain(|(text, length)| {
+        self.all.retain(|(text, length)| {
             let held = text.strong_count() > 0;
             gone += if held { 0 } else { *length };
             held
         });
-        count(|counts| counts.bytes = counts.bytes.saturating_sub(gone));
-    });
+        COUNTS.with(|counts| counts.bytes.set(counts.bytes.get().saturating_sub(gone)));
+        self.full = 2 * self.all.len() + 4;
+    }
+
+    fn add(&mut self, text: &Arc<str>) {
+        if self.all.len() >= self.full {
+            self.drop_gone();
+        }
+        self.all.push((Arc::downgrade(text), text.len()));
+    }
 }
 
 /// A text as a value, which counts as long as it is held, if it is large.
 pub(super) fn text(text: String) -> Result<Value, Error> {
-    check_text(text.len())?;
-    charge(text.len())?;
+    charge_text(text.len())?;
     if text.len() < LARGE {
         return Ok(Value::from(text));
     }
     // Fresh memory takes as long again.
     scan(text.len())?;
     let shared: Arc<str> = text.into();
-    TEXTS.with_borrow_mut(|texts| texts.push((Arc::downgrade(&shared), shared.len())));
+    TEXTS.with_borrow_mut(|texts| texts.add(&shared));
     Ok(Value::from(shared))
 }
 
@@ -225,11 +255,5 @@ pub(super) fn check_text(bytes: usize) -> Result<(), Error> {
     }
     let needed = bytes.saturating_mul(TEXT_COPIES);
     make_room(needed);
-    if COUNTS.get().bytes.saturating_add(needed) > RENDER_BYTES { fail(Excess::Bytes) } else { Ok(()) }
-}
-
-fn fail(excess: Excess) -> Result<(), Error> {
-    result(count(|counts| {
-        counts.excess.get_or_insert(excess);
-    }))
+    if has_room(needed) { Ok(()) } else { fail(Excess::Bytes) }
 }

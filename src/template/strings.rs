@@ -107,7 +107,11 @@ pub(super) fn call(this: &str, name: &str, args: &[Value]) -> Result<Value, Erro
         "encode" => return bytes::encode(this, &args),
         "translate" => return translate(this, &args.get(0, "table")),
         "zfill" | "ljust" | "rjust" | "center" => return pad(this, name, &args),
-        _ => return is(this, name).map(Value::from).ok_or_else(|| Error::from(ErrorKind::UnknownMethod)),
+        _ => {
+            // The category of a character that is not ASCII is searched for.
+            budget::work(if this.is_ascii() { 0 } else { CHARACTER.saturating_mul(this.len()) / 2 })?;
+            return is(this, name).map(Value::from).ok_or_else(|| Error::from(ErrorKind::UnknownMethod));
+        }
     })
 }
 
@@ -227,7 +231,7 @@ fn pad(this: &str, name: &str, args: &Args) -> Result<Value, Error> {
     }))
 }
 
-/// The units of work for a character that is looked for in a map.
+/// The units of work for a character that is looked for in a map or a table.
 const CHARACTER: usize = 16;
 
 /// Replaces or removes the characters whose codes are keys of `table`.
