@@ -51,10 +51,17 @@ pub(super) fn force_escape(args: &[Value]) -> Result<Value, Error> {
 /// `striptags`: removes comments and tags, collapses white space, and decodes entities.
 pub(super) fn strip_tags(args: &[Value]) -> Result<Value, Error> {
     let value = subject(args);
-    let text = without(&pyrepr::text(&value), "<!--", "-->");
-    let text = without(&text, "<", ">");
-    let words: Vec<&str> = text.split(chars::space).filter(|word| !word.is_empty()).collect();
-    Ok(Value::from(unescaped(&words.join(" "))))
+    let text = pyrepr::text(&value);
+    check_text(text.len())?;
+    // One step after the other, because each holds a copy of the text.
+    let bare = without(&without(&text, "<!--", "-->"), "<", ">");
+    let mut words = String::with_capacity(bare.len());
+    for word in bare.split(chars::space).filter(|word| !word.is_empty()) {
+        words.push_str(if words.is_empty() { "" } else { " " });
+        words.push_str(word);
+    }
+    drop(bare);
+    Ok(Value::from(unescaped(&words)))
 }
 
 /// Removes all text from `open` to `close`.

@@ -250,6 +250,7 @@ impl SortKey {
 /// Sorts `all` by the first of `keys` that differs, each with the key of every item. Equal items keep their order.
 fn sorted<T>(all: Vec<T>, keys: &[Vec<Value>], reverse: bool) -> Result<Vec<T>, Error> {
     reading::sort(keys.iter().flatten())?;
+    charge_items(2 * all.len())?;
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| {
         let order = keys.iter().map(|keys| keys[a].cmp(&keys[b])).find(|order| order.is_ne());
@@ -295,6 +296,7 @@ fn group_by(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     let all = items(&args.get(0, "value"))?;
     let values: Vec<Value> = all.iter().map(of).collect();
     let keys = key.of_all(values.iter())?;
+    charge_items(3 * all.len())?;
     let all = keys.iter().cloned().zip(values).zip(all).collect();
     let all = sorted(all, &[keys], false)?;
     let groups = all.chunk_by(|((a, _), _), ((b, _), _)| a == b);

@@ -6,7 +6,7 @@ use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::args::Args;
-use super::budget;
+use super::budget::{self, charge_items};
 use super::bytes::{self, Bytes};
 use super::filters::pair_list;
 use super::numbers::{self, integer};
@@ -156,7 +156,9 @@ fn native_map(value: &Value, name: &str, args: &[Value]) -> Result<Value, Error>
         "fromkeys" => {
             let item = args.positional().get(1).cloned().unwrap_or_else(|| Value::from(()));
             let item = own(item)?;
-            Dict::of(items(&args.get(0, "iterable"))?.into_iter().map(|key| (key, item.clone())).collect())
+            let keys = items(&args.get(0, "iterable"))?;
+            charge_items(2 * keys.len())?;
+            Dict::of(keys.into_iter().map(|key| (key, item.clone())).collect())
         }
         _ => Err(Error::from(ErrorKind::UnknownMethod)),
     }

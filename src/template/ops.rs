@@ -71,8 +71,9 @@ pub(super) fn multiply(_: &mut State, args: &[Value]) -> Result<Value, Error> {
         return Ok(Value::from(text.repeat(times)));
     }
     let once = items(thing)?;
-    charge_items(once.len().saturating_mul(times))?;
-    let all = std::iter::repeat_n(once, times).flatten().collect();
+    let count = once.len().saturating_mul(times);
+    charge_items(count)?;
+    let all = once.iter().cycle().take(count).cloned().collect();
     if is_tuple(thing) { List::tuple(all) } else { List::of(all) }
 }
 
