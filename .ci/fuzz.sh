@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../fuzz"
 seconds=${1:?usage: .ci/fuzz.sh SECONDS [TARGET...]}
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(template request schema feed parser)
+[ ${#targets[@]} -gt 0 ] || targets=(template operands request bodies schema feed parser)
 
 # A text is a case of its own behind "=".
 seed() {

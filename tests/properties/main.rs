@@ -1,6 +1,8 @@
 //! Properties of every way in, on random cases. `CHATPARSE_CASES` says how many of each, `CHATPARSE_SEED` where they start; a
 //! failing case prints its own seed, and is made as small as it gets. The fuzz targets run the same cases.
 
+#[cfg(unix)]
+mod bounded;
 mod cases;
 
 use std::env;
@@ -21,9 +23,13 @@ fn number(variable: &str, default: u64) -> u64 {
 
 /// Runs `case` on random choices, each case from a seed of its own.
 fn run(longest: usize, case: fn(&[u8])) {
+    run_some(longest, CASES, case);
+}
+
+fn run_some(longest: usize, usual: u64, case: fn(&[u8])) {
     let first = number("CHATPARSE_SEED", 1);
     let mut slowest = (Duration::ZERO, first);
-    for seed in first..first + number("CHATPARSE_CASES", CASES) {
+    for seed in first..first + number("CHATPARSE_CASES", usual) {
         let config = ProptestConfig {
             cases: 1,
             max_shrink_iters: 2_000,
@@ -52,6 +58,17 @@ fn run(longest: usize, case: fn(&[u8])) {
 #[test]
 fn outputs() {
     run(200, cases::feed::case);
+}
+
+#[test]
+fn bodies() {
+    run(120, cases::bodies::case);
+}
+
+/// Each takes up to seconds: the program runs more of them.
+#[test]
+fn operands() {
+    run_some(200, 10, cases::operands::case);
 }
 
 #[test]

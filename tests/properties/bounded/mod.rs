@@ -1,23 +1,27 @@
 //! The program under bounds of memory and processor time, and numbers by chance.
-#![cfg(unix)]
+
+mod schemas;
+mod templates;
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::{env, fs};
+
+use super::number;
 
 /// Kilobytes, and seconds for unoptimized code on a busy machine.
 const MEMORY: usize = 1_536 << 10;
 const SECONDS: u64 = 60;
 
 /// Small numbers that look random (SplitMix64).
-pub struct Chance(u64);
+struct Chance(u64);
 
 impl Chance {
-    pub fn new(seed: u64) -> Chance {
+    fn new(seed: u64) -> Chance {
         Chance(seed)
     }
 
-    pub fn below(&mut self, end: usize) -> usize {
+    fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -25,28 +29,20 @@ impl Chance {
     }
 
     /// Mostly small, and now and then very large.
-    pub fn size(&mut self) -> usize {
+    fn size(&mut self) -> usize {
         let most = [4, 40, 400, 4_000, 20_000][self.below(5)];
         1 + self.below(most)
     }
-
-    pub fn one_of<'t>(&mut self, all: &[&'t str]) -> &'t str {
-        all[self.below(all.len())]
-    }
-}
-
-fn number(name: &str, default: u64) -> u64 {
-    env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
 /// The seeds of the cases: `CHATPARSE_CASES` says how many, and `CHATPARSE_SEED` where they start.
-pub fn seeds(usual: u64) -> std::ops::Range<u64> {
+fn seeds(usual: u64) -> std::ops::Range<u64> {
     let first = number("CHATPARSE_SEED", 1);
     first..first + number("CHATPARSE_CASES", usual)
 }
 
 /// What became of the program, if it did not end by itself with a result or an error. Its input is kept in a file.
-pub fn failure(seed: u64, input: &str, arguments: &[&str]) -> Option<String> {
+fn failure(seed: u64, input: &str, arguments: &[&str]) -> Option<String> {
     let bounds = format!("ulimit -v {MEMORY}; ulimit -t {}; exec \"$@\"", number("CHATPARSE_SECONDS", SECONDS));
     let mut program = Command::new("sh");
     program.args(["-c", &bounds, "sh", env!("CARGO_BIN_EXE_chatparse")]).args(arguments);

@@ -1,11 +1,10 @@
 //! Schemas that grow: keywords, sizes and nesting by chance, in every dialect, through the program. It ends with a grammar or an
 //! error, and never otherwise.
-#![cfg(unix)]
 
 use chatparse::grammar::Dialect;
 use serde_json::{Value, json};
 
-use super::program::{Chance, failure, seeds};
+use super::{Chance, failure, seeds};
 
 /// A keyword whose value grows with `n`; what it has inside is `inner`.
 fn grown(chance: &mut Chance, n: usize, inner: &Value) -> Value {

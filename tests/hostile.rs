@@ -1,9 +1,5 @@
 //! Bad input, through the façade: an error of the right kind that says what and where, or a message; never a panic, never a
-//! hang. What templates can do is in `template.rs`; here is all that a request and a model can.
-
-mod program;
-mod schemas;
-mod templates;
+//! hang. What templates can do is in `template.rs`, and what is large in `properties/bounded`; here is all that a request and a model can.
 
 use chatparse::{ChatTemplate, ErrorKind, Params, Request, Status, Stream};
 

@@ -1,0 +1,21 @@
+//! Templates that work on large operands, through the program: it ends with a prompt or an error, and never otherwise.
+
+use std::{env, fs};
+
+use super::{Chance, failure, seeds};
+use crate::cases::operands;
+
+#[test]
+fn templates_with_large_operands_end_with_a_prompt_or_an_error() {
+    let request = env::temp_dir().join(format!("chatparse-hostile-request-{}.json", std::process::id()));
+    fs::write(&request, r#"{"messages": [{"role": "user", "content": "Hi"}]}"#).unwrap();
+    let arguments = ["render", "-", request.to_str().unwrap()];
+    let template = |seed: u64| {
+        let mut chance = Chance::new(seed);
+        let bytes: Vec<u8> = (0..200).map(|_| chance.below(256) as u8).collect();
+        operands::template(&bytes)
+    };
+    let wrong: Vec<String> = seeds(60).filter_map(|seed| failure(seed, &template(seed), &arguments)).collect();
+    fs::remove_file(&request).unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
