@@ -5,7 +5,7 @@
 //! can fail, the excess is noted ([`note`]), the value gives nothing any more, and the render fails at its end
 //! ([`Meter::check`]). Without a render, nothing is bounded.
 //!
-//! A unit of work takes about a nanosecond: [`SCANNED`] bytes that are searched, compared or copied, one byte whose
+//! A unit of work takes about a nanosecond: [`COMPARED`] bytes that are compared, [`SEARCHED`] that are searched or built, one
 //! characters are looked at, an [`ITEM`]th of an item of a container. The engine counts its steps itself.
 
 use std::cell::{Cell, RefCell};
@@ -17,7 +17,10 @@ use minijinja::{Error, ErrorKind};
 use crate::limits::{PROMPT_BYTES, RENDER_BYTES};
 
 /// Bytes that are searched, compared or copied in one unit.
-pub(super) const SCANNED: usize = 8;
+pub(super) const SEARCHED: usize = 8;
+
+/// Bytes that are compared or copied in one unit.
+pub(super) const COMPARED: usize = 32;
 
 /// The units for reading, copying or adding one item.
 pub(super) const ITEM: usize = 16;
@@ -160,9 +163,14 @@ pub(super) fn work(units: usize) -> Result<(), Error> {
     if note(units as u64) { Ok(()) } else { fail(Excess::Work) }
 }
 
-/// Counts a text that is searched, compared or copied.
+/// Counts a text that is compared or copied.
 pub(super) fn scan(bytes: usize) -> Result<(), Error> {
-    work(bytes / SCANNED)
+    work(bytes / COMPARED)
+}
+
+/// Counts a text that is searched or built.
+pub(super) fn search(bytes: usize) -> Result<(), Error> {
+    work(bytes / SEARCHED)
 }
 
 /// Counts bytes that are built.
@@ -173,7 +181,7 @@ pub(super) fn charge(bytes: usize) -> Result<(), Error> {
         counts.bytes.set(total);
         total
     });
-    if total > RENDER_BYTES { fail(Excess::Bytes) } else { scan(bytes) }
+    if total > RENDER_BYTES { fail(Excess::Bytes) } else { search(bytes) }
 }
 
 /// Counts text that is appended to a captured or printed one.
@@ -242,7 +250,7 @@ pub(super) fn text(text: String) -> Result<Value, Error> {
         return Ok(Value::from(text));
     }
     // Fresh memory takes as long again.
-    scan(text.len())?;
+    search(text.len())?;
     let shared: Arc<str> = text.into();
     TEXTS.with_borrow_mut(|texts| texts.add(&shared));
     Ok(Value::from(shared))

@@ -75,7 +75,9 @@ const PRINTING: &[&str] = &[
 fn reads(filter: &str) -> Reads {
     match filter {
         "d" | "default" | "first" | "last" => Reads::Nothing,
-        "replace" | "safe" | "string" => Reads::Bytes,
+        "count" | "length" | "safe" | "string" | "trim" => Reads::Bytes,
+        "join" | "replace" => Reads::Search,
+        "capitalize" | "title" => Reads::Letters,
         _ => Reads::Characters,
     }
 }

@@ -102,6 +102,9 @@ fn sum(_: &mut State, args: &[Value]) -> Result<Value, Error> {
     Ok(sum)
 }
 
+/// The units of work for calling a filter or a test.
+const CALL: usize = 64;
+
 /// `value.a.b` for `"a.b"`, `value[0]` for a number; undefined if it is missing.
 fn attribute(value: &Value, name: &Value) -> Value {
     budget::note(name.as_str().map_or(0, str::len) as u64);
@@ -154,6 +157,7 @@ fn map(state: &mut State, args: &[Value]) -> Result<Value, Error> {
     }
     let filter = parsed.required_text(1, "filter")?;
     let mapped = all.into_iter().map(|item| {
+        budget::work(CALL)?;
         let mut call = vec![item];
         call.extend_from_slice(&args[2..]);
         state.apply_filter(&filter, &call)
@@ -199,6 +203,7 @@ fn passes(state: &mut State, value: &Value, test: &[Value]) -> Result<bool, Erro
         Some((name, rest)) => {
             let name =
                 name.as_str().ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "a test's name is needed"))?;
+            budget::work(CALL)?;
             let mut call = vec![value.clone()];
             call.extend_from_slice(rest);
             state.perform_test(name, &call)

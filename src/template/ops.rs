@@ -113,7 +113,7 @@ pub(super) fn contains(_: &mut State, args: &[Value]) -> Result<Value, Error> {
 pub(super) fn is_in(whole: &Value, part: &Value) -> Result<bool, Error> {
     let found = match (as_text(whole), as_text(part)) {
         (Some(whole), Some(part)) => {
-            budget::scan(whole.len())?;
+            budget::search(whole.len())?;
             budget::work(part.len())?;
             whole.contains(part)
         }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use minijinja::Error;
 use minijinja::ErrorKind;
 
-use super::budget::{charge_items, charge_piece, check_text, note};
+use super::budget::{ITEM, charge_items, charge_piece, check_text, note, work};
 use super::chars;
 
 /// The ends of a text to strip.
@@ -27,8 +27,9 @@ pub(super) fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Resul
         (None, Some(chars)) => chars.contains(c),
         (None, None) => chars::space(c),
     };
-    let text = if ends.left { text.trim_start_matches(drop) } else { text };
-    Ok(if ends.right { text.trim_end_matches(drop) } else { text })
+    let kept = if ends.left { text.trim_start_matches(drop) } else { text };
+    let kept = if ends.right { kept.trim_end_matches(drop) } else { kept };
+    work(text.len() - kept.len()).map(|()| kept)
 }
 
 /// The length of a set of characters that is searched without an index.
@@ -155,6 +156,7 @@ pub(super) fn center(text: &str, width: usize, fill: char) -> Result<String, Err
 pub(super) fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<String, Error> {
     let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
     let hits = text.matches(old).take(count).count();
+    work(hits.saturating_mul(ITEM))?;
     check_text(text.len().saturating_add(hits.saturating_mul(new.len())))?;
     Ok(text.replacen(old, new, count))
 }

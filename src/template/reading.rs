@@ -3,7 +3,7 @@
 use minijinja::Error;
 use minijinja::value::{Kwargs, Value};
 
-use super::budget::{ITEM, SCANNED, charge_text, scan, spent, work};
+use super::budget::{COMPARED, ITEM, SEARCHED, charge_text, scan, spent, work};
 use super::bytes::Bytes;
 use super::pyobject::{Dict, List, as_text};
 
@@ -12,10 +12,14 @@ use super::pyobject::{Dict, List, as_text};
 pub(super) enum Reads {
     /// It passes them on.
     Nothing,
-    /// It searches, compares or copies them.
+    /// It compares or copies them.
     Bytes,
+    /// It searches the first for the others.
+    Search,
     /// It looks at each character.
     Characters,
+    /// It changes each character.
+    Letters,
 }
 
 /// Counts the texts among the arguments of a filter, a function or a method, the value itself first, before the code that
@@ -24,9 +28,11 @@ pub(super) fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> 
     for (index, arg) in args.enumerate() {
         let units = |text: &str| match reads {
             Reads::Nothing => 0,
-            Reads::Bytes if index == 0 => text.len() / SCANNED,
+            Reads::Bytes => text.len() / COMPARED,
+            Reads::Search if index == 0 => text.len() / SEARCHED,
             // A text that is searched for is prepared byte by byte.
-            Reads::Bytes | Reads::Characters => text.len(),
+            Reads::Search | Reads::Characters => text.len(),
+            Reads::Letters => text.len().saturating_mul(4),
         };
         if let Some(text) = as_text(arg) {
             work(units(text))?;

@@ -18,35 +18,18 @@ fn wrong(what: &'static str) -> Error {
     Error::new(ErrorKind::InvalidOperation, what)
 }
 
-/// What a method of a text, or another value, reads of texts.
+/// What a method of a text, or of another value, reads of texts.
 pub(super) fn reads(name: &str) -> Reads {
-    const OF_BYTES: [&str; 24] = [
-        "append",
-        "copy",
-        "count",
-        "endswith",
-        "extend",
-        "find",
-        "get",
-        "index",
-        "insert",
-        "items",
-        "join",
-        "keys",
-        "pop",
-        "remove",
-        "removeprefix",
-        "removesuffix",
-        "replace",
-        "rfind",
-        "rindex",
-        "rsplit",
-        "setdefault",
-        "split",
-        "startswith",
-        "update",
-    ];
-    if OF_BYTES.contains(&name) { Reads::Bytes } else { Reads::Characters }
+    match name {
+        "append" | "copy" | "endswith" | "extend" | "get" | "insert" | "items" | "keys" | "lstrip" | "pop"
+        | "remove" | "removeprefix" | "removesuffix" | "rstrip" | "setdefault" | "startswith" | "strip" | "update" => {
+            Reads::Bytes
+        }
+        "count" | "find" | "index" | "join" | "partition" | "replace" | "rfind" | "rindex" | "rpartition"
+        | "rsplit" | "split" => Reads::Search,
+        "capitalize" | "casefold" | "istitle" | "swapcase" | "title" => Reads::Letters,
+        _ => Reads::Characters,
+    }
 }
 
 /// Calls `this.name(args)`, whose texts were counted.
@@ -121,7 +104,7 @@ pub(super) fn joined<'v>(separator: &str, values: impl Iterator<Item = &'v Value
     for (index, value) in values.enumerate() {
         let text = pyrepr::text(value);
         check_text(out.len() + separator.len() + text.len())?;
-        budget::scan(separator.len() + text.len())?;
+        budget::search(separator.len() + text.len())?;
         if index > 0 {
             out.push_str(separator);
         }
