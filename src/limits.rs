@@ -25,11 +25,12 @@ pub const NAME_BYTES: usize = 256;
 /// Maximum length of a rendered prompt, in bytes.
 pub const PROMPT_BYTES: usize = 64 << 20;
 
-/// Maximum number of engine steps for one render. The 69 templates of the parity data need at most 5,000.
+/// Maximum number of engine steps for one render. Conversations of the parity data need at most 10,000, one of 1,000
+/// messages 4 million.
 pub const RENDER_FUEL: u64 = 20_000_000;
 
-/// Maximum work of one render, in units of about a nanosecond ([`crate::template`]): bytes and items that are read, copied,
-/// compared or built.
+/// Maximum work of one render, in units of about a nanosecond: bytes and items that are read, copied, compared or built.
+/// Conversations of the parity data need 52,000, one of 4 MB in 1,000 messages 60 million.
 pub const RENDER_WORK: u64 = 1_000_000_000;
 
 /// The work of one step of the engine, where steps and work are counted together.

@@ -445,3 +445,14 @@ fn escapes_that_are_cut() {
         check("kimi-k3", format!("{call}{value}").as_bytes(), &[], false);
     }
 }
+
+/// A quote shows a name; what is no empty tag behind it must not show the call again.
+#[test]
+fn half_an_empty_tag_is_one_call() {
+    for tail in ["/>", "/\u{ff5c}DSML\u{ff5c}invoke>", "/", "/x>"] {
+        let output = format!(
+            "</think>\n\n<\u{ff5c}DSML\u{ff5c}function_calls>\n<\u{ff5c}DSML\u{ff5c}invoke name=\"get_all\"{tail}"
+        );
+        check("deepseek-v3.2", output.as_bytes(), &[], false);
+    }
+}

@@ -34,9 +34,8 @@
 //! # Assumptions
 //!
 //! The code here assumes nothing about a marker beyond its brackets, and knows no template. [`crate::proof`] checks what was
-//! learnt: it renders other messages than those learnt from, and parses them. The template stage,
-//! [`crate::limits::PROBE_FUEL`] and [`crate::limits::PROBE_BYTES`] bound the renders, and all work on them is close to
-//! linear.
+//! learnt: it renders other messages than those learnt from, and parses them. [`crate::limits::LEARNING_WORK`] bounds the
+//! renders, [`crate::limits::TURN_BYTES`] what is learnt from, and all work on them is close to linear.
 
 mod diff;
 mod evidence;

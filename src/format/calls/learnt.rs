@@ -211,8 +211,7 @@ impl Call<'_> {
         p.choice(all.collect::<Vec<_>>())
     }
 
-    /// Nothing of a call is visible before its name is certain: the text up to the name and the glue behind it are one
-    /// group.
+    /// Nothing of a call is visible before its name is certain: the text up to it and the glue behind it are one group.
     fn group(&self, head: &[CallPiece], tails: &[Tail]) -> ExprId {
         let p = self.p;
         let shared = Glue::common_start(tails.iter().map(|tail| &tail.first));
@@ -239,11 +238,12 @@ impl Call<'_> {
             }
             _ => parts.extend(pieces()),
         }
+        // Where a quote shows the name, there is no way back: an empty tag is then a way to go on.
         let empty_tag = whole.head().trim_end().strip_suffix('>').filter(|tag| !tag.ends_with('/'));
-        let empty_tag = empty_tag.map(|tag| {
-            let end = p.tool_close(p.marker(format!("{tag}/>")));
-            p.tolerated(p.atomic(p.sequence(parts.iter().copied().chain([end]))))
-        });
+        let behind = empty_tag.and_then(|tag| tag.get(usize::from(quote.is_some())..));
+        let closed = behind.map(|tag| p.tolerated(p.atomic(p.tool_close(p.marker(format!("{tag}/>"))))));
+        let whole_tag = |end| p.tolerated(p.atomic(p.sequence([p.sequence(parts.clone()), end])));
+        let (ending, unquoted) = if quote.is_some() { (closed, None) } else { (None, closed.map(whole_tag)) };
         parts.push(match shared.is_blank() {
             true => p.choice([self.behind_name(tails)].into_iter().chain(self.unopened_argument(tails))),
             false => glue(p, &shared, Some(self.tool), ""),
@@ -260,8 +260,8 @@ impl Call<'_> {
         let markup = if shared.is_blank() { p.empty() } else { p.markup_ends() };
         let taken = if shared.is_blank() { Glue::default() } else { shared };
         let ways = tails.iter().map(|tail| self.tail(tail, &taken));
-        let call = p.sequence([head, markup, p.choice(ways.collect::<Vec<_>>())]);
-        p.choice([call].into_iter().chain(empty_tag))
+        let call = p.sequence([head, markup, p.choice(ways.chain(ending).collect::<Vec<_>>())]);
+        p.choice([call].into_iter().chain(unquoted))
     }
 
     /// Looks ahead to what the template writes behind a name.
