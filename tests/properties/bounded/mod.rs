@@ -9,8 +9,7 @@ use std::{env, fs};
 
 use super::number;
 
-/// Kilobytes, and seconds for unoptimized code on a busy machine.
-const MEMORY: usize = 1_536 << 10;
+/// For unoptimized code on a busy machine.
 const SECONDS: u64 = 60;
 
 /// Small numbers that look random (SplitMix64).
@@ -41,9 +40,11 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
     first..first + number("CHATPARSE_CASES", usual)
 }
 
-/// What became of the program, if it did not end by itself with a result or an error. Its input is kept in a file.
-fn failure(seed: u64, input: &str, arguments: &[&str]) -> Option<String> {
-    let bounds = format!("ulimit -v {MEMORY}; ulimit -t {}; exec \"$@\"", number("CHATPARSE_SECONDS", SECONDS));
+/// What became of the program in so many MiB of memory, if it did not end by itself with a result or an error. Its input is
+/// kept in a file.
+fn failure(seed: u64, mebibytes: usize, input: &str, arguments: &[&str]) -> Option<String> {
+    let memory = mebibytes << 10;
+    let bounds = format!("ulimit -v {memory}; ulimit -t {}; exec \"$@\"", number("CHATPARSE_SECONDS", SECONDS));
     let mut program = Command::new("sh");
     program.args(["-c", &bounds, "sh", env!("CARGO_BIN_EXE_chatparse")]).args(arguments);
     let mut program = program.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

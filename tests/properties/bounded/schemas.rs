@@ -66,7 +66,7 @@ fn schemas_that_grow_end_with_a_grammar_or_an_error() {
         let schema = schema(seed).to_string();
         let dialects = Dialect::ALL.map(|dialect| vec!["grammar", "-", "--dialect", dialect.name()]);
         for arguments in dialects.into_iter().chain([vec!["grammar", "-", "--llama"]]) {
-            wrong.extend(failure(seed, &schema, &arguments));
+            wrong.extend(failure(seed, 1_536, &schema, &arguments));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
