@@ -6,7 +6,7 @@
 //! ([`Meter::check`]). Without a render, nothing is bounded.
 //!
 //! A unit of work takes about a nanosecond: [`COMPARED`] bytes that are compared, [`SEARCHED`] that are searched or built, one
-//! characters are looked at, an [`ITEM`]th of an item of a container. The engine counts its steps itself.
+//! byte whose character is looked at. An item of a container takes [`ITEM`] units. The engine counts its steps itself.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
@@ -16,7 +16,7 @@ use minijinja::{Error, ErrorKind};
 
 use crate::limits::{PROMPT_BYTES, RENDER_BYTES};
 
-/// Bytes that are searched, compared or copied in one unit.
+/// Bytes that are searched or built in one unit.
 pub(super) const SEARCHED: usize = 8;
 
 /// Bytes that are compared or copied in one unit.
