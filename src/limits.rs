@@ -30,7 +30,7 @@ pub const PROMPT_BYTES: usize = 64 << 20;
 pub const RENDER_FUEL: u64 = 20_000_000;
 
 /// Maximum work of one render, in units of about a nanosecond: bytes and items that are read, copied, compared or built.
-/// Conversations of the parity data need 52,000, one of 4 MB in 1,000 messages 60 million.
+/// Conversations of the parity data need 52,000, one of 4 MB in 1,000 messages 40 million.
 pub const RENDER_WORK: u64 = 1_000_000_000;
 
 /// The work of one step of the engine, where steps and work are counted together.

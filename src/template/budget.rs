@@ -25,6 +25,9 @@ pub(super) const COMPARED: usize = 32;
 /// The units for reading, copying or adding one item.
 pub(super) const ITEM: usize = 16;
 
+/// The units for printing a value that is no text.
+pub(super) const PRINTED: usize = 32;
+
 /// What a container takes besides its items, in bytes.
 const CONTAINER_BYTES: usize = 192;
 
@@ -121,11 +124,6 @@ impl Meter {
     /// An error if the render noted that something is used up.
     pub(super) fn check(&self) -> Result<(), Error> {
         COUNTS.with(|counts| counts.excess.get()).map_or(Ok(()), |excess| Err(excess.into()))
-    }
-
-    /// The units of work so far.
-    pub(super) fn work(&self) -> u64 {
-        spent()
     }
 }
 

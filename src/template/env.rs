@@ -16,7 +16,7 @@ use super::functions::{FUNCTIONS, RAISED};
 use super::labels::Labels;
 use super::pyobject::as_text;
 use super::reading::{self, Reads, charge_value};
-use super::rewrite::{Rewritten, excerpt, line_and_column};
+use super::rewrite::{Rewritten, excerpt, line_and_column, shortened};
 use super::scalar::{LABELS, labels, without_labels};
 use super::tests::TESTS;
 use super::{filters, generation_prompt, list_filters, macros, methods, namespace, ops, pyrepr};
@@ -183,7 +183,7 @@ impl Engine {
         let meter = Meter::start(max_work);
         let rendered = self.run(context, &mut prompt, &meter);
         if let Some(learning) = &self.learning {
-            learning.spend(&rendered, &meter);
+            learning.spend(&rendered, budget::spent());
         }
         rendered?;
         String::from_utf8(prompt.text).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
@@ -219,7 +219,8 @@ impl Learning {
         }
     }
 
-    fn spend(&self, rendered: &Result<u64>, meter: &Meter) {
+    /// Counts a render that took this work besides its steps.
+    fn spend(&self, rendered: &Result<u64>, work: u64) {
         let steps = match rendered {
             Ok(steps) => *steps,
             Err(error) => {
@@ -228,7 +229,7 @@ impl Learning {
                 PROBE_FUEL / 16
             }
         };
-        let used = steps.saturating_mul(STEP_WORK).saturating_add(meter.work());
+        let used = steps.saturating_mul(STEP_WORK).saturating_add(work);
         let _ = self.left.fetch_update(Memory::Relaxed, Memory::Relaxed, |left| Some(left.saturating_sub(used)));
     }
 }
@@ -358,10 +359,7 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
         (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
         (kind, None) => kind.to_string(),
     };
-    let what = match what.char_indices().nth(ERROR_CHARS) {
-        Some((end, _)) => format!("{}...", &what[..end]),
-        None => what,
-    };
+    let what = shortened(&what, ERROR_CHARS);
     let Some(number) = error.line() else { return Error::new(kind, format!("template: {what}")) };
     let tag = origin.tag(error).map(|tag| (tag, line_and_column(&origin.source, tag)));
     let (column, text) = match tag.filter(|(_, (line, _))| *line == number) {

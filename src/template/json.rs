@@ -39,14 +39,11 @@ pub(super) fn dumps(value: &Value, layout: &Layout) -> Result<String, Error> {
     Ok(out)
 }
 
-/// The units of work for writing a value that is no text.
-const ITEM: usize = 32;
-
 fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<(), Error> {
     if let Some(text) = as_text(value) {
         return write_text(out, text, layout);
     }
-    budget::work(ITEM)?;
+    budget::work(budget::PRINTED)?;
     if let Some(list) = value.downcast_object_ref::<List>() {
         list.read_items();
         return list.look(|items| write_items(out, items, layout, level));

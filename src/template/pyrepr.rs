@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use minijinja::value::Value;
 
-use super::budget::{check_text, note};
+use super::budget::{PRINTED, check_text, note};
 use super::chars;
 use super::numbers::float;
 use super::pyobject::{Dict, Form, List, as_text};
@@ -27,12 +27,9 @@ pub(super) fn repr(value: &Value) -> String {
     out
 }
 
-/// The units of work for writing a value.
-const ITEM: u64 = 32;
-
 fn write_repr(out: &mut String, value: &Value) {
     // A list may contain one text many times. A render without work or room left fails at its end, so the rest is skipped.
-    if check_text(out.len()).is_err() || !note(ITEM) {
+    if check_text(out.len()).is_err() || !note(PRINTED as u64) {
         return;
     }
     if let Some(text) = as_text(value) {

@@ -6,6 +6,7 @@ mod bounded;
 mod cases;
 
 use std::env;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -21,15 +22,21 @@ fn number(variable: &str, default: u64) -> u64 {
     }
 }
 
+/// The seeds of this run.
+fn seeds(usual: u64) -> Range<u64> {
+    let first = number("CHATPARSE_SEED", 1);
+    first..first + number("CHATPARSE_CASES", usual)
+}
+
 /// Runs `case` on random choices, each case from a seed of its own.
 fn run(longest: usize, case: fn(&[u8])) {
     run_some(longest, CASES, case);
 }
 
 fn run_some(longest: usize, usual: u64, case: fn(&[u8])) {
-    let first = number("CHATPARSE_SEED", 1);
-    let mut slowest = (Duration::ZERO, first);
-    for seed in first..first + number("CHATPARSE_CASES", usual) {
+    let seeds = seeds(usual);
+    let mut slowest = (Duration::ZERO, seeds.start);
+    for seed in seeds {
         let config = ProptestConfig {
             cases: 1,
             max_shrink_iters: 2_000,

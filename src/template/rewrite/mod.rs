@@ -88,10 +88,14 @@ pub(super) fn line_and_column(source: &str, at: usize) -> (usize, usize) {
 /// The first line of a text, shortened if it is long.
 pub(super) fn excerpt(text: &str) -> String {
     const CHARS: usize = 80;
-    let line = text.lines().next().unwrap_or_default().trim();
-    match line.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
+    shortened(text.lines().next().unwrap_or_default().trim(), CHARS)
+}
+
+/// At most so many characters of a text, and dots if that is not all.
+pub(super) fn shortened(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The program under bounds of memory and processor time, and numbers by chance.
+//! The program under bounds of memory and processor time, on cases by chance.
 
 mod schemas;
 mod templates;
@@ -7,37 +7,20 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-use super::number;
+use super::{number, seeds};
 
 /// For unoptimized code on a busy machine.
 const SECONDS: u64 = 60;
 
-/// Small numbers that look random (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    fn new(seed: u64) -> Chance {
-        Chance(seed)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+/// Bytes that look random (SplitMix64), as choices.
+fn choices(seed: u64) -> Vec<u8> {
+    let word = |at: u64| {
+        let state = seed.wrapping_add(at.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
-    }
-
-    /// Mostly small, and now and then very large.
-    fn size(&mut self) -> usize {
-        let most = [4, 40, 400, 4_000, 20_000][self.below(5)];
-        1 + self.below(most)
-    }
-}
-
-/// The seeds of the cases: `CHATPARSE_CASES` says how many, and `CHATPARSE_SEED` where they start.
-fn seeds(usual: u64) -> std::ops::Range<u64> {
-    let first = number("CHATPARSE_SEED", 1);
-    first..first + number("CHATPARSE_CASES", usual)
+        (mixed ^ (mixed >> 31)).to_le_bytes()
+    };
+    (1..=25).flat_map(word).collect()
 }
 
 /// What became of the program in so many MiB of memory, if it did not end by itself with a result or an error. Its input is

@@ -4,14 +4,15 @@
 use chatparse::grammar::Dialect;
 use serde_json::{Value, json};
 
-use super::{Chance, failure, seeds};
+use super::{choices, failure, seeds};
+use crate::cases::choices::Choices;
 
 /// A keyword whose value grows with `n`; what it has inside is `inner`.
-fn grown(chance: &mut Chance, n: usize, inner: &Value) -> Value {
+fn grown(choices: &mut Choices, n: usize, inner: &Value) -> Value {
     let list = |each: &dyn Fn(usize) -> Value| (0..n).map(each).collect::<Value>();
     let map = |each: &dyn Fn(usize) -> Value| (0..n).map(|i| (format!("p{i}"), each(i))).collect::<Value>();
     let names = || list(&|i| json!(format!("p{i}")));
-    match chance.below(24) {
+    match choices.below(24) {
         0 => json!({"enum": list(&|i| json!(format!("v{i}")))}),
         1 => json!({"enum": list(&|i| json!(i))}),
         2 => json!({"enum": list(&|i| json!({"a": i, "b": [i]}))}),
@@ -47,14 +48,14 @@ fn grown(chance: &mut Chance, n: usize, inner: &Value) -> Value {
     }
 }
 
-fn schema(seed: u64) -> Value {
-    let mut chance = Chance::new(seed);
+fn schema(bytes: &[u8]) -> Value {
+    let mut choices = Choices::new(bytes);
     let mut schema = json!({"type": "string"});
-    for _ in 0..=chance.below(3) {
+    for _ in 0..=choices.below(3) {
         // What is inside is written out as often as there are places for it.
         let room = 300_000 / schema.to_string().len().max(10);
-        let n = chance.size().min(room.max(2));
-        schema = grown(&mut chance, n, &schema);
+        let n = choices.size().min(room.max(2));
+        schema = grown(&mut choices, n, &schema);
     }
     schema
 }
@@ -63,7 +64,7 @@ fn schema(seed: u64) -> Value {
 fn schemas_that_grow_end_with_a_grammar_or_an_error() {
     let mut wrong = Vec::new();
     for seed in seeds(12) {
-        let schema = schema(seed).to_string();
+        let schema = schema(&choices(seed)).to_string();
         let dialects = Dialect::ALL.map(|dialect| vec!["grammar", "-", "--dialect", dialect.name()]);
         for arguments in dialects.into_iter().chain([vec!["grammar", "-", "--llama"]]) {
             wrong.extend(failure(seed, 1_536, &schema, &arguments));

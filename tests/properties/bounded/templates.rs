@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use super::{Chance, failure, seeds};
+use super::{choices, failure, seeds};
 use crate::cases::operands;
 
 #[test]
@@ -10,13 +10,8 @@ fn templates_with_large_operands_end_with_a_prompt_or_an_error() {
     let request = env::temp_dir().join(format!("chatparse-hostile-request-{}.json", std::process::id()));
     fs::write(&request, r#"{"messages": [{"role": "user", "content": "Hi"}]}"#).unwrap();
     let arguments = ["render", "-", request.to_str().unwrap()];
-    let template = |seed: u64| {
-        let mut chance = Chance::new(seed);
-        let bytes: Vec<u8> = (0..200).map(|_| chance.below(256) as u8).collect();
-        operands::template(&bytes)
-    };
     // The values and the prompt of a render take 320 MiB at most, 16 more go beside them, and the rest is the program itself.
-    let run = |seed| failure(seed, 512, &template(seed), &arguments);
+    let run = |seed| failure(seed, 512, &operands::template(&choices(seed)), &arguments);
     let wrong: Vec<String> = seeds(60).filter_map(run).collect();
     fs::remove_file(&request).unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -30,6 +30,12 @@ impl<'a> Choices<'a> {
         if bound <= 256 { number % bound } else { (number << 8 | usize::from(self.byte())) % bound }
     }
 
+    /// Mostly small, and now and then large.
+    pub fn size(&mut self) -> usize {
+        let most = *self.pick(&[4, 40, 400, 4_000, 20_000]);
+        1 + self.below(most)
+    }
+
     /// True once in `times`, and never when there are no more choices.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) + 1 == times

@@ -23,17 +23,11 @@ impl Maker<'_> {
                 'L' => out += &self.list(),
                 'M' => out += &self.map(),
                 'B' => out += &self.condition(),
-                'N' => out += &self.size().to_string(),
+                'N' => out += &self.choices.size().to_string(),
                 c => out.push(c),
             }
         }
         out
-    }
-
-    /// Mostly small, and now and then large.
-    fn size(&mut self) -> usize {
-        let most = *self.choices.pick(&[4, 40, 400, 4_000, 20_000]);
-        1 + self.choices.below(most)
     }
 
     fn nested(&mut self, simple: &[&str], forms: &[&str]) -> String {
