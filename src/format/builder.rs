@@ -1,6 +1,8 @@
 //! A builder for formats: expressions with their tags, and fragments that several formats share.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Deref;
 
 use crate::grammar::schema::{self, Types};
@@ -25,6 +27,8 @@ pub(crate) struct FormatBuilder {
     entities: bool,
     /// The row of the table of dialects that calls belong to: it marks their names, and keeps their rules apart.
     pub dialect: Option<usize>,
+    /// Texts of the template that are expressions already.
+    texts: RefCell<HashMap<SmolStr, ExprId>>,
 }
 
 impl From<Builder> for FormatBuilder {
@@ -94,6 +98,17 @@ impl FormatBuilder {
             true => name.replace('&', "&amp;").replace('"', "&quot;").into(),
             false => name.into(),
         }
+    }
+
+    /// The expression that `make` turns a text of the template into. It is made once for each text, so `make` is the same
+    /// function for all.
+    pub fn once(&self, text: &str, make: fn(&Self, &str) -> ExprId) -> ExprId {
+        if let Some(known) = self.texts.borrow().get(text) {
+            return *known;
+        }
+        let made = make(self, text);
+        self.texts.borrow_mut().insert(text.into(), made);
+        made
     }
 
     /// A marker in its other spellings.

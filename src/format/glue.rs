@@ -25,6 +25,9 @@ fn with_texts(
     key: &str,
     text_of: fn(&FormatBuilder, &str) -> ExprId,
 ) -> ExprId {
+    if let Some(text) = glue.literal().filter(|text| !text.is_empty()) {
+        return text_of(p, text);
+    }
     let expr = |piece: &GluePiece| match piece {
         GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
@@ -82,6 +85,10 @@ pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) 
 
 /// A text of the template. White space around the punctuation of JSON is free.
 fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
+    p.once(text, free_json)
+}
+
+fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
     let (mut parts, mut from) = (Vec::new(), 0);
     for (at, sign) in text.match_indices(['{', '[', ',', ':']) {
         let (before, behind) = (text[..at].trim_end(), text[at + 1..].trim_start());
@@ -111,11 +118,15 @@ fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
 
 /// A text of the template. It may have the other common key for arguments.
 fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
-    let key = ["arguments", "parameters"].into_iter().find(|key| text.contains(&format!("\"{key}\"")));
-    let other = key.and_then(|key| Some(text.replace(&format!("\"{key}\""), &format!("\"{}\"", other_key(key)?))));
+    let other = if text.contains('"') { with_other_key(text) } else { None };
     let other = other.map(|other| p.tolerated(p.marker(other)));
     let variants = p.variants(text).map(|variant| p.tolerated(p.marker(variant)));
     p.choice([p.marker(text)].into_iter().chain(other).chain(variants).collect::<Vec<_>>())
+}
+
+fn with_other_key(text: &str) -> Option<String> {
+    let key = ["arguments", "parameters"].into_iter().find(|key| text.contains(&format!("\"{key}\"")))?;
+    Some(text.replace(&format!("\"{key}\""), &format!("\"{}\"", other_key(key)?)))
 }
 
 /// A name, repeated.
@@ -151,11 +162,12 @@ pub(super) fn split_space(glue: &Glue) -> (&str, Glue) {
     (&head[..length], glue.without_start(length))
 }
 
-/// The texts that end a text in front of this glue: with the template's white space, and without.
+/// The texts that end a text in front of this glue: with the template's white space in front, if it has any, and without.
 pub(super) fn heads(glue: &Glue) -> Vec<String> {
     let whole = glue.head().trim_end();
     let core = whole.trim_start();
-    if core.is_empty() { Vec::new() } else { vec![whole.to_owned(), core.to_owned()] }
+    let spaced = (core.len() < whole.len()).then_some(whole);
+    spaced.into_iter().chain([core]).filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
 
 /// Whether this glue identifies a part of the template: it has a marker or the beginning of one, such as `<call name="`, or
@@ -166,6 +178,6 @@ pub(super) fn is_strong(glue: &Glue) -> bool {
     let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
     let name = text.rsplit_once('<').map_or("", |(_, open)| open.trim_start_matches(['|', '｜', '/']));
     let begins = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len()) >= 2;
-    let token = text.split_once("<|").is_some_and(|(_, behind)| behind.contains("|>"));
-    glue.markers().next().is_some() || token || begins || runs_on
+    let token = || text.split_once("<|").is_some_and(|(_, behind)| behind.contains("|>"));
+    begins || runs_on || token() || glue.markers().next().is_some()
 }

@@ -4,6 +4,8 @@
 //! for good, so that nothing is read twice. A step accepts any glue that was seen in front of its part, whatever part came
 //! before.
 
+use std::cell::OnceCell;
+
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
 use super::glue::{any_space, behind_json, glue, is_strong, split_space};
@@ -73,19 +75,8 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
         }
     };
     let thought = Thought::of(turn, layout, opening);
-    let (call_open, wrapper_close) = turn.call_frame();
-    let writer = Writer {
-        p: &p,
-        turn,
-        layout,
-        tolerances,
-        spec,
-        opening,
-        callable,
-        thought: thought.as_ref(),
-        call_open,
-        wrapper_close,
-    };
+    let thought = thought.as_ref();
+    let writer = Writer { opening, callable, thought, tolerances, ..Writer::new(&p, turn, layout, spec) };
     let root = writer.output();
     let constraint = writer.constraint();
     Format {
@@ -102,11 +93,7 @@ pub fn build(turn: &TurnFormat, tolerances: Tolerances, layout: &Layout, spec: &
 /// All calls of a message in a turn without anything else.
 pub(super) fn calls(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
     let layout = Layout::of(turn);
-    let (call_open, wrapper_close) = turn.call_frame();
-    let (opening, tolerances) = ("", Tolerances::NONE);
-    let callable = true;
-    Writer { p, turn, layout: &layout, tolerances, spec, opening, callable, thought: None, call_open, wrapper_close }
-        .calls()
+    Writer::new(p, turn, &layout, spec).calls()
 }
 
 pub(super) struct Writer<'a> {
@@ -122,9 +109,33 @@ pub(super) struct Writer<'a> {
     /// What opens each call, and what closes its wrapper.
     pub(super) call_open: Glue,
     pub(super) wrapper_close: Glue,
+    /// What several parts of the format ask for, found once: see the functions of these names.
+    before_first_call: OnceCell<Vec<Glue>>,
+    announced_call: OnceCell<ExprId>,
+    pub(super) marks_of_calls: OnceCell<Vec<String>>,
 }
 
 impl<'a> Writer<'a> {
+    /// A writer of calls in a turn without anything else.
+    fn new(p: &'a FormatBuilder, turn: &'a TurnFormat, layout: &'a Layout, spec: &'a FormatSpec<'a>) -> Self {
+        let (call_open, wrapper_close) = turn.call_frame();
+        Writer {
+            p,
+            turn,
+            layout,
+            spec,
+            opening: "",
+            callable: true,
+            thought: None,
+            tolerances: Tolerances::NONE,
+            call_open,
+            wrapper_close,
+            before_first_call: OnceCell::new(),
+            announced_call: OnceCell::new(),
+            marks_of_calls: OnceCell::new(),
+        }
+    }
+
     pub(super) fn edges(&self, from: &'static [Spot], to: Spot) -> impl Iterator<Item = &'a Edge> {
         self.turn.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
     }
@@ -173,8 +184,8 @@ impl<'a> Writer<'a> {
             let all = p.sequence([self.content()].into_iter().chain(empty).chain([behind]).collect::<Vec<_>>());
             steps.push(match begins_turn {
                 true => {
-                    let glues = self.before_first_call().into_iter().filter(|glue| self.begins_turn(glue));
-                    let opens = glues.map(|open| glue(p, &open, None, "")).collect::<Vec<_>>();
+                    let glues = self.before_first_call().iter().filter(|glue| self.begins_turn(glue));
+                    let opens = glues.map(|open| glue(p, open, None, "")).collect::<Vec<_>>();
                     p.choice([at_once, p.sequence([p.not(p.sequence([p.choice(opens), self.named_call()])), all])])
                 }
                 false => all,
@@ -190,7 +201,11 @@ impl<'a> Writer<'a> {
     }
 
     /// The glue in front of the first call. If reasoning is not separated, its end is content.
-    pub(super) fn before_first_call(&self) -> Vec<Glue> {
+    pub(super) fn before_first_call(&self) -> &[Glue] {
+        self.before_first_call.get_or_init(|| self.glue_before_calls())
+    }
+
+    fn glue_before_calls(&self) -> Vec<Glue> {
         let thought = self.thought.filter(|_| !self.reads_thoughts());
         let close = thought.map_or("", |thought| thought.close.head().trim());
         let mut all: Vec<Glue> = Vec::new();
@@ -211,13 +226,17 @@ impl<'a> Writer<'a> {
 
     /// The opening of a call up to the name of an offered tool.
     pub(super) fn announced_call(&self) -> ExprId {
+        *self.announced_call.get_or_init(|| self.up_to_name())
+    }
+
+    fn up_to_name(&self) -> ExprId {
         let p = self.p;
         if !self.turn.calls_begin_with_names() {
-            let marks = self.marks_of_calls().into_iter().chain([self.marker().to_owned()]);
+            let marks = self.marks_of_calls().iter().map(String::as_str).chain([self.marker()]);
             return p.sequence([p.space(), p.any_of(marks)]);
         }
         let names = self.named_call();
-        let glues = self.before_first_call().into_iter().map(|glue| glue.trim_start());
+        let glues = self.before_first_call().iter().map(Glue::trim_start);
         let opens = glues.chain(self.bare_open().cloned()).map(|open| glue(p, &open, None, ""));
         p.sequence([p.space(), p.choice(opens.collect::<Vec<_>>()), p.space(), names])
     }
@@ -225,8 +244,8 @@ impl<'a> Writer<'a> {
     /// The opening of each call, if it announces a call without the markers around all calls.
     pub(super) fn bare_open(&self) -> Option<&Glue> {
         let open = Some(&self.call_open).filter(|open| is_strong(open) && open.is_literal());
-        let outer = |glue: Glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank());
-        open.filter(|_| self.callable && self.before_first_call().into_iter().all(outer))
+        let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank());
+        open.filter(|_| self.callable && self.before_first_call().iter().all(outer))
     }
 
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
@@ -295,7 +314,7 @@ impl<'a> Writer<'a> {
         }
         rest.push(self.close(&[Spot::Call]));
         if let Some(edge) = self.edges(&[Spot::Call], Spot::Content).next() {
-            let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls() };
+            let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls().to_vec() };
             // Once the name of a call was shown, it is no text.
             let no_call = self.tolerances.allowed_calls && !excluded;
             let no_call = no_call.then(|| p.not(self.announced_call()));
@@ -306,7 +325,7 @@ impl<'a> Writer<'a> {
         // Where the same opening follows different white space, the part before it decides which.
         let mut firsts: Vec<(Glue, Vec<&str>)> = Vec::new();
         let before = self.before_first_call();
-        for glue in &before {
+        for glue in before {
             let (space, _) = split_space(glue);
             let core = split_space(&glue.strip_suffix(&self.call_open).unwrap_or_default()).1;
             match firsts.iter_mut().find(|(known, _)| *known == core) {
@@ -395,7 +414,7 @@ impl<'a> Writer<'a> {
     /// The markers around all calls, without any between them.
     pub(super) fn empty_section(&self) -> Option<String> {
         let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
-        let calls = if self.callable { self.before_first_call() } else { Vec::new() };
+        let calls = if self.callable { self.before_first_call() } else { &[] };
         let mut opens = calls.iter().filter_map(|glue| glue.strip_suffix(&self.call_open)).filter(is_section);
         let close = self.edges(&[Spot::Call], Spot::End).map(|edge| &edge.glue).find(|glue| is_section(glue))?;
         Some(format!("{}{}", opens.next()?.head().trim(), close.head().trim()))
@@ -428,9 +447,8 @@ impl<'a> Writer<'a> {
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
-        let between = self.edges(&[Spot::Call], Spot::Call).map(|edge| edge.glue.clone());
-        !self.tolerances.allowed_calls
-            && self.before_first_call().into_iter().chain(between).all(|glue| is_strong(&glue))
+        let between = self.edges(&[Spot::Call], Spot::Call).map(|edge| &edge.glue);
+        !self.tolerances.allowed_calls && self.before_first_call().iter().chain(between).all(is_strong)
     }
 
     fn constraint(&self) -> Constraint {

@@ -59,13 +59,13 @@ impl Writer<'_> {
         let (text, close) = match (self.tolerances.calls_in_reasoning, self.callable) {
             // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
             (true, false) if !self.turn.calls_begin_with_names() => {
-                let first = |glue: Glue| glue.first_marker().map(str::to_owned);
-                let opens = p.spelled(self.before_first_call().into_iter().filter_map(first).collect());
+                let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
+                let opens = p.spelled(self.before_first_call().iter().filter_map(first).collect());
                 let open = p.tolerated(p.and(p.any_of(&opens)));
                 (p.until_marker(ends.into_iter().chain(opens)), p.choice([closed, open].into_iter().chain(end)))
             }
             (true, true) => {
-                let opens = self.marks_of_calls().into_iter().chain(self.marks_of_bare_calls());
+                let opens = self.marks_of_calls().iter().cloned().chain(self.marks_of_bare_calls());
                 let call = p.and(self.announced_call());
                 let stop = p.choice([closed, call]);
                 let run = p.until_marker(ends.into_iter().chain(opens));

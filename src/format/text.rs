@@ -9,17 +9,16 @@ use crate::peg::ExprId;
 
 impl Writer<'_> {
     /// The markers that end a text in front of calls.
-    pub(super) fn marks_of_calls(&self) -> Vec<String> {
-        self.marks_of(|glue| !self.has_thought(glue) && !self.begins_turn(glue))
+    pub(super) fn marks_of_calls(&self) -> &[String] {
+        self.marks_of_calls.get_or_init(|| self.marks_of(|glue| !self.has_thought(glue) && !self.begins_turn(glue)))
     }
 
     /// The markers of those calls whose glue in front is `such`.
     fn marks_of(&self, such: impl Fn(&Glue) -> bool) -> Vec<String> {
-        let mut glues = if self.callable { self.before_first_call() } else { Vec::new() };
-        glues.retain(such);
+        let glues = if self.callable { self.before_first_call() } else { &[] };
         let named = self.turn.calls_begin_with_names();
         let marker = self.marker().trim();
-        let marks = glues.iter().flat_map(|glue| match glue.head().find(marker) {
+        let marks = glues.iter().filter(|glue| such(glue)).flat_map(|glue| match glue.head().find(marker) {
             // What stands between the marker and the name may differ.
             Some(at) if !named && !marker.is_empty() => heads(&glue.up_to(at + marker.len())),
             // Text may begin as a call does.
@@ -51,7 +50,7 @@ impl Writer<'_> {
 
     /// Text up to calls or one of `ends`.
     fn text(&self, ends: Vec<String>) -> ExprId {
-        self.text_up_to(self.marks_of_calls().into_iter().chain(ends).collect())
+        self.text_up_to(self.marks_of_calls().iter().cloned().chain(ends).collect())
     }
 
     fn text_up_to(&self, stops: Vec<String>) -> ExprId {
@@ -99,8 +98,9 @@ impl Writer<'_> {
             if marked.is_empty() || apart {
                 return self.text(Vec::new());
             }
-            let before =
-                p.content(p.until_marker(marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls())));
+            let before = p.content(
+                p.until_marker(marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls().to_vec())),
+            );
             let marker = p.choice(marked.iter().map(|open| glue(p, open, None, "")).collect::<Vec<_>>());
             return p.sequence([before, p.optional(p.sequence([marker, self.text(self.marks_of_end())]))]);
         }
@@ -113,7 +113,7 @@ impl Writer<'_> {
         let marked = !self.tolerances.calls_from.is_empty() || self.before_first_call().iter().all(is_strong);
         let text = match stops.is_empty() || marked {
             true => self.text(ends.clone()),
-            false => wrappers::text_before(p, &stops, &ends),
+            false => wrappers::text_before(p, stops, &ends),
         };
         let text = late.map_or(text, |thought| {
             let again = self.reasoning_again(thought);

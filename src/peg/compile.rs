@@ -57,6 +57,7 @@ pub(super) fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: u
         rules,
         calls: Vec::new(),
         firsts,
+        markers: HashMap::new(),
         begins: [0; 64],
         regions,
         many,
@@ -120,6 +121,8 @@ struct Compiler<'a> {
     calls: Vec<(ExprId, usize)>,
     /// What the expressions can begin with.
     firsts: Firsts<'a>,
+    /// By the markers of an expression, and whether their white space may differ: indices of the program's.
+    markers: HashMap<(&'a [SmolStr], bool), u32>,
     /// By hash: indices of some of the program's byte sets, to share them.
     begins: [u32; 64],
     /// See [`MANY`].
@@ -128,7 +131,7 @@ struct Compiler<'a> {
     room: usize,
 }
 
-impl Compiler<'_> {
+impl<'a> Compiler<'a> {
     fn here(&self) -> u32 {
         self.out.ops.len() as u32
     }
@@ -175,8 +178,8 @@ impl Compiler<'_> {
             }
             Expr::StringBody(delimiter) => drop(self.emit(Op::StringBody(*delimiter, *delimiter))),
             Expr::StringLine(delimiter) => drop(self.emit(Op::StringBody(*delimiter, b'\n'))),
-            Expr::Until(markers) => self.until(Markers::new(markers)),
-            Expr::UntilMarker(markers) => self.until(Markers::new(&marker::ends(markers))),
+            Expr::Until(markers) => self.until(markers, false),
+            Expr::UntilMarker(markers) => self.until(markers, true),
             Expr::Tag(tag, child) => {
                 let tag = self.regions.as_mut().map_or(*tag, |regions| regions.tag(Region::Tag(*tag)));
                 self.region(tag, *child);
@@ -207,9 +210,13 @@ impl Compiler<'_> {
         self.emit(Op::Literal(index));
     }
 
-    fn until(&mut self, markers: Markers) {
-        let index = self.out.markers.len() as u32;
-        self.out.markers.push(markers);
+    /// `spaced`: the markers' white space may differ.
+    fn until(&mut self, markers: &'a [SmolStr], spaced: bool) {
+        let all = &mut self.out.markers;
+        let index = *self.markers.entry((markers, spaced)).or_insert_with(|| {
+            all.push(if spaced { Markers::new(&marker::ends(markers)) } else { Markers::new(markers) });
+            all.len() as u32 - 1
+        });
         self.emit(Op::Until(index));
     }
 

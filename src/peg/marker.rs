@@ -5,6 +5,9 @@ use smol_str::SmolStr;
 
 use super::expr::CharSet;
 
+/// The number of gaps in a marker, from the first, that may have other white space when all others are as written.
+const GAPS: usize = 8;
+
 /// A part of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
@@ -69,7 +72,7 @@ fn end_of_text(marker: &str) -> usize {
 /// The markers that end a text: each as written and, if its text is too distinctive to occur by chance, with other white
 /// space.
 pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
-    let mut ends = Vec::with_capacity(3 * markers.len());
+    let mut ends = Vec::with_capacity(4 * markers.len());
     for marker in markers {
         let core = marker.trim();
         if !is_certain(core) {
@@ -78,40 +81,53 @@ pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
         }
         let before = &marker[..marker.len() - marker.trim_start().len()];
         for core in spaced(core) {
-            ends.extend([SmolStr::new(format!("{before}{core}")), SmolStr::new(core)]);
+            if !before.is_empty() {
+                ends.push(SmolStr::new(format!("{before}{core}")));
+            }
+            ends.push(SmolStr::new(core));
         }
     }
     ends
 }
 
-/// A marker as written, and with other white space between its parts: in all places, or in one.
+/// A marker as written, and with other white space between its parts: in all places, or in one. Each text once.
 fn spaced(core: &str) -> Vec<String> {
-    let inside: Vec<Part> = parts(core).skip(1).collect();
-    let gaps = inside.iter().filter(|part| matches!(part, Part::Space | Part::Gap)).count();
     let mut written = vec![core.to_owned()];
-    for space in ["", " ", "\n", "  ", "\n\n"] {
-        let with = |here: &dyn Fn(usize) -> bool| {
-            let mut gap = 0;
-            let mut rest = core;
-            let mut text = String::new();
-            for part in &inside {
-                match part {
-                    Part::Text(part) => {
-                        text.push_str(part);
-                        rest = rest.trim_start().strip_prefix(part).unwrap_or(rest);
-                    }
-                    Part::Gap | Part::Space | Part::Tail(_) => {
-                        let own = &rest[..rest.len() - rest.trim_start().len()];
-                        let new = if *part == Part::Gap && space.is_empty() { " " } else { space };
-                        text.push_str(if here(gap) { new } else { own });
-                        gap += 1;
-                    }
-                }
+    // The texts, with what each gap in front has as written, and has at least.
+    let mut texts: Vec<(&str, &str, &str)> = Vec::new();
+    let mut gap = None;
+    let mut at = 0;
+    for part in parts(core).skip(1) {
+        match part {
+            Part::Text(text) => {
+                let start = core.len() - core[at..].trim_start().len();
+                let (own, least) = gap.take().map_or(("", ""), |least| (&core[at..start], least));
+                texts.push((own, least, text));
+                at = start + text.len();
             }
-            text
-        };
-        written.push(with(&|_| true));
-        written.extend((0..gaps).map(|one| with(&|gap| gap == one)));
+            Part::Gap => gap = Some(" "),
+            Part::Space | Part::Tail(_) => gap = Some(""),
+        }
+    }
+    let gaps = texts.len() - 1;
+    for space in ["", " ", "\n", "  ", "\n\n"] {
+        // With one gap, "in all places" is "in one".
+        let places = (gaps > 1).then_some(None).into_iter().chain((1..=gaps.min(GAPS)).map(Some));
+        for place in places {
+            let mut text = String::with_capacity(core.len() + gaps * 2);
+            for (number, (own, least, part)) in texts.iter().enumerate() {
+                let other = number > 0 && place.is_none_or(|place| place == number);
+                text += match other {
+                    true if space.is_empty() => least,
+                    true => space,
+                    false => own,
+                };
+                text += part;
+            }
+            if !written.contains(&text) {
+                written.push(text);
+            }
+        }
     }
     written
 }

@@ -29,6 +29,8 @@ const KEY: char = '\u{e001}';
 pub(crate) const COUNTER: char = '\u{e002}';
 const WORD: char = '\u{e003}';
 const SIGNS: [char; 4] = [NAME, KEY, COUNTER, WORD];
+/// The first byte of each.
+const SIGN_START: u8 = 0xEE;
 
 /// The texts of a call that glue may repeat.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,7 +91,14 @@ impl Glue {
 
     /// The text up to the first placeholder.
     pub fn head(&self) -> &str {
-        self.0.split(SIGNS).next().unwrap_or_default()
+        self.literal().unwrap_or_else(|| self.0.split(SIGNS).next().unwrap_or_default())
+    }
+
+    /// All of it, if it has no placeholders.
+    pub(crate) fn literal(&self) -> Option<&str> {
+        // A scan for the byte that placeholders begin with is much cheaper than one for the characters.
+        let none = !self.0.as_bytes().contains(&SIGN_START) || !self.0.contains(SIGNS);
+        none.then_some(&self.0)
     }
 
     /// The markers in it, as found by [`Markup`], without placeholders.
@@ -186,7 +195,7 @@ impl Glue {
 
     /// Whether it has no placeholders.
     pub(crate) fn is_literal(&self) -> bool {
-        !self.0.contains(SIGNS)
+        self.literal().is_some()
     }
 
     /// Without the white space at its start.
