@@ -118,8 +118,8 @@ pub const RULE_NAME_BYTES: usize = 160;
 /// Maximum length of a `pattern` that becomes rules, in bytes.
 pub const PATTERN_SOURCE_BYTES: usize = 64 << 10;
 
-/// Maximum size of a compiled `pattern` for checking values, in bytes. A larger one counts as met.
-pub const PATTERN_BYTES: usize = 64 << 10;
+/// Maximum number of states of the automaton by which a `pattern` is looked for in a text. A larger one counts as met.
+pub const PATTERN_STATES: usize = 16_000;
 
 /// Required names of an object that are searched for among its properties, to report missing ones.
 pub const CHECKED_NAMES: usize = 64;

@@ -3,6 +3,7 @@
 use chatparse::ErrorKind;
 use chatparse::grammar::{Builder, FidelityKind, Grammar, Recogniser, Rule, from_json_schema, valid};
 use chatparse::internals::grammar::Walk;
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 fn grammar(schema: &Value) -> Grammar {
@@ -253,6 +254,34 @@ fn walks_are_valid() {
             let text = walk.text(200).expect("some text is allowed");
             let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{schema}: {error}: {text}"));
             assert_eq!(valid::check(&schema, &value), [], "{schema}: {text}");
+        }
+    }
+}
+
+/// Parts that most patterns are made of.
+const PARTS: &[&str] = &[
+    "a", "b", " ", "\\n", "^", "$", "\\b", "\\B", ".", "(", "(", ")", ")", "|", "*", "+", "?", "{1,2}", "{2}", "[^a]",
+    "[a-b]", "\\w", "\\S", "(?=b)", "(?!a)", "\u{2028}",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Where nothing is reported, the grammar allows the texts that are valid, and no other.
+    #[test]
+    fn grammars_and_validation_agree_on_patterns(
+        parts in prop::collection::vec(prop::sample::select(PARTS), 1..9),
+        texts in prop::collection::vec("[ab \n\u{2028}]{0,4}", 8),
+    ) {
+        let schema = json!({"type": "string", "pattern": parts.concat()});
+        let Ok(grammar) = from_json_schema(&schema) else { return Ok(()) };
+        if !grammar.report.is_empty() {
+            return Ok(());
+        }
+        let recogniser = Recogniser::new(&grammar.text).unwrap();
+        for text in texts {
+            let valid = valid::check(&schema, &json!(text)).is_empty();
+            prop_assert_eq!(recogniser.accepts(&json!(text).to_string()), valid, "{}: {:?}\n{}", schema, text, grammar.text);
         }
     }
 }

@@ -62,8 +62,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
 ];
 
 /// Words that belong to one module.
-const OWNED: &[(&str, &str)] =
-    &[("unsafe", "ffi"), ("minijinja", "template"), ("chrono", "template"), ("regex_lite", "grammar")];
+const OWNED: &[(&str, &str)] = &[("unsafe", "ffi"), ("minijinja", "template"), ("chrono", "template")];
 
 /// A file that is longer does more than one thing.
 const MAX_LINES: usize = 500;

@@ -118,7 +118,7 @@ impl<'a> Lowering<'_, 'a> {
             if (text.min, text.max) == (0, None) {
                 return Ok(None);
             }
-            let any = Pattern { expr: Expr::nothing(), ahead: Vec::new() };
+            let any = Pattern { expr: Expr::nothing(), ahead: Vec::new(), pinned: false };
             text.patterns.push((any, all.parts[0].place, "propertyNames"));
         }
         Ok(self.automaton(&text, all))
@@ -136,7 +136,13 @@ impl<'a> Lowering<'_, 'a> {
                 match Pattern::parse(source) {
                     // Every text matches.
                     Ok(pattern) if pattern.expr == Expr::nothing() && pattern.ahead.is_empty() => {}
-                    Ok(pattern) => text.patterns.push((pattern, part.place, "pattern")),
+                    Ok(pattern) => {
+                        if pattern.pinned {
+                            let message = "it looks ahead without ^; texts match from their start on".to_owned();
+                            self.note(part.place, "pattern", FidelityKind::Narrowed, message);
+                        }
+                        text.patterns.push((pattern, part.place, "pattern"));
+                    }
                     Err(Unusable::Unsupported(why)) => {
                         let message = format!("pattern {source:?} is not supported ({why}); any string is allowed");
                         self.note(part.place, "pattern", FidelityKind::Widened, message);

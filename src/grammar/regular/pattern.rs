@@ -19,6 +19,8 @@ pub(in crate::grammar) enum Expr {
     Start,
     /// `$`: the end of the text.
     End,
+    /// `\b`: the edge of a word; with `false`, `\B`: no such edge.
+    Edge(bool),
 }
 
 /// A pattern. A text matches if the expression is found in it.
@@ -27,6 +29,9 @@ pub(in crate::grammar) struct Pattern {
     pub expr: Expr,
     /// Look aheads at the very beginning: expressions that must, or with `false` must not, be found there.
     pub ahead: Vec<(Expr, bool)>,
+    /// Nothing holds the look aheads to the start of the text, but the expression does. So what it finds is a match, and what
+    /// it does not find may be one.
+    pub pinned: bool,
 }
 
 /// Why a pattern cannot be used.
@@ -47,12 +52,15 @@ impl Pattern {
         if source.len() > limits::PATTERN_SOURCE_BYTES {
             return Err(Unsupported("it is too long"));
         }
-        let mut parser = Parser { rest: source.chars().peekable(), depth: 0, ahead: Vec::new(), at_start: true };
+        let mut parser =
+            Parser { rest: source.chars().peekable(), depth: 0, ahead: Vec::new(), at_start: true, pinned: None };
         let expr = parser.choice()?;
-        match parser.rest.peek() {
-            None => Ok(Pattern { expr, ahead: parser.ahead }),
-            Some(_) => Err(Invalid("a ) closes nothing")),
+        if parser.rest.peek().is_some() {
+            return Err(Invalid("a ) closes nothing"));
         }
+        let pinned = parser.pinned == Some(true);
+        let expr = if pinned { Expr::Sequence(vec![Expr::Start, expr]) } else { expr };
+        Ok(Pattern { expr, ahead: parser.ahead, pinned })
     }
 }
 
@@ -65,7 +73,7 @@ impl Expr {
     pub fn width(&self) -> (u64, Option<u64>) {
         match self {
             Expr::One(_) => (1, Some(1)),
-            Expr::Start | Expr::End => (0, Some(0)),
+            Expr::Start | Expr::End | Expr::Edge(_) => (0, Some(0)),
             Expr::Sequence(parts) => parts.iter().map(Expr::width).fold((0, Some(0)), |sum, part| {
                 let most = sum.1.zip(part.1).map(|(sum, part)| sum.saturating_add(part));
                 (sum.0.saturating_add(part.0), most)
@@ -90,7 +98,7 @@ impl Expr {
     pub fn has_anchor(&self) -> bool {
         match self {
             Expr::One(_) => false,
-            Expr::Start | Expr::End => true,
+            Expr::Start | Expr::End | Expr::Edge(_) => true,
             Expr::Sequence(parts) | Expr::Choice(parts) => parts.iter().any(Expr::has_anchor),
             Expr::Repeat(body, ..) => body.has_anchor(),
         }
@@ -103,6 +111,8 @@ struct Parser<'a> {
     ahead: Vec<(Expr, bool)>,
     /// Whether only `^` has been read so far, outside of groups.
     at_start: bool,
+    /// See [`Pattern::pinned`], once a `^` or a look ahead was read.
+    pinned: Option<bool>,
 }
 
 impl Parser<'_> {
@@ -140,6 +150,9 @@ impl Parser<'_> {
             }
             let Some(part) = self.atom()? else { continue };
             self.at_start &= part == Expr::Start;
+            if self.at_start {
+                self.pinned.get_or_insert(false);
+            }
             let part = self.quantified(part)?;
             parts.push(part);
         }
@@ -152,12 +165,15 @@ impl Parser<'_> {
         Ok(Some(match c {
             '^' => Expr::Start,
             '$' => Expr::End,
-            '.' => Expr::One(Chars::of([('\n', '\n'), ('\r', '\r')]).negated()),
+            '.' => Expr::One(Chars::of([('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')]).negated()),
             '(' => return self.group(),
             '[' => Expr::One(self.class()?),
             '*' | '+' | '?' => return Err(Invalid("there is nothing to repeat")),
             '{' if self.braces().is_some() => return Err(Invalid("there is nothing to repeat")),
-            '\\' => Expr::One(self.escape(false)?),
+            '\\' => match self.rest.next_if(|c| matches!(c, 'b' | 'B')) {
+                Some(edge) => Expr::Edge(edge == 'b'),
+                None => Expr::One(self.escape(false)?),
+            },
             c => Expr::One(Chars::one(c)),
         }))
     }
@@ -193,6 +209,7 @@ impl Parser<'_> {
             None => Ok(Some(body)),
             Some(matches) if leads => {
                 self.ahead.push((body, matches));
+                self.pinned.get_or_insert(true);
                 self.at_start = true;
                 Ok(None)
             }
@@ -300,6 +317,7 @@ impl Parser<'_> {
         match self.rest.next() {
             None => Err(Invalid("a [ is not closed")),
             Some('\\') => self.escape(true),
+            Some('[') if self.rest.peek() == Some(&':') => Err(Unsupported("it has a class of POSIX")),
             Some(c) => Ok(Chars::one(c)),
         }
     }
@@ -321,7 +339,6 @@ impl Parser<'_> {
             'v' => Chars::one('\u{b}'),
             'f' => Chars::one('\u{c}'),
             'b' if in_class => Chars::one('\u{8}'),
-            'b' | 'B' => return Err(Unsupported("it asks for the edge of a word")),
             '0' if !self.rest.peek().is_some_and(char::is_ascii_digit) => Chars::one('\0'),
             '1'..='9' if !in_class => return Err(Unsupported("it refers back to a group")),
             'k' => return Err(Unsupported("it refers back to a group")),
@@ -330,9 +347,9 @@ impl Parser<'_> {
             }
             'c' => match self.rest.next_if(char::is_ascii_alphabetic) {
                 Some(letter) => Chars::of_codes([(u32::from(letter) % 32, u32::from(letter) % 32)]),
-                None => return Err(Unsupported("the escape \\c")),
+                None => return Err(Unsupported("it has half an escape")),
             },
-            'x' => self.hex(2, c)?,
+            'x' => self.hex(2)?,
             'u' if self.skip('{') => {
                 let mut hex = String::new();
                 while let Some(digit) = self.rest.next_if(char::is_ascii_hexdigit) {
@@ -344,16 +361,20 @@ impl Parser<'_> {
                     None => return Err(Invalid("an escape \\u{ does not denote a character")),
                 }
             }
-            'u' => self.hex(4, c)?,
+            'u' => self.hex(4)?,
+            // Other languages have more: `\A` and `\Z` for the ends of a text, `\<` for that of a word.
+            c if c.is_ascii_alphanumeric() || matches!(c, '<' | '>') => {
+                return Err(Unsupported("it has an escape that ECMAScript has not"));
+            }
             c => Chars::one(c),
         })
     }
 
-    /// The character with this many hexadecimal digits; without them, the letter itself.
-    fn hex(&mut self, count: usize, letter: char) -> Parsed<Chars> {
+    /// The character with this many hexadecimal digits.
+    fn hex(&mut self, count: usize) -> Parsed<Chars> {
         let digits: String = self.rest.clone().take(count).filter(char::is_ascii_hexdigit).collect();
         if digits.len() < count {
-            return Ok(Chars::one(letter));
+            return Err(Unsupported("it has half an escape"));
         }
         let code = u32::from_str_radix(&digits, 16).unwrap_or_default();
         self.rest.nth(count - 1);

@@ -264,7 +264,7 @@ fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<
                 rule => item(rule).repeat(min, max),
             }
         }
-        Expr::Start | Expr::End => return None,
+        Expr::Start | Expr::End | Expr::Edge(_) => return None,
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Reported violations are certain. Keywords and references that are not supported leave the result open, and open results
 //! are not violations, not even inside `not` or when alternatives are compared. Open are: `format`, which is an annotation
-//! in the newer drafts; references out of the schema; patterns that [`regex_lite`] cannot express; and schemas whose
+//! in the newer drafts; references out of the schema; patterns that no automaton can express; and schemas whose
 //! `$schema` names an unknown draft. Drafts 3 to 2020-12 are known; the newest is the default.
 //!
 //! Schemas that must all hold wait in a queue, so depth uses no stack; only alternatives recurse.
@@ -11,7 +11,6 @@ mod array;
 mod combined;
 mod draft;
 mod draft3;
-mod ecma;
 mod number;
 mod object;
 mod resource;
@@ -29,6 +28,7 @@ use self::resource::{Base, Resources, Steps};
 use self::run::Verdict::{self, No, Open, Yes};
 use self::run::{Key, Report, Run, Step, Task};
 use self::scalar::{alike, counted, listed, same};
+use crate::grammar::regular::{Finder, Pattern};
 use crate::limits;
 
 /// A violation of a schema by a value.
@@ -63,7 +63,8 @@ pub(super) struct Checker<'a> {
     resources: Resources<'a>,
     /// The remaining steps.
     steps: Steps,
-    patterns: HashMap<&'a str, Option<ecma::Pattern>>,
+    /// By source; `None`: it cannot be used.
+    patterns: HashMap<&'a str, Option<Finder>>,
     /// Lists of allowed values by address: those that may be equal to a value, once the list is asked for again.
     lists: HashMap<*const Value, Option<HashMap<u64, Vec<&'a Value>>>>,
     /// The checks in progress.
@@ -250,16 +251,15 @@ impl<'a> Checker<'a> {
         if !self.steps.spend(1 + pattern.len()) {
             return Open;
         }
-        let compiled = match self.patterns.entry(pattern) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(_) if !self.steps.spend(ecma::COMPILING) => return Open,
-            Entry::Vacant(entry) => entry.insert(ecma::compiled(pattern)),
-        };
-        match compiled {
+        let steps = &mut self.steps;
+        let finder = self.patterns.entry(pattern).or_insert_with(|| {
+            let read = Pattern::parse(pattern).ok()?;
+            Finder::new(&read, limits::PATTERN_STATES).filter(|finder| steps.spend(finder.states()))
+        });
+        match finder.as_ref().and_then(|finder| finder.finds(text, &mut |visited| steps.spend(visited))) {
             None => Open,
-            Some(compiled) if !self.steps.spend(compiled.steps * text.len()) => Open,
-            Some(compiled) if compiled.regex.is_match(text) => Yes,
-            Some(_) => No,
+            Some(true) => Yes,
+            Some(false) => No,
         }
     }
 }
