@@ -13,19 +13,6 @@ pub(crate) enum Unreadable {
     Digits(char, usize),
 }
 
-/// Sorts and merges inclusive ranges of code points.
-pub(crate) fn merged_ranges(mut ranges: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
-    ranges.sort_unstable();
-    ranges.dedup_by(|next, last| {
-        let goes_on = next.0 <= last.1.saturating_add(1);
-        if goes_on {
-            last.1 = last.1.max(next.1);
-        }
-        goes_on
-    });
-    ranges
-}
-
 /// The code point at the start of `text`, decoding GBNF's escapes, and the text after it.
 pub(crate) fn character(text: &str) -> Result<(u32, &str), Unreadable> {
     let mut chars = text.chars();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::char_class::{self, Unreadable};
+use crate::chars::Chars;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
@@ -11,7 +12,7 @@ use crate::limits;
 pub(super) struct Rules {
     /// The alternatives of each rule.
     pub rules: Vec<Vec<Vec<Symbol>>>,
-    pub classes: Vec<Class>,
+    pub classes: Vec<Chars>,
     pub root: u32,
 }
 
@@ -21,20 +22,6 @@ pub(super) enum Symbol {
     Char(u32),
     /// This rule.
     Rule(u32),
-}
-
-/// A class of characters: inclusive ranges of code points, or with `negated` all others.
-#[derive(Debug, PartialEq, Eq, Hash, Clone)]
-pub(super) struct Class {
-    pub ranges: Vec<(u32, u32)>,
-    pub negated: bool,
-}
-
-impl Class {
-    pub fn has(&self, c: char) -> bool {
-        let c = u32::from(c);
-        self.ranges.iter().any(|&(low, high)| low <= c && c <= high) != self.negated
-    }
 }
 
 type Alternatives = Vec<Vec<Symbol>>;
@@ -169,8 +156,8 @@ struct Reader<'a> {
     alone: bool,
     names: HashMap<&'a str, u32>,
     rules: Vec<Option<Alternatives>>,
-    classes: Vec<Class>,
-    known: HashMap<Class, u32>,
+    classes: Vec<Chars>,
+    known: HashMap<Chars, u32>,
     symbols: usize,
 }
 
@@ -250,7 +237,7 @@ impl<'a> Reader<'a> {
         self.rules.len() as u32 - 1
     }
 
-    fn class_id(&mut self, class: Class) -> Symbol {
+    fn class_id(&mut self, class: Chars) -> Symbol {
         let next = self.classes.len() as u32;
         let id = *self.known.entry(class.clone()).or_insert(next);
         if id == next {
@@ -302,7 +289,7 @@ impl<'a> Reader<'a> {
                 '[' => symbols.extend(self.class()?),
                 '.' => {
                     self.at += 1;
-                    symbols.push(self.class_id(Class { ranges: Vec::new(), negated: true }));
+                    symbols.push(self.class_id(Chars::all()));
                 }
                 '(' => {
                     self.at += 1;
@@ -345,7 +332,7 @@ impl<'a> Reader<'a> {
         while !self.skip("\"") {
             let (c, rest) = self.character(self.rest())?;
             self.at = self.text.len() - rest.len();
-            symbols.push(self.class_id(Class { ranges: vec![(c, c)], negated: false }));
+            symbols.push(self.class_id(Chars::of_codes([(c, c)])));
         }
         Ok(())
     }
@@ -361,7 +348,11 @@ impl<'a> Reader<'a> {
             ranges.push(range);
         }
         // A class without characters is not an item.
-        Ok(if ranges.is_empty() { None } else { Some(self.class_id(Class { ranges, negated })) })
+        if ranges.is_empty() {
+            return Ok(None);
+        }
+        let chars = Chars::of_codes(ranges);
+        Ok(Some(self.class_id(if negated { chars.negated() } else { chars })))
     }
 
     /// The character at the start of `text`, the rest of the grammar, and what follows it.

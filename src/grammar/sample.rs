@@ -1,7 +1,8 @@
 //! Generates random texts that a grammar allows.
 
 use super::earley::Recogniser;
-use super::gbnf::{Class, Rules, Symbol};
+use super::gbnf::{Rules, Symbol};
+use crate::chars::Chars;
 
 /// A generator of random texts of a grammar; the same seed gives the same texts.
 #[derive(Debug)]
@@ -48,13 +49,14 @@ impl<'g> Walk<'g> {
         if ends.is_empty() { None } else { Some(ends[self.below(ends.len() as u64) as usize]) }
     }
 
-    fn character(&mut self, class: &Class) -> Option<char> {
+    fn character(&mut self, class: &Chars) -> Option<char> {
         const UNUSUAL: &[char] = &['é', '中', '😀', '\u{7f}', '\n', '\t', '\u{1}', '\\', '"'];
         for _ in 0..16 {
-            let c = match class.ranges.len() as u64 {
-                count if count > 0 && !class.negated => {
-                    let (low, high) = class.ranges[self.below(count) as usize];
-                    let offset = self.below(u64::from(high.saturating_sub(low)) + 1);
+            let c = match class.ranges().len() as u64 {
+                // All but a few characters are seldom meant one as much as the other.
+                count if count > 0 && !class.has(char::MAX) => {
+                    let (low, high) = class.ranges()[self.below(count) as usize];
+                    let offset = self.below(u64::from(high - low) + 1);
                     char::from_u32(low + offset as u32)
                 }
                 _ if self.below(8) == 0 => Some(UNUSUAL[self.below(UNUSUAL.len() as u64) as usize]),
@@ -64,7 +66,7 @@ impl<'g> Walk<'g> {
                 return Some(c);
             }
         }
-        any(class)
+        class.first()
     }
 
     /// A number below `bound`, by splitmix64.
@@ -77,24 +79,12 @@ impl<'g> Walk<'g> {
     }
 }
 
-/// A character of the class: the first one after its exclusions, or its first one.
-fn any(class: &Class) -> Option<char> {
-    let starts = if class.negated {
-        let after = class.ranges.iter().map(|(_, high)| high.saturating_add(1));
-        [0].into_iter().chain(after).collect::<Vec<_>>()
-    } else {
-        class.ranges.iter().map(|(low, _)| *low).collect()
-    };
-    // Ranges may begin or end among the surrogates.
-    starts.into_iter().flat_map(|start| [start, 0xE000]).filter_map(char::from_u32).find(|c| class.has(*c))
-}
-
 /// The minimum number of steps to an end for each alternative, as in Dijkstra's algorithm.
 fn costs(rules: &Rules) -> Vec<Vec<Option<u64>>> {
     use std::cmp::Reverse;
     use std::collections::BinaryHeap;
 
-    let possible: Vec<bool> = rules.classes.iter().map(|class| any(class).is_some()).collect();
+    let possible: Vec<bool> = rules.classes.iter().map(|class| !class.is_empty()).collect();
     let mut best: Vec<Option<u64>> = vec![None; rules.rules.len()];
     let mut costs: Vec<Vec<Option<u64>>> = Vec::with_capacity(rules.rules.len());
     // For each alternative: the cost of its known parts, and the number of parts that are not known yet.

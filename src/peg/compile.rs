@@ -9,12 +9,13 @@ use smol_str::SmolStr;
 
 use super::check::{self, Checked};
 use super::expr::{Arena, CharSet, Children, Expr, ExprId, TagId};
-use super::first::{Bytes, First, Firsts};
+use super::first::{First, Firsts};
 use super::lead::Leads;
 use super::marker::{self, Part};
 use super::program::{Begin, Bounds, Op, Program, Test};
 use super::select::{Rest, Table};
 use super::until::Markers;
+use crate::bytes::Bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 

@@ -3,65 +3,10 @@
 //! For a byte outside of the set, the expression fails or matches nothing after looking at that byte only, or at the
 //! character that it begins. So skipping the expression changes neither the match nor how far the machine looked.
 
-use std::fmt;
-
 use super::check::Checked;
 use super::expr::{Arena, CharSet, Expr, ExprId};
+use crate::bytes::Bytes;
 use crate::limits;
-
-/// A set of bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Bytes([u64; 4]);
-
-impl Bytes {
-    pub const ALL: Bytes = Bytes([u64::MAX; 4]);
-    /// Bytes of multi-byte characters.
-    pub const WIDE: Bytes = Bytes([0, 0, u64::MAX, u64::MAX]);
-
-    /// White space.
-    const SPACE: Bytes = Bytes([1 << b' ' | 0b11111 << b'\t', 0, 0, 0]);
-
-    pub fn contains(self, byte: u8) -> bool {
-        self.0[usize::from(byte >> 6)] & 1 << (byte & 63) != 0
-    }
-
-    pub fn words(self) -> [u64; 4] {
-        self.0
-    }
-
-    pub fn or(self, other: Bytes) -> Bytes {
-        Bytes(std::array::from_fn(|at| self.0[at] | other.0[at]))
-    }
-
-    /// The bytes of an inclusive range.
-    fn range(low: u8, high: u8) -> Bytes {
-        Bytes(std::array::from_fn(|at| {
-            let [from, to] = [low, high].map(|byte| i32::from(byte) - 64 * at as i32);
-            if from > 63 || to < 0 { 0 } else { (u64::MAX << from.max(0)) & (u64::MAX >> (63 - to.min(63))) }
-        }))
-    }
-
-    pub fn byte(byte: u8) -> Bytes {
-        let mut bytes = Bytes::default();
-        bytes.0[usize::from(byte >> 6)] = 1 << (byte & 63);
-        bytes
-    }
-}
-
-/// The bytes as ranges.
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: Vec<u8> = (0..=u8::MAX).filter(|&byte| self.contains(byte)).collect();
-        f.write_str("[")?;
-        for run in all.chunk_by(|low, high| low + 1 == *high) {
-            write!(f, "{}", run[0].escape_ascii())?;
-            if let [_, .., last] = run {
-                write!(f, "-{}", last.escape_ascii())?;
-            }
-        }
-        f.write_str("]")
-    }
-}
 
 /// How an expression begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +25,7 @@ impl First {
     /// Any byte may lead to any outcome.
     const UNKNOWN: First = First { bytes: Bytes::ALL, passes: true, looks: false, wide: false };
     /// Matches nothing, without looking at a byte.
-    const EMPTY: First = First { bytes: Bytes([0; 4]), passes: true, looks: false, wide: false };
+    const EMPTY: First = First { bytes: Bytes::NONE, passes: true, looks: false, wide: false };
     /// Fails without looking at a byte.
     const FAIL: First = First { passes: false, ..First::EMPTY };
 
@@ -139,11 +84,9 @@ impl First {
 
 /// The first bytes of the characters of a set. May include others above ASCII.
 fn heads(set: &CharSet) -> Bytes {
-    let head = |c: char| c.encode_utf8(&mut [0; 4]).as_bytes()[0];
     let ranges = set.ranges.iter().filter(|(low, high)| low <= high);
-    let Bytes([a, b, c, d]) =
-        ranges.fold(Bytes::default(), |bytes, &(low, high)| bytes.or(Bytes::range(head(low), head(high))));
-    if set.negated { Bytes([!a, !b, u64::MAX, u64::MAX]) } else { Bytes([a, b, c, d]) }
+    let all = ranges.fold(Bytes::default(), |bytes, &(low, high)| bytes.or(Bytes::heads(low, high)));
+    if set.negated { all.negated().or(Bytes::WIDE) } else { all }
 }
 
 /// Computes the first bytes of expressions, once for each.

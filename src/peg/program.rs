@@ -5,9 +5,9 @@ use std::fmt;
 use smol_str::SmolStr;
 
 use super::expr::{CharSet, TagId};
-use super::first::Bytes;
 use super::select::Table;
 use super::until::Markers;
+use crate::bytes::Bytes;
 
 /// One instruction. `u32` operands are addresses or indices of constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use super::find::{find, find2, find3};
-use super::first::Bytes;
+use crate::bytes::Bytes;
 
 /// A set of markers to stop before.
 #[derive(Clone, Debug, PartialEq, Eq)]

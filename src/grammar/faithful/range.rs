@@ -2,8 +2,9 @@
 
 use serde_json::Number;
 
+use crate::chars::Chars;
 use crate::grammar::decimal::Decimal;
-use crate::grammar::regular::{Chars, Dfa, Machine, Room};
+use crate::grammar::regular::{Dfa, Machine, Room};
 
 /// A number as its digits before and behind the point, without redundant zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

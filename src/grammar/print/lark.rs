@@ -9,8 +9,8 @@ use super::lexer;
 use super::linear;
 use super::node::{Node, Tree};
 use super::portable::{bounds, class, escaped, free, names};
-use super::set::Set;
 use super::tokens::{Cut, Facts, Part, Splits, cut};
+use crate::chars::Chars;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
 
@@ -171,7 +171,7 @@ impl<'a> Printer<'a> {
             Part::Rule(rule) => self.out.push_str(&self.rules[rule]),
             Part::Choice(branches) if branches.is_empty() => {
                 self.out.push('/');
-                class(&Set::none(), member, &mut self.out);
+                class(&Chars::default(), member, &mut self.out);
                 self.out.push('/');
             }
             Part::Choice(_) | Part::Sequence(_) => self.in_group(part, depth),
@@ -207,7 +207,7 @@ impl<'a> Printer<'a> {
                 Node::Choice(_) => self.group(part, out),
                 other => self.regex(other, out),
             }),
-            Node::Choice(branches) if branches.is_empty() => class(&Set::none(), member, out),
+            Node::Choice(branches) if branches.is_empty() => class(&Chars::default(), member, out),
             Node::Choice(branches) => {
                 for (i, branch) in branches.iter().enumerate() {
                     if i > 0 {

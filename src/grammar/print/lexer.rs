@@ -10,8 +10,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::node::Node;
-use super::set::{Bytes, Set};
 use super::tokens::{Cut, Facts, Part};
+use crate::bytes::Bytes;
+use crate::chars::Chars;
 use crate::limits;
 
 /// Steps for each part of a grammar, and the minimum.
@@ -88,7 +89,7 @@ impl Lexer {
             for (token, longer) in &scan.longer {
                 let next = self.place(behind[token].iter().copied());
                 let mut bytes = Bytes::default();
-                next.iter().for_each(|(token, _)| bytes.join(self.first[*token]));
+                next.iter().for_each(|(token, _)| bytes = bytes.or(self.first[*token]));
                 self.confused.extend(longer.iter().filter(|(_, on)| on.meets(bytes)).map(|(other, _)| *other));
             }
         }
@@ -261,7 +262,7 @@ struct Machine {
 struct State {
     token: usize,
     free: Vec<usize>,
-    moves: Vec<(Set, usize)>,
+    moves: Vec<(Chars, usize)>,
     whole: bool,
 }
 
@@ -289,7 +290,7 @@ impl Machine {
                 let mut at = from;
                 for c in text.chars() {
                     let next = self.state(token);
-                    self.states[at].moves.push((Set::only(c), next));
+                    self.states[at].moves.push((Chars::one(c), next));
                     at = next;
                 }
                 self.states[at].free.push(to);
@@ -339,7 +340,7 @@ impl Machine {
     fn first(&self, token: usize) -> Bytes {
         let mut bytes = Bytes::default();
         for state in self.closed(vec![self.starts[token]]) {
-            self.states[state].moves.iter().for_each(|(set, _)| bytes.join(set.first_bytes()));
+            self.states[state].moves.iter().for_each(|(set, _)| bytes = bytes.or(set.heads()));
         }
         bytes
     }
@@ -356,11 +357,17 @@ impl Machine {
             if !whole.is_empty() {
                 let mut on: HashMap<usize, Bytes> = HashMap::new();
                 for state in states.iter().map(|&at| &self.states[at]) {
-                    state.moves.iter().for_each(|(set, _)| on.entry(state.token).or_default().join(set.first_bytes()));
+                    state.moves.iter().for_each(|(set, _)| {
+                        let known = on.entry(state.token).or_default();
+                        *known = known.or(set.heads());
+                    });
                 }
                 for &token in &whole {
                     let longer = scan.longer.entry(token).or_default();
-                    on.iter().for_each(|(&other, &bytes)| longer.entry(other).or_default().join(bytes));
+                    on.iter().for_each(|(&other, &bytes)| {
+                        let known = longer.entry(other).or_default();
+                        *known = known.or(bytes);
+                    });
                     *left = left.saturating_sub(on.len());
                 }
                 scan.ends.insert(whole.into_iter().collect());

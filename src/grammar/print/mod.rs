@@ -11,13 +11,13 @@ mod linear;
 mod node;
 mod portable;
 mod read;
-mod set;
 mod tag;
 mod tokens;
 
 use self::node::{Node, Tree};
 use super::builder::{Fidelity, FidelityKind, Grammar};
 use super::{Trigger, TriggerKind};
+use crate::chars::Chars;
 use crate::error::Result;
 use crate::peg::Arena;
 
@@ -122,7 +122,7 @@ impl Grammar {
             Begins::At(triggers) => {
                 let words = words(&tree, triggers, &mut printed.report);
                 if words.is_empty() {
-                    let any = Node::Class(set::Set::chars(&[], true)).repeat(0, None);
+                    let any = Node::Class(Chars::all()).repeat(0, None);
                     tree.root = tree.add("root", any);
                 } else if dialect != Dialect::StructuralTag {
                     tree.behind_words(&words);

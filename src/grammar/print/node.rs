@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use super::set::Set;
+use crate::chars::Chars;
 use crate::grammar::automaton::Automaton;
 
 /// A part of a rule.
@@ -11,7 +11,7 @@ pub(super) enum Node {
     /// A text, which is not empty.
     Text(String),
     /// One of these characters.
-    Class(Set),
+    Class(Chars),
     /// The rule of this number.
     Rule(usize),
     /// All, in order; without parts the empty text.
@@ -40,7 +40,7 @@ impl Node {
         if text.is_empty() { Node::EMPTY } else { Node::Text(text) }
     }
 
-    pub fn class(set: Set) -> Node {
+    pub fn class(set: Chars) -> Node {
         match set.single() {
             _ if set.is_empty() => Node::NEVER,
             Some(c) => Node::Text(c.into()),
@@ -212,10 +212,10 @@ impl Tree {
             let mut onward = vec![Node::EMPTY];
             for same in moves.onward.chunk_by(|(one, _), (other, _)| one == other) {
                 let chars: Vec<char> = same.iter().map(|(_, c)| *c).collect();
-                let class = Node::class(Set::chars(&chars, false));
+                let class = Node::class(Chars::each(&chars));
                 onward.push(Node::sequence([class, Node::Rule(rules[same[0].0])]));
             }
-            onward.push(Node::sequence([Node::class(Set::chars(&moves.special, true)), Node::Rule(rules[0])]));
+            onward.push(Node::sequence([Node::class(Chars::each(&moves.special).negated()), Node::Rule(rules[0])]));
             self.rules[rules[state]] = Node::choice(onward);
         }
         let whole = Node::sequence([Node::Rule(rules[0]), Node::Rule(self.root).optional()]);
@@ -238,8 +238,8 @@ mod tests {
             (Node::sequence([a(), Node::EMPTY, Node::sequence([a(), text("b")])]), text("aab")),
             (Node::sequence([a(), Node::NEVER]), Node::NEVER),
             (Node::choice([a(), Node::NEVER, Node::choice([a()])]), a()),
-            (Node::class(Set::only('a')), a()),
-            (Node::class(Set::none()), Node::NEVER),
+            (Node::class(Chars::one('a')), a()),
+            (Node::class(Chars::default()), Node::NEVER),
             (a().optional().repeat(0, None), a().repeat(0, None)),
             (a().repeat(1, None).optional(), a().repeat(0, None)),
             (a().repeat(1, None).repeat(1, None), a().repeat(1, None)),

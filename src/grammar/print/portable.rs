@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::node::{Node, Tree};
-use super::set::Set;
+use crate::chars::Chars;
 use crate::limits;
 
 /// Prints the rules of `tree`, `root` first, one per line.
@@ -101,7 +101,7 @@ fn item(node: &Node, names: &HashMap<usize, String>, out: &mut String) {
         Node::Text(text) => literal(text, out),
         Node::Class(set) => class(set, member, out),
         Node::Rule(rule) => out.push_str(&names[rule]),
-        Node::Choice(branches) if branches.is_empty() => class(&Set::none(), member, out),
+        Node::Choice(branches) if branches.is_empty() => class(&Chars::default(), member, out),
         Node::Choice(_) | Node::Sequence(_) => {
             out.push('(');
             branches(node, names, out);
@@ -173,7 +173,7 @@ fn literal(text: &str, out: &mut String) {
 }
 
 /// Writes a class; `member` writes its characters.
-pub(super) fn class(set: &Set, member: fn(char, &mut String), out: &mut String) {
+pub(super) fn class(set: &Chars, member: fn(char, &mut String), out: &mut String) {
     let (negated, mut ranges) = set.spelled();
     if set.is_empty() {
         ranges = vec![('\0', '\u{10FFFF}')];

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use smol_str::SmolStr;
 
 use super::node::{Node, Tree};
-use super::set::Set;
 use crate::char_class;
+use crate::chars::Chars;
 use crate::error::{Error, Result};
-use crate::grammar::gbnf::{self, Class};
+use crate::grammar::gbnf;
 use crate::limits;
 
 /// The rules of a grammar.
@@ -44,7 +44,7 @@ enum Token<'t> {
     Name(&'t str),
     Is,
     Literal(Node),
-    Class(Set),
+    Class(Chars),
     Open,
     Close,
     Or,
@@ -116,14 +116,13 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
             '"' => literal(behind)?,
             '[' => {
                 let (class, after) = class(behind)?;
-                // A class without characters is not an item.
-                if class.ranges.is_empty() {
+                let Some(class) = class else {
                     rest = after;
                     continue;
-                }
-                (Token::Class(Set::new(&class)), after)
+                };
+                (Token::Class(class), after)
             }
-            '.' => (Token::Class(Set::chars(&[], true)), behind),
+            '.' => (Token::Class(Chars::all()), behind),
             '(' => (Token::Open, behind),
             ')' => (Token::Close, behind),
             '|' => (Token::Or, behind),
@@ -166,7 +165,8 @@ fn literal(mut rest: &str) -> Option<(Token<'_>, &str)> {
     }
 }
 
-fn class(text: &str) -> Option<(Class, &str)> {
+/// The class up to its bracket. One in which nothing is written is no item.
+fn class(text: &str) -> Option<(Option<Chars>, &str)> {
     let negated = text.starts_with('^');
     let mut rest = &text[usize::from(negated)..];
     let mut ranges = Vec::new();
@@ -175,7 +175,9 @@ fn class(text: &str) -> Option<(Class, &str)> {
         ranges.push(range);
         rest = after;
     }
-    Some((Class { ranges, negated }, &rest[1..]))
+    let is_item = !ranges.is_empty();
+    let chars = Chars::of_codes(ranges);
+    Some((is_item.then(|| if negated { chars.negated() } else { chars }), &rest[1..]))
 }
 
 /// The bounds between braces. A maximum above llama.cpp's limit is unbounded.
@@ -198,8 +200,8 @@ mod tests {
         assert_eq!(tree.names, ["root", "a-1", "b"]);
         assert_eq!(tree.root, 0);
         let a = |text: &str| Node::text(text.to_owned());
-        let others = Node::class(Set::new(&Class { ranges: vec![(97, 99), (93, 93)], negated: true }));
-        let any = Node::class(Set::chars(&[], true));
+        let others = Node::class(Chars::of_codes([(97, 99), (93, 93)]).negated());
+        let any = Node::class(Chars::all());
         let star = Node::choice([a("x\"]"), others]).repeat(0, None);
         assert_eq!(tree.rules[0], Node::choice([Node::Rule(1), Node::sequence([star, any])]));
         let parts = [a("a").repeat(2, None), Node::Rule(2).repeat(0, None), a("b").optional()];

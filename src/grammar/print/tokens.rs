@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::linear;
 use super::node::{Node, Tree};
-use super::set::Set;
+use crate::chars::Chars;
 
 /// The maximum size of a terminal.
 const TERMINAL_SIZE: usize = 300;
@@ -292,7 +292,7 @@ impl Cutter<'_> {
                 other => others.push(other.clone()),
             }
         }
-        let run = Node::class(Set::of(classes)).repeat(1, None);
+        let run = Node::class(Chars::of_codes(classes)).repeat(1, None);
         if run == Node::NEVER || self.splits.runs || self.splits.once.contains(&run) || self.splits.all.contains(&run) {
             let branches = choice.parts().iter().map(|branch| self.part(branch, fully)).collect();
             return Part::Repeat(Box::new(Part::Choice(branches)), 0, None);

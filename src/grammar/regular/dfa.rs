@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::rc::Rc;
 
-use super::chars::Chars;
+use crate::chars::{Chars, are_adjacent};
 
 /// A deterministic automaton. It begins in state 0. A character without an edge does not match.
 #[derive(Clone, Debug)]
@@ -247,7 +247,7 @@ fn joined(mut edges: Vec<(u32, u32, u32)>) -> Vec<(u32, u32, u32)> {
     let mut merged: Vec<(u32, u32, u32)> = Vec::with_capacity(edges.len());
     for edge in edges {
         match merged.last_mut() {
-            Some(last) if last.2 == edge.2 && last.1 + 1 == edge.0 => last.1 = edge.1,
+            Some(last) if last.2 == edge.2 && are_adjacent(last.1, edge.0) => last.1 = edge.1,
             _ => merged.push(edge),
         }
     }

@@ -3,14 +3,12 @@
 //! `pattern` reads an ECMAScript expression, `dfa` builds and combines automata, `write` turns either into rules. Texts are
 //! sequences of characters here; [`Spelling`] chooses how they are written in the output.
 
-mod chars;
 mod dfa;
 mod names;
 mod nfa;
 mod pattern;
 mod write;
 
-pub(super) use chars::Chars;
 pub(super) use dfa::{Dfa, Machine, Room};
 pub(super) use names::none_of;
 pub(super) use nfa::{Finder, automaton};

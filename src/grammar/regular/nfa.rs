@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::chars::Chars;
 use super::dfa::{Dfa, Machine, Room};
 use super::pattern::{Expr, Pattern};
+use crate::chars::Chars;
 
 /// The automaton of all texts in which the pattern is found; `None` if it would be too large.
 pub(in crate::grammar) fn automaton(pattern: &Pattern, room: &Room) -> Option<Dfa> {

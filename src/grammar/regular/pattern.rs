@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::Chars as Text;
 
-use super::chars::Chars;
+use crate::chars::Chars;
 use crate::limits;
 
 /// An expression of a pattern.

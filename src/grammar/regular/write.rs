@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use smol_str::{SmolStr, SmolStrBuilder, format_smolstr};
 
-use super::chars::Chars;
 use super::dfa::Dfa;
 use super::pattern::{Expr, Pattern};
 use crate::char_class::{self, Spelling as ClassSpelling};
+use crate::chars::Chars;
 use crate::grammar::builder::Builder;
 use crate::grammar::rule::Rule;
 use crate::limits;
@@ -92,18 +92,11 @@ fn spelled_out(chars: &Chars) -> Rule {
 }
 
 fn class(chars: &Chars) -> Rule {
-    let negated = chars.ranges().last().is_some_and(|last| last.1 == u32::from(char::MAX));
-    let written = if negated { chars.negated() } else { chars.clone() };
-    if written.is_empty() {
+    if *chars == Chars::all() {
         return Rule::class("[^\\x00]");
     }
-    let ends = |(low, high): (u32, u32)| {
-        // No character is between the two blocks of surrogates.
-        let low = char::from_u32(low).unwrap_or('\u{e000}');
-        (low, char::from_u32(high).unwrap_or('\u{d7ff}'))
-    };
-    let ranges = written.ranges().iter().copied().map(ends);
-    Rule::Class(char_class::spelled(ranges, negated, ClassSpelling::Ascii))
+    let (negated, ranges) = chars.spelled();
+    Rule::Class(char_class::spelled(ranges.into_iter(), negated, ClassSpelling::Ascii))
 }
 
 /// Characters that JSON strings must escape.
