@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::condition::Condition;
 use super::places::{Fields, Part, Places};
 
 /// Schemas that must all hold. `$ref` and `allOf` are resolved: their targets are among the parts.
@@ -17,16 +18,43 @@ pub(super) struct All<'a> {
     pub never: bool,
     /// Values that are not schemas, and references that cannot be resolved in the document.
     pub unusable: Vec<Part<'a>>,
+    /// A branch of an `anyOf` was chosen: others may hold as well.
+    pub chose_any: bool,
+    /// Choices or references were left out: other schemas may hold as well.
+    pub is_partial: bool,
 }
 
-/// An `anyOf` or `oneOf`.
+/// An `anyOf` or `oneOf`, or a condition.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice<'a> {
     pub part: Part<'a>,
     pub key: &'static str,
-    pub branches: &'a [Value],
+    pub branches: Branches<'a>,
     /// It precedes the `properties` of its schema.
     pub is_first: bool,
+}
+
+/// The branches of a choice.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Branches<'a> {
+    Listed(&'a [Value]),
+    Of(&'a Condition<'a>),
+}
+
+impl Branches<'_> {
+    pub fn len(&self) -> usize {
+        match self {
+            Branches::Listed(branches) => branches.len(),
+            Branches::Of(condition) => condition.branches.len(),
+        }
+    }
+
+    fn address(&self) -> *const Value {
+        match self {
+            Branches::Listed(branches) => branches.as_ptr(),
+            Branches::Of(condition) => std::ptr::from_ref(*condition).cast(),
+        }
+    }
 }
 
 enum Step<'a> {
@@ -57,6 +85,7 @@ impl<'a> All<'a> {
         let leads_on = |key: &str| matches!(key, "$ref" | "allOf" | "anyOf" | "oneOf" | "$id" | "id");
         if let Value::Object(fields) = schema.schema
             && !fields.keys().any(|key| leads_on(key))
+            && places.conditions.on(schema.schema).is_empty()
         {
             // The case of most schemas.
             let is_new = !self.parts.iter().any(|part| std::ptr::eq(part.schema, schema.schema));
@@ -114,7 +143,7 @@ impl<'a> All<'a> {
                     ("anyOf" | "oneOf", Value::Array(branches)) if !is_lone => {
                         let key = if key == "anyOf" { "anyOf" } else { "oneOf" };
                         let is_first = !is_added && fields.contains_key("properties");
-                        self.choices.push(Choice { part, key, branches, is_first });
+                        self.choices.push(Choice { part, key, branches: Branches::Listed(branches), is_first });
                     }
                     _ => {}
                 }
@@ -122,6 +151,13 @@ impl<'a> All<'a> {
             if !is_added {
                 steps.push(Step::Add(part));
             }
+            let conditions = if is_lone { &[] } else { places.conditions.on(part.schema) };
+            self.choices.extend(conditions.iter().map(|condition| Choice {
+                part,
+                key: condition.key,
+                branches: Branches::Of(condition),
+                is_first: false,
+            }));
             open.extend(steps.into_iter().rev());
         }
     }
@@ -139,7 +175,7 @@ impl<'a> All<'a> {
     pub fn key(&self) -> Key {
         let mut parts: Vec<*const Value> = self.parts.iter().map(|part| std::ptr::from_ref(part.schema)).collect();
         parts.sort_unstable();
-        let mut choices: Vec<*const Value> = self.choices.iter().map(|choice| choice.branches.as_ptr()).collect();
+        let mut choices: Vec<*const Value> = self.choices.iter().map(|choice| choice.branches.address()).collect();
         choices.sort_unstable();
         (parts, choices)
     }
@@ -148,10 +184,22 @@ impl<'a> All<'a> {
     pub fn chosen(&self, places: &mut Places<'a>, index: usize, branch: usize) -> All<'a> {
         let mut chosen = self.clone();
         let Choice { part, key, branches, is_first } = chosen.choices.remove(index);
-        let branch = places.item(part, key, branch, &branches[branch]);
+        chosen.chose_any |= key == "anyOf";
         let own = chosen.parts.iter().position(|one| std::ptr::eq(one.schema, part.schema));
         let at = own.map_or(chosen.parts.len(), |own| if is_first { own } else { own + 1 });
-        chosen.insert(places, branch, at);
+        match branches {
+            Branches::Listed(branches) => {
+                let schema = places.item(part, key, branch, &branches[branch]);
+                chosen.insert(places, schema, at);
+            }
+            // Behind all others: a condition names properties that others declare, and their order is that of the declarations.
+            Branches::Of(condition) => {
+                for piece in &condition.branches[branch] {
+                    let schema = places.piece(part, key, piece);
+                    chosen.add(places, schema);
+                }
+            }
+        }
         chosen
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::all::All;
-use super::places::Part;
+use super::places::{Fields, Part};
 use super::{Lowering, below, comma, counted, space};
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
@@ -67,7 +67,7 @@ impl<'a> Lowering<'_, 'a> {
         let mut schemas = Vec::new();
         for part in &all.parts {
             let Some(fields) = part.schema.as_object() else { continue };
-            let tuple = ["prefixItems", "items"].into_iter().find_map(|key| Some((key, fields.get(key)?.as_array()?)));
+            let tuple = tuple_of(fields);
             let at = index.and_then(|index| tuple.and_then(|(key, list)| Some((key, index, list.get(index)?))));
             if let Some((key, index, schema)) = at {
                 schemas.push(self.places.item(*part, key, index, schema));
@@ -81,6 +81,12 @@ impl<'a> Lowering<'_, 'a> {
                 schemas.push(self.places.key(*part, rest, schema));
             }
         }
+        let describes = |_: Part<'a>, fields: &'a Fields| match (tuple_of(fields), index) {
+            (Some((_, list)), Some(index)) if index < list.len() => true,
+            (Some(("items", _)), _) => fields.contains_key("additionalItems"),
+            _ => fields.contains_key("items"),
+        };
+        schemas.extend(self.unevaluated(all, "unevaluatedItems", &describes));
         schemas
     }
 
@@ -163,6 +169,11 @@ impl<'a> Lowering<'_, 'a> {
         }
         behind
     }
+}
+
+/// The schemas of the first items, and their keyword.
+fn tuple_of(fields: &Fields) -> Option<(&'static str, &Vec<Value>)> {
+    ["prefixItems", "items"].into_iter().find_map(|key| Some((key, fields.get(key)?.as_array()?)))
 }
 
 fn bracketed(inside: Rule) -> Rule {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::all::All;
+use super::all::{All, Branches};
 use super::{Lowering, Undeclared, types};
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
@@ -27,35 +27,57 @@ impl<'a> Lowering<'_, 'a> {
             } else {
                 let message = "too many combinations of alternatives for a grammar; not followed".to_owned();
                 self.note(choice.part.place, choice.key, FidelityKind::Widened, message);
+                all.is_partial = true;
             }
         }
         all.choices = kept;
         let Some(choice) = all.choices.first().copied() else { return Ok(None) };
+        let mut branches = self.branches(all)?;
+        let mut is_exact = true;
+        match choice.branches {
+            Branches::Listed(listed) if choice.key == "oneOf" && !self.are_disjoint(&branches)? => {
+                match self.places.conditions.exclusive(listed) {
+                    Some(condition)
+                        if combinations <= limits::SCHEMA_COMBINATIONS / condition.branches.len().max(1) =>
+                    {
+                        all.choices[0].branches = Branches::Of(condition);
+                        branches = self.branches(all)?;
+                    }
+                    _ => is_exact = false,
+                }
+            }
+            Branches::Listed(_) => {}
+            Branches::Of(condition) => is_exact = condition.exact,
+        }
+        if !is_exact {
+            let message = "a value may fit several of the alternatives".to_owned();
+            self.note(choice.part.place, choice.key, FidelityKind::Widened, message);
+        }
         let mut rules: Vec<Rule> = Vec::new();
         let mut known: HashSet<SmolStr> = HashSet::new();
-        let mut branches: Vec<All<'a>> = Vec::new();
-        for number in 0..choice.branches.len() {
-            self.spend(all.parts.len())?;
-            let chosen = all.chosen(&mut self.places, 0, number);
-            self.check_all(&chosen)?;
-            if branches.len() <= COMPARED {
-                branches.push(chosen.clone());
-            }
-            let rule = self.rule(chosen, &format_smolstr!("{name}-{number}"))?;
+        for (number, branch) in branches.into_iter().enumerate() {
+            let rule = self.rule(branch, &format_smolstr!("{name}-{number}"))?;
             rules.extend(rule.filter(|rule| match rule {
                 Rule::Reference(name) => known.insert(name.clone()),
                 _ => true,
             }));
-        }
-        if choice.key == "oneOf" && !self.are_disjoint(&branches)? {
-            let message = "a value may fit several of the alternatives".to_owned();
-            self.note(choice.part.place, choice.key, FidelityKind::Widened, message);
         }
         Ok(Some(match rules.len() {
             0 => None,
             1 => rules.pop(),
             _ => Some(Rule::Choice(rules)),
         }))
+    }
+
+    /// The schemas with each branch of the first choice.
+    fn branches(&mut self, all: &All<'a>) -> Result<Vec<All<'a>>> {
+        let branches = (0..all.choices[0].branches.len()).map(|number| {
+            self.spend(all.parts.len())?;
+            let chosen = all.chosen(&mut self.places, 0, number);
+            self.check_all(&chosen)?;
+            Ok(chosen)
+        });
+        branches.collect()
     }
 
     /// Whether no value fits two of these branches, judging by types, listed values and properties.

@@ -38,11 +38,9 @@ fn types_of_keyword(key: &str) -> u8 {
 
 /// Keywords without rules.
 const UNFOLLOWED: &[&str] = &[
-    "unevaluatedItems",
     "dependencies",
     "dependentRequired",
     "dependentSchemas",
-    "unevaluatedProperties",
     "contentEncoding",
     "contentMediaType",
     "contentSchema",
@@ -51,7 +49,7 @@ const UNFOLLOWED: &[&str] = &[
     "$recursiveRef",
 ];
 /// Annotations.
-const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
+pub(super) const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
 
 impl<'a> Lowering<'_, 'a> {
     /// Reports the keywords that no rule expresses.
@@ -59,11 +57,14 @@ impl<'a> Lowering<'_, 'a> {
         let parts: Vec<_> = all.fields().collect();
         for (part, fields) in parts {
             for key in UNFOLLOWED {
-                if types & types_of_keyword(key) != 0 && fields.get(*key).is_some_and(|value| !is_free(value)) {
+                let is_given = || fields.get(*key).is_some_and(|value| !is_free(value));
+                let is_chosen = || self.places.conditions.has(part.schema, key);
+                if types & types_of_keyword(key) != 0 && is_given() && !is_chosen() {
                     self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
                 }
             }
             if let Some(not) = fields.get("not")
+                && !self.places.conditions.has(part.schema, "not")
                 && !self.is_followed(not, types)
             {
                 self.note(part.place, "not", FidelityKind::Widened, "not followed by the grammar".to_owned());

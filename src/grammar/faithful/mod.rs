@@ -1,12 +1,14 @@
 //! Turns schemas into rules that allow what the schema allows, as exactly as a grammar can.
 //!
-//! `places` locates schemas and resolves references, `all` combines schemas that must hold together, and this module and
+//! `places` locates schemas and resolves references, `condition` turns what depends on the value into choices, `all` combines
+//! schemas that must hold together, and this module and
 //! `object`, `array`, `text`, `values` make rules of them; `number` and `format` handle numbers and formats. Each set of
 //! schemas gets one rule, so recursion ends; sets that have a name but no body yet wait in a queue.
 
 mod all;
 mod array;
 mod choice;
+mod condition;
 mod format;
 mod keywords;
 mod number;
@@ -14,6 +16,7 @@ mod object;
 mod places;
 mod range;
 mod text;
+mod unevaluated;
 mod values;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -24,6 +27,7 @@ use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
 use self::all::{All, Key};
+use self::condition::Conditions;
 use self::keywords::{excluded_types, types_of_keywords};
 use self::places::{Part, Place, Places};
 use super::builder::{Builder, Fidelity, FidelityKind, clean};
@@ -57,7 +61,8 @@ pub(super) fn add(
     root: &Value,
     undeclared: Undeclared,
 ) -> Result<(SmolStr, Vec<Fidelity>)> {
-    let (places, first) = Places::new(schema, root);
+    let conditions = Conditions::of([root, schema]);
+    let (places, first) = Places::new(schema, root, &conditions);
     let mut lowering = Lowering {
         builder,
         places,
@@ -185,6 +190,7 @@ impl<'a> Lowering<'_, 'a> {
     /// A rule for schemas that must hold together, for use inside others; `None` if no value fits. `name` is the name if it
     /// gets a separate rule.
     fn rule(&mut self, mut all: All<'a>, name: &str) -> Result<Option<Rule>> {
+        all.is_partial |= !all.unusable.is_empty();
         for part in std::mem::take(&mut all.unusable) {
             self.check(part)?;
             let reference = part.schema.get("$ref").and_then(Value::as_str).unwrap_or_default();

@@ -9,7 +9,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::all::All;
 use super::array::listed;
 use super::keywords::forbidden;
-use super::places::Part;
+use super::places::{Fields, Part};
 use super::{Lowering, Undeclared, below, comma, counted, space};
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
@@ -136,6 +136,7 @@ impl<'a> Lowering<'_, 'a> {
     /// The schemas of a property's value.
     fn schemas_of(&mut self, all: &All<'a>, name: &'a str) -> Schemas<'a> {
         let mut found = Schemas { parts: Vec::new(), never: false, undescribed: true };
+        let mut describing: Vec<*const Value> = Vec::new();
         for part in &all.parts {
             let Some(fields) = part.schema.as_object() else { continue };
             let mut own = false;
@@ -149,12 +150,18 @@ impl<'a> Lowering<'_, 'a> {
                     own = true;
                 }
             }
-            match fields.get("additionalProperties") {
+            let additional = fields.get("additionalProperties");
+            if own || additional.is_some() {
+                describing.push(part.schema);
+            }
+            match additional {
                 Some(schema) if !own => found.parts.push(self.places.key(*part, "additionalProperties", schema)),
                 _ => {}
             }
             found.undescribed &= !own;
         }
+        let describes = |part: Part<'a>, _: &'a Fields| describing.contains(&std::ptr::from_ref(part.schema));
+        found.parts.extend(self.unevaluated(all, "unevaluatedProperties", &describes));
         found
     }
 
@@ -234,6 +241,11 @@ impl<'a> Lowering<'_, 'a> {
                     (None, None) => {}
                 }
             }
+            let of = patterns.get(index).map(|(of, ..)| of.schema);
+            let describes = |part: Part<'a>, fields: &'a Fields| {
+                fields.contains_key("additionalProperties") || of.is_some_and(|of| std::ptr::eq(of, part.schema))
+            };
+            schemas.extend(self.unevaluated(all, "unevaluatedProperties", &describes));
             self.spend(schemas.len() * schemas.len() / 8)?;
             let value = All::of(&mut self.places, schemas);
             if value.never {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::condition::{Conditions, Piece};
 use crate::grammar::pointer;
 use crate::grammar::uri::joined;
 use crate::limits;
@@ -17,6 +18,8 @@ pub(super) struct Part<'a> {
     pub schema: &'a Value,
     pub place: Place,
     pub resource: Resource,
+    /// It is not in the document: what it names is not evaluated by it.
+    pub is_made: bool,
 }
 
 /// Index of a place in [`Places`].
@@ -39,6 +42,7 @@ enum Step<'a> {
 /// The places of a document that were visited, and its identifiers.
 pub(super) struct Places<'a> {
     root: &'a Value,
+    pub conditions: &'a Conditions<'a>,
     /// For each place: the previous place, the step from it, and the depth.
     steps: Vec<(Place, Step<'a>, u16)>,
     /// A place that is nested too deep.
@@ -58,13 +62,14 @@ pub(super) struct Places<'a> {
 
 impl<'a> Places<'a> {
     /// A document and the schema in it to begin with.
-    pub fn new(schema: &'a Value, root: &'a Value) -> (Self, Part<'a>) {
+    pub fn new(schema: &'a Value, root: &'a Value, conditions: &'a Conditions<'a>) -> (Self, Part<'a>) {
         let base = identifier(root).unwrap_or_default().trim_end_matches('#').to_owned();
         let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let lone_references = ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|old| dialect.contains(old));
         let looks_old = dialect.is_empty() && root.get("definitions").is_some() && root.get("$defs").is_none();
         let places = Places {
             root,
+            conditions,
             steps: vec![(Place(0), Step::Target("#"), 0)],
             too_deep: None,
             resources: vec![(root, base)],
@@ -74,7 +79,7 @@ impl<'a> Places<'a> {
             lone_identifiers: lone_references || looks_old,
             format_annotates: ["2019-09", "2020-12"].iter().any(|new| dialect.contains(new)),
         };
-        (places, Part { schema, place: Place(0), resource: Resource(0) })
+        (places, Part { schema, place: Place(0), resource: Resource(0), is_made: false })
     }
 
     /// The schema under a key of a part.
@@ -86,6 +91,16 @@ impl<'a> Places<'a> {
     pub fn item(&mut self, part: Part<'a>, key: &'a str, index: usize, schema: &'a Value) -> Part<'a> {
         let list = self.step(part, Step::Key(key), part.schema);
         self.step(list, Step::Item(index), schema)
+    }
+
+    /// A schema of a condition that the keyword `key` of a part stands for.
+    pub fn piece(&mut self, part: Part<'a>, key: &'static str, piece: &'a Piece<'a>) -> Part<'a> {
+        match piece {
+            Piece::Key(key, schema) => self.key(part, key, schema),
+            Piece::Named(key, name, schema) => self.named(part, key, name, schema),
+            Piece::Item(key, index, schema) => self.item(part, key, *index, schema),
+            Piece::Made(schema) => Part { is_made: true, ..self.key(part, key, schema) },
+        }
     }
 
     /// The schema under a name in the map under a key.
@@ -105,7 +120,17 @@ impl<'a> Places<'a> {
         if usize::from(depth) > 2 * limits::JSON_DEPTH {
             self.too_deep.get_or_insert(place);
         }
-        Part { schema, place, resource: from.resource }
+        Part { schema, place, resource: from.resource, is_made: false }
+    }
+
+    /// Whether one part is another, or the way to it leads through that.
+    pub fn is_within(&self, part: Part<'a>, outer: Part<'a>) -> bool {
+        // Places are numbered as they are found.
+        let mut at = part.place;
+        while at.0 > outer.place.0 {
+            at = self.steps[at.0 as usize].0;
+        }
+        at == outer.place
     }
 
     /// Whether more places may be visited.
@@ -163,7 +188,7 @@ impl<'a> Places<'a> {
             Some(&known) => known,
             None => self.resource(root, base),
         };
-        let start = Part { schema, place: Place(0), resource };
+        let start = Part { schema, resource, ..from };
         Some(self.step(start, Step::Target(reference), schema))
     }
 
