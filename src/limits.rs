@@ -100,6 +100,12 @@ pub const SCHEMA_STEPS: usize = 4_000_000;
 /// followed.
 pub const SCHEMA_COMBINATIONS: usize = 256;
 
+/// The same with conditions (`if`, `dependencies`, a `oneOf` of which two branches may hold): further ones are not followed.
+pub const CONDITION_COMBINATIONS: usize = 8;
+
+/// Length of a grammar in bytes from which on no more conditions are followed: each repeats the schema that it is part of.
+pub const CONDITION_BYTES: usize = 16 << 10;
+
 /// Maximum number of states of an automaton that becomes rules: of a pattern, of numbers within bounds, of a count of
 /// properties.
 pub const AUTOMATON_STATES: usize = 2_000;

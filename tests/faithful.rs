@@ -86,7 +86,7 @@ fn schemas_hold_together() {
         {"properties": {"a": {"const": 1}}, "required": ["a"], "additionalProperties": false}]});
     judges(branches, &[r#"{"k":"x"}"#, r#"{"a":1}"#], &["{}", r#"{"k":"y"}"#]);
     let one = json!({"oneOf": [{"type": "integer", "minimum": 0}, {"type": "integer", "maximum": 9}]});
-    tells(one, FidelityKind::Widened, "#/oneOf");
+    judges(one, &["-1", "10"], &["0", "9", "\"a\""]);
     let apart = json!({"oneOf": [{"type": "integer"}, {"type": "string"}]});
     assert!(grammar(&apart).report.is_empty());
     judges(json!({"enum": ["a", "bb", 3], "type": "string", "maxLength": 1}), &[r#""a""#], &[r#""bb""#, "3"]);
@@ -219,15 +219,72 @@ fn a_tools_arguments_are_those_that_it_declares() {
 }
 
 #[test]
+fn what_depends_on_the_value_is_a_choice() {
+    let object = |fields: Value| {
+        let mut schema =
+            json!({"type": "object", "properties": {"a": {}, "b": {}, "c": {}}, "additionalProperties": false});
+        schema.as_object_mut().unwrap().extend(fields.as_object().cloned().unwrap());
+        schema
+    };
+    let (needs, lacks) = ([r#"{"b":1}"#, r#"{"a":1,"b":1}"#, "{}"], [r#"{"a":1}"#, r#"{"a":1,"c":1}"#]);
+    judges(object(json!({"dependencies": {"a": ["b"]}})), &needs, &lacks);
+    judges(object(json!({"dependentRequired": {"a": ["b"]}})), &needs, &lacks);
+    judges(object(json!({"dependentSchemas": {"a": {"required": ["b"]}}})), &needs, &lacks);
+    judges(object(json!({"dependentSchemas": {"a": false}})), &["{}", r#"{"b":1}"#], &[r#"{"a":1}"#]);
+    let kind = json!({"if": {"properties": {"a": {"const": "x"}}, "required": ["a"]}, "then": {"required": ["b"]},
+        "else": {"required": ["c"]}});
+    judges(
+        object(kind),
+        &[r#"{"a":"x","b":1}"#, r#"{"a":"y","c":1}"#, r#"{"c":1}"#],
+        &[r#"{"a":"x"}"#, "{}", r#"{"b":1}"#],
+    );
+    let number = json!({"if": {"exclusiveMaximum": 0}, "else": {"multipleOf": 2}, "type": "integer"});
+    judges(number, &["-1", "2", "0"], &["1", "3"]);
+    let text = json!({"if": {"pattern": "^a"}, "then": {"pattern": "z$"}, "type": "string"});
+    judges(text, &[r#""az""#, r#""b""#, r#""""#], &[r#""ab""#]);
+    judges(json!({"not": {"enum": ["a", true, null]}}), &["1", "false", r#""b""#, "[]"], &[r#""a""#, "true", "null"]);
+    judges(json!({"not": {"type": "object", "properties": {"a": {"type": "string"}}}}), &["1", r#"{"a":1}"#], &["{}"]);
+    let either = json!({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]});
+    judges(object(either), &[r#"{"a":1}"#, r#"{"b":1,"c":1}"#], &["{}", r#"{"a":1,"b":1}"#]);
+    for schema in [object(json!({"dependentRequired": {"a": ["b"]}})), json!({"not": {"enum": ["a", true, null]}})] {
+        let report = grammar(&schema).report;
+        assert!(report.iter().all(|entry| entry.kind == FidelityKind::Narrowed), "{schema}: {report:?}");
+    }
+}
+
+#[test]
+fn what_is_not_evaluated_is_what_nothing_beside_describes() {
+    let both = json!({"type": "object", "properties": {"a": {}}, "allOf": [{"properties": {"b": {}}}],
+        "unevaluatedProperties": {"type": "integer"}});
+    judges(both, &[r#"{"a":"x","b":"y"}"#, r#"{"z":1}"#], &[r#"{"z":"x"}"#]);
+    let cousin = json!({"type": "object", "allOf": [{"properties": {"a": {}}, "unevaluatedProperties": false}],
+        "properties": {"b": {}}});
+    judges(cousin, &[r#"{"a":1}"#, "{}"], &[r#"{"b":1}"#, r#"{"z":1}"#]);
+    let chosen = json!({"type": "object", "unevaluatedProperties": false, "if": {"properties": {"a": {"const": 1}}, "required": ["a"]},
+        "then": {"properties": {"b": {}}}, "else": {"properties": {"c": {}}}});
+    judges(chosen, &[r#"{"a":1,"b":2}"#, r#"{"c":2}"#], &[r#"{"a":1,"c":2}"#, r#"{"a":2}"#, r#"{"b":2}"#]);
+    let items = json!({"type": "array", "prefixItems": [{}], "allOf": [{"prefixItems": [{}, {"type": "null"}]}], "unevaluatedItems": false});
+    judges(items, &["[1,null]", "[1]"], &["[1,null,2]", "[1,2]"]);
+    tells(
+        json!({"type": "object", "anyOf": [{"properties": {"a": {}}}], "unevaluatedProperties": false}),
+        FidelityKind::Narrowed,
+        "#/unevaluatedProperties",
+    );
+}
+
+#[test]
 fn what_no_rule_follows_is_told() {
     for (schema, pointer) in [
-        (json!({"dependencies": {"a": ["b"]}}), "#/dependencies"),
-        (json!({"type": "object", "dependentRequired": {"a": ["b"]}}), "#/dependentRequired"),
-        (json!({"if": {"type": "string"}, "then": {"minLength": 2}}), "#/if"),
-        (json!({"not": {"minimum": 3}}), "#/not"),
+        (json!({"if": {"format": "date"}, "then": {"minLength": 2}}), "#/if"),
+        (json!({"if": {"format": "date"}, "then": {"minLength": 2}, "else": {"minLength": 3}}), "#/if"),
+        (json!({"not": {"format": "date"}}), "#/not"),
+        (json!({"oneOf": [{"format": "date"}, {"format": "time"}]}), "#/oneOf"),
         (json!({"type": "array", "contains": {}, "maxContains": 1}), "#/contains"),
-        (json!({"type": "array", "unevaluatedItems": false}), "#/unevaluatedItems"),
-        (json!({"type": "object", "unevaluatedProperties": false}), "#/unevaluatedProperties"),
+        (json!({"type": "array", "contains": {"const": 1}, "unevaluatedItems": false}), "#/unevaluatedItems"),
+        (
+            json!({"type": "object", "if": {"required": ["a"]}, "unevaluatedProperties": false}),
+            "#/unevaluatedProperties",
+        ),
         (json!({"$dynamicRef": "#x"}), "#/$dynamicRef"),
     ] {
         tells(schema, FidelityKind::Widened, pointer);

@@ -22,7 +22,13 @@ impl<'a> Lowering<'_, 'a> {
         let mut kept = Vec::new();
         for choice in std::mem::take(&mut all.choices) {
             combinations = combinations.saturating_mul(choice.branches.len());
-            if combinations <= limits::SCHEMA_COMBINATIONS || kept.is_empty() {
+            // Conditions repeat their schema, so they are the first to go.
+            let (most, is_condition) = match choice.branches {
+                Branches::Listed(_) => (limits::SCHEMA_COMBINATIONS, false),
+                Branches::Of(_) => (limits::CONDITION_COMBINATIONS, true),
+            };
+            let has_room = !is_condition || self.builder.bytes() <= limits::CONDITION_BYTES;
+            if has_room && (combinations <= most || kept.is_empty()) {
                 kept.push(choice);
             } else {
                 let message = "too many combinations of alternatives for a grammar; not followed".to_owned();
@@ -38,7 +44,8 @@ impl<'a> Lowering<'_, 'a> {
             Branches::Listed(listed) if choice.key == "oneOf" && !self.are_disjoint(&branches)? => {
                 match self.places.conditions.exclusive(listed) {
                     Some(condition)
-                        if combinations <= limits::SCHEMA_COMBINATIONS / condition.branches.len().max(1) =>
+                        if combinations <= limits::CONDITION_COMBINATIONS
+                            && self.builder.bytes() <= limits::CONDITION_BYTES =>
                     {
                         all.choices[0].branches = Branches::Of(condition);
                         branches = self.branches(all)?;
@@ -73,11 +80,25 @@ impl<'a> Lowering<'_, 'a> {
     fn branches(&mut self, all: &All<'a>) -> Result<Vec<All<'a>>> {
         let branches = (0..all.choices[0].branches.len()).map(|number| {
             self.spend(all.parts.len())?;
-            let chosen = all.chosen(&mut self.places, 0, number);
+            let mut chosen = all.chosen(&mut self.places, 0, number);
             self.check_all(&chosen)?;
+            chosen.never |= matches!(all.choices[0].branches, Branches::Of(_)) && self.is_impossible(&chosen)?;
             Ok(chosen)
         });
         branches.collect()
+    }
+
+    /// Whether these schemas ask for a property that one of them excludes.
+    fn is_impossible(&self, all: &All<'a>) -> Result<bool> {
+        let excluded: HashSet<&str> = all
+            .values("properties")
+            .flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten())
+            .filter(|(_, schema)| **schema == Value::Bool(false))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let mut required = all.values("required").flat_map(|(_, names)| names.as_array().into_iter().flatten());
+        let is_asked_for = required.any(|name| name.as_str().is_some_and(|name| excluded.contains(name)));
+        Ok(is_asked_for && self.types(all)? & !types::OBJECT == 0)
     }
 
     /// Whether no value fits two of these branches, judging by types, listed values and properties.

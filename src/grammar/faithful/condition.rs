@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::keywords::{ANNOTATIONS, excluded_types, forbidden};
 use super::places::Fields;
+use super::text::not_matching;
 use super::types;
 
 /// A choice between sets of schemas.
@@ -94,10 +95,11 @@ fn conditions_of(fields: &Fields) -> Vec<Condition<'_>> {
         for (name, needed) in fields.get(key).and_then(Value::as_object).into_iter().flatten() {
             let with = match needed {
                 Value::Array(names) => {
-                    let names = [Value::from(name.as_str())].into_iter().chain(names.iter().cloned());
+                    // Where no schema declares them, what is needed comes first.
+                    let names = names.iter().cloned().chain([Value::from(name.as_str())]);
                     vec![Piece::Made(json!({"required": names.collect::<Vec<_>>()}))]
                 }
-                Value::String(other) => vec![Piece::Made(json!({"required": [name, other]}))],
+                Value::String(other) => vec![Piece::Made(json!({"required": [other, name]}))],
                 Value::Bool(true) => continue,
                 schema => vec![Piece::Made(json!({"required": [name]})), Piece::Named(key, name, schema)],
             };
@@ -130,7 +132,8 @@ fn opposite_of_not(fields: &Fields) -> Option<Condition<'_>> {
     let not = fields.get("not")?;
     let is = |name: &str| fields.get("type").is_some_and(|given| given == name);
     let listed = not.as_object().is_some_and(|not| not.keys().all(|key| key == "enum" || key == "const"));
-    if excluded_types(not) != 0 || is("object") && forbidden(not).is_some() || is("string") && listed {
+    let is_followed = listed || not_matching(not).is_some();
+    if excluded_types(not) != 0 || is("object") && forbidden(not).is_some() || is("string") && is_followed {
         return None;
     }
     let branches = opposite(not, 0)?.into_iter().map(|other| vec![Piece::Made(other)]).collect();
@@ -215,6 +218,11 @@ fn opposite(schema: &Value, depth: usize) -> Option<Vec<Value>> {
             }
             "exclusiveMinimum" if !fields.contains_key("minimum") => of("number", "maximum", number()?.clone()),
             "exclusiveMaximum" if !fields.contains_key("maximum") => of("number", "minimum", number()?.clone()),
+            "pattern" => {
+                let not = json!({"pattern": value});
+                not_matching(&not)?;
+                of("string", "not", not)
+            }
             "minLength" => fewer("string", "maxLength")?,
             "maxLength" => of("string", "minLength", above()?.into()),
             "minItems" => fewer("array", "maxItems")?,

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::all::All;
 use super::places::Fields;
+use super::text::not_matching;
 use super::{Lowering, types, values};
 use crate::grammar::builder::FidelityKind;
 
@@ -77,9 +78,9 @@ impl<'a> Lowering<'_, 'a> {
         let Some(fields) = not.as_object() else { return true };
         excluded_types(not) != 0
             || types & !types::OBJECT == 0 && forbidden(not).is_some()
-            || has_only(fields, &["enum", "const", "type"])
-                && types & !types::STRING == 0
-                && values::excluded(not).is_some()
+            || types & !types::STRING == 0
+                && (has_only(fields, &["enum", "const", "type"]) && values::excluded(not).is_some()
+                    || not_matching(not).is_some())
     }
 }
 
@@ -95,7 +96,7 @@ pub(super) fn excluded_types(not: &Value) -> u8 {
 }
 
 /// Whether a schema has only these keywords and annotations.
-fn has_only(fields: &Fields, keys: &[&str]) -> bool {
+pub(super) fn has_only(fields: &Fields, keys: &[&str]) -> bool {
     fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()))
 }
 

@@ -304,8 +304,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     fn note(&mut self, place: Place, key: &str, kind: FidelityKind, message: String) {
-        let pointer = self.places.pointer(place);
-        let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
+        let pointer = self.places.pointer_of(place, key);
         // A place may be visited several times.
         if self.noted.insert((pointer.clone(), message.clone())) {
             self.notes.push(Fidelity { schema: self.schema.to_owned(), pointer, kind, message });

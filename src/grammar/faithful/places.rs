@@ -37,6 +37,8 @@ enum Step<'a> {
     Target(&'a str),
     Key(&'a str),
     Item(usize),
+    /// To a schema that stands for this keyword and is not in the document.
+    Made(&'a str),
 }
 
 /// The places of a document that were visited, and its identifiers.
@@ -99,7 +101,7 @@ impl<'a> Places<'a> {
             Piece::Key(key, schema) => self.key(part, key, schema),
             Piece::Named(key, name, schema) => self.named(part, key, name, schema),
             Piece::Item(key, index, schema) => self.item(part, key, *index, schema),
-            Piece::Made(schema) => Part { is_made: true, ..self.key(part, key, schema) },
+            Piece::Made(schema) => Part { is_made: true, ..self.step(part, Step::Made(key), schema) },
         }
     }
 
@@ -226,7 +228,14 @@ impl<'a> Places<'a> {
 
     /// The JSON pointer of a place after `#`, or after the reference that led there.
     pub fn pointer(&self, place: Place) -> String {
+        self.pointer_of(place, "")
+    }
+
+    /// The same of a keyword at a place. What is below a schema that is not in the document has the pointer of what that
+    /// stands for.
+    pub fn pointer_of(&self, place: Place, key: &str) -> String {
         let mut steps = Vec::new();
+        steps.extend(Some(key).filter(|key| !key.is_empty()).map(pointer::escaped));
         let mut at = place;
         loop {
             let (from, step, _) = self.steps[at.0 as usize];
@@ -237,6 +246,7 @@ impl<'a> Places<'a> {
                 }
                 Step::Key(key) => steps.push(pointer::escaped(key)),
                 Step::Item(index) => steps.push(index.to_string()),
+                Step::Made(key) => steps = vec![pointer::escaped(key)],
             }
             at = from;
         }

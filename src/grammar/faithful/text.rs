@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::all::All;
+use super::keywords::has_only;
 use super::places::{Part, Place};
-use super::{Lowering, counted, format, values};
+use super::{Lowering, counted, format, types, values};
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::primitive::quoted;
@@ -18,6 +19,8 @@ use crate::limits;
 struct Text<'a> {
     /// Each with its place and keyword.
     patterns: Vec<(Pattern, Place, &'static str)>,
+    /// Patterns that must not match, with their places.
+    not: Vec<(Pattern, Place)>,
     excluded: Vec<&'a str>,
     min: u64,
     max: Option<u64>,
@@ -30,7 +33,7 @@ impl<'a> Lowering<'_, 'a> {
         if text.max.is_some_and(|max| max < text.min) {
             return Ok(None);
         }
-        if text.patterns.is_empty() && text.excluded.is_empty() {
+        if text.patterns.is_empty() && text.not.is_empty() && text.excluded.is_empty() {
             let (min, max) = self.bounds(all, (text.min, text.max), ("minLength", "maxLength"));
             if (min, max) == (0, None) {
                 return Ok(Some(Rule::Reference(self.builder.share("string"))));
@@ -38,7 +41,7 @@ impl<'a> Lowering<'_, 'a> {
             let chars = Rule::Reference(self.builder.share("char"));
             return Ok(Some(quoted(chars.repeat_or_nothing(min, max))));
         }
-        if let ([(pattern, ..)], true) = (&mut text.patterns[..], text.excluded.is_empty()) {
+        if let ([(pattern, ..)], true) = (&mut text.patterns[..], text.not.is_empty() && text.excluded.is_empty()) {
             // A length that the pattern implies, or that one of its counts can express, needs no counting.
             if fits(pattern, text.min, text.max)
                 && let Some(body) = regular::of_pattern(self.builder, pattern, Spelling::JsonString)
@@ -62,8 +65,11 @@ impl<'a> Lowering<'_, 'a> {
     /// The automaton of all constraints together. If it is too large, reports that and returns `None`.
     fn automaton(&mut self, text: &Text<'a>, all: &All<'a>) -> Option<Dfa> {
         let mut whole: Option<Dfa> = None;
-        for (pattern, place, key) in &text.patterns {
+        let not = text.not.iter().map(|(pattern, place)| (pattern, *place, "not", false));
+        let all_patterns = text.patterns.iter().map(|(pattern, place, key)| (pattern, *place, *key, true)).chain(not);
+        for (pattern, place, key, matches) in all_patterns {
             let own = regular::automaton(pattern, &self.room);
+            let own = own.map(|own| if matches { own } else { own.complement() });
             let both = match (&whole, own) {
                 (_, None) => None,
                 (None, own) => own,
@@ -72,7 +78,7 @@ impl<'a> Lowering<'_, 'a> {
             match both {
                 Some(both) => whole = Some(both),
                 None => {
-                    self.note(*place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned())
+                    self.note(place, key, FidelityKind::Widened, "too large for a grammar; not followed".to_owned())
                 }
             }
         }
@@ -114,7 +120,7 @@ impl<'a> Lowering<'_, 'a> {
             return Ok(Some(Dfa::of_texts(listed.iter().filter_map(Value::as_str))));
         }
         let mut text = self.text(all)?;
-        if text.patterns.is_empty() {
+        if text.patterns.is_empty() && text.not.is_empty() {
             if (text.min, text.max) == (0, None) {
                 return Ok(None);
             }
@@ -171,6 +177,7 @@ impl<'a> Lowering<'_, 'a> {
                 text.patterns.extend(Pattern::parse(&source).ok().map(|pattern| (pattern, part.place, "format")));
             }
             text.excluded.extend(fields.get("not").and_then(values::excluded).into_iter().flatten());
+            text.not.extend(fields.get("not").and_then(not_matching).map(|pattern| (pattern, part.place)));
         }
         Ok(text)
     }
@@ -195,6 +202,15 @@ impl<'a> Lowering<'_, 'a> {
         }
         (min.min(most), max.filter(|max| *max <= most))
     }
+}
+
+/// The pattern that a `not` excludes, if it says nothing else of texts.
+pub(super) fn not_matching(not: &Value) -> Option<Pattern> {
+    let fields = not.as_object().filter(|fields| has_only(fields, &["pattern", "type"]))?;
+    let is_text =
+        fields.get("type").is_none_or(|given| types::of(given).is_some_and(|types| types & types::STRING != 0));
+    let pattern = fields.get("pattern")?.as_str().filter(|_| is_text)?;
+    Pattern::parse(pattern).ok().filter(|pattern| !pattern.pinned)
 }
 
 /// Whether the pattern implies the length. May change one count of the pattern for that.
