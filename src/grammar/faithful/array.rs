@@ -21,7 +21,7 @@ impl<'a> Lowering<'_, 'a> {
         let (min, mut max) = self.bounds(all, (min, max), ("minItems", "maxItems"));
         let mut first = Vec::new();
         for index in 0..self.places_before_the_rest(all) {
-            let schemas = self.item_schemas(all, Some(index));
+            let schemas = self.item_schemas(all, Some(index))?;
             let item = All::of(&mut self.places, schemas);
             match self.rule(item, &below(name, &format!("item-{index}")))? {
                 Some(rule) => first.push(rule),
@@ -32,7 +32,7 @@ impl<'a> Lowering<'_, 'a> {
                 }
             }
         }
-        let schemas = self.item_schemas(all, None);
+        let schemas = self.item_schemas(all, None)?;
         let item = All::of(&mut self.places, schemas);
         let more = max.is_none_or(|max| max > first.len() as u64);
         let rest = if more { self.rule(item.clone(), &below(name, "item"))? } else { None };
@@ -63,7 +63,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The schemas for the item at a place, or for all items behind the last such place.
-    fn item_schemas(&mut self, all: &All<'a>, index: Option<usize>) -> Vec<Part<'a>> {
+    fn item_schemas(&mut self, all: &All<'a>, index: Option<usize>) -> Result<Vec<Part<'a>>> {
         let mut schemas = Vec::new();
         for part in &all.parts {
             let Some(fields) = part.schema.as_object() else { continue };
@@ -86,8 +86,8 @@ impl<'a> Lowering<'_, 'a> {
             (Some(("items", _)), _) => fields.contains_key("additionalItems"),
             _ => fields.contains_key("items"),
         };
-        schemas.extend(self.unevaluated(all, "unevaluatedItems", &describes));
-        schemas
+        schemas.extend(self.unevaluated(all, "unevaluatedItems", &describes)?);
+        Ok(schemas)
     }
 
     /// Arrays of which some items match `contains`; `None` if there is no `contains` that a rule can express.

@@ -45,6 +45,8 @@ pub(super) struct Conditions<'a> {
 /// The most branches of one condition, and of a `oneOf` that becomes one.
 const MOST: usize = 16;
 const MOST_EXCLUSIVE: usize = 4;
+/// The size of a schema, in values and bytes of texts, up to which its opposite is made.
+const LARGEST: usize = 16 << 10;
 /// The nesting up to which the opposite of a schema is made.
 const DEPTH: usize = 6;
 
@@ -178,7 +180,7 @@ fn opposite(schema: &Value, depth: usize) -> Option<Vec<Value>> {
     let fields = match schema {
         Value::Bool(true) => return Some(Vec::new()),
         Value::Bool(false) => return Some(vec![Value::Bool(true)]),
-        Value::Object(fields) if depth < DEPTH => fields,
+        Value::Object(fields) if depth < DEPTH && is_small(schema) => fields,
         _ => return None,
     };
     let mut all: Vec<Value> = Vec::new();
@@ -248,6 +250,25 @@ fn opposite(schema: &Value, depth: usize) -> Option<Vec<Value>> {
     }
     // A schema that says nothing always holds.
     Some(all)
+}
+
+/// Whether a schema may be copied as a part of others.
+fn is_small(schema: &Value) -> bool {
+    let (mut left, mut open) = (LARGEST, vec![schema]);
+    while let Some(value) = open.pop() {
+        let (size, inner): (usize, Vec<&Value>) = match value {
+            Value::String(text) => (text.len(), Vec::new()),
+            Value::Array(items) => (items.len(), items.iter().take(left).collect()),
+            Value::Object(fields) => (fields.keys().map(String::len).sum(), fields.values().take(left).collect()),
+            _ => (0, Vec::new()),
+        };
+        match left.checked_sub(1 + size) {
+            Some(rest) => left = rest,
+            None => return false,
+        }
+        open.extend(inner);
+    }
+    true
 }
 
 /// Schemas of the values that are not among these.

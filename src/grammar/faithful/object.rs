@@ -46,7 +46,7 @@ impl<'a> Lowering<'_, 'a> {
         let mut declared = Vec::new();
         for property in &names {
             self.spend(each + property.len())?;
-            let mut schemas = self.schemas_of(all, property);
+            let mut schemas = self.schemas_of(all, property)?;
             schemas.never |= taken.contains(property) || !self.may_be_named(all, property);
             schemas.never |= closed && schemas.undescribed && !is_required.contains(property);
             // Each schema is compared with the others.
@@ -134,7 +134,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The schemas of a property's value.
-    fn schemas_of(&mut self, all: &All<'a>, name: &'a str) -> Schemas<'a> {
+    fn schemas_of(&mut self, all: &All<'a>, name: &'a str) -> Result<Schemas<'a>> {
         let mut found = Schemas { parts: Vec::new(), never: false, undescribed: true };
         let mut describing: Vec<*const Value> = Vec::new();
         for part in &all.parts {
@@ -161,8 +161,8 @@ impl<'a> Lowering<'_, 'a> {
             found.undescribed &= !own;
         }
         let describes = |part: Part<'a>, _: &'a Fields| describing.contains(&std::ptr::from_ref(part.schema));
-        found.parts.extend(self.unevaluated(all, "unevaluatedProperties", &describes));
-        found
+        found.parts.extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
+        Ok(found)
     }
 
     /// The automaton of a pattern of names.
@@ -245,7 +245,7 @@ impl<'a> Lowering<'_, 'a> {
             let describes = |part: Part<'a>, fields: &'a Fields| {
                 fields.contains_key("additionalProperties") || of.is_some_and(|of| std::ptr::eq(of, part.schema))
             };
-            schemas.extend(self.unevaluated(all, "unevaluatedProperties", &describes));
+            schemas.extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
             self.spend(schemas.len() * schemas.len() / 8)?;
             let value = All::of(&mut self.places, schemas);
             if value.never {

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::Lowering;
 use super::all::All;
 use super::places::{Fields, Part};
+use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 
 impl<'a> Lowering<'_, 'a> {
@@ -15,10 +16,12 @@ impl<'a> Lowering<'_, 'a> {
         all: &All<'a>,
         key: &'static str,
         describes: &dyn Fn(Part<'a>, &'a Fields) -> bool,
-    ) -> Vec<Part<'a>> {
+    ) -> Result<Vec<Part<'a>>> {
         let outer: Vec<(Part<'a>, &'a Value)> = all.values(key).collect();
         let mut added = Vec::new();
         for (part, schema) in outer {
+            // Each part's way to the outer one is at most as long as there are parts.
+            self.spend(all.parts.len() * all.parts.len() / 8)?;
             if !self.is_certain(all, part, key) {
                 continue;
             }
@@ -32,7 +35,7 @@ impl<'a> Lowering<'_, 'a> {
                 added.push(self.places.key(part, key, schema));
             }
         }
-        added
+        Ok(added)
     }
 
     /// Whether all that holds beside a part is known; if not, reports that its keyword is not followed.
