@@ -122,6 +122,7 @@ impl<'a> All<'a> {
                 continue;
             }
             let part = places.within(part);
+            let beside = |other: Part<'a>| Step::Visit(Part { is_conditional: part.is_conditional, ..other });
             let reference = fields.get("$ref").and_then(Value::as_str);
             let is_lone = reference.is_some() && places.lone_references;
             let mut steps = Vec::new();
@@ -133,12 +134,12 @@ impl<'a> All<'a> {
                         is_added = true;
                     }
                     ("$ref", Value::String(reference)) => match places.target(part, reference) {
-                        Some(target) => steps.push(Step::Visit(target)),
+                        Some(target) => steps.push(beside(target)),
                         None => self.unusable.push(part),
                     },
                     ("allOf", Value::Array(branches)) if !is_lone => {
                         let branches = branches.iter().enumerate();
-                        steps.extend(branches.map(|(i, branch)| Step::Visit(places.item(part, "allOf", i, branch))));
+                        steps.extend(branches.map(|(i, branch)| beside(places.item(part, "allOf", i, branch))));
                     }
                     ("anyOf" | "oneOf", Value::Array(branches)) if !is_lone => {
                         let key = if key == "anyOf" { "anyOf" } else { "oneOf" };
@@ -190,13 +191,13 @@ impl<'a> All<'a> {
         match branches {
             Branches::Listed(branches) => {
                 let schema = places.item(part, key, branch, &branches[branch]);
-                chosen.insert(places, schema, at);
+                chosen.insert(places, Part { is_conditional: part.is_conditional, ..schema }, at);
             }
             // Behind all others: a condition names properties that others declare, and their order is that of the declarations.
             Branches::Of(condition) => {
                 for piece in &condition.branches[branch] {
                     let schema = places.piece(part, key, piece);
-                    chosen.add(places, schema);
+                    chosen.add(places, Part { is_conditional: true, ..schema });
                 }
             }
         }

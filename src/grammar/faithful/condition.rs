@@ -8,9 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::keywords::{ANNOTATIONS, excluded_types, forbidden};
-use super::places::Fields;
-use super::text::not_matching;
+use super::not::{ANNOTATIONS, excluded_types, forbidden, not_matching};
 use super::types;
 
 /// A choice between sets of schemas.
@@ -91,7 +89,7 @@ impl<'a> Conditions<'a> {
     }
 }
 
-fn conditions_of(fields: &Fields) -> Vec<Condition<'_>> {
+fn conditions_of(fields: &Map<String, Value>) -> Vec<Condition<'_>> {
     let mut all = Vec::new();
     for key in ["dependencies", "dependentRequired", "dependentSchemas"] {
         for (name, needed) in fields.get(key).and_then(Value::as_object).into_iter().flatten() {
@@ -114,7 +112,7 @@ fn conditions_of(fields: &Fields) -> Vec<Condition<'_>> {
     all
 }
 
-fn if_then_else(fields: &Fields) -> Option<Condition<'_>> {
+fn if_then_else(fields: &Map<String, Value>) -> Option<Condition<'_>> {
     let given = |key: &'static str| fields.get_key_value(key).map(|(_, schema)| Piece::Key(key, schema));
     let (then, otherwise) = (given("then"), given("else"));
     let condition = fields.get("if").filter(|_| then.is_some() || otherwise.is_some())?;
@@ -130,7 +128,7 @@ fn if_then_else(fields: &Fields) -> Option<Condition<'_>> {
 }
 
 /// A `not` that the rules of its types do not follow.
-fn opposite_of_not(fields: &Fields) -> Option<Condition<'_>> {
+fn opposite_of_not(fields: &Map<String, Value>) -> Option<Condition<'_>> {
     let not = fields.get("not")?;
     let is = |name: &str| fields.get("type").is_some_and(|given| given == name);
     let listed = not.as_object().is_some_and(|not| not.keys().all(|key| key == "enum" || key == "const"));

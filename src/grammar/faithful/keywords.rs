@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::all::All;
-use super::places::Fields;
-use super::text::not_matching;
-use super::{Lowering, types, values};
+use super::not::{excluded, excluded_types, forbidden, has_only, is_free, not_matching};
+use super::{Lowering, types};
 use crate::grammar::builder::FidelityKind;
 
 /// The types that the keywords of all parts apply to.
@@ -49,8 +48,6 @@ const UNFOLLOWED: &[&str] = &[
     "$dynamicRef",
     "$recursiveRef",
 ];
-/// Annotations.
-pub(super) const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
 
 impl<'a> Lowering<'_, 'a> {
     /// Reports the keywords that no rule expresses.
@@ -79,42 +76,7 @@ impl<'a> Lowering<'_, 'a> {
         excluded_types(not) != 0
             || types & !types::OBJECT == 0 && forbidden(not).is_some()
             || types & !types::STRING == 0
-                && (has_only(fields, &["enum", "const", "type"]) && values::excluded(not).is_some()
+                && (has_only(fields, &["enum", "const", "type"]) && excluded(not).is_some()
                     || not_matching(not).is_some())
     }
-}
-
-/// The types that a `not` excludes.
-pub(super) fn excluded_types(not: &Value) -> u8 {
-    match not {
-        Value::Bool(true) => types::ALL,
-        Value::Object(fields) if has_only(fields, &["type"]) => {
-            fields.get("type").map_or(types::ALL, |given| types::of(given).unwrap_or(0))
-        }
-        _ => 0,
-    }
-}
-
-/// Whether a schema has only these keywords and annotations.
-pub(super) fn has_only(fields: &Fields, keys: &[&str]) -> bool {
-    fields.keys().all(|key| keys.contains(&key.as_str()) || ANNOTATIONS.contains(&key.as_str()))
-}
-
-/// The property that a `not` excludes, if it excludes nothing else.
-pub(super) fn forbidden(not: &Value) -> Option<&str> {
-    let fields = not.as_object()?;
-    let is_neutral = |(key, value): (&String, &Value)| match key.as_str() {
-        "required" => true,
-        "properties" => value.as_object().is_some_and(|schemas| schemas.values().all(is_free)),
-        key => ANNOTATIONS.contains(&key),
-    };
-    match fields.get("required")?.as_array()?.as_slice() {
-        [name] if fields.iter().all(is_neutral) => name.as_str(),
-        _ => None,
-    }
-}
-
-/// Whether a schema obviously allows any value.
-fn is_free(schema: &Value) -> bool {
-    *schema == Value::Bool(true) || schema.as_object().is_some_and(|fields| fields.is_empty())
 }

@@ -11,6 +11,7 @@ mod choice;
 mod condition;
 mod format;
 mod keywords;
+mod not;
 mod number;
 mod object;
 mod places;
@@ -28,7 +29,8 @@ use smol_str::{SmolStr, format_smolstr};
 
 use self::all::{All, Key};
 use self::condition::Conditions;
-use self::keywords::{excluded_types, types_of_keywords};
+use self::keywords::types_of_keywords;
+use self::not::excluded_types;
 use self::places::{Part, Place, Places};
 use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::primitive::{self, blank as space, comma, no_character};

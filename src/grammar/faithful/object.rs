@@ -8,7 +8,7 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::all::All;
 use super::array::listed;
-use super::keywords::forbidden;
+use super::not::forbidden;
 use super::places::{Fields, Part};
 use super::{Lowering, Undeclared, below, comma, counted, space};
 use crate::error::Result;
@@ -67,6 +67,22 @@ impl<'a> Lowering<'_, 'a> {
             unique(names.iter().copied().chain(all.values("not").filter_map(|(_, not)| forbidden(not))));
         let others = if closed { None } else { self.others(all, &absent, name)? };
         let is_open = others.is_some();
+        let others = others.map(|others| {
+            // What may be there under a condition only has no place of its own where others have none.
+            let fixed = all.values("properties").filter(|(part, _)| !part.is_conditional);
+            let fixed =
+                fixed.flat_map(|(_, schemas)| schemas.as_object().into_iter().flat_map(|schemas| schemas.keys()));
+            let fixed: HashSet<&str> = fixed.map(String::as_str).collect();
+            let (ordered, free): (Vec<_>, Vec<_>) = std::mem::take(&mut declared)
+                .into_iter()
+                .partition(|(name, one): &(&&str, Declared)| one.required || fixed.contains(**name));
+            declared = ordered;
+            if free.is_empty() {
+                return others;
+            }
+            let pairs = [others].into_iter().chain(free.into_iter().map(|(_, one)| one.pair));
+            Rule::Reference(self.builder.add(&below(name, "other-kv"), Rule::Choice(pairs.collect())))
+        });
         if declared.len() > 1 || is_open && !declared.is_empty() {
             self.note_order(all, is_open);
         }

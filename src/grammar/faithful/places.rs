@@ -20,6 +20,8 @@ pub(super) struct Part<'a> {
     pub resource: Resource,
     /// It is not in the document: what it names is not evaluated by it.
     pub is_made: bool,
+    /// It holds under a condition.
+    pub is_conditional: bool,
 }
 
 /// Index of a place in [`Places`].
@@ -81,7 +83,7 @@ impl<'a> Places<'a> {
             lone_identifiers: lone_references || looks_old,
             format_annotates: ["2019-09", "2020-12"].iter().any(|new| dialect.contains(new)),
         };
-        (places, Part { schema, place: Place(0), resource: Resource(0), is_made: false })
+        (places, Part { schema, place: Place(0), resource: Resource(0), is_made: false, is_conditional: false })
     }
 
     /// The schema under a key of a part.
@@ -122,7 +124,7 @@ impl<'a> Places<'a> {
         if usize::from(depth) > 2 * limits::JSON_DEPTH {
             self.too_deep.get_or_insert(place);
         }
-        Part { schema, place, resource: from.resource, is_made: false }
+        Part { schema, place, resource: from.resource, is_made: false, is_conditional: false }
     }
 
     /// Whether one part is another, or the way to it leads through that.

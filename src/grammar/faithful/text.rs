@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::all::All;
-use super::keywords::has_only;
+use super::not::{excluded, not_matching};
 use super::places::{Part, Place};
-use super::{Lowering, counted, format, types, values};
+use super::{Lowering, counted, format};
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::primitive::quoted;
@@ -176,7 +176,7 @@ impl<'a> Lowering<'_, 'a> {
                 }
                 text.patterns.extend(Pattern::parse(&source).ok().map(|pattern| (pattern, part.place, "format")));
             }
-            text.excluded.extend(fields.get("not").and_then(values::excluded).into_iter().flatten());
+            text.excluded.extend(fields.get("not").and_then(excluded).into_iter().flatten());
             text.not.extend(fields.get("not").and_then(not_matching).map(|pattern| (pattern, part.place)));
         }
         Ok(text)
@@ -202,15 +202,6 @@ impl<'a> Lowering<'_, 'a> {
         }
         (min.min(most), max.filter(|max| *max <= most))
     }
-}
-
-/// The pattern that a `not` excludes, if it says nothing else of texts.
-pub(super) fn not_matching(not: &Value) -> Option<Pattern> {
-    let fields = not.as_object().filter(|fields| has_only(fields, &["pattern", "type"]))?;
-    let is_text =
-        fields.get("type").is_none_or(|given| types::of(given).is_some_and(|types| types & types::STRING != 0));
-    let pattern = fields.get("pattern")?.as_str().filter(|_| is_text)?;
-    Pattern::parse(pattern).ok().filter(|pattern| !pattern.pinned)
 }
 
 /// Whether the pattern implies the length. May change one count of the pattern for that.

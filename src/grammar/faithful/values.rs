@@ -93,13 +93,6 @@ fn scalar_text(value: &Value) -> String {
     }
 }
 
-/// The strings that a `not` excludes; `None` if it excludes other values.
-pub(super) fn excluded(not: &Value) -> Option<Vec<&str>> {
-    let listed = not.get("const").map(|value| vec![value]);
-    let listed = listed.or_else(|| Some(not.get("enum")?.as_array()?.iter().collect()))?;
-    Some(listed.into_iter().filter_map(Value::as_str).collect())
-}
-
 /// A value with optional white space where JSON allows it.
 fn spelled_out(value: &Value, depth: usize) -> Option<Rule> {
     if depth > limits::LOWERING_DEPTH {
