@@ -123,11 +123,6 @@ impl Chars {
         self.as_chars().fold(Bytes::NONE, |all, (low, high)| all.or(Bytes::heads(low, high)))
     }
 
-    /// Its first character.
-    pub fn first(&self) -> Option<char> {
-        self.0.first().and_then(|(low, _)| char::from_u32(*low))
-    }
-
     /// The ranges to print, and whether they are those of the complement: those that are shorter. The set of all characters
     /// is one range.
     pub fn spelled(&self) -> (bool, Vec<(char, char)>) {

@@ -66,7 +66,7 @@ impl<'g> Walk<'g> {
                 return Some(c);
             }
         }
-        class.first()
+        class.ranges().first().and_then(|(low, _)| char::from_u32(*low))
     }
 
     /// A number below `bound`, by splitmix64.
