@@ -20,9 +20,14 @@ pub(crate) struct CompiledFormat {
     /// The format without its expressions, which the parser holds.
     format: Format,
     pub parser: Parser,
+    /// Why no grammar holds the calls of the tools that are offered.
+    unheld: Option<&'static str>,
     style: GrammarStyle,
     grammar: OnceLock<Arc<Grammar>>,
 }
+
+const NO_CALLS: &str = "the template writes no calls, so no grammar can ask for one";
+const NO_MARKER: &str = "no text marks where a call begins, so no grammar holds the calls; \"tool_choice\": \"required\" asks for one that does";
 
 impl Deref for CompiledFormat {
     type Target = Format;
@@ -41,14 +46,19 @@ impl CompiledFormat {
         let ends =
             [spec.eos].into_iter().map(str::to_owned).chain(format.additional_stops.iter().chain(thoughts).cloned());
         let parser = Parser::with_tools(output, spec.prefill, tools, spec.leniency, ends.collect())?;
-        Ok(CompiledFormat { format, parser, style: spec.grammar_style, grammar: OnceLock::new() })
+        let unheld = match format.constraint {
+            Constraint::Free if spec.call_required() => Some(NO_CALLS),
+            Constraint::Free if !spec.tools().is_empty() => Some(NO_MARKER),
+            _ => None,
+        };
+        Ok(CompiledFormat { format, parser, unheld, style: spec.grammar_style, grammar: OnceLock::new() })
     }
 
     /// The grammar of the format; empty if nothing constrains the output. Built by the first call.
     pub fn grammar(&self) -> &Arc<Grammar> {
         self.grammar.get_or_init(|| {
             Arc::new(match &self.format.constraint {
-                Constraint::Free => Grammar::default(),
+                Constraint::Free => Grammar::none(self.unheld),
                 constraint => self.parser.grammar_in(constraint.is_lazy(), self.style),
             })
         })

@@ -21,6 +21,19 @@ pub struct Grammar {
     pub report: Vec<Fidelity>,
 }
 
+impl Grammar {
+    /// No grammar; `why`: what a request that may expect one is told.
+    pub(crate) fn none(why: Option<&str>) -> Grammar {
+        let told = |why: &str| Fidelity {
+            schema: String::new(),
+            pointer: "#".to_owned(),
+            kind: FidelityKind::Widened,
+            message: why.to_owned(),
+        };
+        Grammar { text: String::new(), report: why.map(told).into_iter().collect() }
+    }
+}
+
 /// A place of a schema at which the grammar departs from it. At all other places the grammar is exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
