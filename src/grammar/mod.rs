@@ -12,7 +12,6 @@ mod gbnf;
 mod json;
 mod llama;
 mod nothing;
-pub(crate) mod pointer;
 mod primitive;
 mod print;
 mod regular;
@@ -22,7 +21,6 @@ mod rule;
 pub(crate) mod sample;
 pub(crate) mod schema;
 mod schema_rules;
-mod uri;
 pub mod valid;
 
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};

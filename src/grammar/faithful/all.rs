@@ -1,13 +1,14 @@
-//! Combines schemas that must hold together, and resolves their `$ref`s and `allOf`s.
+//! Combines schemas that must hold together, and resolves their references and `allOf`s.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
 use super::condition::Condition;
-use super::places::{Fields, Part, Places};
+use super::places::{Part, Places};
+use crate::grammar::schema::Keywords;
 
-/// Schemas that must all hold. `$ref` and `allOf` are resolved: their targets are among the parts.
+/// Schemas that must all hold. References and `allOf` are resolved: their targets are among the parts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct All<'a> {
     /// Objects with keywords, without duplicates.
@@ -16,8 +17,8 @@ pub(super) struct All<'a> {
     pub choices: Vec<Choice<'a>>,
     /// No value fits.
     pub never: bool,
-    /// Values that are not schemas, and references that cannot be resolved in the document.
-    pub unusable: Vec<Part<'a>>,
+    /// Values that are not schemas, and references, by their keywords, that cannot be resolved in the document.
+    pub unusable: Vec<(Part<'a>, &'static str)>,
     /// A branch of an `anyOf` was chosen: others may hold as well.
     pub chose_any: bool,
     /// Choices or references were left out: other schemas may hold as well.
@@ -57,6 +58,14 @@ impl Branches<'_> {
     }
 }
 
+/// Keywords that lead to other schemas or to an identifier, apart from references.
+const LEADING_ON: &[&str] = &["allOf", "anyOf", "oneOf", "extends", "$id", "id"];
+
+/// The keyword of a reference.
+fn reference(key: &str) -> Option<&'static str> {
+    ["$ref", "$dynamicRef", "$recursiveRef"].into_iter().find(|known| *known == key)
+}
+
 enum Step<'a> {
     /// Resolve this schema.
     Visit(Part<'a>),
@@ -64,8 +73,8 @@ enum Step<'a> {
     Add(Part<'a>),
 }
 
-/// Identifies an [`All`]: the addresses of its schemas.
-pub(super) type Key = (Vec<*const Value>, Vec<*const Value>);
+/// Identifies an [`All`]: the addresses of its schemas and choices, with the ways to them.
+pub(super) type Key = (Vec<(*const Value, usize)>, Vec<(*const Value, usize)>);
 
 impl<'a> All<'a> {
     pub fn of(places: &mut Places<'a>, schemas: impl IntoIterator<Item = Part<'a>>) -> All<'a> {
@@ -82,19 +91,19 @@ impl<'a> All<'a> {
 
     /// Like `add`, inserting the parts at index `at`, so that they are in the order of the document.
     fn insert(&mut self, places: &mut Places<'a>, schema: Part<'a>, mut at: usize) {
-        let leads_on = |key: &str| matches!(key, "$ref" | "allOf" | "anyOf" | "oneOf" | "$id" | "id");
+        let leads_on = |key: &str| reference(key).is_some() || LEADING_ON.contains(&key);
         if let Value::Object(fields) = schema.schema
             && !fields.keys().any(|key| leads_on(key))
             && places.conditions.on(schema.schema).is_empty()
         {
             // The case of most schemas.
-            let is_new = !self.parts.iter().any(|part| std::ptr::eq(part.schema, schema.schema));
+            let is_new = !self.parts.iter().any(|part| part.key() == schema.key());
             if is_new && !fields.is_empty() {
                 self.parts.insert(at, schema);
             }
             return;
         }
-        let mut seen: HashSet<*const Value> = self.parts.iter().map(|part| std::ptr::from_ref(part.schema)).collect();
+        let mut seen: HashSet<_> = self.parts.iter().map(Part::key).collect();
         let mut open = vec![Step::Visit(schema)];
         while let Some(step) = open.pop() {
             let part = match step {
@@ -114,34 +123,39 @@ impl<'a> All<'a> {
                 }
                 Value::Bool(true) => continue,
                 _ => {
-                    self.unusable.push(part);
+                    self.unusable.push((part, ""));
                     continue;
                 }
             };
-            if !seen.insert(std::ptr::from_ref(part.schema)) {
+            let part = places.within(part);
+            if !seen.insert(part.key()) {
                 continue;
             }
-            let part = places.within(part);
+            let keywords = Keywords { fields, draft: part.draft };
             let beside = |other: Part<'a>| Step::Visit(Part { is_conditional: part.is_conditional, ..other });
-            let reference = fields.get("$ref").and_then(Value::as_str);
-            let is_lone = reference.is_some() && places.lone_references;
+            let is_lone = part.draft.lone_ref() && fields.get("$ref").is_some_and(Value::is_string);
             let mut steps = Vec::new();
             let mut is_added = is_lone;
-            for (key, value) in fields {
+            let known = |key: &str| if is_lone { key == "$ref" } else { part.draft.knows(key) };
+            for (key, value) in fields.iter().filter(|(key, _)| known(key)) {
+                if let (Some(key), Value::String(_)) = (reference(key), value) {
+                    match places.target(part, key, value) {
+                        Some(target) => steps.push(beside(target)),
+                        None => self.unusable.push((part, key)),
+                    }
+                    continue;
+                }
                 match (key.as_str(), value) {
                     ("properties", _) if !is_added => {
                         steps.push(Step::Add(part));
                         is_added = true;
                     }
-                    ("$ref", Value::String(reference)) => match places.target(part, reference) {
-                        Some(target) => steps.push(beside(target)),
-                        None => self.unusable.push(part),
-                    },
-                    ("allOf", Value::Array(branches)) if !is_lone => {
+                    ("allOf" | "extends", Value::Array(branches)) => {
                         let branches = branches.iter().enumerate();
-                        steps.extend(branches.map(|(i, branch)| beside(places.item(part, "allOf", i, branch))));
+                        steps.extend(branches.map(|(i, branch)| beside(places.item(part, key, i, branch))));
                     }
-                    ("anyOf" | "oneOf", Value::Array(branches)) if !is_lone => {
+                    ("extends", schema) => steps.push(beside(places.key(part, key, schema))),
+                    ("anyOf" | "oneOf", Value::Array(branches)) => {
                         let key = if key == "anyOf" { "anyOf" } else { "oneOf" };
                         let is_first = !is_added && fields.contains_key("properties");
                         self.choices.push(Choice { part, key, branches: Branches::Listed(branches), is_first });
@@ -152,8 +166,9 @@ impl<'a> All<'a> {
             if !is_added {
                 steps.push(Step::Add(part));
             }
-            let conditions = if is_lone { &[] } else { places.conditions.on(part.schema) };
-            self.choices.extend(conditions.iter().map(|condition| Choice {
+            let conditions = places.conditions.on(part.schema).iter();
+            let conditions = conditions.filter(|condition| !is_lone && keywords.has(condition.key));
+            self.choices.extend(conditions.map(|condition| Choice {
                 part,
                 key: condition.key,
                 branches: Branches::Of(condition),
@@ -163,20 +178,21 @@ impl<'a> All<'a> {
         }
     }
 
-    /// The fields of all parts.
-    pub fn fields(&self) -> impl Iterator<Item = (Part<'a>, &'a Fields)> + '_ {
-        self.parts.iter().filter_map(|part| part.schema.as_object().map(|fields| (*part, fields)))
+    /// The keywords of all parts.
+    pub fn keywords(&self) -> impl Iterator<Item = (Part<'a>, Keywords<'a>)> + '_ {
+        self.parts.iter().filter_map(|part| Some((*part, part.keywords()?)))
     }
 
     /// The values of a keyword.
     pub fn values(&self, key: &'static str) -> impl Iterator<Item = (Part<'a>, &'a Value)> + '_ {
-        self.fields().filter_map(move |(part, fields)| fields.get(key).map(|value| (part, value)))
+        self.keywords().filter_map(move |(part, keywords)| keywords.get(key).map(|value| (part, value)))
     }
 
     pub fn key(&self) -> Key {
-        let mut parts: Vec<*const Value> = self.parts.iter().map(|part| std::ptr::from_ref(part.schema)).collect();
+        let mut parts: Vec<_> = self.parts.iter().map(Part::key).collect();
         parts.sort_unstable();
-        let mut choices: Vec<*const Value> = self.choices.iter().map(|choice| choice.branches.address()).collect();
+        let choices = self.choices.iter().map(|choice| (choice.branches.address(), choice.part.base.way));
+        let mut choices: Vec<_> = choices.collect();
         choices.sort_unstable();
         (parts, choices)
     }
@@ -186,7 +202,7 @@ impl<'a> All<'a> {
         let mut chosen = self.clone();
         let Choice { part, key, branches, is_first } = chosen.choices.remove(index);
         chosen.chose_any |= key == "anyOf";
-        let own = chosen.parts.iter().position(|one| std::ptr::eq(one.schema, part.schema));
+        let own = chosen.parts.iter().position(|one| one.key() == part.key());
         let at = own.map_or(chosen.parts.len(), |own| if is_first { own } else { own + 1 });
         match branches {
             Branches::Listed(branches) => {

@@ -4,11 +4,12 @@ use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::all::All;
-use super::places::{Fields, Part};
+use super::places::Part;
 use super::{Lowering, below, comma, counted, space};
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::rule::Rule;
+use crate::grammar::schema::Keywords;
 
 /// The nesting of a tuple's optional ends from which on one gets a rule.
 const NESTED: usize = 16;
@@ -55,36 +56,24 @@ impl<'a> Lowering<'_, 'a> {
 
     /// The number of places with schemas for single items.
     fn places_before_the_rest(&self, all: &All<'a>) -> usize {
-        let tuple = |fields: &'a Value| {
-            let list = fields.get("prefixItems").or_else(|| fields.get("items")).and_then(Value::as_array);
-            list.map_or(0, Vec::len)
-        };
-        all.parts.iter().map(|part| tuple(part.schema)).max().unwrap_or(0)
+        all.keywords().map(|(_, keywords)| keywords.items().0.len()).max().unwrap_or(0)
     }
 
     /// The schemas for the item at a place, or for all items behind the last such place.
     fn item_schemas(&mut self, all: &All<'a>, index: Option<usize>) -> Result<Vec<Part<'a>>> {
         let mut schemas = Vec::new();
-        for part in &all.parts {
-            let Some(fields) = part.schema.as_object() else { continue };
-            let tuple = tuple_of(fields);
-            let at = index.and_then(|index| tuple.and_then(|(key, list)| Some((key, index, list.get(index)?))));
-            if let Some((key, index, schema)) = at {
-                schemas.push(self.places.item(*part, key, index, schema));
-                continue;
-            }
-            let rest = match tuple {
-                Some(("items", _)) => "additionalItems",
-                _ => "items",
-            };
-            if let Some(schema) = fields.get(rest).filter(|schema| !schema.is_array()) {
-                schemas.push(self.places.key(*part, rest, schema));
+        for (part, keywords) in all.keywords() {
+            let (first, rest) = keywords.items();
+            let (listed, others) = keywords.item_keys();
+            if let Some((index, schema)) = index.and_then(|index| Some((index, first.get(index)?))) {
+                schemas.push(self.places.item(part, listed, index, schema));
+            } else if let Some(schema) = rest {
+                schemas.push(self.places.key(part, others, schema));
             }
         }
-        let describes = |_: Part<'a>, fields: &'a Fields| match (tuple_of(fields), index) {
-            (Some((_, list)), Some(index)) if index < list.len() => true,
-            (Some(("items", _)), _) => fields.contains_key("additionalItems"),
-            _ => fields.contains_key("items"),
+        let describes = |_: Part<'a>, keywords: Keywords<'a>| {
+            let (first, rest) = keywords.items();
+            rest.is_some() || index.is_some_and(|index| index < first.len())
         };
         schemas.extend(self.unevaluated(all, "unevaluatedItems", &describes)?);
         Ok(schemas)
@@ -101,8 +90,9 @@ impl<'a> Lowering<'_, 'a> {
     ) -> Result<Option<Option<Rule>>> {
         let mut contains = all.values("contains");
         let (Some((part, schema)), None) = (contains.next(), contains.next()) else { return Ok(None) };
-        let least = part.schema.get("minContains").and_then(Value::as_u64).unwrap_or(1);
-        if least == 0 || least > 16 || max.is_some() || min > least || part.schema.get("maxContains").is_some() {
+        let keyword = |key| part.keywords().and_then(|keywords| keywords.get(key));
+        let least = keyword("minContains").and_then(Value::as_u64).unwrap_or(1);
+        if least == 0 || least > 16 || max.is_some() || min > least || keyword("maxContains").is_some() {
             return Ok(None);
         }
         let mut found = item.clone();
@@ -169,11 +159,6 @@ impl<'a> Lowering<'_, 'a> {
         }
         behind
     }
-}
-
-/// The schemas of the first items, and their keyword.
-fn tuple_of(fields: &Fields) -> Option<(&'static str, &Vec<Value>)> {
-    ["prefixItems", "items"].into_iter().find_map(|key| Some((key, fields.get(key)?.as_array()?)))
 }
 
 fn bracketed(inside: Rule) -> Rule {

@@ -96,8 +96,8 @@ impl<'a> Lowering<'_, 'a> {
             .filter(|(_, schema)| **schema == Value::Bool(false))
             .map(|(name, _)| name.as_str())
             .collect();
-        let mut required = all.values("required").flat_map(|(_, names)| names.as_array().into_iter().flatten());
-        let is_asked_for = required.any(|name| name.as_str().is_some_and(|name| excluded.contains(name)));
+        let is_asked_for =
+            all.keywords().flat_map(|(_, keywords)| keywords.required()).any(|name| excluded.contains(name));
         Ok(is_asked_for && self.types(all)? & !types::OBJECT == 0)
     }
 
@@ -114,20 +114,18 @@ impl<'a> Lowering<'_, 'a> {
 
     fn marks(&self, all: &All<'a>) -> Result<Marks<'a>> {
         let mut marks = Marks { types: self.types(all)?, ..Marks::default() };
-        for (_, fields) in all.fields() {
-            marks.values = both(marks.values, listed(fields.get("enum"), fields.get("const")));
-            if let Some(Value::Array(names)) = fields.get("required") {
-                marks.required.extend(names.iter().filter_map(Value::as_str));
-            }
-            let properties = fields.get("properties").and_then(Value::as_object);
+        for (_, keywords) in all.keywords() {
+            marks.values = both(marks.values, listed(keywords.get("enum"), keywords.get("const")));
+            marks.required.extend(keywords.required());
+            let properties = keywords.get("properties").and_then(Value::as_object);
             for (name, schema) in properties.into_iter().flatten() {
                 let values = listed(schema.get("enum"), schema.get("const"));
                 let known = marks.properties.remove(name.as_str()).flatten();
                 marks.properties.insert(name, both(known, values));
             }
-            let additional = fields.get("additionalProperties").is_some();
-            marks.closed |= fields.get("additionalProperties") == Some(&Value::Bool(false));
-            marks.open |= additional || properties.is_none() && fields.contains_key("patternProperties");
+            let additional = keywords.get("additionalProperties").is_some();
+            marks.closed |= keywords.get("additionalProperties") == Some(&Value::Bool(false));
+            marks.open |= additional || properties.is_none() && keywords.has("patternProperties");
         }
         marks.closed |= self.undeclared == Undeclared::LeftOut && !marks.open && !marks.properties.is_empty();
         Ok(marks)

@@ -9,13 +9,14 @@ use crate::grammar::builder::FidelityKind;
 
 /// The types that the keywords of all parts apply to.
 pub(super) fn types_of_keywords(all: &All) -> u8 {
-    all.fields().flat_map(|(_, fields)| fields.keys()).fold(0, |constrained, key| constrained | types_of_keyword(key))
+    let given = all.keywords().flat_map(|(_, keywords)| keywords.fields.keys());
+    given.fold(0, |constrained, key| constrained | types_of_keyword(key))
 }
 
 /// The types that a keyword applies to; none for `type` and annotations.
 fn types_of_keyword(key: &str) -> u8 {
     match key {
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => types::NUMBER,
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "divisibleBy" => types::NUMBER,
         "minLength" | "maxLength" | "pattern" | "format" => types::STRING,
         "contentEncoding" | "contentMediaType" | "contentSchema" => types::STRING,
         "items" | "prefixItems" | "additionalItems" | "minItems" | "maxItems" | "uniqueItems" | "contains"
@@ -31,7 +32,7 @@ fn types_of_keyword(key: &str) -> u8 {
         | "dependentRequired"
         | "dependentSchemas"
         | "unevaluatedProperties" => types::OBJECT,
-        "enum" | "const" | "not" | "if" | "$dynamicRef" | "$recursiveRef" => types::ALL,
+        "enum" | "const" | "not" | "if" | "disallow" => types::ALL,
         _ => 0,
     }
 }
@@ -45,23 +46,30 @@ const UNFOLLOWED: &[&str] = &[
     "contentMediaType",
     "contentSchema",
     "if",
-    "$dynamicRef",
-    "$recursiveRef",
+    "disallow",
 ];
 
 impl<'a> Lowering<'_, 'a> {
     /// Reports the keywords that no rule expresses.
     pub(super) fn left_out(&mut self, all: &All<'a>, types: u8) {
-        let parts: Vec<_> = all.fields().collect();
-        for (part, fields) in parts {
-            for key in UNFOLLOWED {
-                let is_given = || fields.get(*key).is_some_and(|value| !is_free(value));
-                let is_chosen = || self.places.conditions.has(part.schema, key);
-                if types & types_of_keyword(key) != 0 && is_given() && !is_chosen() {
-                    self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
-                }
+        let parts: Vec<_> = all.keywords().collect();
+        for (part, keywords) in parts {
+            if keywords.list("type").iter().any(Value::is_object) {
+                let message = "types that are schemas are not followed by the grammar".to_owned();
+                self.note(part.place, "type", FidelityKind::Widened, message);
             }
-            if let Some(not) = fields.get("not")
+            for (key, value) in keywords.fields {
+                let message = match key.as_str() {
+                    key if types & types_of_keyword(key) == 0 || is_free(value) => continue,
+                    key if !keywords.draft.knows(key) => "not a keyword of the draft; not followed",
+                    key if UNFOLLOWED.contains(&key) && !self.places.conditions.has(part.schema, key) => {
+                        "not followed by the grammar"
+                    }
+                    _ => continue,
+                };
+                self.note(part.place, key, FidelityKind::Widened, message.to_owned());
+            }
+            if let Some(not) = keywords.get("not")
                 && !self.places.conditions.has(part.schema, "not")
                 && !self.is_followed(not, types)
             {

@@ -36,7 +36,7 @@ use super::builder::{Builder, Fidelity, FidelityKind, clean};
 use super::primitive::{self, blank as space, comma, no_character};
 use super::regular::{Dfa, Room};
 use super::rule::Rule;
-use super::schema::refused;
+use super::schema::{Document, refused};
 use super::valid::Checker;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits;
@@ -64,7 +64,8 @@ pub(super) fn add(
     undeclared: Undeclared,
 ) -> Result<(SmolStr, Vec<Fidelity>)> {
     let conditions = Conditions::of([root, schema]);
-    let (places, first) = Places::new(schema, root, &conditions);
+    let document = Rc::new(Document::new(root));
+    let (places, first) = Places::new(schema, Rc::clone(&document), &conditions);
     let mut lowering = Lowering {
         builder,
         places,
@@ -73,7 +74,7 @@ pub(super) fn add(
         rules: HashMap::new(),
         queue: VecDeque::new(),
         patterns: HashMap::new(),
-        checker: Checker::new(root, limits::LISTED_STEPS),
+        checker: Checker::new(document, limits::LISTED_STEPS),
         room: Room::new(limits::AUTOMATON_STATES, limits::AUTOMATON_STEPS),
         steps: 0,
         at: first.place,
@@ -101,6 +102,8 @@ mod types {
     /// The types in the keyword `type`; `None` if it has no known type.
     pub fn of(given: &Value) -> Option<u8> {
         match given {
+            // In draft 3, a type may be a schema.
+            Value::Array(names) if names.iter().any(Value::is_object) => Some(ALL),
             Value::Array(names) => {
                 Some(names.iter().filter_map(Value::as_str).filter_map(named).fold(0, |all, one| all | one))
             }
@@ -193,20 +196,20 @@ impl<'a> Lowering<'_, 'a> {
     /// gets a separate rule.
     fn rule(&mut self, mut all: All<'a>, name: &str) -> Result<Option<Rule>> {
         all.is_partial |= !all.unusable.is_empty();
-        for part in std::mem::take(&mut all.unusable) {
-            self.check(part)?;
-            let reference = part.schema.get("$ref").and_then(Value::as_str).unwrap_or_default();
-            if reference.starts_with('#') {
-                let message = format!("$ref {reference:?} leads nowhere");
-                return Err(refused(&self.places.pointer(part.place), &message));
-            }
-            let message = format!("{reference:?} leads out of the schema; any value is allowed");
-            self.note(part.place, "$ref", FidelityKind::Widened, message);
-        }
         if let Some(part) = all.parts.first() {
             self.at = part.place;
         }
         self.spend(1 + all.parts.len())?;
+        for (part, key) in std::mem::take(&mut all.unusable) {
+            self.check(part)?;
+            let reference = part.schema.get(key).and_then(Value::as_str).unwrap_or_default();
+            if reference.starts_with('#') && key == "$ref" {
+                let message = format!("$ref {reference:?} leads nowhere");
+                return Err(refused(&self.places.pointer(part.place), &message));
+            }
+            let message = format!("{reference:?} leads out of the schema; any value is allowed");
+            self.note(part.place, key, FidelityKind::Widened, message);
+        }
         if all.never {
             return Ok(None);
         }
@@ -249,13 +252,13 @@ impl<'a> Lowering<'_, 'a> {
     /// The types that all parts allow.
     fn types(&self, all: &All<'a>) -> Result<u8> {
         let mut allowed = types::ALL;
-        for (part, fields) in all.fields() {
-            let Some(given) = fields.get("type") else { continue };
+        for (part, keywords) in all.keywords() {
+            let Some(given) = keywords.get("type") else { continue };
             let Some(mut own) = types::of(given) else {
                 let message = format!("type must be the name of a type, or an array of names, not {given}");
                 return Err(refused(&self.places.pointer(part.place), &message));
             };
-            if fields.get("nullable") == Some(&Value::Bool(true)) {
+            if keywords.get("nullable") == Some(&Value::Bool(true)) {
                 own |= types::NULL;
             }
             allowed &= own;
@@ -317,36 +320,14 @@ impl<'a> Lowering<'_, 'a> {
         all.parts.iter().try_for_each(|part| self.check(*part))
     }
 
-    /// Rejects keywords with invalid values.
+    /// Rejects what is no schema, and keywords with invalid values.
     fn check(&self, part: Part<'a>) -> Result<()> {
-        let error = |message: String| Err(refused(&self.places.pointer(part.place), &message));
-        let fields = match part.schema {
-            Value::Bool(_) => return Ok(()),
-            Value::Object(fields) => fields,
-            _ => return error("a schema must be an object".to_owned()),
+        let misused = match (part.schema, part.keywords()) {
+            (Value::Bool(_), _) => None,
+            (_, Some(keywords)) => keywords.misused(),
+            _ => Some("a schema must be an object".to_owned()),
         };
-        for (key, value) in fields {
-            let (fits, what) = match key.as_str() {
-                "$ref" | "pattern" | "format" => (value.is_string(), "a string"),
-                "properties" | "patternProperties" => (value.is_object(), "an object of schemas"),
-                "anyOf" | "oneOf" | "allOf" => {
-                    (value.as_array().is_some_and(|list| !list.is_empty()), "an array with at least one schema")
-                }
-                "enum" => (value.as_array().is_some_and(|list| !list.is_empty()), "an array with at least one value"),
-                "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
-                    let whole = |number: f64| number >= 0.0 && number.fract() == 0.0;
-                    (value.as_f64().is_some_and(whole), "a whole number that is not negative")
-                }
-                "minimum" | "maximum" | "multipleOf" => (value.is_number(), "a number"),
-                "exclusiveMinimum" | "exclusiveMaximum" => (value.is_number() || value.is_boolean(), "a number"),
-                "additionalProperties" => (value.is_object() || value.is_boolean(), "a boolean or a schema"),
-                _ => continue,
-            };
-            if !fits {
-                return error(format!("{key} must be {what}"));
-            }
-        }
-        Ok(())
+        misused.map_or(Ok(()), |message| Err(refused(&self.places.pointer(part.place), &message)))
     }
 }
 

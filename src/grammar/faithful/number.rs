@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::all::All;
-use super::places::Fields;
 use super::range::{Digits, Range};
 use super::{Lowering, types};
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::regular::{self, Spelling};
 use crate::grammar::rule::Rule;
+use crate::grammar::schema::Keywords;
 
-const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "divisibleBy"];
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for numbers; `None` if no number fits.
@@ -18,17 +18,17 @@ impl<'a> Lowering<'_, 'a> {
         let of_types = types & types::NUMBER;
         let (whole, fraction) = (of_types == types::INTEGER, of_types == types::FRACTION);
         let mut range = Range { whole, fraction, ..Range::default() };
-        for (part, fields) in all.fields() {
-            let bound = |key: &str| fields.get(key).and_then(Value::as_number).and_then(Digits::of);
+        for (part, keywords) in all.keywords() {
+            let bound = |key: &str| keywords.get(key).and_then(Value::as_number).and_then(Digits::of);
             // Up to draft 4, this flag excluded the other bound itself.
-            let open = |key: &str| fields.get(key) == Some(&Value::Bool(true));
+            let open = |key: &str| keywords.get(key) == Some(&Value::Bool(true));
             bound("minimum").into_iter().for_each(|min| range.at_least((min, !open("exclusiveMinimum"))));
             bound("maximum").into_iter().for_each(|max| range.at_most((max, !open("exclusiveMaximum"))));
             bound("exclusiveMinimum").into_iter().for_each(|min| range.at_least((min, false)));
             bound("exclusiveMaximum").into_iter().for_each(|max| range.at_most((max, false)));
-            range.multiple_of.extend(bound("multipleOf"));
+            range.multiple_of.extend(["multipleOf", "divisibleBy"].into_iter().filter_map(bound));
             for key in NUMBERS {
-                if fields.get(*key).and_then(Value::as_number).is_some_and(|number| Digits::of(number).is_none()) {
+                if keywords.get(key).and_then(Value::as_number).is_some_and(|number| Digits::of(number).is_none()) {
                     self.note(
                         part.place,
                         key,
@@ -51,9 +51,8 @@ impl<'a> Lowering<'_, 'a> {
             dfa = range.automaton(&self.room);
         }
         let exponents = range.has_exponent() || range.whole;
-        let limits =
-            |fields: &Fields| fields.contains_key("not") || NUMBERS.iter().any(|key| fields.contains_key(*key));
-        if let (false, Some((part, _))) = (exponents, all.fields().find(|(_, fields)| limits(fields))) {
+        let limits = |keywords: &Keywords| keywords.has("not") || NUMBERS.iter().any(|key| keywords.has(key));
+        if let (false, Some((part, _))) = (exponents, all.keywords().find(|(_, keywords)| limits(keywords))) {
             let message = "a number that is limited is written without an exponent".to_owned();
             self.note(part.place, "", FidelityKind::Narrowed, message);
         }
@@ -62,7 +61,7 @@ impl<'a> Lowering<'_, 'a> {
             Some(dfa) => Some(regular::of_automaton(self.builder, name, &dfa, Spelling::Plain)),
             None => {
                 let shared = if range.whole { "integer" } else { "number" };
-                if let Some((part, _)) = all.fields().next() {
+                if let Some((part, _)) = all.keywords().next() {
                     self.note(
                         part.place,
                         "",

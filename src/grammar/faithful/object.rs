@@ -9,13 +9,14 @@ use smol_str::{SmolStr, format_smolstr};
 use super::all::All;
 use super::array::listed;
 use super::not::forbidden;
-use super::places::{Fields, Part};
+use super::places::Part;
 use super::{Lowering, Undeclared, below, comma, counted, space};
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::primitive::quoted;
 use crate::grammar::regular::{self, Dfa, Pattern, Spelling};
 use crate::grammar::rule::Rule;
+use crate::grammar::schema::Keywords;
 use crate::json_string::quoted as as_json;
 use crate::limits;
 
@@ -35,7 +36,7 @@ struct Declared {
 impl<'a> Lowering<'_, 'a> {
     /// The rule for objects; `None` if no object fits.
     pub(super) fn object(&mut self, all: &All<'a>, name: &SmolStr) -> Result<Option<Rule>> {
-        let required: Vec<&'a str> = unique(all.values("required").flat_map(|(_, names)| strings(names)));
+        let required: Vec<&'a str> = unique(all.keywords().flat_map(|(_, keywords)| keywords.required()));
         let given = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
         let names = unique(given.map(|(name, _)| name.as_str()).chain(required.iter().copied()));
         let is_required: HashSet<&str> = required.into_iter().collect();
@@ -152,31 +153,30 @@ impl<'a> Lowering<'_, 'a> {
     /// The schemas of a property's value.
     fn schemas_of(&mut self, all: &All<'a>, name: &'a str) -> Result<Schemas<'a>> {
         let mut found = Schemas { parts: Vec::new(), never: false, undescribed: true };
-        let mut describing: Vec<*const Value> = Vec::new();
-        for part in &all.parts {
-            let Some(fields) = part.schema.as_object() else { continue };
+        let mut describing: Vec<_> = Vec::new();
+        for (part, keywords) in all.keywords() {
             let mut own = false;
-            if let Some(schema) = fields.get("properties").and_then(|schemas| schemas.get(name)) {
-                found.parts.push(self.places.named(*part, "properties", name, schema));
+            if let Some(schema) = keywords.get("properties").and_then(|schemas| schemas.get(name)) {
+                found.parts.push(self.places.named(part, "properties", name, schema));
                 own = true;
             }
-            for (pattern, schema) in fields.get("patternProperties").and_then(Value::as_object).into_iter().flatten() {
-                if self.pattern(pattern, *part).is_none_or(|dfa| dfa.accepts(name)) {
-                    found.parts.push(self.places.named(*part, "patternProperties", pattern, schema));
+            for (pattern, schema) in keywords.map("patternProperties") {
+                if self.pattern(pattern, part).is_none_or(|dfa| dfa.accepts(name)) {
+                    found.parts.push(self.places.named(part, "patternProperties", pattern, schema));
                     own = true;
                 }
             }
-            let additional = fields.get("additionalProperties");
+            let additional = keywords.get("additionalProperties");
             if own || additional.is_some() {
-                describing.push(part.schema);
+                describing.push(part.key());
             }
             match additional {
-                Some(schema) if !own => found.parts.push(self.places.key(*part, "additionalProperties", schema)),
+                Some(schema) if !own => found.parts.push(self.places.key(part, "additionalProperties", schema)),
                 _ => {}
             }
             found.undescribed &= !own;
         }
-        let describes = |part: Part<'a>, _: &'a Fields| describing.contains(&std::ptr::from_ref(part.schema));
+        let describes = |part: Part<'a>, _: Keywords<'a>| describing.contains(&part.key());
         found.parts.extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
         Ok(found)
     }
@@ -199,7 +199,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Whether `propertyNames` allows a name.
     fn may_be_named(&mut self, all: &All<'a>, name: &str) -> bool {
         let name = Value::from(name);
-        let allows = all.values("propertyNames").all(|(_, schema)| self.checker.allows(schema, &name));
+        let allows = all.values("propertyNames").all(|(part, schema)| self.checker.allows(schema, part.base, &name));
         if self.checker.is_spent()
             && let Some((part, _)) = all.values("propertyNames").next()
         {
@@ -247,20 +247,19 @@ impl<'a> Lowering<'_, 'a> {
         let mut branches = Vec::new();
         for index in 0..=patterns.len() {
             let mut schemas = Vec::new();
-            for part in &all.parts {
-                let matched = patterns.get(index).filter(|(of, ..)| std::ptr::eq(of.schema, part.schema));
-                match (matched, part.schema.get("additionalProperties")) {
+            for (part, keywords) in all.keywords() {
+                let matched = patterns.get(index).filter(|(of, ..)| of.key() == part.key());
+                match (matched, keywords.get("additionalProperties")) {
                     (Some((_, pattern, schema)), _) => {
-                        schemas.push(self.places.named(*part, "patternProperties", pattern, schema));
+                        schemas.push(self.places.named(part, "patternProperties", pattern, schema));
                     }
-                    (None, Some(schema)) => schemas.push(self.places.key(*part, "additionalProperties", schema)),
+                    (None, Some(schema)) => schemas.push(self.places.key(part, "additionalProperties", schema)),
                     (None, None) => {}
                 }
             }
-            let of = patterns.get(index).map(|(of, ..)| of.schema);
-            let describes = |part: Part<'a>, fields: &'a Fields| {
-                fields.contains_key("additionalProperties") || of.is_some_and(|of| std::ptr::eq(of, part.schema))
-            };
+            let of = patterns.get(index).map(|(of, ..)| of.key());
+            let describes =
+                |part: Part<'a>, keywords: Keywords<'a>| keywords.has("additionalProperties") || of == Some(part.key());
             schemas.extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
             self.spend(schemas.len() * schemas.len() / 8)?;
             let value = All::of(&mut self.places, schemas);
@@ -454,10 +453,6 @@ struct Schemas<'a> {
     never: bool,
     /// No part has a schema for this very property.
     undescribed: bool,
-}
-
-fn strings(names: &Value) -> impl Iterator<Item = &str> {
-    names.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// The distinct names, in the order of their first occurrence.

@@ -112,9 +112,9 @@ impl<'a> Lowering<'_, 'a> {
 
     /// The names of properties that these schemas allow; `None` if any is allowed or a constraint cannot be used.
     pub(super) fn names(&mut self, all: &All<'a>) -> Result<Option<Dfa>> {
-        let listed = all.fields().find_map(|(_, fields)| {
-            let one = fields.get("const").map(std::slice::from_ref);
-            one.or_else(|| fields.get("enum")?.as_array().map(Vec::as_slice))
+        let listed = all.keywords().find_map(|(_, keywords)| {
+            let one = keywords.get("const").map(std::slice::from_ref);
+            one.or_else(|| keywords.get("enum")?.as_array().map(Vec::as_slice))
         });
         if let Some(listed) = listed {
             return Ok(Some(Dfa::of_texts(listed.iter().filter_map(Value::as_str))));
@@ -136,9 +136,9 @@ impl<'a> Lowering<'_, 'a> {
             max: counted(all, "maxLength", u64::min),
             ..Text::default()
         };
-        let parts: Vec<_> = all.fields().collect();
-        for (part, fields) in parts {
-            if let Some(Value::String(source)) = fields.get("pattern") {
+        let parts: Vec<_> = all.keywords().collect();
+        for (part, keywords) in parts {
+            if let Some(Value::String(source)) = keywords.get("pattern") {
                 match Pattern::parse(source) {
                     // Every text matches.
                     Ok(pattern) if pattern.expr == Expr::nothing() && pattern.ahead.is_empty() => {}
@@ -159,7 +159,7 @@ impl<'a> Lowering<'_, 'a> {
                     }
                 }
             }
-            if let Some(Value::String(name)) = fields.get("format")
+            if let Some(Value::String(name)) = keywords.get("format")
                 && let Some((source, known)) = format::pattern(name)
             {
                 if known == format::Known::Wider {
@@ -170,14 +170,14 @@ impl<'a> Lowering<'_, 'a> {
                     let message = "leap seconds are written in UTC only".to_owned();
                     self.note(part.place, "format", FidelityKind::Narrowed, message);
                 }
-                if self.places.format_annotates {
+                if self.places.format_annotates(part) {
                     let message = "the format is held to, which this draft only asks of who opts in".to_owned();
                     self.note(part.place, "format", FidelityKind::Narrowed, message);
                 }
                 text.patterns.extend(Pattern::parse(&source).ok().map(|pattern| (pattern, part.place, "format")));
             }
-            text.excluded.extend(fields.get("not").and_then(excluded).into_iter().flatten());
-            text.not.extend(fields.get("not").and_then(not_matching).map(|pattern| (pattern, part.place)));
+            text.excluded.extend(keywords.get("not").and_then(excluded).into_iter().flatten());
+            text.not.extend(keywords.get("not").and_then(not_matching).map(|pattern| (pattern, part.place)));
         }
         Ok(text)
     }

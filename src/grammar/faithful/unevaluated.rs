@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::Lowering;
 use super::all::All;
-use super::places::{Fields, Part};
+use super::places::Part;
 use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
+use crate::grammar::schema::Keywords;
 
 impl<'a> Lowering<'_, 'a> {
     /// The schemas that `key` (one of the two) adds for a property or an item. `describes`: whether the keywords of a part, apart
@@ -15,7 +16,7 @@ impl<'a> Lowering<'_, 'a> {
         &mut self,
         all: &All<'a>,
         key: &'static str,
-        describes: &dyn Fn(Part<'a>, &'a Fields) -> bool,
+        describes: &dyn Fn(Part<'a>, Keywords<'a>) -> bool,
     ) -> Result<Vec<Part<'a>>> {
         let outer: Vec<(Part<'a>, &'a Value)> = all.values(key).collect();
         let mut added = Vec::new();
@@ -25,10 +26,10 @@ impl<'a> Lowering<'_, 'a> {
             if !self.is_certain(all, part, key) {
                 continue;
             }
-            let is_described = all.fields().any(|(other, fields)| {
-                let is_outer = std::ptr::eq(other.schema, part.schema);
+            let is_described = all.keywords().any(|(other, keywords)| {
+                let is_outer = other.key() == part.key();
                 !other.is_made
-                    && (describes(other, fields) || !is_outer && fields.contains_key(key))
+                    && (describes(other, keywords) || !is_outer && keywords.has(key))
                     && self.places.is_within(other, part)
             });
             if !is_described {
@@ -40,12 +41,11 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Whether all that holds beside a part is known; if not, reports that its keyword is not followed.
     fn is_certain(&mut self, all: &All<'a>, part: Part<'a>, key: &'static str) -> bool {
-        let hides = |(other, fields): (Part<'a>, &'a Fields)| {
-            let lone_if = fields.contains_key("if") && !self.places.conditions.has(other.schema, "if");
-            let contains = key == "unevaluatedItems" && fields.contains_key("contains");
-            lone_if || contains || fields.contains_key("$dynamicRef") || fields.contains_key("$recursiveRef")
+        let hides = |(other, keywords): (Part<'a>, Keywords<'a>)| {
+            let lone_if = keywords.has("if") && !self.places.conditions.has(other.schema, "if");
+            lone_if || key == "unevaluatedItems" && keywords.has("contains")
         };
-        let is_certain = !all.is_partial && !all.fields().any(hides);
+        let is_certain = !all.is_partial && !all.keywords().any(hides);
         if !is_certain {
             self.note(part.place, key, FidelityKind::Widened, "not followed by the grammar".to_owned());
         } else if all.chose_any {

@@ -14,16 +14,16 @@ use crate::limits;
 impl<'a> Lowering<'_, 'a> {
     /// The rule for the listed values, without those that other keywords exclude; `None` if no values are listed.
     pub(super) fn values(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Option<Rule>> {
-        let (part, listed): (_, &'a [Value]) = all.fields().find_map(|(part, fields)| {
-            let one = fields.get("const").map(std::slice::from_ref);
-            one.or_else(|| fields.get("enum")?.as_array().map(Vec::as_slice)).map(|values| (part, values))
+        let (part, listed): (_, &'a [Value]) = all.keywords().find_map(|(part, keywords)| {
+            let one = keywords.get("const").map(std::slice::from_ref);
+            one.or_else(|| keywords.get("enum")?.as_array().map(Vec::as_slice)).map(|values| (part, values))
         })?;
         let mut texts = Vec::new();
         let mut branches = Vec::new();
         let (mut has_order, mut is_too_deep) = (false, false);
         for value in listed {
-            let fits =
-                types & type_of(value) != 0 && all.parts.iter().all(|part| self.checker.allows(part.schema, value));
+            let fits = types & type_of(value) != 0
+                && all.parts.iter().all(|part| self.checker.allows(part.schema, part.base, value));
             match value {
                 _ if !fits => {}
                 Value::Array(_) | Value::Object(_) => {

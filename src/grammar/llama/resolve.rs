@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 use super::schema_graph::{Count, Graph, Node, NodeId, Place, Property, Text};
 use super::{Empty, unsupported};
 use crate::error::{Error, ErrorKind, Result};
-use crate::grammar::pointer;
-use crate::grammar::schema::{Format, all_of, has_object_keywords, has_string_keywords, refused};
+use crate::grammar::schema::{self, Format, all_of, has_object_keywords, has_string_keywords, refused};
 use crate::limits;
 
 type Fields = Map<String, Value>;
@@ -147,7 +146,7 @@ impl<'a> Resolver<'a> {
 
     /// The schema at a pointer.
     fn find(&self, pointer: &'a str, from: NodeId) -> Result<&'a Value> {
-        pointer::find(self.root, pointer)
+        schema::find(self.root, pointer)
             .map_err(|step| self.error(from, format!("$ref {pointer:?} leads nowhere from {step:?} on")))
     }
 

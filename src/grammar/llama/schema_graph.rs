@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::grammar::pointer::escaped;
-use crate::grammar::schema::Format;
+use crate::grammar::schema::{Format, escaped};
 
 /// Index of a node in its [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

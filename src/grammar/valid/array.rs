@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::Checker;
-use super::draft::Keywords;
 use super::run::Verdict::{self, No, Open, Yes};
 use super::run::{Run, Step, Task};
 use super::scalar::{alike, counted, same};
+use crate::grammar::schema::Keywords;
 
 impl<'a> Checker<'a> {
     pub(super) fn array<'v>(

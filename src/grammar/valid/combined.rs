@@ -1,9 +1,9 @@
 //! Checks `allOf`, and the keywords that need the verdict on a subschema and not its violations.
 
 use super::Checker;
-use super::draft::Keywords;
 use super::run::Verdict::{No, Open, Yes};
 use super::run::{Run, Task};
+use crate::grammar::schema::Keywords;
 
 impl<'a> Checker<'a> {
     pub(super) fn combined<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {

@@ -5,10 +5,10 @@ use std::slice;
 use serde_json::Value;
 
 use super::Checker;
-use super::draft::{Draft, Keywords};
 use super::run::Verdict::{self, No, Open};
 use super::run::{Run, Task};
 use super::scalar::{TYPES, is_of};
+use crate::grammar::schema::{Draft, Keywords};
 
 impl<'a> Checker<'a> {
     /// Checks `type`, `disallow` and `extends`.

@@ -9,26 +9,24 @@
 
 mod array;
 mod combined;
-mod draft;
 mod draft3;
 mod number;
 mod object;
-mod resource;
 mod run;
 mod scalar;
 mod unevaluated;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
 
 use serde_json::Value;
 
-use self::draft::{Draft, Keywords};
-use self::resource::{Base, Resources, Steps};
 use self::run::Verdict::{self, No, Open, Yes};
 use self::run::{Key, Report, Run, Step, Task};
 use self::scalar::{alike, counted, listed, same};
 use crate::grammar::regular::{Finder, Pattern};
+use crate::grammar::schema::{Base, Document, Draft, Keywords, Steps};
 use crate::limits;
 
 /// A violation of a schema by a value.
@@ -53,14 +51,17 @@ pub struct Violation {
 /// ```
 pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
     let mut report = Report { places: vec![(0, Step::Root)], found: Vec::new() };
-    Checker::new(schema, limits::VALID_STEPS).judge(Task::new(schema, value), 0, Some(&mut report));
+    Checker::new(Rc::new(Document::new(schema)), limits::VALID_STEPS).judge(
+        Task::new(schema, value),
+        0,
+        Some(&mut report),
+    );
     report.found
 }
 
 /// Checks values against schemas of one document.
 pub(super) struct Checker<'a> {
-    /// The documents and schemas that references refer to.
-    resources: Resources<'a>,
+    document: Rc<Document<'a>>,
     /// The remaining steps.
     steps: Steps,
     /// By source; `None`: it cannot be used.
@@ -72,10 +73,10 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// References are resolved in `root`; all checks together may take so many steps.
-    pub(super) fn new(root: &'a Value, steps: usize) -> Self {
+    /// All checks together may take so many steps.
+    pub(super) fn new(document: Rc<Document<'a>>, steps: usize) -> Self {
         Checker {
-            resources: Resources::new(root),
+            document,
             steps: Steps(steps),
             patterns: HashMap::new(),
             lists: HashMap::new(),
@@ -83,9 +84,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether `schema` may allow `value`; false only if it is certain.
-    pub(super) fn allows(&mut self, schema: &'a Value, value: &Value) -> bool {
-        self.judge(Task::new(schema, value), 0, None) != No
+    /// Whether `schema`, at `base`, may allow `value`; false only if it is certain.
+    pub(super) fn allows(&mut self, schema: &'a Value, base: Base, value: &Value) -> bool {
+        self.judge(Task::new(schema, value).with(schema, base), 0, None) != No
     }
 
     /// Whether no steps are left, so that values may have been allowed without a look at them.
@@ -155,13 +156,13 @@ impl<'a> Checker<'a> {
     /// The keywords of a schema. If it has an identifier, `task` moves into it.
     fn keywords(&mut self, task: &mut Task<'a, '_>) -> Option<Keywords<'a>> {
         let fields = task.schema.as_object()?;
-        task.base = self.resources.entered(task.schema, task.base, &mut self.steps)?;
-        let draft = self.resources.draft(task.base)?;
+        task.base = self.document.entered(task.schema, task.base, &mut self.steps)?;
+        let draft = self.document.draft(task.base)?;
         Some(Keywords { fields, draft })
     }
 
     fn references<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
-        for target in self.targets(keywords, task.base) {
+        for target in self.document.targets(keywords, task.base, &mut self.steps) {
             let Some((schema, base)) = target else {
                 run.open();
                 continue;
@@ -171,24 +172,6 @@ impl<'a> Checker<'a> {
                 run.queue.push_back(task);
             }
         }
-    }
-
-    /// The targets of a schema's references; `None` for each that cannot be resolved.
-    fn targets(&mut self, keywords: Keywords<'a>, base: Base) -> Vec<Option<(&'a Value, Base)>> {
-        let mut targets = Vec::new();
-        if let Some(reference) = keywords.get("$ref") {
-            let target = reference.as_str().map(|it| self.resources.target(it, base, &mut self.steps));
-            targets.push(target.flatten());
-        }
-        if let Some(reference) = keywords.get("$dynamicRef") {
-            let target = reference.as_str().map(|it| self.resources.dynamic_target(it, base, &mut self.steps));
-            targets.push(target.flatten());
-        }
-        if let Some(reference) = keywords.get("$recursiveRef") {
-            let own = reference.as_str().filter(|it| *it == "#");
-            targets.push(own.and_then(|_| self.resources.recursive_target(base, &mut self.steps)));
-        }
-        targets
     }
 
     /// Checks `type`, `enum` and `const`.

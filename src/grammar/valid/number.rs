@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::draft::{Draft, Keywords};
 use super::run::Run;
 use super::run::Verdict::{self, No, Open, Yes};
 use crate::grammar::decimal::Decimal;
+use crate::grammar::schema::{Draft, Keywords};
 
 /// Checks the bounds of a number, and `multipleOf`.
 pub(super) fn bounds(run: &mut Run, keywords: Keywords, number: &Number, place: usize) {

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::Checker;
-use super::draft::{Draft, Fields, Keywords};
 use super::run::Verdict::{self, No, Open, Yes};
 use super::run::{Run, Step, Task};
 use super::scalar::counted;
+use crate::grammar::schema::{Draft, Fields, Keywords};
 
 impl<'a> Checker<'a> {
     pub(super) fn object<'v>(
@@ -57,11 +57,7 @@ impl<'a> Checker<'a> {
     }
 
     fn required(&mut self, run: &mut Run<'a, '_, '_>, keywords: Keywords<'a>, members: &Fields, place: usize) {
-        let names = keywords.list("required").iter().filter_map(Value::as_str);
-        // In draft 3, `required` is a keyword of the property.
-        let own = keywords.map("properties").filter(|_| keywords.draft == Draft::Three);
-        let own = own.filter(|(_, schema)| schema.get("required") == Some(&Value::Bool(true)));
-        for name in names.filter(|_| keywords.draft != Draft::Three).chain(own.map(|(name, _)| &**name)) {
+        for name in keywords.required() {
             if !self.spend(1) || run.is_over() {
                 return run.open();
             }

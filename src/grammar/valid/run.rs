@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use self::Verdict::{No, Open, Yes};
 use super::Violation;
-use super::resource::Base;
-use crate::grammar::pointer::escaped;
+use crate::grammar::schema::{Base, escaped};
 use crate::limits;
 
 /// The result of checking a value against a schema.

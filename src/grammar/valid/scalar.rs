@@ -5,13 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
-use super::draft::{Draft, Keywords};
 use super::number::compare;
-use super::resource::Steps;
 use super::run::Verdict::{self, No, Open, Yes};
 use super::run::{Run, Task};
 use crate::grammar::decimal::Decimal;
 use crate::grammar::json;
+use crate::grammar::schema::{Draft, Keywords, Steps};
 
 /// The types with their articles, for messages.
 pub(super) const TYPES: &[(&str, &str)] = &[

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Checker;
-use super::draft::{Draft, Keywords};
 use super::run::Verdict::{self, No, Open, Yes};
 use super::run::{Run, Step, Task};
+use crate::grammar::schema::{Draft, Keywords};
 
 /// For each part of a value, whether a schema evaluates it.
 struct Parts {
@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
                 parts.all = parts.all.max(Open);
                 continue;
             };
-            for target in self.targets(keywords, next.base) {
+            for target in self.document.targets(keywords, next.base, &mut self.steps) {
                 match target {
                     Some((schema, base)) => open.push((next.with(schema, base), certain)),
                     None => parts.all = parts.all.max(Open),

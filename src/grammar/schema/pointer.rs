@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 /// The target of a reference `#` or `#/...`, or the step that cannot be resolved.
-pub(super) fn find<'a, 'r>(root: &'a Value, reference: &'r str) -> Result<&'a Value, &'r str> {
+pub fn find<'a, 'r>(root: &'a Value, reference: &'r str) -> Result<&'a Value, &'r str> {
     find_through(root, reference, |_| {})
 }
 
 /// Like `find`; calls a function for each value on the way, except the root.
-pub(super) fn find_through<'a, 'r>(
+pub fn find_through<'a, 'r>(
     root: &'a Value,
     reference: &'r str,
     mut through: impl FnMut(&'a Value),
@@ -23,12 +23,12 @@ pub(super) fn find_through<'a, 'r>(
 }
 
 /// The target of a `$ref`'s value; `None` if there is none, or it is outside of `root`.
-pub(super) fn target<'a>(reference: &Value, root: &'a Value) -> Option<&'a Value> {
+pub fn target<'a>(reference: &Value, root: &'a Value) -> Option<&'a Value> {
     find(root, local(reference)?).ok()
 }
 
 /// A name, escaped as a step of a JSON pointer.
-pub(super) fn escaped(name: &str) -> String {
+pub fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

@@ -22,7 +22,7 @@ fn parts(uri: &str) -> Parts<'_> {
 }
 
 /// Resolves a reference against the URI `base`.
-pub(super) fn joined(base: &str, reference: &str) -> String {
+pub fn joined(base: &str, reference: &str) -> String {
     let (base, own) = (parts(base), parts(reference));
     if !own.scheme.is_empty() {
         return [own.scheme, own.authority, &without_dots(own.path), own.query].concat();

@@ -1,55 +1,12 @@
-//! What a JSON schema allows: types, members, formats, parameters of tools.
+//! The types of the values that a schema allows.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::Fields;
 use super::pointer::target;
-use crate::error::{Error, ErrorKind};
 use crate::limits;
-
-/// The keywords of a schema.
-type Fields = Map<String, Value>;
-
-/// Parses a schema.
-///
-/// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
-#[cfg(any(feature = "capi", feature = "internals"))]
-pub fn from_text(text: &str) -> Result<Value, Error> {
-    serde_json::from_str(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
-}
-
-/// An error about the schema at `pointer`.
-pub(super) fn refused(pointer: &str, message: &str) -> Error {
-    Error::new(ErrorKind::Schema, format!("JSON schema error at {pointer}: {message}"))
-}
-
-/// The parameters of a tool as a schema: a tool without parameters, or with `{}`, takes no arguments.
-pub fn parameters(given: &Arc<Value>) -> Arc<Value> {
-    if has_parameters(given) { Arc::clone(given) } else { Arc::new(no_parameters()) }
-}
-
-/// Whether the tool has parameters.
-pub(super) fn has_parameters(given: &Value) -> bool {
-    given.as_object().is_some_and(|fields| !fields.is_empty())
-}
-
-/// A schema for no arguments.
-pub(super) fn no_parameters() -> Value {
-    json!({"type": "object", "properties": {}})
-}
-
-/// The properties of an object schema, in order, and whether each is required.
-pub fn members(schema: &Value) -> impl Iterator<Item = (&str, &Value, bool)> {
-    let required = schema.get("required").and_then(Value::as_array);
-    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    members.map(move |(name, member)| {
-        let must = required.is_some_and(|names| names.iter().any(|one| one == name));
-        (name.as_str(), member, must)
-    })
-}
 
 /// The types that a JSON value may have. Whole numbers count as numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -182,25 +139,25 @@ impl Walk<'_> {
 }
 
 /// The branches of `allOf`, if no other keyword determines the rules of a schema of the type `name` or without one.
-pub(super) fn all_of<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
+pub fn all_of<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
     fields.get("allOf").filter(|_| name == "string" || matches!(name, "" | "object") && !has_object_keywords(fields))
 }
 
 /// Whether a schema has a keyword for objects.
-pub(super) fn has_object_keywords(fields: &Fields) -> bool {
+pub fn has_object_keywords(fields: &Fields) -> bool {
     fields.contains_key("properties")
         || fields.get("additionalProperties").is_some_and(|allowed| *allowed != Value::Bool(true))
 }
 
 /// Whether a schema has a keyword for strings.
-pub(super) fn has_string_keywords(fields: &Fields) -> bool {
+pub fn has_string_keywords(fields: &Fields) -> bool {
     ["pattern", "minLength", "maxLength"].iter().any(|key| fields.contains_key(*key))
         || fields.get("format").and_then(Value::as_str).and_then(Format::named).is_some()
 }
 
 /// The formats with rules in llama.cpp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub enum Format {
     Uuid,
     Date,
     Time,

@@ -1,0 +1,129 @@
+//! The keywords of a schema, as its draft has them, and which of them contain schemas.
+
+use serde_json::Value;
+
+use super::draft::{Draft, Fields};
+
+/// The keywords of one schema, as its draft has them.
+#[derive(Clone, Copy, Debug)]
+pub struct Keywords<'a> {
+    pub fields: &'a Fields,
+    pub draft: Draft,
+}
+
+impl<'a> Keywords<'a> {
+    /// The value of a keyword, if the draft has it.
+    pub fn get(&self, keyword: &str) -> Option<&'a Value> {
+        self.fields.get(keyword).filter(|_| self.draft.knows(keyword))
+    }
+
+    /// Whether the draft has the keyword, and the schema too.
+    pub fn has(&self, keyword: &str) -> bool {
+        self.get(keyword).is_some()
+    }
+
+    pub fn text(&self, keyword: &str) -> Option<&'a str> {
+        self.get(keyword)?.as_str()
+    }
+
+    pub fn map(&self, keyword: &str) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+        self.get(keyword).and_then(Value::as_object).into_iter().flatten()
+    }
+
+    pub fn list(&self, keyword: &str) -> &'a [Value] {
+        self.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// The schemas of the first items, and the schema of the remaining ones.
+    pub fn items(&self) -> (&'a [Value], Option<&'a Value>) {
+        // Earlier, `items` was the array of schemas, and `additionalItems` the schema of the remaining items.
+        match (self.get("prefixItems"), self.get("items")) {
+            (None, Some(Value::Array(first))) => (first, self.get("additionalItems")),
+            (_, rest) => (self.list("prefixItems"), rest),
+        }
+    }
+
+    /// The keywords of both.
+    pub fn item_keys(&self) -> (&'static str, &'static str) {
+        match (self.get("prefixItems"), self.get("items")) {
+            (None, Some(Value::Array(_))) => ("items", "additionalItems"),
+            _ => ("prefixItems", "items"),
+        }
+    }
+
+    /// The identifier of the schema: a URI, which may be empty, and a name within it.
+    pub fn id(&self) -> Option<(&'a str, Option<&'a str>)> {
+        let id = self.text(self.draft.id())?;
+        if self.draft.lone_ref() && self.fields.contains_key("$ref") {
+            return None;
+        }
+        let (uri, name) = id.split_once('#').unwrap_or((id, ""));
+        Some((uri, Some(name).filter(|name| !name.is_empty() && !name.starts_with('/'))))
+    }
+
+    /// The names of the members that an object must have.
+    pub fn required(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        // In draft 3, `required` is a keyword of the property.
+        let is_old = self.draft == Draft::Three;
+        let own = self.map("properties").filter(move |_| is_old);
+        let own = own.filter(|(_, schema)| schema.get("required") == Some(&Value::Bool(true)));
+        let names = self.list("required").iter().filter_map(Value::as_str).filter(move |_| !is_old);
+        names.chain(own.map(|(name, _)| name.as_str()))
+    }
+
+    /// What is wrong with the first keyword whose value cannot be used.
+    pub fn misused(&self) -> Option<String> {
+        let whole = |number: f64| number >= 0.0 && number.fract() == 0.0;
+        self.fields.iter().filter(|(key, _)| self.draft.knows(key)).find_map(|(key, value)| {
+            let (fits, what) = match key.as_str() {
+                "$ref" | "pattern" | "format" => (value.is_string(), "a string"),
+                "properties" | "patternProperties" => (value.is_object(), "an object of schemas"),
+                "anyOf" | "oneOf" | "allOf" => {
+                    (value.as_array().is_some_and(|list| !list.is_empty()), "an array with at least one schema")
+                }
+                "enum" => (value.as_array().is_some_and(|list| !list.is_empty()), "an array with at least one value"),
+                "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
+                    (value.as_f64().is_some_and(whole), "a whole number that is not negative")
+                }
+                "minimum" | "maximum" | "multipleOf" => (value.is_number(), "a number"),
+                "exclusiveMinimum" | "exclusiveMaximum" => (value.is_number() || value.is_boolean(), "a number"),
+                "additionalProperties" => (value.is_object() || value.is_boolean(), "a boolean or a schema"),
+                _ => return None,
+            };
+            (!fits).then(|| format!("{key} must be {what}"))
+        })
+    }
+
+    /// Calls `each` with every direct subschema.
+    pub fn each_inside(&self, mut each: impl FnMut(&'a Value)) {
+        for keyword in ONE {
+            self.get(keyword).filter(|inside| inside.is_object()).into_iter().for_each(&mut each);
+        }
+        for keyword in LISTS {
+            self.list(keyword).iter().for_each(&mut each);
+        }
+        for keyword in MAPS {
+            self.map(keyword).for_each(|(_, inside)| each(inside));
+        }
+    }
+}
+
+/// Keywords with a schema as value.
+const ONE: &[&str] = &[
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "else",
+    "extends",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+/// Keywords with a list that contains schemas.
+const LISTS: &[&str] = &["allOf", "anyOf", "disallow", "extends", "items", "oneOf", "prefixItems", "type"];
+/// Keywords with a map from names to schemas.
+const MAPS: &[&str] = &["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
