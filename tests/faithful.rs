@@ -118,6 +118,37 @@ fn references() {
 }
 
 #[test]
+fn dynamic_references_lead_to_the_outermost_schema_of_that_name() {
+    let tree = json!({"$id": "tree", "$dynamicAnchor": "node", "type": "object", "additionalProperties": {"$dynamicRef": "#node"}});
+    let strict = json!({"$id": "http://x.y/strict", "$dynamicAnchor": "node", "$ref": "tree", "maxProperties": 1, "$defs": {"t": tree}});
+    judges(strict, &["{}", r#"{"a":{"b":{}}}"#], &[r#"{"a":1}"#, r#"{"a":{"b":{},"c":{}}}"#]);
+    judges(tree, &[r#"{"a":{"b":{},"c":{}}}"#], &[r#"{"a":1}"#]);
+    let marked = json!({"$schema": "https://json-schema.org/draft/2019-09/schema", "$id": "http://x.y/s", "$recursiveAnchor": true,
+        "type": "array", "items": {"$recursiveRef": "#"}});
+    judges(marked, &["[[],[[]]]"], &["[1]"]);
+}
+
+/// What a keyword means, and whether there is one, is a matter of the draft.
+#[test]
+fn keywords_are_those_of_the_draft() {
+    let draft = |name: &str, mut schema: Value| {
+        schema["$schema"] = name.into();
+        schema
+    };
+    let (three, four) = ("http://json-schema.org/draft-03/schema#", "http://json-schema.org/draft-04/schema#");
+    let required = json!({"type": "object", "properties": {"a": {"required": true}}, "extends": {"properties": {"b": {"type": "null"}}}});
+    judges(draft(three, required), &[r#"{"a":1}"#], &["{}", r#"{"a":1,"b":1}"#]);
+    judges(draft(three, json!({"type": "integer", "divisibleBy": 2})), &["4"], &["5"]);
+    tells(draft(three, json!({"disallow": "string"})), FidelityKind::Widened, "#/disallow");
+    tells(draft(three, json!({"type": ["string", {"minimum": 3}]})), FidelityKind::Widened, "#/type");
+    let constant = draft(four, json!({"const": 1}));
+    judges(constant.clone(), &["1", "2"], &[]);
+    tells(constant, FidelityKind::Widened, "#/const");
+    let old = json!({"definitions": {"a": {"id": "#n", "type": "null"}}, "items": {"$ref": "#n"}, "type": "array"});
+    judges(draft(four, old), &["[null]"], &["[1]"]);
+}
+
+#[test]
 fn what_is_no_schema_is_refused() {
     for (schema, place) in [
         (json!({"properties": {"a": 5}}), "#/properties/a"),
@@ -142,7 +173,19 @@ fn arrays() {
     judges(closed, &["[1]", "[1,2]"], &["[]", "[1,2,3]", "[2]"]);
     judges(json!({"type": "array", "minItems": 2, "maxItems": 3}), &["[1,2]", "[1,2,3]"], &["[1]", "[1,2,3,4]"]);
     judges(json!({"type": "array", "contains": {"const": 7}}), &["[7]", "[1,7,2]"], &["[]", "[1]"]);
+    let few =
+        json!({"type": "array", "contains": {"type": "integer", "minimum": 5}, "minContains": 2, "maxContains": 3});
+    judges(few, &["[5,6]", r#"[1,5,"a",6,7,null]"#], &["[]", "[5]", "[5,6,7,8]", "[5,1,1]"]);
+    judges(json!({"type": "array", "contains": {}, "maxContains": 1}), &["[1]"], &["[]", "[1,1]"]);
+    judges(json!({"type": "array", "contains": {}, "minContains": 0}), &["[]", "[1]"], &[]);
     judges(json!({"type": "array", "items": false}), &["[]"], &["[1]"]);
+    let once = json!({"type": "array", "items": {"enum": ["a", 1, 1.0]}, "uniqueItems": true, "minItems": 1});
+    judges(once, &["[1]", r#"["a",1.0]"#, r#"[1,"a"]"#], &["[]", "[1,1]", "[1,1.0]", r#"["a","a"]"#]);
+    tells(
+        json!({"type": "array", "items": {"enum": [1, 2, 3, 4, 5, 6, 7]}, "uniqueItems": true}),
+        FidelityKind::Widened,
+        "#/uniqueItems",
+    );
     tells(json!({"type": "array", "uniqueItems": true}), FidelityKind::Widened, "#/uniqueItems");
     let long: Vec<Value> = (0..100).map(|i| json!({"const": i})).collect();
     let text: Vec<String> = (0..100).map(|i| i.to_string()).collect();
@@ -279,7 +322,8 @@ fn what_no_rule_follows_is_told() {
         (json!({"if": {"format": "date"}, "then": {"minLength": 2}, "else": {"minLength": 3}}), "#/if"),
         (json!({"not": {"format": "date"}}), "#/not"),
         (json!({"oneOf": [{"format": "date"}, {"format": "time"}]}), "#/oneOf"),
-        (json!({"type": "array", "contains": {}, "maxContains": 1}), "#/contains"),
+        (json!({"type": "array", "contains": {"format": "date"}, "maxContains": 1}), "#/contains"),
+        (json!({"type": "array", "contains": {"const": 1}, "maxItems": 3}), "#/contains"),
         (json!({"type": "array", "contains": {"const": 1}, "unevaluatedItems": false}), "#/unevaluatedItems"),
         (
             json!({"type": "object", "if": {"required": ["a"]}, "unevaluatedProperties": false}),

@@ -10,9 +10,32 @@ use crate::error::Result;
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::rule::Rule;
 use crate::grammar::schema::Keywords;
+use crate::grammar::valid;
 
 /// The nesting of a tuple's optional ends from which on one gets a rule.
 const NESTED: usize = 16;
+
+/// The largest count of items that match `contains`.
+const CONTAINED: u64 = 16;
+/// The number of listed values up to which arrays without an item twice have rules, one for each set of values.
+const UNIQUE_VALUES: usize = 6;
+
+/// A `contains` that asks for something.
+struct Contained<'a> {
+    part: Part<'a>,
+    schema: &'a Value,
+    least: u64,
+    most: Option<u64>,
+}
+
+impl<'a> Contained<'a> {
+    fn of(part: Part<'a>, keywords: Keywords<'a>) -> Option<Self> {
+        let schema = keywords.get("contains")?;
+        let count = |key: &str| keywords.get(key).and_then(Value::as_f64).map(|count| count as u64);
+        let (least, most) = (count("minContains").unwrap_or(1), count("maxContains"));
+        (least > 0 || most.is_some()).then_some(Contained { part, schema, least, most })
+    }
+}
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for arrays; `None` if no array fits.
@@ -45,9 +68,13 @@ impl<'a> Lowering<'_, 'a> {
         }
         if let Some(rest) = &rest
             && first.is_empty()
-            && let Some(items) = self.containing(all, &item, rest, (min, max), name)?
         {
-            return Ok(items.map(bracketed));
+            if let Some(items) = self.containing(all, &item, rest, (min, max), name)? {
+                return Ok(items.map(bracketed));
+            }
+            if let Some(items) = self.unique(all, &item, (min, max), name)? {
+                return Ok(items.map(bracketed));
+            }
         }
         self.note_unfollowed(all, max);
         first.truncate(max.map_or(usize::MAX, |max| max as usize));
@@ -79,7 +106,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(schemas)
     }
 
-    /// Arrays of which some items match `contains`; `None` if there is no `contains` that a rule can express.
+    /// Arrays of which so many items match `contains`; `None` if there is no `contains` that a rule can express.
     fn containing(
         &mut self,
         all: &All<'a>,
@@ -88,35 +115,125 @@ impl<'a> Lowering<'_, 'a> {
         (min, max): (u64, Option<u64>),
         name: &str,
     ) -> Result<Option<Option<Rule>>> {
-        let mut contains = all.values("contains");
-        let (Some((part, schema)), None) = (contains.next(), contains.next()) else { return Ok(None) };
-        let keyword = |key| part.keywords().and_then(|keywords| keywords.get(key));
-        let least = keyword("minContains").and_then(Value::as_u64).unwrap_or(1);
-        if least == 0 || least > 16 || max.is_some() || min > least || keyword("maxContains").is_some() {
+        let mut contained = all.keywords().filter_map(|(part, keywords)| Contained::of(part, keywords));
+        let (Some(contained), None) = (contained.next(), contained.next()) else { return Ok(None) };
+        let Contained { part, schema, least, most } = contained;
+        let top = most.unwrap_or(least);
+        if top < least {
+            return Ok(Some(None));
+        }
+        if top > CONTAINED || max.is_some() || min > least.max(1) {
             return Ok(None);
         }
+        let between = match most {
+            None => Some(rest.clone()),
+            Some(_) => {
+                let conditions = self.places.conditions;
+                let Some(pieces) = conditions.uncontained(schema) else { return Ok(None) };
+                let mut others = Vec::new();
+                for piece in pieces {
+                    let mut other = item.clone();
+                    let piece = self.places.piece(part, "contains", piece);
+                    other.add(&mut self.places, piece);
+                    self.check_all(&other)?;
+                    others.extend(self.rule(other, &below(name, "other"))?);
+                }
+                if others.len() > 1 { Some(Rule::Choice(others).group()) } else { others.pop() }
+            }
+        };
         let mut found = item.clone();
         let schema = self.places.key(part, "contains", schema);
         found.add(&mut self.places, schema);
-        let Some(found) = self.rule(found, &below(name, "contained"))? else { return Ok(Some(None)) };
-        let before = Rule::sequence([rest.clone(), comma()]).group().repeat(0, None);
-        let after = Rule::sequence([comma(), rest.clone()]).group().repeat(0, None);
-        let one = |first: bool| {
-            let lead = if first { Rule::Empty } else { comma() };
-            Rule::joined([lead, before.clone(), found.clone()])
-        };
-        let items = (0..least).map(|number| one(number == 0)).chain([after]);
-        let items = Rule::Sequence(items.collect());
+        let found = self.rule(found, &below(name, "contained"))?;
         self.note_unique(all);
-        Ok(Some(Some(items)))
+        // By the number of items that matched, from the end: what may follow them.
+        let more = between.clone().map(|other| Rule::sequence([comma(), other]).group().repeat(0, None));
+        let more = more.unwrap_or(Rule::Empty);
+        let (mut behind, mut after_first) = (Some(more.clone()), None);
+        for count in (0..top).rev() {
+            let next = found.clone().zip(behind.clone());
+            let next = next.map(|(found, behind)| Rule::joined([comma(), found, behind]));
+            after_first = behind;
+            behind = match next {
+                Some(next) if count >= least => Some(Rule::joined([more.clone(), next.group().optional()])),
+                Some(next) => Some(Rule::joined([more.clone(), next])),
+                None => (count >= least).then(|| more.clone()),
+            };
+        }
+        let starts = [between.zip(behind), found.zip(after_first)].into_iter().flatten();
+        let mut starts: Vec<Rule> = starts.map(|(first, behind)| Rule::joined([first, behind])).collect();
+        let items = if starts.len() > 1 { Rule::Choice(starts).group() } else { starts.pop().unwrap_or(Rule::Empty) };
+        Ok(Some(match items {
+            Rule::Empty => (least.max(min) == 0).then_some(Rule::Empty),
+            items if least.max(min) == 0 => Some(items.group().optional()),
+            items => Some(items),
+        }))
+    }
+
+    /// Arrays without an item twice, where few values are listed; `None` if `uniqueItems` does not ask for it, or a rule cannot
+    /// express it.
+    fn unique(
+        &mut self,
+        all: &All<'a>,
+        item: &All<'a>,
+        (min, max): (u64, Option<u64>),
+        name: &str,
+    ) -> Result<Option<Option<Rule>>> {
+        let is_asked_for = all.values("uniqueItems").any(|(_, value)| *value == Value::Bool(true));
+        if !is_asked_for || all.values("contains").next().is_some() || !item.choices.is_empty() {
+            return Ok(None);
+        }
+        let types = self.types(item)?;
+        let Some((part, values)) = self.listed(item, types) else { return Ok(None) };
+        let mut distinct: Vec<&'a Value> = Vec::new();
+        for value in values.iter().take(UNIQUE_VALUES + 1) {
+            // Numbers may be equal and written in two ways.
+            let is_known = distinct.iter().any(|known| valid::are_equal(known, value));
+            distinct.extend(Some(*value).filter(|_| !is_known));
+        }
+        let most = max.map_or(distinct.len(), |max| distinct.len().min(max as usize));
+        if values.len() > UNIQUE_VALUES || (min as usize) > most {
+            return Ok((values.len() <= UNIQUE_VALUES).then_some(None));
+        }
+        let mut items = Vec::with_capacity(distinct.len());
+        for (number, value) in distinct.iter().enumerate() {
+            let Some(rule) = self.one_of(part, &[value], &below(name, &format!("item-{number}"))) else {
+                return Ok(None);
+            };
+            items.push(Rule::Reference(self.builder.add(&below(name, &format!("item-{number}")), rule)));
+        }
+        // By the set of values that are there already, the full one first: what may follow.
+        let mut behind = vec![Rule::Empty; 1 << items.len()];
+        for there in (0..behind.len()).rev() {
+            let count = there.count_ones() as usize;
+            let left = (0..items.len()).filter(|number| there & 1 << number == 0 && count < most);
+            let branches: Vec<Rule> = left
+                .map(|number| {
+                    let lead = if count > 0 { comma() } else { Rule::Empty };
+                    Rule::joined([lead, items[number].clone(), behind[there | 1 << number].clone()])
+                })
+                .collect();
+            if branches.is_empty() {
+                continue;
+            }
+            let next = Rule::Choice(branches).group();
+            let next = if count >= min as usize { next.optional() } else { next };
+            behind[there] = match there {
+                0 => next,
+                _ => Rule::Reference(self.builder.add(&below(name, &format!("unique-{there}")), next)),
+            };
+        }
+        Ok(Some(Some(behind.swap_remove(0))))
     }
 
     fn note_unfollowed(&mut self, all: &All<'a>, max: Option<u64>) {
-        let parts: Vec<(Part<'a>, &Value)> = all.values("contains").collect();
-        for (part, schema) in parts {
-            if *schema != Value::Bool(true) || part.schema.get("maxContains").is_some() {
-                self.note(part.place, "contains", FidelityKind::Widened, "not followed by the grammar".to_owned());
-            }
+        let unfollowed: Vec<_> = all
+            .keywords()
+            .filter_map(|(part, keywords)| Contained::of(part, keywords))
+            .map(|it| it.part.place)
+            .collect();
+        for place in unfollowed {
+            self.note(place, "contains", FidelityKind::Widened, "not followed by the grammar".to_owned());
         }
         if max.is_none_or(|max| max > 1) {
             self.note_unique(all);

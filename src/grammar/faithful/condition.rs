@@ -38,6 +38,8 @@ pub(super) struct Conditions<'a> {
     all: HashMap<*const Value, Vec<Condition<'a>>>,
     /// By the address of the list: the branches of a `oneOf`, each without what the others allow.
     exclusive: HashMap<*const Value, Condition<'a>>,
+    /// By the address of a `contains` that has a `maxContains`: its opposite.
+    uncontained: HashMap<*const Value, Vec<Piece<'a>>>,
 }
 
 /// The most branches of one condition, and of a `oneOf` that becomes one.
@@ -66,6 +68,12 @@ impl<'a> Conditions<'a> {
                     {
                         conditions.exclusive.insert(branches.as_ptr(), exclusive);
                     }
+                    if let (Some(contains), true) = (fields.get("contains"), fields.contains_key("maxContains"))
+                        && let Some(opposite) = opposite(contains, 0)
+                    {
+                        let pieces = opposite.into_iter().map(Piece::Made).collect();
+                        conditions.uncontained.insert(contains, pieces);
+                    }
                     open.extend(fields.values());
                 }
                 Value::Array(items) => open.extend(items),
@@ -82,6 +90,11 @@ impl<'a> Conditions<'a> {
     /// Whether a keyword of a schema is a condition here.
     pub fn has(&self, schema: &Value, key: &str) -> bool {
         self.on(schema).iter().any(|condition| condition.key == key)
+    }
+
+    /// Schemas of which one holds wherever this `contains` does not.
+    pub fn uncontained(&self, contains: &Value) -> Option<&[Piece<'a>]> {
+        self.uncontained.get(&std::ptr::from_ref(contains)).map(Vec::as_slice)
     }
 
     pub fn exclusive(&self, branches: &[Value]) -> Option<&Condition<'a>> {

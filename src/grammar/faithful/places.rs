@@ -173,7 +173,7 @@ impl<'a> Places<'a> {
             let (from, step, _) = self.steps[at.0 as usize];
             match step {
                 Step::Target(reference) => {
-                    steps.push(reference.to_owned());
+                    steps.push(if reference.contains('#') { reference.to_owned() } else { format!("{reference}#") });
                     break;
                 }
                 Step::Key(key) => steps.push(escaped(key)),

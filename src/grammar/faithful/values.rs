@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::all::All;
+use super::places::Part;
 use super::{Lowering, space, types};
 use crate::grammar::builder::FidelityKind;
 use crate::grammar::decimal::Decimal;
@@ -14,18 +15,35 @@ use crate::limits;
 impl<'a> Lowering<'_, 'a> {
     /// The rule for the listed values, without those that other keywords exclude; `None` if no values are listed.
     pub(super) fn values(&mut self, all: &All<'a>, types: u8, name: &str) -> Option<Option<Rule>> {
+        let (part, listed) = self.listed(all, types)?;
+        Some(self.one_of(part, &listed, name))
+    }
+
+    /// The listed values that other keywords do not exclude.
+    pub(super) fn listed(&mut self, all: &All<'a>, types: u8) -> Option<(Part<'a>, Vec<&'a Value>)> {
         let (part, listed): (_, &'a [Value]) = all.keywords().find_map(|(part, keywords)| {
             let one = keywords.get("const").map(std::slice::from_ref);
             one.or_else(|| keywords.get("enum")?.as_array().map(Vec::as_slice)).map(|values| (part, values))
         })?;
+        let fitting = listed.iter().filter(|value| {
+            types & type_of(value) != 0
+                && all.parts.iter().all(|part| self.checker.allows(part.schema, part.base, value))
+        });
+        let fitting = fitting.collect();
+        if self.checker.is_spent() {
+            let message = "too many values to check them against other keywords".to_owned();
+            self.note(part.place, "", FidelityKind::Widened, message);
+        }
+        Some((part, fitting))
+    }
+
+    /// The rule for one of these values; `None` if there is none.
+    pub(super) fn one_of(&mut self, part: Part<'a>, values: &[&'a Value], name: &str) -> Option<Rule> {
         let mut texts = Vec::new();
         let mut branches = Vec::new();
         let (mut has_order, mut is_too_deep) = (false, false);
-        for value in listed {
-            let fits = types & type_of(value) != 0
-                && all.parts.iter().all(|part| self.checker.allows(part.schema, part.base, value));
+        for value in values {
             match value {
-                _ if !fits => {}
                 Value::Array(_) | Value::Object(_) => {
                     has_order |= value.as_object().is_some_and(|fields| fields.len() > 1);
                     let rule = spelled_out(value, 0);
@@ -43,13 +61,12 @@ impl<'a> Lowering<'_, 'a> {
                 }
             }
         }
-        for (is_so, kind, message) in [
-            (has_order, FidelityKind::Narrowed, "the members of a listed object are written in this order only"),
-            (is_too_deep, FidelityKind::Narrowed, "a listed value is nested too deeply"),
-            (self.checker.is_spent(), FidelityKind::Widened, "too many values to check them against other keywords"),
+        for (is_so, message) in [
+            (has_order, "the members of a listed object are written in this order only"),
+            (is_too_deep, "a listed value is nested too deeply"),
         ] {
             if is_so {
-                self.note(part.place, "", kind, message.to_owned());
+                self.note(part.place, "", FidelityKind::Narrowed, message.to_owned());
             }
         }
         match &texts[..] {
@@ -62,11 +79,11 @@ impl<'a> Lowering<'_, 'a> {
                 branches.insert(0, regular::of_automaton(self.builder, name, &dfa, Spelling::Plain));
             }
         }
-        Some(match branches.len() {
+        match branches.len() {
             0 => None,
             1 => branches.pop(),
             _ => Some(Rule::Choice(branches)),
-        })
+        }
     }
 }
 

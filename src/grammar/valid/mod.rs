@@ -247,6 +247,11 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// Whether two values are equal; numbers by value.
+pub(super) fn are_equal(one: &Value, other: &Value) -> bool {
+    same(one, other, || true) == Yes
+}
+
 /// Whether one of these is equal to a value.
 fn any_same(values: &mut dyn Iterator<Item = &Value>, value: &Value, steps: &mut Steps) -> Verdict {
     let mut verdict = No;

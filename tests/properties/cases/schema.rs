@@ -73,6 +73,16 @@ const WORDS: &[&str] = &[
     "",
 ];
 
+const DRAFTS: &[&str] = &[
+    "http://json-schema.org/draft-03/schema#",
+    "http://json-schema.org/draft-04/schema#",
+    "http://json-schema.org/draft-06/schema#",
+    "http://json-schema.org/draft-07/schema#",
+    "https://json-schema.org/draft/2019-09/schema",
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://example.com/another",
+];
+
 pub fn case(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut schema = match Choices::text(bytes) {
@@ -84,6 +94,9 @@ pub fn case(bytes: &[u8]) {
             let mut schema = node(&mut choices, 3);
             if let Some(fields) = schema.as_object_mut() {
                 fields.insert("$defs".to_owned(), json!({"n": node(&mut choices, 2), "m": node(&mut choices, 1)}));
+                if choices.once_in(4) {
+                    fields.insert("$schema".to_owned(), (*choices.pick(DRAFTS)).into());
+                }
             }
             schema
         }
@@ -179,9 +192,10 @@ fn node(choices: &mut Choices, depth: usize) -> Value {
         }
         3 => drop(fields.insert("enum".into(), (0..choices.below(4)).map(|_| choices.json(2, WORDS)).collect())),
         4 => drop(fields.insert("const".into(), choices.json(2, WORDS))),
-        5 => drop(
-            fields.insert("$ref".into(), (*choices.pick(&["#/$defs/n", "#/$defs/m", "#", "#/properties/a"])).into()),
-        ),
+        5 => drop(fields.insert(
+            "$ref".into(),
+            (*choices.pick(&["#/$defs/n", "#/$defs/m", "#", "#/properties/a", "#x", "y"])).into(),
+        )),
         6 => {
             let name = *choices.pick(&["anyOf", "oneOf", "allOf"]);
             fields.insert(name.into(), (0..choices.below(4)).map(|_| node(choices, depth - 1)).collect());
@@ -234,7 +248,7 @@ fn node(choices: &mut Choices, depth: usize) -> Value {
 fn condition(choices: &mut Choices, depth: usize, fields: &mut Map<String, Value>) {
     let name = *choices.pick(&["a", "ab", "b", "é"]);
     let mut add = |key: &str, value: Value| drop(fields.insert(key.into(), value));
-    match choices.below(7) {
+    match choices.below(13) {
         0 => add("not", node(choices, depth)),
         1 => {
             for key in ["if", "then", "else"] {
@@ -247,7 +261,20 @@ fn condition(choices: &mut Choices, depth: usize, fields: &mut Map<String, Value
         3 => add("dependentSchemas", json!({name: node(choices, depth)})),
         4 => add("dependencies", json!({name: [*choices.pick(&["b", "abc"])], "b": node(choices, depth)})),
         5 => add("unevaluatedProperties", if choices.once_in(2) { false.into() } else { node(choices, depth) }),
-        _ => add("unevaluatedItems", if choices.once_in(2) { false.into() } else { node(choices, depth) }),
+        6 => add("unevaluatedItems", if choices.once_in(2) { false.into() } else { node(choices, depth) }),
+        7 => {
+            add("contains", node(choices, depth));
+            for key in ["minContains", "maxContains"] {
+                if choices.once_in(2) {
+                    add(key, choices.below(4).into());
+                }
+            }
+        }
+        8 => add("uniqueItems", true.into()),
+        9 => add("$dynamicRef", (*choices.pick(&["#x", "y#x"])).into()),
+        10 => add(*choices.pick(&["$dynamicAnchor", "$anchor"]), "x".into()),
+        11 => add(*choices.pick(&["$id", "id"]), (*choices.pick(&["y", "#x"])).into()),
+        _ => add(*choices.pick(&["extends", "disallow", "divisibleBy", "$recursiveRef"]), choices.json(2, WORDS)),
     }
 }
 
