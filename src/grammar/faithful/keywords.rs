@@ -6,11 +6,18 @@ use super::all::All;
 use super::not::{excluded, excluded_types, forbidden, has_only, is_free, not_matching};
 use super::{Lowering, types};
 use crate::grammar::builder::FidelityKind;
+use crate::grammar::schema::Keywords;
 
 /// The types that the keywords of all parts apply to.
 pub(super) fn types_of_keywords(all: &All) -> u8 {
+    let of_type = if all.keywords().any(|(_, keywords)| has_schemas_as_types(keywords)) { types::ALL } else { 0 };
     let given = all.keywords().flat_map(|(_, keywords)| keywords.fields.keys());
-    given.fold(0, |constrained, key| constrained | types_of_keyword(key))
+    given.fold(of_type, |constrained, key| constrained | types_of_keyword(key))
+}
+
+/// Whether a type is a schema, as it may be in draft 3.
+fn has_schemas_as_types(keywords: Keywords) -> bool {
+    keywords.list("type").iter().any(Value::is_object)
 }
 
 /// The types that a keyword applies to; none for `type` and annotations.
@@ -54,7 +61,7 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn left_out(&mut self, all: &All<'a>, types: u8) {
         let parts: Vec<_> = all.keywords().collect();
         for (part, keywords) in parts {
-            if keywords.list("type").iter().any(Value::is_object) {
+            if has_schemas_as_types(keywords) {
                 let message = "types that are schemas are not followed by the grammar".to_owned();
                 self.note(part.place, "type", FidelityKind::Widened, message);
             }
