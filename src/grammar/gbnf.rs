@@ -1,7 +1,11 @@
-//! Reads GBNF like llama.cpp's grammar reader: same syntax, same limits, same errors.
+//! Reads GBNF like llama.cpp's grammar reader: same syntax, same limits, same errors. A grammar is read as a tree, to be printed,
+//! and with its repetitions unrolled, as llama.cpp checks it and as texts are.
 
 use std::collections::HashMap;
 
+use smol_str::SmolStr;
+
+use super::tree::{Node, Tree};
 use crate::char_class::{self, Unreadable};
 use crate::chars::Chars;
 use crate::error::{Error, ErrorKind, Result};
@@ -29,25 +33,33 @@ type Alternatives = Vec<Vec<Symbol>>;
 type Bounds = (u64, Option<u64>);
 
 /// Reads a grammar and makes llama.cpp's checks: all rules are defined, none is left-recursive.
-pub(super) fn read(text: &str) -> Result<Rules> {
+pub(super) fn read(text: &str) -> Result<(Rules, Tree)> {
     let mut reader = Reader::new(text);
     reader.blanks(true);
     while reader.at < text.len() {
         reader.rule()?;
     }
     let root = reader.names.get("root").copied();
-    for (name, id) in &reader.names {
-        if reader.rules[*id as usize].is_none() {
+    for (name, named) in &reader.names {
+        if reader.rules[named.id as usize].is_none() {
             return Err(Error::invalid(format!("grammar: the rule {name:?} is used but not defined")));
         }
     }
     let Some(root) = root else { return Err(Error::invalid("grammar: there is no rule \"root\"")) };
     let rules = reader.rules.into_iter().map(Option::unwrap_or_default).collect();
-    let rules = Rules { rules, classes: reader.classes, root };
+    let rules = Rules { rules, classes: reader.classes, root: root.id };
     if rules.has_left_recursion() {
         return Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp rejects"));
     }
-    Ok(rules)
+    let mut names: Vec<(&str, Named)> = reader.names.into_iter().collect();
+    names.sort_unstable_by_key(|(_, named)| named.number);
+    let names = names.into_iter().map(|(name, _)| SmolStr::new(name)).collect();
+    Ok((rules, Tree { names, rules: reader.bodies, root: root.number }))
+}
+
+/// The tree of a grammar.
+pub(super) fn tree(text: &str) -> Result<Tree> {
+    read(text).map(|(_, tree)| tree)
 }
 
 /// `text` without the blanks around it, if it is one rule body on one line.
@@ -149,13 +161,22 @@ fn firsts(alternatives: &Alternatives, empty: &[bool]) -> Vec<u32> {
     firsts
 }
 
+/// A rule that has a name: its number among the unrolled rules, and in the tree.
+#[derive(Clone, Copy)]
+struct Named {
+    id: u32,
+    number: usize,
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
     /// The text is the body of one rule: without line breaks, and without comments, which end in one.
     alone: bool,
-    names: HashMap<&'a str, u32>,
+    names: HashMap<&'a str, Named>,
     rules: Vec<Option<Alternatives>>,
+    /// Of the rules that have names.
+    bodies: Vec<Node>,
     classes: Vec<Chars>,
     known: HashMap<Chars, u32>,
     symbols: usize,
@@ -163,8 +184,8 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Self {
-        let (names, rules, classes, known) = Default::default();
-        Reader { text, at: 0, alone: false, names, rules, classes, known, symbols: 0 }
+        let (names, rules, bodies, classes, known) = Default::default();
+        Reader { text, at: 0, alone: false, names, rules, bodies, classes, known, symbols: 0 }
     }
 
     fn error(&self, message: impl AsRef<str>) -> Error {
@@ -223,13 +244,14 @@ impl<'a> Reader<'a> {
         word
     }
 
-    fn named(&mut self, name: &'a str) -> u32 {
-        if let Some(id) = self.names.get(name) {
-            return *id;
+    fn named(&mut self, name: &'a str) -> Named {
+        if let Some(named) = self.names.get(name) {
+            return *named;
         }
-        let id = self.unnamed(None);
-        self.names.insert(name, id);
-        id
+        let named = Named { id: self.unnamed(None), number: self.bodies.len() };
+        self.bodies.push(Node::EMPTY);
+        self.names.insert(name, named);
+        named
     }
 
     fn unnamed(&mut self, alternatives: Option<Alternatives>) -> u32 {
@@ -252,11 +274,12 @@ impl<'a> Reader<'a> {
             return Err(self.error("expected the name of a rule"));
         }
         self.blanks(false);
-        let id = self.named(name);
+        let named = self.named(name);
         self.expect("::=")?;
         self.blanks(true);
-        let alternatives = self.alternatives(0)?;
-        self.rules[id as usize] = Some(alternatives);
+        let (alternatives, body) = self.alternatives(0)?;
+        self.rules[named.id as usize] = Some(alternatives);
+        self.bodies[named.number] = body;
         match self.peek() {
             None | Some('\r' | '\n') => {}
             Some(c) => return Err(self.error(format!("unexpected {c:?}"))),
@@ -265,30 +288,40 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn alternatives(&mut self, depth: usize) -> Result<Alternatives> {
+    fn alternatives(&mut self, depth: usize) -> Result<(Alternatives, Node)> {
         if depth > limits::GBNF_DEPTH {
             let error = self.error(format!("groups are nested more than {} deep", limits::GBNF_DEPTH));
             return Err(Error::new(ErrorKind::Limit, error.message()));
         }
-        let mut alternatives = vec![self.sequence(depth)?];
-        while self.skip("|") {
+        let (mut alternatives, mut branches) = (Vec::new(), Vec::new());
+        loop {
+            let (symbols, branch) = self.sequence(depth)?;
+            alternatives.push(symbols);
+            branches.push(branch);
+            if !self.skip("|") {
+                return Ok((alternatives, Node::choice(branches)));
+            }
             self.blanks(true);
-            alternatives.push(self.sequence(depth)?);
         }
-        Ok(alternatives)
     }
 
-    fn sequence(&mut self, depth: usize) -> Result<Vec<Symbol>> {
-        let mut symbols = Vec::new();
+    fn sequence(&mut self, depth: usize) -> Result<(Vec<Symbol>, Node)> {
+        let (mut symbols, mut parts) = (Vec::new(), Vec::new());
         // Where the last item begins, and the number of rules it counts for.
         let (mut last, mut size) = (0, 1);
         while let Some(c) = self.peek() {
             let begin = symbols.len();
             match c {
-                '"' => self.literal(&mut symbols)?,
-                '[' => symbols.extend(self.class()?),
+                '"' => parts.push(self.literal(&mut symbols)?),
+                '[' => {
+                    if let Some(chars) = self.class()? {
+                        parts.push(Node::class(chars.clone()));
+                        symbols.push(self.class_id(chars));
+                    }
+                }
                 '.' => {
                     self.at += 1;
+                    parts.push(Node::class(Chars::all()));
                     symbols.push(self.class_id(Chars::all()));
                 }
                 '(' => {
@@ -296,8 +329,9 @@ impl<'a> Reader<'a> {
                     self.blanks(true);
                     let before = self.rules.len();
                     let group = self.unnamed(None);
-                    let alternatives = self.alternatives(depth + 1)?;
+                    let (alternatives, body) = self.alternatives(depth + 1)?;
                     self.rules[group as usize] = Some(alternatives);
+                    parts.push(body);
                     self.expect(")")?;
                     symbols.push(Symbol::Rule(group));
                     (last, size) = (begin, (self.rules.len() - before) as u64);
@@ -307,12 +341,16 @@ impl<'a> Reader<'a> {
                 '*' | '+' | '?' | '{' => {
                     let bounds = self.bounds(depth)?;
                     size = self.repeat(&mut symbols, last, size, bounds)?;
+                    let repeated = parts.pop().unwrap_or(Node::EMPTY).repeat(bounds.0, bounds.1);
+                    parts.push(repeated);
                     continue;
                 }
                 '<' | '!' => return Err(self.error("tokens cannot be checked against text")),
                 c if is_word(c) => {
                     let name = self.word(is_word);
-                    symbols.push(Symbol::Rule(self.named(name)));
+                    let named = self.named(name);
+                    parts.push(Node::Rule(named.number));
+                    symbols.push(Symbol::Rule(named.id));
                 }
                 _ => break,
             }
@@ -324,20 +362,27 @@ impl<'a> Reader<'a> {
             let message = format!("a grammar unrolls to more than {} symbols", limits::GBNF_SYMBOLS);
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        Ok(symbols)
+        Ok((symbols, Node::sequence(parts)))
     }
 
-    fn literal(&mut self, symbols: &mut Vec<Symbol>) -> Result<()> {
+    /// Appends the characters. With a code that is not one, the text matches nothing.
+    fn literal(&mut self, symbols: &mut Vec<Symbol>) -> Result<Node> {
         self.at += 1;
+        let mut text = Some(String::new());
         while !self.skip("\"") {
-            let (c, rest) = self.character(self.rest())?;
+            let (code, rest) = self.character(self.rest())?;
             self.at = self.text.len() - rest.len();
-            symbols.push(self.class_id(Chars::of_codes([(c, c)])));
+            symbols.push(self.class_id(Chars::of_codes([(code, code)])));
+            text = text.zip(char::from_u32(code)).map(|(mut text, c)| {
+                text.push(c);
+                text
+            });
         }
-        Ok(())
+        Ok(text.map_or(Node::NEVER, Node::text))
     }
 
-    fn class(&mut self) -> Result<Option<Symbol>> {
+    /// A class without characters is not an item.
+    fn class(&mut self) -> Result<Option<Chars>> {
         self.at += 1;
         let negated = self.skip("^");
         let mut ranges = Vec::new();
@@ -347,12 +392,9 @@ impl<'a> Reader<'a> {
             self.at = self.text.len() - rest.len();
             ranges.push(range);
         }
-        // A class without characters is not an item.
-        if ranges.is_empty() {
-            return Ok(None);
-        }
+        let is_item = !ranges.is_empty();
         let chars = Chars::of_codes(ranges);
-        Ok(Some(self.class_id(if negated { chars.negated() } else { chars })))
+        Ok(is_item.then(|| if negated { chars.negated() } else { chars }))
     }
 
     /// The character at the start of `text`, the rest of the grammar, and what follows it.
@@ -449,4 +491,36 @@ impl<'a> Reader<'a> {
 
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees() {
+        let grammar = tree("# x\nroot ::= a-1 |\n ( \"x\\\"]\" | [^a-c\\]] )* [] . # c\na-1 ::= \"a\"{2,} b{0,3000} \"\\x62\"?\nb ::= a-1 \"b\"\n").unwrap();
+        assert_eq!(grammar.names, ["root", "a-1", "b"]);
+        assert_eq!(grammar.root, 0);
+        let a = |text: &str| Node::text(text.to_owned());
+        let others = Node::class(Chars::of_codes([(97, 99), (93, 93)]).negated());
+        let any = Node::class(Chars::all());
+        let star = Node::choice([a("x\"]"), others]).repeat(0, None);
+        assert_eq!(grammar.rules[0], Node::choice([Node::Rule(1), Node::sequence([star, any])]));
+        let parts = [a("a").repeat(2, None), Node::Rule(2).repeat(0, None), a("b").optional()];
+        assert_eq!(grammar.rules[1], Node::sequence(parts));
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for (grammar, says) in [
+            ("root ::= a", "not defined"),
+            ("root ::= <token>", "tokens"),
+            ("", "no rule"),
+            ("root ::= root \"x\" | \"x\"", "begins with itself"),
+        ] {
+            assert!(tree(grammar).unwrap_err().message().contains(says), "{grammar}");
+        }
+        assert_eq!(tree("root ::= \"\\uD800\"").unwrap().rules[0], Node::NEVER);
+    }
 }

@@ -21,6 +21,7 @@ mod rule;
 pub(crate) mod sample;
 pub(crate) mod schema;
 mod schema_rules;
+mod tree;
 pub mod valid;
 
 pub use builder::{Builder, Fidelity, FidelityKind, Grammar};

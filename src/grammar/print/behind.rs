@@ -1,7 +1,7 @@
 //! The rest of a grammar behind a given text, for engines that do not know the prompt and start behind it.
 
-use super::node::{Node, Tree};
 use crate::error::{Error, ErrorKind, Result};
+use crate::grammar::tree::{Node, Tree};
 use crate::limits;
 
 /// The grammar of all texts that `tree` allows behind `prefix`.
@@ -175,8 +175,8 @@ fn followed<'t>(nodes: impl IntoIterator<Item = &'t Node>, rest: &[&'t Node]) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::read::read;
     use super::*;
+    use crate::grammar::gbnf::tree as read;
     use crate::grammar::print::portable;
 
     #[test]

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 
 use super::lexer;
 use super::linear;
-use super::node::{Node, Tree};
 use super::portable::{bounds, class, escaped, free, names};
 use super::tokens::{Cut, Facts, Part, Splits, cut};
 use crate::chars::Chars;
 use crate::error::{Error, ErrorKind, Result};
+use crate::grammar::tree::{Node, Tree};
 use crate::limits;
 
 /// The number of rounds in which terminals are split into parts, then into characters, and then all terminals are split.
@@ -267,8 +267,8 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read::read;
     use super::*;
+    use crate::grammar::gbnf::tree as read;
 
     fn lark(gbnf: &str) -> String {
         print(&read(gbnf).unwrap()).unwrap()

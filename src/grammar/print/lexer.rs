@@ -9,10 +9,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::node::Node;
 use super::tokens::{Cut, Facts, Part};
 use crate::bytes::Bytes;
 use crate::chars::Chars;
+use crate::grammar::tree::Node;
 use crate::limits;
 
 /// Steps for each part of a grammar, and the minimum.

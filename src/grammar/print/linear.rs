@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::node::{Node, Tree};
+use crate::grammar::tree::{Node, Tree};
 
 /// The number of passes over the circles that remain among the rules of a circle: a marker that begins again inside itself
 /// makes two.
@@ -226,9 +226,10 @@ fn open(tree: &mut Tree, parts: Parts) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{portable, read::read};
+    use super::super::portable;
     use super::*;
     use crate::grammar::Recogniser;
+    use crate::grammar::gbnf::tree as read;
 
     fn unrolled(text: &str) -> String {
         let mut tree = read(text).unwrap();

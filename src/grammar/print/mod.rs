@@ -1,21 +1,20 @@
 //! Prints grammars in the dialects that engines read.
 //!
-//! The grammar's text is read into a tree ([`read`]), so all grammars, including rules that a caller wrote as GBNF, can be
-//! printed in every dialect, and the result allows the same texts. llama.cpp keeps triggers and the end of the prompt beside
-//! the grammar; for other engines these are worked into the tree first ([`node`], [`behind`]).
+//! The grammar's text is read as a tree, so all grammars, including rules that a caller wrote as GBNF, can be printed in every
+//! dialect, and the result allows the same texts. llama.cpp keeps triggers and the end of the prompt beside the grammar; for
+//! other engines these are worked into the tree first ([`Tree::behind_words`], [`behind`]).
 
 mod behind;
 mod lark;
 mod lexer;
 mod linear;
-mod node;
 mod portable;
-mod read;
 mod tag;
 mod tokens;
 
-use self::node::{Node, Tree};
 use super::builder::{Fidelity, FidelityKind, Grammar};
+use super::gbnf;
+use super::tree::{Node, Tree};
 use super::{Trigger, TriggerKind};
 use crate::chars::Chars;
 use crate::error::Result;
@@ -109,7 +108,7 @@ impl Grammar {
         if dialect == Dialect::StructuralTagOld {
             return Err(tag::not_old("it has schemas between texts, and no grammars"));
         }
-        let mut tree = read::read(&self.text)?;
+        let mut tree = gbnf::tree(&self.text)?;
         match begins {
             Begins::Behind(prefix) => {
                 tree = behind::behind(&tree, prefix)?;

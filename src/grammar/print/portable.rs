@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::node::{Node, Tree};
 use crate::chars::Chars;
+use crate::grammar::tree::{Node, Tree};
 use crate::limits;
 
 /// Prints the rules of `tree`, `root` first, one per line.
@@ -209,8 +209,8 @@ pub(super) fn escaped(c: char, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read::read;
     use super::*;
+    use crate::grammar::gbnf::tree as read;
 
     #[test]
     fn what_readers_disagree_about_is_not_there() {

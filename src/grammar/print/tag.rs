@@ -4,10 +4,10 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::behind::behind;
-use super::node::Tree;
 use super::{Printed, portable, widened};
 use crate::error::{Error, Result};
 use crate::grammar::builder::Fidelity;
+use crate::grammar::tree::Tree;
 use crate::grammar::{Trigger, TriggerKind};
 use crate::limits;
 use crate::peg::{Arena, Expr, ExprId};

@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::linear;
-use super::node::{Node, Tree};
 use crate::chars::Chars;
+use crate::grammar::tree::{Node, Tree};
 
 /// The maximum size of a terminal.
 const TERMINAL_SIZE: usize = 300;

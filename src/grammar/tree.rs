@@ -2,8 +2,8 @@
 
 use smol_str::SmolStr;
 
+use super::automaton::Automaton;
 use crate::chars::Chars;
-use crate::grammar::automaton::Automaton;
 
 /// A part of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
