@@ -1,13 +1,13 @@
 //! Collects rules under unique names, and the report on where they depart from their schemas.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use smol_str::{SmolStr, format_smolstr};
 
 use super::repetition::{self, Reader};
 use super::rule::Rule;
-use super::{gbnf, primitive};
+use super::{dead, gbnf, primitive};
 use crate::error::Result;
 use crate::message::GrammarStyle;
 
@@ -296,6 +296,19 @@ impl Builder {
     /// The current state, for [`Builder::undo`].
     pub(super) fn mark(&self) -> Mark {
         Mark { rules: self.journal.len(), report: self.report.len() }
+    }
+
+    /// Removes the rules since a mark that match no text, and what needs them. Returns their names.
+    pub(super) fn remove_dead(&mut self, mark: Mark) -> HashSet<SmolStr> {
+        let names = self.journal[mark.rules..].to_vec();
+        let dead = dead::find(names.iter().filter_map(|name| Some((name, &self.rules.get(name)?.rule))));
+        for name in names.iter().filter(|_| !dead.is_empty()) {
+            let rule = self.rules.remove(name).and_then(|entry| dead::without(entry.rule, &dead));
+            if let Some(rule) = rule.filter(|_| !dead.contains(name)) {
+                self.fill(name, rule);
+            }
+        }
+        dead
     }
 
     /// Removes all that was added since a mark.

@@ -4,6 +4,7 @@
 mod automaton;
 mod builder;
 mod class;
+mod dead;
 mod decimal;
 mod earley;
 mod faithful;

@@ -19,6 +19,8 @@ pub(super) struct All<'a> {
     pub never: bool,
     /// Values that are not schemas, and references, by their keywords, that cannot be resolved in the document.
     pub unusable: Vec<(Part<'a>, &'static str)>,
+    /// It is a branch of a choice.
+    pub is_branch: bool,
     /// A branch of an `anyOf` was chosen: others may hold as well.
     pub chose_any: bool,
     /// Choices or references were left out: other schemas may hold as well.
@@ -201,6 +203,7 @@ impl<'a> All<'a> {
     pub fn chosen(&self, places: &mut Places<'a>, index: usize, branch: usize) -> All<'a> {
         let mut chosen = self.clone();
         let Choice { part, key, branches, is_first } = chosen.choices.remove(index);
+        chosen.is_branch = true;
         chosen.chose_any |= key == "anyOf";
         let own = chosen.parts.iter().position(|one| one.key() == part.key());
         let at = own.map_or(chosen.parts.len(), |own| if is_first { own } else { own + 1 });

@@ -77,6 +77,7 @@ pub(super) fn add(
         checker: Checker::new(document, limits::LISTED_STEPS),
         room: Room::new(limits::AUTOMATON_STATES, limits::AUTOMATON_STEPS),
         steps: 0,
+        may_be_dead: false,
         at: first.place,
         noted: HashSet::new(),
         notes: Vec::new(),
@@ -144,6 +145,8 @@ struct Lowering<'b, 'a> {
     /// For all automata.
     room: Room,
     steps: usize,
+    /// There may be rules that match no text.
+    may_be_dead: bool,
     /// The schema that the latest rule is for.
     at: Place,
     noted: HashSet<(String, String)>,
@@ -165,11 +168,26 @@ impl<'a> Lowering<'_, 'a> {
             let body = self.builder.unshared(shared);
             return Ok(self.builder.add(&rule_name, body));
         }
-        let Some(rule) = self.rule(all, &rule_name)? else { return Err(refused("#", "nothing fits")) };
+        let mark = self.builder.mark();
+        let nothing_fits = || Err(refused("#", "nothing fits"));
+        let Some(rule) = self.rule(all, &rule_name)? else { return nothing_fits() };
+        let mut places = Vec::new();
         while let Some((all, name)) = self.queue.pop_front() {
-            let body = self.body(all, &name)?.unwrap_or_else(no_character);
-            self.builder.fill(&name, body);
+            // That no value fits a branch is what others are for.
+            places.extend(all.parts.first().filter(|_| !all.is_branch).map(|part| (part.place, name.clone())));
+            let body = self.body(all, &name)?;
+            self.may_be_dead |= body.is_none();
+            self.builder.fill(&name, body.unwrap_or_else(no_character));
             self.spend(0)?;
+        }
+        if self.may_be_dead {
+            let dead = self.builder.remove_dead(mark);
+            if matches!(&rule, Rule::Reference(name) if dead.contains(name)) {
+                return nothing_fits();
+            }
+            for (place, _) in places.into_iter().filter(|(_, name)| dead.contains(name)) {
+                self.note(place, "", FidelityKind::Refused, "no value fits; what holds it is left out".to_owned());
+            }
         }
         Ok(match rule {
             // The top always has a rule.
@@ -218,6 +236,8 @@ impl<'a> Lowering<'_, 'a> {
         }
         let key = all.key();
         if let Some(known) = self.rules.get(&key) {
+            // It may hold itself, without an end.
+            self.may_be_dead = true;
             return Ok(Some(Rule::Reference(known.clone())));
         }
         let name = self.builder.reserve(&name.into());
